@@ -2,7 +2,7 @@
 
 A statistic is a frozen value with three functions and one law::
 
-    finalise(combine(chunk(A), chunk(B))) == finalise(chunk(A + +B))
+    finalise(combine(chunk(A), chunk(B))) == finalise(chunk(A_then_B))
 
 `reduce_rows` runs any statistic over a NumPy array (the one-chunk case) or a Dask array on whichever scheduler
 is current; `map_rows` applies a function to every chunk and keeps the rows where they are. This is the only module
@@ -159,8 +159,7 @@ def map_rows(
     """
     if not any(is_dask(a) for a in arrays):
         return np.asarray(function(shared, *arrays), dtype=dtype)
-    arrays = _follow_chunks(arrays)
-    pairs = [x for a in arrays for x in (a, "ij"[: a.ndim])]
+    pairs = [x for a in _follow_chunks(arrays) for x in (a, "ij"[: a.ndim])]
     out, new_axes = ("i", {}) if n_columns is None else ("ik", {"k": n_columns})
     return da.blockwise(
         _call_shared, out, _as_node(shared), None, function, None, *pairs,
@@ -225,15 +224,14 @@ def _follow_chunks(arrays: Sequence[RowArray]) -> list[RowArray]:
     if len(lengths) > 1:
         raise ValueError(f"row-aligned arrays must have equally many rows; got {sorted(lengths)}")
     return [
-        a.rechunk((rows, *a.shape[1:])) if is_dask(a) else da.from_array(a, chunks=(rows, *a.shape[1:]))
-        for a in arrays
+        a.rechunk((rows, *a.shape[1:])) if is_dask(a) else da.from_array(a, chunks=(rows, *a.shape[1:])) for a in arrays
     ]
 
 
 def _chunk_states(shared: Delayed, arrays: Sequence[RowArray]) -> list[Delayed]:
-    arrays = _follow_chunks(arrays)
-    starts = np.concatenate([[0], np.cumsum(arrays[0].chunks[0])[:-1]])
-    pairs = [x for a in arrays for x in (a, "ij"[: a.ndim])]
+    followed = _follow_chunks(arrays)
+    starts = np.concatenate([[0], np.cumsum(followed[0].chunks[0])[:-1]])
+    pairs = [x for a in followed for x in (a, "ij"[: a.ndim])]
     states = da.blockwise(
         _chunk_state, "i", shared, None, da.from_array(starts, chunks=1), "i", *pairs,
         dtype=object, concatenate=True, align_arrays=False, meta=np.empty(0, dtype=object),
