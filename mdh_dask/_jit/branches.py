@@ -1,0 +1,112 @@
+"""One sweep of a chunk's rows through a tree: the leaf of every row, and histograms at the nodes on its way.
+
+Rows are taken a tile at a time and turned so that the inner loops run along rows: the processor then works on
+several rows at once, while every projection is still summed over the features in their order. A matrix product would
+be as fast, but the last bits of its results depend on how many rows it is given, that is on the chunking.
+"""
+
+import numpy as np
+
+from .._numba import jit
+
+TILE = 64
+
+
+@jit
+def sweep_branches(rows, left, right, planes, offsets, measured, bit, hashes, directions, origin, width, counts):
+    """Return the leaf of every row, adding the projections of the measured nodes to `counts`.
+
+    The tree is `left`, `right` (-1 at a leaf; children follow their parents), `planes` (nodes x features) and
+    `offsets`: a row goes left where ``plane . x <= offset``. ``measured[node]`` is -1 or the place of the node in
+    `directions` (places x candidates x features), `origin`, `width` (places x candidates) and `counts`
+    (places x 2 x candidates x bins). The row's half is the bit ``bit[node]`` of its hash.
+    """
+    n = rows.shape[0]
+    order = np.arange(n)
+    spare = np.empty(n, dtype=np.int64)
+    first = np.zeros(left.shape[0] + 1, dtype=np.int64)
+    last = np.zeros(left.shape[0] + 1, dtype=np.int64)
+    last[0] = n
+    leaf = np.empty(n, dtype=np.int32)
+    for node in range(left.shape[0]):
+        here = order[first[node] : last[node]]
+        place = measured[node]
+        if place >= 0:
+            count_node(
+                rows, here, hashes, bit[node], directions[place], origin[place], width[place], counts[place]
+            )
+        if left[node] < 0:
+            leaf[here] = node
+        else:
+            n_left = part_node(rows, here, planes[node], offsets[node], spare)
+            first[left[node]] = first[node]
+            last[left[node]] = first[right[node]] = first[node] + n_left
+            last[right[node]] = last[node]
+    return leaf
+
+
+@jit
+def count_node(rows, here, hashes, bit, directions, origin, width, counts):
+    """Add the projections of ``rows[here]`` to `counts` (2 halves x candidates x bins)."""
+    tile = np.zeros((rows.shape[1], TILE))
+    sums = np.empty(TILE)
+    half = np.empty(TILE, dtype=np.int64)
+    top = counts.shape[2] - 1.0
+    for start in range(0, here.shape[0], TILE):
+        size = fill_tile(rows, here, start, tile)
+        for i in range(size):
+            half[i] = (hashes[here[start + i]] >> np.uint64(bit)) & np.uint64(1)
+        for c in range(directions.shape[0]):
+            project_tile(tile, directions[c], sums)
+            scale = 1.0 / width[c]
+            for i in range(size):
+                k = min(max((sums[i] - origin[c]) * scale, 0.0), top)
+                counts[half[i], c, int(k)] += 1
+
+
+@jit
+def part_node(rows, here, plane, offset, spare):
+    """Reorder `here` so that the rows left of the plane come first, each side in its old order; return their number."""
+    tile = np.zeros((rows.shape[1], TILE))
+    sums = np.empty(TILE)
+    n_left = n_right = 0
+    for start in range(0, here.shape[0], TILE):
+        size = fill_tile(rows, here, start, tile)
+        project_tile(tile, plane, sums)
+        for i in range(size):
+            if sums[i] <= offset:
+                here[n_left] = here[start + i]
+                n_left += 1
+            else:
+                spare[n_right] = here[start + i]
+                n_right += 1
+    here[n_left:] = spare[:n_right]
+    return n_left
+
+
+@jit
+def fill_tile(rows, here, start, tile):
+    """Write up to `TILE` rows to the columns of `tile`; return their number."""
+    size = min(TILE, here.shape[0] - start)
+    for i in range(size):
+        row = rows[here[start + i]]
+        for j in range(row.shape[0]):
+            tile[j, i] = row[j]
+    return size
+
+
+@jit
+def project_tile(tile, direction, sums):
+    """Write ``direction @ tile`` to `sums`, each summed over the features in their order."""
+    d = direction.shape[0]
+    sums[:] = 0.0
+    j = 0
+    while j + 4 <= d:
+        a, b, c, e = direction[j], direction[j + 1], direction[j + 2], direction[j + 3]
+        for i in range(TILE):
+            sums[i] = (((sums[i] + a * tile[j, i]) + b * tile[j + 1, i]) + c * tile[j + 2, i]) + e * tile[j + 3, i]
+        j += 4
+    while j < d:
+        for i in range(TILE):
+            sums[i] += direction[j] * tile[j, i]
+        j += 1

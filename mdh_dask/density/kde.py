@@ -1,0 +1,53 @@
+"""Kernel density estimates on the bins of a histogram."""
+
+import numpy as np
+from scipy import fft
+
+from .._typing import AnyArray, Floats
+
+BINS_PER_BANDWIDTH = 5
+"""Bins on one bandwidth. Four is the least that keeps the binned estimate within a per cent of the exact one."""
+
+
+def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Floats:
+    """Estimate densities with a Gaussian kernel from histograms, at the centres of their bins.
+
+    Parameters
+    ----------
+    counts : array of shape (..., n_bins)
+        Rows per bin; the outermost bins, which hold what fell outside, are left out of the density.
+    width, bandwidth : arrays of shape (...)
+        Width of a bin and standard deviation of the kernel, in the units of the projection.
+
+    Returns
+    -------
+    ndarray of shape (..., n_bins), float64
+        Integrates to one (up to what the kernel carries over the ends), and never falls under zero.
+
+    Notes
+    -----
+    Convolution by FFT, padded with zeros so that nothing wraps around. Numerical noise of the transform, about
+    1e-16 of the highest density, is cut off at zero. Thesis (Yates 2017) section 6.2.7 estimates the same density.
+
+    Examples
+    --------
+    >>> p = kernel_density(np.array([0, 0, 1, 0, 0]), np.array(1.0), np.array(0.5))
+    >>> p.argmax(), round(float(p.sum()), 3)
+    (2, 1.0)
+    """
+    counts = np.array(counts, dtype=np.float64)
+    counts[..., 0] = counts[..., -1] = 0.0
+    n_bins = counts.shape[-1]
+    width, bandwidth = np.asarray(width, dtype=np.float64), np.asarray(bandwidth, dtype=np.float64)
+    reach = int(np.ceil(6 * np.max(bandwidth / width, initial=0.0)))
+    length = fft.next_fast_len(n_bins + min(reach, n_bins), real=True)
+    frequency = 2 * np.pi * fft.rfftfreq(length)
+    transfer = np.exp(-0.5 * (frequency * (bandwidth / width)[..., None]) ** 2)
+    smooth = fft.irfft(fft.rfft(counts, length) * transfer, length)[..., :n_bins]
+    total = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
+    return np.maximum(smooth, 0.0) / (total * width[..., None])
+
+
+def kernel_height(n: AnyArray, bandwidth: AnyArray) -> Floats:
+    """Return the density at a row that lies alone: the peak of one of `n` kernels, ``1 / (n h sqrt(2 pi))``."""
+    return 1.0 / (np.maximum(n, 1) * bandwidth * np.sqrt(2 * np.pi))
