@@ -32,7 +32,7 @@ def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Fl
     Examples
     --------
     >>> p = kernel_density(np.array([0, 0, 1, 0, 0]), np.array(1.0), np.array(0.5))
-    >>> p.argmax(), round(float(p.sum()), 3)
+    >>> int(p.argmax()), round(float(p.sum()), 3)
     (2, 1.0)
     """
     counts = np.array(counts, dtype=np.float64)

@@ -1,0 +1,83 @@
+"""Stacked histograms of one branch's projections, and what is read off them."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from .._typing import AnyArray, Booleans, Floats
+from .bandwidth import Bandwidth, spread_of_counts
+from .kde import kernel_density, kernel_height
+from .modes import relative_depth
+
+
+@dataclass(frozen=True)
+class Histograms:
+    """Histograms of a branch's rows along several directions, with their kernel densities.
+
+    Parameters
+    ----------
+    counts : integer array of shape (n_directions, n_bins)
+        Rows per bin. Bin ``k`` spans ``[origin + k * width, origin + (k + 1) * width)``; the first and the last also
+        hold everything beyond, and are left out of the densities.
+    origin, width : arrays of shape (n_directions,)
+        Lower end of the first bin and width of a bin, in units of the projection.
+    bandwidth_rule : Bandwidth
+        Gives the bandwidth of each density from its histogram.
+    """
+
+    counts: AnyArray
+    origin: Floats
+    width: Floats
+    bandwidth_rule: Bandwidth
+
+    def __getitem__(self, which: "int | slice | list[int]") -> Self:
+        """Return the histograms of some of the directions."""
+        which = [which] if isinstance(which, int) else which
+        return replace(self, counts=self.counts[which], origin=self.origin[which], width=self.width[which])
+
+    @cached_property
+    def spread(self) -> tuple[Floats, Floats, Floats]:
+        """Numbers of rows, standard deviations and interquartile ranges, each of shape (n_directions,)."""
+        return spread_of_counts(self.counts, self.width)
+
+    @cached_property
+    def bandwidth(self) -> Floats:
+        """Bandwidths, shape (n_directions,); at least a bin, which a histogram cannot resolve."""
+        return np.maximum(self.bandwidth_rule.of(*self.spread), self.width)
+
+    @cached_property
+    def density(self) -> Floats:
+        """Kernel densities at the centres of the bins, shape (n_directions, n_bins)."""
+        return kernel_density(self.counts, self.width, self.bandwidth)
+
+    @cached_property
+    def depth(self) -> Floats:
+        """Relative depths of the bins, shape (n_directions, n_bins), with one kernel's height as the floor."""
+        return relative_depth(self.density, kernel_height(self.spread[0], self.bandwidth))
+
+    @cached_property
+    def n_left(self) -> AnyArray:
+        """Rows up to the end of each bin, shape (n_directions, n_bins)."""
+        return np.cumsum(self.counts, axis=-1)
+
+    @property
+    def threshold(self) -> Floats:
+        """Where a split after each bin lies, shape (n_directions, n_bins)."""
+        return self.origin[:, None] + self.width[:, None] * np.arange(1, self.counts.shape[1] + 1)
+
+    def bin_of(self, value: float, direction: int) -> int:
+        """Return the bin after which a split at `value` lies most nearly."""
+        k = round((value - self.origin[direction]) / self.width[direction]) - 1
+        return int(np.clip(k, 0, self.counts.shape[1] - 1))
+
+    def leaves_rows(self, n: float) -> Booleans:
+        """Tell which splits leave at least `n` rows on both sides, shape (n_directions, n_bins)."""
+        return (self.n_left >= n) & (self.n_left[:, -1:] - self.n_left >= n)
+
+    def within(self, alpha: float) -> Booleans:
+        """Tell which splits lie within `alpha` standard deviations of the mean, shape (n_directions, n_bins)."""
+        centres = self.threshold - self.width[:, None] / 2
+        mean = (self.counts * centres).sum(axis=1) / np.maximum(self.counts.sum(axis=1), 1)
+        return np.abs(self.threshold - mean[:, None]) <= alpha * self.spread[1][:, None]

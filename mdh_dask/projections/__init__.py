@@ -1,0 +1,1 @@
+"""Directions on which a branch is projected."""

@@ -1,0 +1,1 @@
+"""Where to split a branch and whether to: pure functions of its histograms."""

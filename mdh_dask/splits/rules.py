@@ -1,0 +1,83 @@
+"""How directions are scored, and where along a direction the split lies.
+
+A criterion is a function from `Histograms` and the admissible splits to one score per direction, larger is better. To
+add one, add it to `CRITERIA`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import AnyArray, Booleans, Floats
+from ..density.dip import dip_of_counts
+from ..density.histograms import Histograms
+from ..density.moments import kurtosis, moments_of_counts
+
+Criterion = Callable[[Histograms, Booleans], Floats]
+
+
+def _relative_depth(histograms: Histograms, admissible: Booleans) -> Floats:
+    return np.where(admissible, histograms.depth, 0.0).max(axis=1)
+
+
+def _dip(histograms: Histograms, admissible: Booleans) -> Floats:
+    return dip_of_counts(histograms.counts)
+
+
+def _variance(histograms: Histograms, admissible: Booleans) -> Floats:
+    return histograms.spread[1] ** 2
+
+
+def _kurtosis(histograms: Histograms, admissible: Booleans) -> Floats:
+    return -kurtosis(moments_of_counts(histograms.counts, histograms.origin, histograms.width))
+
+
+CRITERIA: dict[str, Criterion] = {
+    "relative_depth": _relative_depth,
+    "dip": _dip,
+    "variance": _variance,
+    "kurtosis": _kurtosis,
+}
+"""The criteria of thesis section 6.2.6: largest relative depth, dip and variance, smallest kurtosis."""
+
+
+@dataclass(frozen=True)
+class SplitRule:
+    """Scores directions by a criterion and splits them where the relative depth is largest.
+
+    Parameters
+    ----------
+    criterion : str
+        A name in `CRITERIA`.
+    alpha : float, optional
+        Splits farther than `alpha` standard deviations from the mean are not admissible.
+    """
+
+    criterion: str = "relative_depth"
+    alpha: float | None = None
+
+    def admissible(self, histograms: Histograms, min_rows: float) -> Booleans:
+        """Tell which bins may be split after, shape (n_directions, n_bins)."""
+        allowed = histograms.leaves_rows(max(min_rows, 1)) & (histograms.depth > 0)
+        if self.alpha is not None:
+            allowed &= histograms.within(self.alpha)
+        return allowed
+
+    def score(self, histograms: Histograms, min_rows: float) -> Floats:
+        """Return one score per direction, minus infinity where no split is admissible."""
+        allowed = self.admissible(histograms, min_rows)
+        return np.where(allowed.any(axis=1), CRITERIA[self.criterion](histograms, allowed), -np.inf)
+
+    def place(self, histograms: Histograms, min_rows: float) -> AnyArray:
+        """Return the admissible bin of largest relative depth of each direction (thesis eq. 6.7), -1 for none.
+
+        Where the depth is the same over several bins, as in a gap without rows, the middle one is taken.
+        """
+        depth = np.where(self.admissible(histograms, min_rows), histograms.depth, 0.0)
+        best = depth.max(axis=1)
+        tied = depth >= best[:, None] * (1 - 1e-9)
+        first = tied.argmax(axis=1)
+        # The end of the first run of tied bins.
+        run = np.logical_and.accumulate(tied | (np.arange(depth.shape[1]) < first[:, None]), axis=1).sum(axis=1)
+        return np.where(best > 0, (first + run - 1) // 2, -1)

@@ -1,0 +1,106 @@
+"""When a branch is split no further.
+
+A stop rule says which rows choose a split and which test it, and whether a chosen split is a valley at all. To add
+one, subclass `StopRule` and register it in `STOP_RULES`.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import AnyArray
+from ..density.histograms import Histograms
+from .null import exceeds_unimodal, uniform_depth_quantile
+
+
+@dataclass(frozen=True)
+class StopRule(ABC):
+    """Accepts a split or closes the branch.
+
+    Parameters
+    ----------
+    quantile : float in (0, 1)
+        Of the null distribution; a branch without clusters is split with a probability of at most one minus this.
+    """
+
+    quantile: float = 0.975
+
+    def halves(self, counts: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Return the counts that choose and those that test, from the two halves (2, n_directions, n_bins)."""
+        total = counts.sum(axis=0)
+        return total, total
+
+    @abstractmethod
+    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
+        """Tell whether a split after bin `k` of one direction is a valley.
+
+        Parameters
+        ----------
+        test : Histograms of one direction
+        k : int
+        n_root : int
+            Rows of the whole data.
+        n_tests : int
+            Splits of this branch that may be tested one after the other, until one is accepted.
+        rng : Generator
+        """
+
+
+@dataclass(frozen=True)
+class FixedQuantile(StopRule):
+    """Relative depth above a quantile of its uniform null with as many rows as the whole data (thesis 6.3.1)."""
+
+    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
+        """See `StopRule`."""
+        return bool(test.depth[0, k] > uniform_depth_quantile(n_root, test.bandwidth_rule, self.quantile))
+
+
+@dataclass(frozen=True)
+class LevelQuantile(StopRule):
+    """Relative depth above a quantile of its uniform null with as many rows as the branch (thesis 6.3.1)."""
+
+    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
+        """See `StopRule`."""
+        return bool(test.depth[0, k] > uniform_depth_quantile(test.n_left[0, -1], test.bandwidth_rule, self.quantile))
+
+
+@dataclass(frozen=True)
+class _HeldOut(StopRule):
+    def halves(self, counts: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """One half of the rows chooses, the other tests (thesis algorithm 1)."""
+        return counts[0], counts[1]
+
+    def level(self, n_tests: int) -> float:
+        """Share the probability of a false split among the tests (Bonferroni)."""
+        return (1 - self.quantile) / n_tests
+
+
+@dataclass(frozen=True)
+class HoldOutUniform(_HeldOut):
+    """Depth on held-out rows above a quantile of its uniform null (thesis algorithm 1)."""
+
+    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
+        """See `StopRule`."""
+        quantile = 1 - self.level(n_tests)
+        return bool(test.depth[0, k] > uniform_depth_quantile(test.n_left[0, -1], test.bandwidth_rule, quantile))
+
+
+@dataclass(frozen=True)
+class HoldOut(_HeldOut):
+    """Depth on held-out rows above chance in the closest unimodal distribution.
+
+    With a uniform reference instead, 17 of 30 lognormal clouds of 40000 rows are split, with this one none.
+    """
+
+    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
+        """See `StopRule`."""
+        return exceeds_unimodal(test, k, self.level(n_tests), rng)
+
+
+STOP_RULES: dict[str, type[StopRule]] = {
+    "hold-out": HoldOut,
+    "hold-out-uniform": HoldOutUniform,
+    "level": LevelQuantile,
+    "fixed": FixedQuantile,
+}

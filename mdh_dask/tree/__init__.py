@@ -1,0 +1,1 @@
+"""The binary tree of separators: how it is grown and what it says."""

@@ -1,0 +1,202 @@
+"""The two passes of growing a tree: a first look at all rows, and a sweep of all branches."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit.branches import sweep_branches
+from .._jit.columns import column_moments
+from .._jit.hashing import hash_rows
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Statistic
+
+HASH_RANGE = 2**64
+
+
+class Sample(NamedTuple):
+    """Rows with their hashes and global row numbers, in the order of the rows."""
+
+    rows: AnyArray
+    hashes: Integers
+    numbers: Integers
+
+
+class Columns(NamedTuple):
+    """Number of rows, and of every column: mean, sum of squared deviations, minimum, maximum."""
+
+    n: int
+    mean: Floats
+    deviations: Floats
+    low: AnyArray
+    high: AnyArray
+
+
+class FirstLook(NamedTuple):
+    """Value of `FirstPass`."""
+
+    columns: Columns
+    sample: Sample
+    n_nan: int
+    n_infinite: int
+    first_bad_row: int
+    """Global number of the first row with NaN or infinity; -1 if there is none."""
+
+
+class BranchCounts(NamedTuple):
+    """Value of `BranchPass`."""
+
+    counts: Integers
+    """Shape (n_measured, 2, n_candidates, n_bins)."""
+    arrivals: Integers
+    """Rows per leaf, shape (n_nodes,); zero at inner nodes."""
+    sample: Sample
+    leaf: Integers
+    """Leaf of each row of the sample."""
+
+
+def sample_limit(n_wanted: float, n_rows: float) -> int:
+    """Return the hash under which about `n_wanted` of `n_rows` rows fall: never fewer, but for one chance in 1e6."""
+    share = (n_wanted + 5 * np.sqrt(n_wanted)) / max(n_rows, 1)
+    return HASH_RANGE - 1 if share >= 1 else int(share * HASH_RANGE)
+
+
+def smallest_hashes(sample: Sample, size: int) -> Sample:
+    """Return the `size` rows with the smallest hashes, in the order of the rows."""
+    if len(sample.hashes) <= size:
+        return sample
+    keep = np.sort(np.argsort(sample.hashes, kind="stable")[:size])
+    return Sample(*(part[keep] for part in sample))
+
+
+def loop_ready(block: AnyArray) -> AnyArray:
+    """Return the rows in a layout and dtype that the compiled loops take, without a copy where they already are."""
+    if block.dtype == np.bool_:
+        block = block.view(np.uint8)
+    elif block.dtype == np.float16:
+        block = block.astype(np.float32)
+    return np.ascontiguousarray(block)
+
+
+@dataclass(frozen=True)
+class FirstPass(Statistic):
+    """Column moments and ranges, a sample of the rows, and the whereabouts of NaN and infinities.
+
+    Parameters
+    ----------
+    seed : int
+        Of the rows' hashes.
+    limit : int
+        Rows whose hash is at most this are sampled.
+    """
+
+    seed: int
+    limit: int
+
+    def chunk(self, start: int, *blocks: AnyArray) -> FirstLook:
+        """Return the first look at one block of rows."""
+        rows = loop_ready(blocks[0])
+        n, d = rows.shape
+        columns = Columns(n, np.zeros(d), np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf))
+        column_moments(rows, *columns[1:])
+        n_nan = n_infinite = 0
+        first_bad = -1
+        if not np.isfinite(columns.mean).all() and rows.dtype.kind == "f":
+            bad = ~np.isfinite(rows)
+            n_nan = int(np.isnan(rows).sum())
+            n_infinite = int(bad.sum()) - n_nan
+            first_bad = start + int(bad.any(axis=1).argmax()) if bad.any() else -1
+        hashes = hash_rows(self.seed, start, n)
+        chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
+        sample = Sample(rows[chosen], hashes[chosen], start + chosen)
+        return FirstLook(columns, sample, n_nan, n_infinite, first_bad)
+
+    def combine(self, left: FirstLook, right: FirstLook) -> FirstLook:
+        """Merge counts, samples and, by the pairwise formula, moments."""
+        return FirstLook(
+            _merge_columns(left.columns, right.columns),
+            _concatenate(left.sample, right.sample),
+            left.n_nan + right.n_nan,
+            left.n_infinite + right.n_infinite,
+            left.first_bad_row if left.first_bad_row >= 0 else right.first_bad_row,
+        )
+
+
+@dataclass(frozen=True)
+class BranchPass(Statistic):
+    """Counts of all rows at the measured nodes of a tree, rows per leaf, and fresh samples of some leaves.
+
+    Parameters
+    ----------
+    seed : int
+        Of the rows' hashes, the same in all passes.
+    left, right : arrays of shape (n_nodes,), int32
+        Children, which follow their parents; -1 at a leaf.
+    planes : array of shape (n_nodes, n_features)
+    offsets : array of shape (n_nodes,)
+        A row goes left where ``plane . x <= offset``.
+    measured : array of shape (n_nodes,), int64
+        Place of the node in the next three, or -1.
+    directions : array of shape (n_measured, n_candidates, n_features)
+    origin, width : arrays of shape (n_measured, n_candidates)
+    n_bins : int
+    bit : array of shape (n_nodes,), int64
+        The bit of the hash that names a row's half at that node.
+    limit : array of shape (n_nodes,), uint64
+        Rows of this leaf whose hash is under the limit are sampled.
+    """
+
+    seed: int
+    left: Integers
+    right: Integers
+    planes: Floats
+    offsets: Floats
+    measured: Integers
+    directions: Floats
+    origin: Floats
+    width: Floats
+    n_bins: int
+    bit: Integers
+    limit: Integers
+
+    def chunk(self, start: int, *blocks: AnyArray) -> BranchCounts:
+        """Sweep one block of consecutive rows."""
+        rows = loop_ready(blocks[0])
+        return self.sweep(rows, hash_rows(self.seed, start, len(rows)), start + np.arange(len(rows)))
+
+    def sweep(self, rows: AnyArray, hashes: Integers, numbers: Integers) -> BranchCounts:
+        """Sweep any rows, given their hashes and global numbers."""
+        n_measured, n_candidates = self.directions.shape[:2]
+        counts = np.zeros((n_measured, 2, n_candidates, self.n_bins), dtype=np.int64)
+        leaf = sweep_branches(
+            rows, self.left, self.right, self.planes, self.offsets, self.measured, self.bit, hashes,
+            self.directions, self.origin, self.width, counts,
+        )  # fmt: skip
+        chosen = np.flatnonzero(hashes < self.limit[leaf])
+        sample = Sample(rows[chosen], hashes[chosen], numbers[chosen])
+        return BranchCounts(counts, np.bincount(leaf, minlength=len(self.left)), sample, leaf[chosen])
+
+    def combine(self, left: BranchCounts, right: BranchCounts) -> BranchCounts:
+        """Add counts and join samples."""
+        return BranchCounts(
+            left.counts + right.counts,
+            left.arrivals + right.arrivals,
+            _concatenate(left.sample, right.sample),
+            np.concatenate([left.leaf, right.leaf]),
+        )
+
+
+def _concatenate(left: Sample, right: Sample) -> Sample:
+    return Sample(*(np.concatenate(pair) for pair in zip(left, right)))
+
+
+def _merge_columns(a: Columns, b: Columns) -> Columns:
+    n = a.n + b.n
+    delta, share = b.mean - a.mean, b.n / max(n, 1)
+    return Columns(
+        n,
+        a.mean + delta * share,
+        a.deviations + b.deviations + delta**2 * a.n * share,
+        np.minimum(a.low, b.low),
+        np.maximum(a.high, b.high),
+    )
