@@ -1,0 +1,208 @@
+"""The dip is the distance to the nearest unimodal distribution, for samples, weights and histograms alike."""
+
+import numpy as np
+import pytest
+import reference_dip
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdh_dask.density.dip import dip_of_counts, dip_of_sample, dip_p_value, dip_quantile
+
+FACULTY = [
+    30, 33, 35, 36, 37, 37, 39, 39, 39, 39, 39, 40, 40, 40, 40, 41, 42, 43, 43, 43, 44, 44, 45, 45, 46, 46, 47, 47,
+    48, 48, 48, 49, 50, 50, 51, 52, 52, 53, 53, 53, 53, 53, 54, 54, 57, 57, 59, 60, 60, 60, 61, 61, 61, 61, 62, 62,
+    62, 62, 63, 66, 70, 72, 72,
+]  # fmt: skip
+"""Faculty quality in statistics departments, the example of Hartigan and Hartigan (1985)."""
+
+small_samples = st.lists(st.integers(-8, 8), min_size=1, max_size=9)
+spread_samples = st.lists(st.floats(-100, 100).map(lambda v: round(v, 2)), min_size=1, max_size=8)
+histograms = st.lists(st.integers(0, 20), min_size=1, max_size=8).filter(any)
+
+
+def made_data(seed, n, shape):
+    u = np.random.default_rng(seed).random((3, n))
+    return {
+        "uniform": u[0],
+        "peaked": u[0] + u[1] - u[2],
+        "two modes": u[0] + u[1] + 3 * (u[2] < 0.4),
+        "ties": np.floor(9 * u[0] * u[1]),
+    }[shape]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.one_of(small_samples, spread_samples))
+def test_dip_is_the_distance_to_the_nearest_unimodal_distribution(x):
+    assert dip_of_sample(x) == pytest.approx(reference_dip.dip_of_sample(x), abs=1e-8)
+
+
+@settings(deadline=None, max_examples=60)
+@given(histograms)
+def test_dip_of_counts_is_the_distance_of_the_histogram_to_the_nearest_unimodal_distribution(counts):
+    assert dip_of_counts(counts) == pytest.approx(reference_dip.dip_of_counts(counts), abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "shape", "dip"),
+    [
+        (1, 50, "uniform", 0.043134178902965274),
+        (2, 500, "uniform", 0.01740379430562061),
+        (3, 80, "peaked", 0.03905678823867892),
+        (4, 2000, "peaked", 0.005263479661742057),
+        (5, 60, "two modes", 0.09148586795915949),
+        (6, 1000, "two modes", 0.09433739141847526),
+        (7, 40, "ties", 0.1375),
+        (8, 300, "ties", 0.115),
+    ],
+)
+def test_dip_equals_that_of_the_diptest_package(seed, n, shape, dip):
+    # diptest 0.12.0 from PyPI, which wraps the loop of the R package.
+    assert dip_of_sample(made_data(seed, n, shape)) == pytest.approx(dip, rel=1e-12)
+
+
+def test_faculty_example_has_its_published_dip_and_significance():
+    assert dip_of_sample(FACULTY) == pytest.approx(0.05952381, abs=5e-9)
+    assert dip_p_value(dip_of_sample(FACULTY), n=63) == pytest.approx(0.0867, abs=0.015)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 1001])
+def test_equal_values_and_equal_distances_have_the_smallest_dip(n):
+    assert dip_of_sample(np.full(n, 3.7)) == 0.5 / n
+    assert dip_of_sample(np.arange(n)) == pytest.approx(0.5 / n, rel=1e-12)
+
+
+def test_two_equal_masses_have_the_largest_dip():
+    assert dip_of_sample([0] * 7 + [1] * 7) == 0.25
+    assert dip_of_counts([10] + 100_000 * [0] + [10]) == pytest.approx(0.25, abs=1e-5)
+
+
+@settings(deadline=None)
+@given(small_samples, st.integers(1, 50), st.integers(-100, 100), st.randoms())
+def test_dip_ignores_location_scale_reflection_and_order(x, scale, shift, random):
+    moved = [scale * value + shift for value in x]
+    random.shuffle(moved)
+    assert dip_of_sample(moved) == pytest.approx(dip_of_sample(x), abs=1e-12)
+    assert dip_of_sample(np.negative(x)) == pytest.approx(dip_of_sample(x), abs=1e-12)
+
+
+@settings(deadline=None)
+@given(small_samples, st.data())
+def test_weights_repeat_values(x, data):
+    weights = data.draw(st.lists(st.integers(0, 5), min_size=len(x), max_size=len(x)).filter(any))
+    assert dip_of_sample(x, weights) == pytest.approx(dip_of_sample(np.repeat(x, weights)), abs=1e-12)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 0.999), min_size=1, max_size=60), st.integers(1, 40))
+def test_binning_lowers_the_dip_by_at_most_the_largest_bin(x, n_bins):
+    counts = np.histogram(x, bins=n_bins, range=(0.0, 1.0))[0]
+    lost = dip_of_sample(x) - dip_of_counts(counts)
+    assert -1e-12 <= lost <= counts.max() / len(x) + 1e-12
+
+
+@settings(deadline=None)
+@given(histograms, st.integers(0, 5), st.integers(0, 5), st.floats(1e-3, 1e3))
+def test_dip_of_counts_ignores_empty_ends_and_the_unit_of_the_counts(counts, before, after, unit):
+    padded = unit * np.pad(np.asarray(counts, dtype=float), (before, after))
+    assert dip_of_counts(padded) == pytest.approx(dip_of_counts(counts), abs=1e-12)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=60), st.lists(st.integers(0, 1000), max_size=60))
+def test_a_histogram_with_one_mode_has_no_dip(up, down):
+    assert dip_of_counts(sorted(up) + sorted(down, reverse=True)) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_stack_of_histograms_is_scored_row_by_row():
+    stack = np.random.default_rng(0).poisson(4.0, size=(3, 4, 33))
+    stack[1, 2] = 0
+    dips = dip_of_counts(stack)
+    assert dips.shape == (3, 4)
+    assert dips[1, 2] == 0.0
+    assert [dip_of_counts(counts) for counts in stack.reshape(12, 33)] == dips.ravel().tolist()
+    np.testing.assert_array_equal(dip_of_counts(np.asfortranarray(stack, dtype=np.float32)), dips)
+
+
+def test_separated_clusters_raise_the_dip():
+    u = np.random.default_rng(0).standard_normal(400)
+    dips = [dip_of_sample(u + gap * (np.arange(400) % 2)) for gap in (0.0, 4.0, 8.0)]
+    assert dips[0] < dips[1] < dips[2]
+
+
+@pytest.mark.parametrize(
+    ("n", "half", "ninety_five", "ninety_nine"),
+    [
+        (4, 0.125, 0.20727, 0.231796),
+        (10, 0.097782, 0.139611, 0.159684),
+        (30, 0.061451, 0.088169, 0.101479),
+        (100, 0.035462, 0.051128, 0.059024),
+        (1000, 0.011744, 0.016934, 0.019608),
+        (10000, 0.003767, 0.005424, 0.00628),
+        (72000, 0.00141, 0.002032, 0.002358),
+    ],
+)
+def test_simulated_quantiles_are_the_published_ones(n, half, ninety_five, ninety_nine):
+    # Table qDiptab of the R package diptest: a million samples of each size.
+    quantiles = dip_quantile(np.array([0.5, 0.95, 0.99]), n)
+    np.testing.assert_allclose(quantiles, [half, ninety_five, ninety_nine], rtol=0.03)
+
+
+def test_p_values_of_uniform_samples_are_uniform():
+    samples = np.random.default_rng(1).random((300, 90))
+    p_values = dip_p_value(np.array([dip_of_sample(x) for x in samples]), n=90)
+    assert np.abs(np.sort(p_values) - np.arange(300) / 300).max() < 0.1
+
+
+def test_p_values_depend_on_the_seed_only():
+    first = dip_p_value(0.05, n=100, repeats=200, seed=1)
+    dip_p_value(0.05, n=90, repeats=200, seed=2)
+    assert first == dip_p_value(0.05, n=100, repeats=200, seed=1)
+    assert first != dip_p_value(0.05, n=100, repeats=200, seed=2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 200, 10**9])
+def test_p_values_are_probabilities_that_fall_with_the_dip(n):
+    p_values = dip_p_value(np.linspace(0.0, 0.25, 50), n, repeats=300)
+    assert p_values[0] == 1.0
+    assert p_values[-1] >= 1 / 301
+    assert (np.diff(p_values) <= 0).all()
+
+
+def test_smallest_possible_dip_of_few_observations_is_never_significant():
+    assert dip_p_value(dip_of_sample([1.0, 2.0, 3.0]), n=3) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("x", "weights", "message"),
+    [
+        (np.zeros((2, 2)), None, r"one-dimensional, got shape \(2, 2\); pass one projection"),
+        ([], None, "at least one observation, got none"),
+        ([1.0, 2.0], [0, 0], "at least one observation, got none"),
+        ([0.0, np.nan, np.inf], None, "got 2 NaN or infinite values; remove them"),
+        ([1.0, 2.0], [1.0], r"shape of x, \(2,\), got \(1,\)"),
+        ([1.0, 2.0], [1.0, -1.0], "weights must be finite and not negative, got values from -1.0 to 1.0"),
+    ],
+)
+def test_a_sample_that_has_no_dip_is_refused(x, weights, message):
+    with pytest.raises(ValueError, match=message):
+        dip_of_sample(x, weights)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([1, -2], "counts must be finite and not negative, got values from -2.0 to 1.0"),
+        ([1.0, np.nan], "counts must be finite and not negative"),
+        (np.zeros((3, 0)), r"at least one bin, got \(3, 0\)"),
+        (5, r"at least one bin, got \(\)"),
+    ],
+)
+def test_counts_that_have_no_dip_are_refused(counts, message):
+    with pytest.raises(ValueError, match=message):
+        dip_of_counts(counts)
+
+
+@pytest.mark.parametrize(("n", "repeats"), [(0, 10), (10, 0)])
+def test_a_simulation_of_nothing_is_refused(n, repeats):
+    with pytest.raises(ValueError, match=f"at least 1, got n={n} and repeats={repeats}"):
+        dip_p_value(0.1, n, repeats=repeats)
