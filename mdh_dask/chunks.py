@@ -214,8 +214,7 @@ def _as_node(value: Any) -> Delayed:
 
 
 def _call_shared(shared: Any, function: Callable[..., AnyArray], *blocks: AnyArray) -> AnyArray:
-    with threadpool_limits(limits=1, user_api="blas"):
-        return function(shared, *blocks)
+    return function(shared, *blocks)
 
 
 def _follow_chunks(arrays: Sequence[RowArray]) -> list[RowArray]:
@@ -240,8 +239,7 @@ def _chunk_states(shared: Delayed, arrays: Sequence[RowArray]) -> list[Delayed]:
 
 
 def _chunk_state(statistic: Statistic, start: AnyArray, *blocks: AnyArray) -> Any:
-    with threadpool_limits(limits=1, user_api="blas"):
-        return statistic.chunk(int(start[0]), *blocks)
+    return statistic.chunk(int(start[0]), *blocks)
 
 
 def _combine_states(statistic: Statistic, states: list[Any]) -> Any:

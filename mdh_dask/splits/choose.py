@@ -85,7 +85,13 @@ class Chooser:
     min_rows: int
 
     def choose(
-        self, counts: AnyArray, candidates: Candidates, rng: np.random.Generator, standing: float | None = None
+        self,
+        counts: AnyArray,
+        candidates: Candidates,
+        rng: np.random.Generator,
+        *,
+        share: float = 1.0,
+        standing: float | None = None,
     ) -> Verdict | None:
         """Choose a split.
 
@@ -96,6 +102,8 @@ class Chooser:
         candidates : Candidates
         rng : Generator
             For simulated null distributions.
+        share : float
+            Share of the branch's rows that were counted.
         standing : float, optional
             Threshold of a split on the first candidate, found on a sample, that these counts confirm or replace. It
             is tried first, and left where it is if the valley is still there.
@@ -107,25 +115,27 @@ class Chooser:
         """
         both, (choosing, testing) = counts.sum(axis=0), self.stop.halves(counts)
         train, test, whole = (self._histograms(c, candidates) for c in (choosing, testing, both))
-        share = choosing[0].sum() / max(both[0].sum(), 1)
-        scores = self.rule.score(train, self.min_rows * share)
-        bins = self.rule.place(train, self.min_rows * share)
+        min_rows = self.min_rows * share
+        min_train = min_rows * choosing[0].sum() / max(both[0].sum(), 1)
+        scores, bins = self.rule.score(train, min_train), self.rule.place(train, min_train)
         order = [c for c in np.argsort(-scores, kind="stable")[: self.n_tests] if scores[c] > -np.inf]
         if standing is not None and scores[0] > -np.inf:
             order = [0, *(c for c in order if c != 0)][: self.n_tests]
         for c in order:
             if self.stop.accepts(test[int(c)], int(bins[c]), self.n_root, self.n_tests, rng):
-                verdict = self._verdict(whole, int(c), standing if c == 0 else None, accepted=True)
+                verdict = self._verdict(whole, int(c), min_rows, standing if c == 0 else None, accepted=True)
                 if verdict is not None:
                     return verdict
-        return self._verdict(whole, int(order[0]), None, accepted=False) if order else None
+        return self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
 
     def _histograms(self, counts: AnyArray, candidates: Candidates) -> Histograms:
         return Histograms(counts, candidates.origin, candidates.width, self.bandwidth)
 
-    def _verdict(self, whole: Histograms, c: int, standing: float | None, accepted: bool) -> Verdict | None:
+    def _verdict(
+        self, whole: Histograms, c: int, min_rows: float, standing: float | None, accepted: bool
+    ) -> Verdict | None:
         histogram = whole[c]
-        k = int(self.rule.place(histogram, self.min_rows)[0])
+        k = int(self.rule.place(histogram, min_rows)[0])
         if k < 0:
             return None
         threshold = float(histogram.threshold[0, k])

@@ -6,6 +6,7 @@ one, subclass `StopRule` and register it in `STOP_RULES`.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,9 +26,13 @@ class StopRule(ABC):
     """
 
     quantile: float = 0.975
+    holds_out: ClassVar[bool] = False
+    """Whether one half of the rows chooses a split and the other tests it; else all rows do both."""
 
     def halves(self, counts: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Return the counts that choose and those that test, from the two halves (2, n_directions, n_bins)."""
+        if self.holds_out:
+            return counts[0], counts[1]
         total = counts.sum(axis=0)
         return total, total
 
@@ -67,9 +72,7 @@ class LevelQuantile(StopRule):
 
 @dataclass(frozen=True)
 class _HeldOut(StopRule):
-    def halves(self, counts: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """One half of the rows chooses, the other tests (thesis algorithm 1)."""
-        return counts[0], counts[1]
+    holds_out = True
 
     def level(self, n_tests: int) -> float:
         """Share the probability of a false split among the tests (Bonferroni)."""

@@ -186,6 +186,16 @@ class BranchPass(Statistic):
         )
 
 
+def leaves_of(rows: AnyArray, left: Integers, right: Integers, planes: Floats, offsets: Floats) -> Integers:
+    """Return the leaf of every row, shape (n_rows,), int32."""
+    n, d = planes.shape
+    nowhere, nothing = np.full(n, -1), np.empty((0, 0))
+    return sweep_branches(
+        loop_ready(rows), left, right, planes, offsets, nowhere, nowhere, np.empty(0, dtype=np.uint64),
+        np.empty((0, 0, d)), nothing, nothing, np.empty((0, 2, 0, 0), dtype=np.int64),
+    )  # fmt: skip
+
+
 def _concatenate(left: Sample, right: Sample) -> Sample:
     return Sample(*(np.concatenate(pair) for pair in zip(left, right)))
 

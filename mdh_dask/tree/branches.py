@@ -1,0 +1,195 @@
+"""The branches of a tree that is being grown, and the pass that counts them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+import numpy as np
+
+from .._typing import Floats, Integers
+from ..splits.choose import Candidates, Verdict
+from .statistics import BranchPass, Sample, leaves_of, sample_limit
+from .structure import Tree, tree_from_nodes
+
+
+class State(Enum):
+    """What is still to be done about a branch."""
+
+    OPEN = auto()
+    """Its sample has not been looked at."""
+    WAITING = auto()
+    """Its candidates are to be counted on all rows; children, if any, grow ahead on the sample."""
+    UNSURE = auto()
+    """No split was found on a sample of much fewer rows than the branch holds; a fresh sample will tell."""
+    SPLIT = auto()
+    """Split for good, as counts of all its rows say."""
+    LEAF = auto()
+    """A cluster."""
+
+
+@dataclass(eq=False)
+class Branch:
+    """A branch of a growing tree.
+
+    Parameters
+    ----------
+    path : int
+        1 for the root, ``2 p`` and ``2 p + 1`` for the children of ``p``: it names the branch's random streams.
+    sample : Sample
+        Some of its rows, or all.
+    n_rows : float
+        Exact where `counted`, else estimated from the sample.
+    """
+
+    path: int
+    sample: Sample
+    n_rows: float
+    counted: bool
+    state: State = State.OPEN
+    candidates: Candidates | None = None
+    n_bins: int = 0
+    verdict: Verdict | None = None
+    children: "tuple[Branch, Branch] | None" = None
+
+    @property
+    def level(self) -> int:
+        """Splits above the branch."""
+        return self.path.bit_length() - 1
+
+    @property
+    def complete(self) -> bool:
+        """Whether the sample holds all rows of the branch."""
+        return self.counted and len(self.sample.hashes) >= self.n_rows
+
+    @property
+    def plane(self) -> Floats | None:
+        """Direction of the split, or of the rejected one that came closest, for raw rows."""
+        if self.verdict is None or self.candidates is None:
+            return None
+        return self.candidates.directions[self.verdict.candidate]
+
+    def walk(self) -> "Iterator[Branch]":
+        """Yield the branch and all under it, parents before children, left before right."""
+        stack = [self]
+        while stack:
+            branch = stack.pop()
+            yield branch
+            stack += reversed(branch.children or ())
+
+    def lead_with_chosen(self) -> None:
+        """Put the chosen candidate before the others."""
+        assert self.verdict is not None
+        assert self.candidates is not None
+        chosen = self.verdict.candidate
+        order = np.argsort(np.arange(len(self.candidates.width)) != chosen, kind="stable")
+        self.candidates = Candidates(
+            self.candidates.directions[order], self.candidates.origin[order], self.candidates.width[order]
+        )
+        self.verdict = replace(self.verdict, candidate=0)
+
+    def part(self, counted: bool) -> None:
+        """Make the children of the chosen split, with their parts of the sample.
+
+        Parameters
+        ----------
+        counted : bool
+            Whether the verdict counted all rows of the branch.
+        """
+        assert self.verdict is not None
+        assert self.plane is not None
+        planes = np.array([self.plane, self.plane, self.plane])
+        goes = leaves_of(
+            self.sample.rows,
+            np.array([1, -1, -1], dtype=np.int32),
+            np.array([2, -1, -1], dtype=np.int32),
+            planes,
+            np.full(3, self.verdict.threshold),
+        )
+        sizes = np.array([self.verdict.n_left, self.verdict.n_right], dtype=float)
+        if not counted:
+            sizes *= self.n_rows / sizes.sum()
+        self.children = tuple(
+            Branch(2 * self.path + side, Sample(*(p[goes == side + 1] for p in self.sample)), sizes[side], counted)
+            for side in (0, 1)
+        )
+
+
+def hash_bit(branch: Branch) -> int:
+    """Return the bit of a row's hash that names its half in a branch: another at each of 32 levels."""
+    return branch.level % 32
+
+
+def branch_pass(branches: list[Branch], seed: int, fresh: "dict[Branch, float] | None" = None) -> BranchPass:
+    """Return the statistic that counts the waiting ones of some branches on the rows that reach them.
+
+    Parameters
+    ----------
+    branches : list of Branch
+        A branch and those under it, parents first.
+    seed : int
+        Of the rows' hashes.
+    fresh : dict, optional
+        Leaves of which a fresh sample is drawn, with the number of rows wanted.
+    """
+    place = {branch: i for i, branch in enumerate(branches)}
+    waiting = [b for b in branches if b.state is State.WAITING]
+    d = branches[0].sample.rows.shape[1]
+    planes, offsets = np.zeros((len(branches), d)), np.full(len(branches), np.nan)
+    children = np.full((2, len(branches)), -1, dtype=np.int32)
+    measured = np.full(len(branches), -1)
+    measured[[place[b] for b in waiting]] = np.arange(len(waiting))
+    for branch, i in place.items():
+        if branch.children and branch.verdict and branch.children[0] in place:
+            planes[i], offsets[i] = branch.plane, branch.verdict.threshold
+            children[:, i] = [place[child] for child in branch.children]
+    limit = np.zeros(len(branches), dtype=np.uint64)
+    for branch, wanted in (fresh or {}).items():
+        limit[place[branch]] = sample_limit(wanted, branch.n_rows)
+    n_bins = max((b.n_bins for b in waiting), default=0)
+    directions, origin, width = _stacked([b.candidates for b in waiting if b.candidates], n_bins, d)
+    return BranchPass(
+        seed, *children, planes, offsets, measured, directions, origin, width, n_bins,
+        np.array([hash_bit(b) for b in branches]), limit,
+    )  # fmt: skip
+
+
+def _stacked(candidates: list[Candidates], n_bins: int, d: int) -> tuple[Floats, Floats, Floats]:
+    # Branches with fewer candidates than others count their first one again in the places left over.
+    most = max((len(c.width) for c in candidates), default=0)
+    directions = np.zeros((len(candidates), most, d))
+    origin, width = np.zeros((2, len(candidates), most))
+    for i, c in enumerate(candidates):
+        chosen = np.where(np.arange(most) < len(c.width), np.arange(most), 0)
+        directions[i], origin[i], width[i] = c.directions[chosen], c.origin[chosen], c.width[chosen]
+    return directions, origin, width
+
+
+def arrivals_of(branches: list[Branch], leaf_arrivals: Integers) -> dict[Branch, int]:
+    """Return the rows of every branch from the rows of the leaves."""
+    rows = {branch: int(n) for branch, n in zip(branches, leaf_arrivals)}
+    for branch in reversed(branches):
+        if branch.children and branch.children[0] in rows:
+            rows[branch] = sum(rows[child] for child in branch.children)
+    return rows
+
+
+def tree_of(root: Branch) -> Tree:
+    """Return the grown tree."""
+    branches = list(root.walk())
+    place = {branch: i for i, branch in enumerate(branches)}
+    nodes = []
+    for branch in branches:
+        left, right = (place[child] for child in branch.children) if branch.children else (-1, -1)
+        node = {"left": left, "right": right, "n_rows": int(branch.n_rows), "plane": branch.plane}
+        if (verdict := branch.verdict) is not None:
+            histogram = verdict.histogram
+            node |= {
+                "offset": verdict.threshold,
+                "relative_depth": verdict.depth,
+                "origin": histogram.origin[0],
+                "width": histogram.width[0],
+                "bandwidth": histogram.bandwidth[0],
+                "bins": histogram.counts[0],
+            }
+        nodes.append(node)
+    return tree_from_nodes(nodes, root.sample.rows.shape[1])

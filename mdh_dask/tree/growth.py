@@ -1,0 +1,241 @@
+"""Growing a tree: propose directions on a sample, measure them on all rows, choose, route, repeat."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._random import generator
+from .._typing import Floats, Integers, RowArray
+from ..chunks import Progress, map_local, reduce_rows
+from ..density.bandwidth import Bandwidth
+from ..splits.choose import Chooser
+from .branches import Branch, State, arrivals_of, branch_pass, hash_bit, tree_of
+from .screening import Standardiser, candidates_for, screen
+from .statistics import BranchCounts, Columns, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from .structure import Tree
+
+logger = logging.getLogger(__name__)
+
+PILOT_ROWS = 1024
+"""Rows of a branch that lay out its histograms when every direction is scored on all rows."""
+
+RESERVOIR = 4
+"""The root's sample, and all fresh samples of one pass together, hold this many times `sample_size` rows."""
+
+INFORMATIVE_ROWS = 500
+"""A branch is not grown ahead on fewer rows of its sample."""
+
+FRESH_ROWS = 4000
+"""A fresh sample holds at least this many rows; the largest branches come first, the others wait for a later pass."""
+
+Proposer = Callable[[Any, np.random.Generator], Floats]
+"""Gives directions for the standardised rows of a branch: ``(rows, rng) -> (n_directions, n_features)``."""
+
+
+@dataclass
+class Growth:
+    """Grows one tree.
+
+    Parameters
+    ----------
+    propose : callable
+        Gives the directions of a branch; see `Proposer`.
+    make_chooser : callable
+        Makes the `Chooser` once the number of rows is known.
+    bandwidth : Bandwidth
+    n_candidates : int
+        Directions of a branch that are counted on all rows, if they are scored on a sample.
+    sample_size : int or None
+        Rows on which the directions of a branch are scored; None to score every direction on all rows.
+    scale : bool
+        Whether directions are proposed for columns of unit variance.
+    max_depth : int or None
+        Splits on the way to a leaf, at most.
+    seed : int
+    progress : callable
+        Makes a progress bar, or None, from the description of a pass.
+    """
+
+    propose: Proposer
+    make_chooser: Callable[[int], Chooser]
+    bandwidth: Bandwidth
+    n_candidates: int
+    sample_size: int | None
+    scale: bool
+    max_depth: int | None
+    seed: int
+    progress: Callable[[str], Progress | None] = field(default=lambda description: None)
+    n_passes: int = field(default=0, init=False)
+    chooser: Chooser = field(init=False)
+    standardise: Standardiser = field(init=False)
+
+    def grow(self, rows: RowArray, check: Callable[[FirstLook], None]) -> Tree:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        rows : array of shape (n_rows, n_features), NumPy or Dask
+        check : callable
+            Raises an error if the first look shows that the rows cannot be clustered.
+
+        Returns
+        -------
+        Tree
+            Its `n_rows` count all rows.
+
+        Notes
+        -----
+        One pass, which draws a sample; no more if the sample holds all rows. Else one pass counts all branches that
+        the sample suggests, and more follow only where a split moved or where a large branch showed a further
+        valley on a fresh sample. With ``sample_size=None``, a pass per level and one more.
+        """
+        root = self._first_pass(rows, check)
+        while True:
+            self._look([branch for branch in root.walk() if branch.state is State.OPEN])
+            fresh = self._fresh_samples(root)
+            if not fresh and not any(branch.state is State.WAITING for branch in root.walk()):
+                return tree_of(root)
+            branches = list(root.walk())
+            counts = reduce_rows(branch_pass(branches, self.seed, fresh), rows, progress=self._bar("counting"))
+            self._decide_all(root, branches, counts, fresh)
+
+    def _first_pass(self, rows: RowArray, check: Callable[[FirstLook], None]) -> Branch:
+        wanted = RESERVOIR * self.sample_size if self.sample_size else PILOT_ROWS
+        limit = sample_limit(wanted, len(rows))
+        look = reduce_rows(FirstPass(self.seed, limit), rows, progress=self._bar("reading"))
+        check(look)
+        self.chooser = self.make_chooser(len(rows))
+        self.standardise = standardiser(look.columns, self.scale)
+        return Branch(1, smallest_hashes(look.sample, wanted), len(rows), counted=True)
+
+    def _bar(self, verb: str) -> Progress | None:
+        self.n_passes += 1
+        return self.progress(f"pass {self.n_passes}: {verb}")
+
+    def _look(self, branches: list[Branch]) -> None:
+        """Look at the samples of open branches, and of the children that come of it, until none is open."""
+        while branches:
+            map_local(self._look_at, branches)
+            branches = [c for b in branches for c in b.children or () if c.state is State.OPEN]
+
+    def _look_at(self, branch: Branch) -> None:
+        too_deep = self.max_depth is not None and branch.level >= self.max_depth
+        if too_deep or branch.n_rows < 2 * self.chooser.min_rows or len(branch.sample.hashes) < 2:
+            branch.state = State.LEAF
+        elif branch.complete or self.sample_size is not None:
+            self._split_sample(branch)
+        else:
+            self._lay_out(branch, self._propose(branch, self._rows(branch, scoring=True)))
+            branch.state = State.WAITING
+
+    def _split_sample(self, branch: Branch) -> None:
+        """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""
+        m = len(branch.sample.hashes)
+        branch.state = State.LEAF if branch.complete else State.UNSURE
+        directions = self._screened(branch) if branch.complete or m >= INFORMATIVE_ROWS else ()
+        if len(directions) == 0:
+            return
+        final = branch.state
+        self._lay_out(branch, directions)
+        branch.state = State.WAITING
+        counts = branch_pass([branch], self.seed).sweep(*branch.sample).counts[0]
+        self._decide(branch, counts, share=m / branch.n_rows)
+        branch.state = final
+        if branch.verdict and branch.verdict.accepted:
+            branch.lead_with_chosen()
+            branch.part(counted=branch.complete)
+            branch.state = State.SPLIT if branch.complete else State.WAITING
+
+    def _rows(self, branch: Branch, scoring: bool) -> Any:
+        """Return the standardised rows of the sample; for scoring, without the half that a hold-out test needs."""
+        sample = smallest_hashes(branch.sample, self.sample_size or PILOT_ROWS)
+        if scoring and self.chooser.stop.holds_out:
+            half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
+            return self.standardise(sample.rows[half == 0])
+        return self.standardise(sample.rows)
+
+    def _propose(self, branch: Branch, rows: Any) -> Floats:
+        return self.propose(rows, generator(self.seed, branch.path))
+
+    def _screened(self, branch: Branch) -> Floats:
+        """Return the best directions by their scores on the sample."""
+        rows = self._rows(branch, scoring=True)
+        if len(rows) < 2:
+            return np.empty((0, rows.shape[1]))
+        min_rows = self.chooser.min_rows * len(rows) / branch.n_rows
+        directions = self._propose(branch, rows)
+        return screen(rows, directions, self.n_candidates, self.chooser.rule, self.bandwidth, min_rows)
+
+    def _lay_out(self, branch: Branch, directions: Floats) -> None:
+        branch.candidates, branch.n_bins = candidates_for(
+            self._rows(branch, scoring=False), directions, self.standardise, self.bandwidth, branch.n_rows
+        )
+
+    def _fresh_samples(self, root: Branch) -> dict[Branch, float]:
+        """Choose the unsure branches whose samples are renewed, and close those whose samples could not grow."""
+        unsure = sorted((b for b in root.walk() if b.state is State.UNSURE), key=lambda b: (-b.n_rows, b.path))
+        if self.sample_size is None:
+            return {b: PILOT_ROWS for b in root.walk() if b.state is State.WAITING}
+        budget = RESERVOIR * self.sample_size
+        wanted = min(self.sample_size, max(budget / max(len(unsure), 1), FRESH_ROWS))
+        fresh = {}
+        for branch in unsure:
+            if min(wanted, branch.n_rows) < 2 * len(branch.sample.hashes):
+                branch.state = State.LEAF
+            elif len(fresh) < max(budget / wanted, 1):
+                fresh[branch] = wanted
+        return fresh
+
+    def _decide_all(
+        self, root: Branch, branches: list[Branch], counts: BranchCounts, fresh: dict[Branch, float]
+    ) -> None:
+        """Confirm, move or reject the waiting splits by the counts of all rows, and hand out fresh samples."""
+        for branch, n_rows in arrivals_of(branches, counts.arrivals).items():
+            branch.n_rows, branch.counted = n_rows, True
+        for i, branch in enumerate(branches):
+            if branch in fresh:
+                drawn = Sample(*(part[counts.leaf == i] for part in counts.sample))
+                branch.sample = smallest_hashes(drawn, int(fresh[branch]))
+                branch.state = State.OPEN if branch.state is State.UNSURE else branch.state
+        counted = dict(zip((b for b in branches if b.state is State.WAITING), counts.counts))
+        # The walk is lazy: under a split that moves or is rejected here, what was counted is not visited.
+        for branch in root.walk():
+            if branch in counted:
+                self._confirm(branch, counted[branch])
+
+    def _confirm(self, branch: Branch, counts: Integers) -> None:
+        before, plane = branch.verdict if branch.children else None, branch.plane
+        self._decide(branch, counts, standing=before.threshold if before else None)
+        if branch.verdict is None or not branch.verdict.accepted:
+            branch.state, branch.children = State.LEAF, None
+            return
+        branch.state = State.SPLIT
+        if before is None or branch.verdict.threshold != before.threshold or not np.array_equal(branch.plane, plane):
+            branch.part(counted=True)
+
+    def _decide(self, branch: Branch, counts: Integers, share: float = 1.0, standing: float | None = None) -> None:
+        assert branch.candidates is not None
+        used = counts[:, : len(branch.candidates.width)]
+        rng = generator(self.seed, branch.path, 1)
+        branch.verdict = self.chooser.choose(used, branch.candidates, rng, share=share, standing=standing)
+
+
+def standardiser(columns: Columns, scale: bool) -> Standardiser:
+    """Return the shift and scale of the columns that directions are proposed for.
+
+    Both are rounded to a few bits: sums depend in their last bits on the chunking, the tree must not. Constant columns
+    are dropped.
+    """
+    sd = np.sqrt(columns.deviations / max(columns.n, 1))
+    constant = ~(columns.high > columns.low) | (sd <= 1e-12 * np.maximum(np.abs(columns.low), np.abs(columns.high)))
+    sd = np.where(constant, 1.0, _rounded(sd))
+    centre = np.rint(columns.mean / sd * 16) / 16 * sd
+    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else 1.0))
+
+
+def _rounded(x: Floats, bits: int = 12) -> Floats:
+    mantissa, exponent = np.frexp(x)
+    return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)

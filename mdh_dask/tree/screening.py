@@ -1,0 +1,133 @@
+"""Directions scored on a sample: only the best few are counted on all rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._jit.binning import bin_projections
+from .._typing import AnyArray, Floats
+from ..density.bandwidth import Bandwidth
+from ..density.histograms import Histograms
+from ..density.kde import BINS_PER_BANDWIDTH
+from ..splits.choose import Candidates
+from ..splits.rules import SplitRule
+
+DIRECTIONS_AT_ONCE = 128
+"""Directions projected by one matrix product: its result should fit the processor's cache."""
+
+MAX_BINS = 4096
+
+
+@dataclass(frozen=True)
+class Standardiser:
+    """Shift and scale of the columns; a scale of zero drops a column.
+
+    Parameters
+    ----------
+    centre, scale : arrays of shape (n_features,)
+        Rows become ``(x - centre) * scale``.
+    """
+
+    centre: Floats
+    scale: Floats
+
+    def __call__(self, rows: AnyArray) -> AnyArray:
+        """Return the standardised rows; float32 for integers and float32."""
+        dtype = np.float64 if rows.dtype.itemsize == 8 else np.float32
+        return ((rows - self.centre) * self.scale).astype(dtype)
+
+    def raw(self, directions: Floats) -> tuple[Floats, Floats]:
+        """Return the same directions for raw rows, and what their projections exceed the standardised ones by."""
+        raw = directions.astype(np.float64) * self.scale
+        return raw, raw @ self.centre
+
+
+def screen(
+    rows: AnyArray, directions: Floats, n_kept: int, rule: SplitRule, bandwidth: Bandwidth, min_rows: float
+) -> Floats:
+    """Return the directions with the best scores on the sample, best first.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+        Standardised sample of a branch.
+    directions : array of shape (n_directions, n_features)
+        In standardised coordinates.
+    n_kept : int
+    rule, bandwidth
+        Score the density of each direction.
+    min_rows : float
+        Rows of the sample that a split leaves on both sides at least.
+
+    Returns
+    -------
+    ndarray of shape (at most n_kept, n_features)
+        Directions without an admissible split are left out. Those that are within two degrees of a better one too:
+        they would find the same valley.
+    """
+    scores = np.full(len(directions), -np.inf)
+    for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
+        part = slice(first, first + DIRECTIONS_AT_ONCE)
+        projections = directions[part].astype(rows.dtype) @ rows.T
+        scores[part] = rule.score(_histograms(projections, bandwidth), min_rows)
+    unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    kept: list[int] = []
+    for i in np.argsort(-scores, kind="stable"):
+        if len(kept) == n_kept or scores[i] == -np.inf:
+            break
+        if np.all(np.abs(unit[kept] @ unit[i]) < 0.9994):
+            kept.append(int(i))
+    return directions[kept]
+
+
+def candidates_for(
+    rows: AnyArray, directions: Floats, standardise: Standardiser, bandwidth: Bandwidth, n_rows: float
+) -> tuple[Candidates, int]:
+    """Lay out histograms that will resolve the densities of a branch's `n_rows` rows.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+        Standardised sample of the branch.
+    directions : array of shape (n_directions, n_features)
+        In standardised coordinates.
+    standardise : Standardiser
+    bandwidth : Bandwidth
+    n_rows : float
+        Rows that will be counted.
+
+    Returns
+    -------
+    candidates : Candidates
+        For raw rows.
+    n_bins : int
+    """
+    projections = directions @ rows.astype(np.float64).T
+    origin, width, n_bins = _bins(projections, bandwidth, n_rows)
+    raw, shift = standardise.raw(directions)
+    return Candidates(raw, origin + shift, width), n_bins
+
+
+def _histograms(projections: AnyArray, bandwidth: Bandwidth) -> Histograms:
+    origin, width, n_bins = _bins(projections, bandwidth, projections.shape[1])
+    counts = np.zeros((len(projections), n_bins), dtype=np.int32)
+    bin_projections(projections, origin.astype(projections.dtype), width.astype(projections.dtype), counts)
+    return Histograms(counts, origin, width, bandwidth)
+
+
+def _bins(projections: AnyArray, bandwidth: Bandwidth, n_rows: float) -> tuple[Floats, Floats, int]:
+    sd = projections.std(axis=1, dtype=np.float64)
+    quartiles = sd
+    if bandwidth.robust:
+        lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
+        quartiles = upper - lower
+    h = bandwidth.of(n_rows, sd, quartiles)
+    low, high = projections.min(axis=1).astype(np.float64), projections.max(axis=1).astype(np.float64)
+    h = np.where(h > 0, h, np.maximum(np.abs(high), 1.0))
+    width = h / BINS_PER_BANDWIDTH
+    # Room for the kernels of the outermost rows, for rows that the sample did not see, and for the two tail bins.
+    margin = 4 * h + 0.1 * (high - low) * (n_rows > projections.shape[1])
+    wanted = np.ceil((high - low + 2 * margin) / width) + 2
+    n_bins = int(min(wanted.max(), MAX_BINS))
+    centre = np.where(wanted > n_bins, projections.mean(axis=1, dtype=np.float64), (low + high) / 2)
+    return centre - width * n_bins / 2, width, n_bins

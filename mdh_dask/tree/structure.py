@@ -1,0 +1,205 @@
+"""The tree of separators as parallel arrays: the only state of a fitted model."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from .._typing import AnyArray, Floats, Integers
+from ..density.kde import kernel_density
+from .statistics import leaves_of
+
+
+class NodeDensity(NamedTuple):
+    """The density of a node's rows along the direction of its split, or of the split that came closest."""
+
+    position: Floats
+    density: Floats
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A binary tree of hyperplanes; node 0 is the root, children follow their parents, left subtrees come first.
+
+    Parameters
+    ----------
+    left, right : arrays of shape (n_nodes,), int32
+        Children; -1 at a leaf.
+    planes : array of shape (n_nodes, n_features), float64
+        Directions in the coordinates of the rows. At a leaf, the direction of the rejected split that came closest,
+        or zeros.
+    offsets : array of shape (n_nodes,), float64
+        A row goes left where ``plane . x <= offset``.
+    n_rows : array of shape (n_nodes,), int64
+    relative_depth : array of shape (n_nodes,), float64
+        Of the split, or of the rejected one; NaN where no valley was found.
+    origin, width, bandwidth : arrays of shape (n_nodes,), float64
+        Of the histogram along the node's direction and of its density; NaN where there is none.
+    bins : array of shape (total number of bins,), int64
+        The histograms of all nodes, one after the other.
+    first_bin : array of shape (n_nodes + 1,), int64
+        Where each node's histogram starts.
+    """
+
+    left: Integers
+    right: Integers
+    planes: Floats
+    offsets: Floats
+    n_rows: Integers
+    relative_depth: Floats
+    origin: Floats
+    width: Floats
+    bandwidth: Floats
+    bins: Integers
+    first_bin: Integers
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.left)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that rows must have."""
+        return self.planes.shape[1]
+
+    @property
+    def leaves(self) -> Integers:
+        """Nodes that are clusters, from left to right; the label of a cluster is its place here."""
+        return np.flatnonzero(self.left < 0)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of clusters."""
+        return len(self.leaves)
+
+    @property
+    def parent(self) -> Integers:
+        """Parents, shape (n_nodes,); -1 for the root."""
+        parent = np.full(self.n_nodes, -1)
+        inner = self.left >= 0
+        for children in (self.left, self.right):
+            parent[children[inner]] = np.flatnonzero(inner)
+        return parent
+
+    @property
+    def level(self) -> Integers:
+        """Splits above each node, shape (n_nodes,)."""
+        level = np.zeros(self.n_nodes, dtype=np.int64)
+        for node, parent in enumerate(self.parent):
+            level[node] = level[parent] + 1 if parent >= 0 else 0
+        return level
+
+    def apply(self, rows: AnyArray) -> Integers:
+        """Return the leaf of every row, shape (n_rows,), int32."""
+        return leaves_of(rows, self.left, self.right, self.planes, self.offsets)
+
+    def labels(self, rows: AnyArray) -> Integers:
+        """Return the label of every row, shape (n_rows,), int32: the place of its leaf from the left."""
+        label = np.cumsum(self.left < 0).astype(np.int32) - 1
+        return label[self.apply(rows)]
+
+    def histogram(self, node: int) -> Integers:
+        """Return the histogram of the node's rows along its direction; empty where there is none."""
+        return self.bins[self.first_bin[node] : self.first_bin[node + 1]]
+
+    def density(self, node: int) -> NodeDensity | None:
+        """Return the kernel density of the node's rows along its direction; None where there is none."""
+        counts = self.histogram(node)
+        if len(counts) == 0:
+            return None
+        position = self.origin[node] + self.width[node] * (np.arange(len(counts)) + 0.5)
+        density = kernel_density(counts, self.width[node], self.bandwidth[node])
+        return NodeDensity(position, density, float(self.offsets[node]))
+
+    def walk(self) -> Iterator[tuple[int, int]]:
+        """Yield every node and its level, parents before children, left before right."""
+        yield from enumerate(self.level.tolist())
+
+    def prune(self, n_leaves: int) -> Self:
+        """Return the tree with at most that many leaves: the splits of largest relative depth that hang together.
+
+        The tree that growing one split at a time would give, always taking the branch of best relative depth
+        (thesis eq. 6.2), stopped at `n_leaves` clusters.
+        """
+        if n_leaves < 1:
+            raise ValueError(f"a tree has at least 1 leaf; got n_leaves={n_leaves}")
+        left, right = self.left.copy(), self.right.copy()
+        frontier, kept = [0], np.zeros(self.n_nodes, dtype=bool)
+        while kept.sum() + 1 < n_leaves:
+            frontier = [node for node in frontier if self.left[node] >= 0]
+            if not frontier:
+                break
+            best = max(frontier, key=lambda node: (self.relative_depth[node], -node))
+            kept[best] = True
+            frontier.remove(best)
+            frontier += [int(self.left[best]), int(self.right[best])]
+        left[~kept] = right[~kept] = -1
+        return replace(self, left=left, right=right)._renumbered()
+
+    def _renumbered(self) -> Self:
+        order: list[int] = []
+        stack = [0]
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            if self.left[node] >= 0:
+                stack += [int(self.right[node]), int(self.left[node])]
+        place = np.full(self.n_nodes, -1)
+        place[order] = np.arange(len(order))
+        parts = [self.histogram(node) for node in order]
+        return replace(
+            self,
+            **{f.name: getattr(self, f.name)[order] for f in fields(self) if f.name not in ("bins", "first_bin")}
+            | {
+                "left": _moved(self.left[order], place),
+                "right": _moved(self.right[order], place),
+                "bins": np.concatenate(parts),
+                "first_bin": np.cumsum([0, *(len(p) for p in parts)]),
+            },
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two trees are the same to the last bit."""
+        return isinstance(other, Tree) and all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name), equal_nan=f.type is Floats)
+            for f in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
+    """Build a tree from one dict per node: ``left``, ``right``, ``n_rows`` and what is known of its split.
+
+    Nodes may come in any order that starts with the root.
+    """
+    n = len(nodes)
+    planes = np.zeros((n, n_features))
+    for i, node in enumerate(nodes):
+        if node.get("plane") is not None:
+            planes[i] = node["plane"]
+    bins = [np.asarray(node.get("bins", ()), dtype=np.int64) for node in nodes]
+
+    def column(name: str) -> Floats:
+        return np.array([node.get(name, np.nan) for node in nodes], dtype=np.float64)
+
+    return Tree(
+        left=np.array([node["left"] for node in nodes], dtype=np.int32),
+        right=np.array([node["right"] for node in nodes], dtype=np.int32),
+        planes=planes,
+        offsets=column("offset"),
+        n_rows=np.array([node["n_rows"] for node in nodes], dtype=np.int64),
+        relative_depth=column("relative_depth"),
+        origin=column("origin"),
+        width=column("width"),
+        bandwidth=column("bandwidth"),
+        bins=np.concatenate(bins),
+        first_bin=np.cumsum([0, *(len(b) for b in bins)]),
+    )._renumbered()
+
+
+def _moved(children: Integers, place: Integers) -> Integers:
+    return np.where(children >= 0, place[children], -1).astype(np.int32)
