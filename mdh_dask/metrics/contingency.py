@@ -1,0 +1,183 @@
+"""The contingency table of two labellings: one pass over the labels, all that any score needs."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import AnyArray, Integers, RowArray
+from ..chunks import Statistic, is_dask, reduce_rows
+
+MAX_CELLS = 2**27
+"""Cells of the largest table that is made: a gigabyte of counts."""
+
+
+class ContingencyTable(NamedTuple):
+    """How many rows have each pair of a true and a predicted label.
+
+    Attributes
+    ----------
+    true_labels : ndarray of shape (n_true,)
+        Distinct true labels in ascending order: the rows of the table.
+    predicted_labels : ndarray of shape (n_predicted,)
+        Distinct predicted labels in ascending order: the columns of the table.
+    counts : ndarray of shape (n_true, n_predicted), int64
+        Rows of data in each cell.
+    """
+
+    true_labels: AnyArray
+    predicted_labels: AnyArray
+    counts: Integers
+
+
+Labelling = RowArray | ContingencyTable
+"""Labels of all rows, or the table of both labellings."""
+
+
+class Pairs(NamedTuple):
+    """The state of `Contingency`: three aligned arrays with one entry for each distinct pair of labels."""
+
+    true: AnyArray
+    predicted: AnyArray
+    counts: Integers
+
+
+@dataclass(frozen=True)
+class Contingency(Statistic):
+    """The contingency table of two row-aligned label arrays (integers, booleans or strings).
+
+    The state lists only the pairs of labels that occur, so it is small beside a chunk however many labels there are,
+    and it merges exactly.
+    """
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Pairs:
+        """Count the pairs of labels of some rows."""
+        true, predicted = blocks
+        return _count_pairs(true, predicted, None)
+
+    def combine(self, left: Pairs, right: Pairs) -> Pairs:
+        """Add the counts of equal pairs."""
+        return _count_pairs(*(np.concatenate(both) for both in zip(left, right)))
+
+    def finalise(self, state: Pairs) -> ContingencyTable:
+        """Spread the pairs out to a table."""
+        true_labels, rows = np.unique(state.true, return_inverse=True)
+        predicted_labels, columns = np.unique(state.predicted, return_inverse=True)
+        shape = len(true_labels), len(predicted_labels)
+        if shape[0] * shape[1] > MAX_CELLS:
+            raise ValueError(
+                f"a contingency table of {shape[0]} true and {shape[1]} predicted labels has more than {MAX_CELLS} "
+                "cells; check that both arrays hold cluster labels, not row numbers or measurements"
+            )
+        counts = np.zeros(shape, dtype=np.int64)
+        counts[rows, columns] = state.counts
+        return ContingencyTable(true_labels, predicted_labels, counts)
+
+
+def contingency_table(labels_true: RowArray, labels_pred: RowArray) -> ContingencyTable:
+    """Cross-tabulate two labellings of the same rows.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
+        NumPy or Dask arrays or sequences; lazy labels are computed chunk by chunk and never held as a whole.
+
+    Returns
+    -------
+    ContingencyTable
+        One row for each true label, one column for each predicted label, both ascending.
+
+    Raises
+    ------
+    TypeError
+        If the labels are not integers, booleans or strings.
+    ValueError
+        If an array is not one-dimensional, has unknown chunk sizes or no rows, or if the lengths differ.
+
+    Notes
+    -----
+    One pass.
+
+    Examples
+    --------
+    >>> contingency_table([1, 1, 2, 2], [-1, 7, 7, 7]).counts
+    array([[1, 1],
+           [0, 2]])
+    """
+    true = _check_labels("labels_true", labels_true)
+    predicted = _check_labels("labels_pred", labels_pred)
+    if len(true) != len(predicted):
+        raise ValueError(
+            f"labels_true and labels_pred must label the same rows; got {len(true)} and {len(predicted)} labels"
+        )
+    table: ContingencyTable = reduce_rows(Contingency(), true, predicted)
+    return table
+
+
+def as_table(labels_true: Labelling, labels_pred: RowArray | None = None) -> ContingencyTable:
+    """Return the table of two labellings, or the table that was passed in their place.
+
+    Examples
+    --------
+    >>> table = contingency_table([0, 1], [0, 1])
+    >>> as_table(table) is table
+    True
+    """
+    given = isinstance(labels_true, ContingencyTable)
+    if given == (labels_pred is not None):
+        raise TypeError(
+            "a score takes two arrays of labels or one ContingencyTable; got "
+            + ("a table and an array" if given else "one array: pass labels_pred too")
+        )
+    return labels_true if given else contingency_table(labels_true, labels_pred)
+
+
+def _check_labels(name: str, labels: Any) -> RowArray:
+    labels = labels if is_dask(labels) else _as_numpy(labels)
+    if labels.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got shape {labels.shape}: pass one label for each row")
+    if labels.dtype.kind not in "biuUS":
+        raise TypeError(
+            f"{name} must hold integers, booleans or strings; got {labels.dtype}: convert it, for example with "
+            f"{name}.astype(int)"
+        )
+    if np.isnan(labels.shape[0]):
+        raise ValueError(f"{name} has unknown chunk sizes: call {name}.compute_chunk_sizes() first")
+    if len(labels) == 0:
+        raise ValueError(f"{name} is empty; a score needs at least one row")
+    return labels
+
+
+def _as_numpy(labels: Any) -> AnyArray:
+    array = np.asarray(labels)
+    # Tables of pandas and OpenML keep strings as objects; np.asarray of the list finds their common type.
+    return np.asarray(array.tolist()) if array.dtype.kind == "O" else array
+
+
+def _count_pairs(true: AnyArray, predicted: AnyArray, counts: Integers | None) -> Pairs:
+    true_labels, rows = _factorise(true)
+    predicted_labels, columns = _factorise(predicted)
+    width = len(predicted_labels)
+    cells, members = _factorise(rows * width + columns)
+    sums = np.bincount(members, minlength=len(cells))
+    if counts is not None:  # np.add.at adds integers; the weights of np.bincount are floats, inexact beyond 2**53
+        sums = np.zeros(len(cells), dtype=np.int64)
+        np.add.at(sums, members, counts)
+    # Without rows there are no pairs, and the width may be zero.
+    width = max(width, 1)
+    return Pairs(true_labels[cells // width], predicted_labels[cells % width], sums)
+
+
+def _factorise(labels: AnyArray) -> tuple[AnyArray, Integers]:
+    """Return the distinct labels, ascending, and the position of each label among them."""
+    if labels.dtype.kind in "iu" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= len(labels):  # few enough values to mark: linear, where sorting is not
+            # Modulo 2**64, so that neither int8 nor the largest uint64 overflows.
+            base = np.uint64(low % 2**64)
+            offsets = (labels.astype(np.uint64) - base).astype(np.int64)
+            present = np.bincount(offsets) > 0
+            values = (np.flatnonzero(present).astype(np.uint64) + base).astype(labels.dtype)
+            return values, (np.cumsum(present) - 1)[offsets]
+    values, positions = np.unique(labels, return_inverse=True)
+    return values, positions

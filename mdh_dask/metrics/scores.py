@@ -1,0 +1,230 @@
+"""Scores of a clustering against known labels, all of them functions of one contingency table.
+
+Every score takes two labellings of the same rows, which costs one pass over the labels, or the `ContingencyTable` of
+an earlier pass, which costs none::
+
+    table = contingency_table(y, model.labels_)
+    normalized_mutual_information(table), adjusted_rand_index(table)
+
+To add a score, write a function ``name(labels_true, labels_pred=None)`` that starts with ``as_table``.
+"""
+
+from collections.abc import Callable
+from math import fsum, sqrt
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from .._typing import Integers, RowArray
+from .contingency import Labelling, as_table
+
+_AVERAGES: dict[str, Callable[[float, float], float]] = {
+    "geometric": lambda a, b: sqrt(a * b),
+    "arithmetic": lambda a, b: (a + b) / 2,
+    "min": min,
+    "max": max,
+}
+
+
+class HomogeneityCompleteness(NamedTuple):
+    """Both parts of the V-measure."""
+
+    homogeneity: float
+    completeness: float
+
+
+def normalized_mutual_information(
+    labels_true: Labelling,
+    labels_pred: RowArray | None = None,
+    *,
+    average: Literal["geometric", "arithmetic", "min", "max"] = "geometric",
+) -> float:
+    """Return the mutual information of two labellings over an average of their entropies.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
+        NumPy or Dask; or one ContingencyTable in place of both.
+    average : {"geometric", "arithmetic", "min", "max"}
+        The average of the two entropies that divides; "geometric" is the one of the source.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 if and only if the labellings are equal up to the names of the labels (for "min", also if
+        one refines the other), 0 if they are independent or if just one of them has a single cluster.
+
+    Raises
+    ------
+    ValueError
+        If the labels are empty or of unequal length, or `average` is unknown.
+
+    Notes
+    -----
+    One pass; none for a table. Source: Yates, PhD thesis, Lancaster 2017, section 4.4.2.
+
+    Examples
+    --------
+    >>> normalized_mutual_information([0, 0, 1, 1], [5, 5, 3, 3])
+    1.0
+    """
+    if average not in _AVERAGES:
+        raise ValueError(f"average must be one of {', '.join(_AVERAGES)}; got {average!r}")
+    information, true_entropy, predicted_entropy = _information(as_table(labels_true, labels_pred).counts)
+    if true_entropy == predicted_entropy == 0.0:
+        return 1.0
+    return _ratio(information, _AVERAGES[average](true_entropy, predicted_entropy))
+
+
+def homogeneity_completeness(labels_true: Labelling, labels_pred: RowArray | None = None) -> HomogeneityCompleteness:
+    """Return how far each cluster holds one class only, and how far each class lies in one cluster only.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
+        NumPy or Dask; or one ContingencyTable in place of both.
+
+    Returns
+    -------
+    HomogeneityCompleteness
+        Two numbers between 0 and 1: the mutual information over the entropy of the true and of the predicted labels.
+        A labelling without entropy (a single cluster) makes its number 1.
+
+    Notes
+    -----
+    One pass; none for a table. Source: Rosenberg and Hirschberg, EMNLP-CoNLL 2007.
+
+    Examples
+    --------
+    >>> homogeneity_completeness([0, 0, 1, 1], [0, 0, 0, 0])
+    HomogeneityCompleteness(homogeneity=0.0, completeness=1.0)
+    """
+    information, true_entropy, predicted_entropy = _information(as_table(labels_true, labels_pred).counts)
+    return HomogeneityCompleteness(
+        _ratio(information, true_entropy) if true_entropy else 1.0,
+        _ratio(information, predicted_entropy) if predicted_entropy else 1.0,
+    )
+
+
+def v_measure(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
+    """Return the harmonic mean of homogeneity and completeness, between 0 and 1.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
+        NumPy or Dask; or one ContingencyTable in place of both.
+
+    Notes
+    -----
+    One pass; none for a table. It equals the normalized mutual information with the arithmetic average.
+    Source: Rosenberg and Hirschberg, EMNLP-CoNLL 2007.
+
+    Examples
+    --------
+    >>> v_measure([0, 0, 1, 1], [0, 1, 0, 1])
+    0.0
+    """
+    return normalized_mutual_information(labels_true, labels_pred, average="arithmetic")
+
+
+def adjusted_rand_index(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
+    """Return the share of pairs of rows on which two labellings agree, corrected for chance.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
+        NumPy or Dask; or one ContingencyTable in place of both.
+
+    Returns
+    -------
+    float
+        1 if and only if the labellings are equal up to the names of the labels, 0 on average for random ones; may be
+        negative, but never below -0.5.
+
+    Notes
+    -----
+    One pass; none for a table. Pairs are counted in exact integers, so any number of rows will do.
+    Source: Hubert and Arabie, Journal of Classification 2, 1985.
+
+    Examples
+    --------
+    >>> adjusted_rand_index([0, 0, 1, 1], [0, 1, 0, 1])
+    -0.5
+    """
+    counts = as_table(labels_true, labels_pred).counts
+    together = _pairs(counts[counts > 0])
+    true, predicted, total = _pairs(counts.sum(axis=1)), _pairs(counts.sum(axis=0)), _pairs(counts.sum())
+    above_chance = together * total - true * predicted
+    best = (true + predicted) * total - 2 * true * predicted
+    return 2 * above_chance / best if best else 1.0
+
+
+def purity(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
+    """Return the share of rows that belong to the most frequent class of their cluster.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
+        NumPy or Dask; or one ContingencyTable in place of both.
+
+    Notes
+    -----
+    One pass; none for a table. More clusters never lower it: one cluster for each row has purity 1.
+    Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, section 16.3.
+
+    Examples
+    --------
+    >>> purity([0, 0, 1, 1], [0, 0, 0, 1])
+    0.75
+    """
+    counts = as_table(labels_true, labels_pred).counts
+    return int(counts.max(axis=0).sum()) / int(counts.sum())
+
+
+def matching_accuracy(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
+    """Return the share of rows classified correctly under the best one-to-one matching of clusters to classes.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
+        NumPy or Dask; or one ContingencyTable in place of both. The numbers of labels may differ: those without a
+        partner count as errors.
+
+    Notes
+    -----
+    One pass; none for a table. Source: Rome, Miasnikov and Haralick, CUNY TR-2003009, section 4.1; the search over
+    all permutations is replaced by the assignment problem.
+
+    Examples
+    --------
+    >>> matching_accuracy([0, 0, 1, 1], [7, 7, 7, 3])
+    0.75
+    """
+    counts = as_table(labels_true, labels_pred).counts
+    return int(counts[linear_sum_assignment(counts, maximize=True)].sum()) / int(counts.sum())
+
+
+def _information(counts: Integers) -> tuple[float, float, float]:
+    """Return the mutual information and the entropies of the row and the column labels, in nats."""
+    n = float(counts.sum())
+    rows, columns = np.nonzero(counts)
+    cells = counts[rows, columns].astype(float)
+    row_sums, column_sums = counts.sum(axis=1).astype(float), counts.sum(axis=0).astype(float)
+    # Written so that equal labellings have exactly the information of their entropy, and independent ones none.
+    information = _expected_log(cells, cells * n / (row_sums[rows] * column_sums[columns]), n)
+    return information, _expected_log(row_sums, n / row_sums, n), _expected_log(column_sums, n / column_sums, n)
+
+
+def _expected_log(weights: Any, ratios: Any, total: float) -> float:
+    return fsum((weights / total * np.log(ratios)).tolist())
+
+
+def _ratio(information: float, entropy: float) -> float:
+    return min(max(information / entropy, 0.0), 1.0) if entropy else 0.0
+
+
+def _pairs(sizes: Any) -> int:
+    # Python integers: the pairs of 1e10 rows do not fit into 64 bits.
+    exact = np.atleast_1d(sizes).astype(object)
+    return int((exact * (exact - 1) // 2).sum())
