@@ -1,0 +1,123 @@
+"""Rows of a Gaussian mixture as lazy Dask arrays, generated inside the tasks.
+
+The rows are cut into blocks whose length depends on nothing but the number of features, and every block has its own
+random streams, so the values depend on the seed and never on the chunks, the scheduler or the machine.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
+from typing import Any, Literal
+
+import dask.array as da
+import numpy as np
+import numpy.typing as npt
+
+from .._random import generator
+from .._typing import AnyArray, Floats, Integers, RowArray
+from ..chunks import map_rows
+
+CHUNK_BYTES = 2**26
+"""Bytes of a chunk of X when ``chunk_rows="auto"``."""
+
+BLOCK_VALUES = 2**17
+"""Values of a block at most: small beside a chunk, large beside the cost of starting a stream."""
+
+BLOCK_ROWS = 8192
+"""Rows of a block at most."""
+
+# The first word keeps these streams apart from those of a method that is run with the same seed.
+_PARAMETERS, _LABELS, _NOISE = (0x53494D, 0), (0x53494D, 1), (0x53494D, 2)
+
+ChunkRows = int | Literal["auto"]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A Gaussian mixture and the number of its rows."""
+
+    seed: int
+    n_rows: int
+    centres: Floats  # (k, d)
+    scales: Floats  # (k or 1, d or 1): standard deviations of each cluster and feature
+    loading: Floats | None = None  # (d, d): a factor of the covariance that all clusters share
+    proportions: Floats | None = None  # (k,): cumulative; None for clusters of equal size
+
+    @property
+    def block_rows(self) -> int:
+        """Rows of a block: all blocks but the last have as many."""
+        return min(max(BLOCK_VALUES // self.centres.shape[1], 1), BLOCK_ROWS)
+
+    def labels(self, block: int) -> Integers:
+        """Return the cluster of each row of a block."""
+        first = block * self.block_rows
+        rows = np.arange(first, min(first + self.block_rows, self.n_rows))
+        random = generator(self.seed, *_LABELS, block)
+        if self.proportions is None:
+            return random.permutation(rows % len(self.centres))
+        return np.searchsorted(self.proportions[:-1], random.random(len(rows)), side="right")
+
+    def rows(self, block: int) -> Floats:
+        """Return the features of each row of a block."""
+        labels = self.labels(block)
+        values = generator(self.seed, *_NOISE, block).standard_normal((len(labels), self.centres.shape[1]))
+        if self.loading is not None:
+            values = values @ self.loading.T
+        values *= self.scales[labels] if len(self.scales) > 1 else self.scales
+        values += self.centres[labels]
+        return values
+
+
+def lazy_mixture(mixture: Mixture, chunk_rows: ChunkRows, dtype: npt.DTypeLike) -> tuple[RowArray, RowArray]:
+    """Return the rows and the labels of a mixture as Dask arrays in the same row chunks."""
+    n_features = mixture.centres.shape[1]
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64; got {dtype}")
+    if chunk_rows == "auto":
+        blocks = CHUNK_BYTES // (n_features * dtype.itemsize * mixture.block_rows)
+        chunk_rows = max(1, blocks) * mixture.block_rows
+    check_sizes(chunk_rows=chunk_rows)
+    rows = da.arange(mixture.n_rows, chunks=min(chunk_rows, mixture.n_rows))
+    X = map_rows(partial(_draw_rows, dtype), rows, dtype=dtype, n_columns=n_features, shared=mixture)
+    return X, map_rows(_draw_labels, rows, dtype=np.int64, shared=mixture)
+
+
+def _draw_rows(dtype: np.dtype[Any], mixture: Mixture, rows: Integers) -> AnyArray:
+    return _fill(np.empty((len(rows), mixture.centres.shape[1]), dtype), mixture.rows, mixture.block_rows, rows)
+
+
+def _draw_labels(mixture: Mixture, rows: Integers) -> AnyArray:
+    return _fill(np.empty(len(rows), np.int64), mixture.labels, mixture.block_rows, rows)
+
+
+def _fill(out: AnyArray, draw: Callable[[int], AnyArray], block_rows: int, rows: Integers) -> AnyArray:
+    """Write consecutive rows of the whole, cut from the blocks that hold them."""
+    start, stop = int(rows[0]), int(rows[-1]) + 1
+    for block in range(start // block_rows, (stop - 1) // block_rows + 1):
+        first = block * block_rows
+        part = draw(block)[max(start - first, 0) : stop - first]
+        at = max(first - start, 0)
+        out[at : at + len(part)] = part
+    return out
+
+
+def parameter_stream(random_state: int) -> np.random.Generator:
+    """Return the stream of the parameters of a mixture."""
+    return generator(check_seed(random_state), *_PARAMETERS)
+
+
+def check_seed(random_state: int) -> int:
+    """Return the seed, or say what it should be."""
+    if not isinstance(random_state, Integral) or random_state < 0:
+        raise ValueError(f"random_state must be an integer of at least 0, the seed; got {random_state!r}")
+    return int(random_state)
+
+
+def check_sizes(**sizes: Any) -> None:
+    """Refuse sizes that are not positive integers, by name."""
+    for name, size in sizes.items():
+        if not isinstance(size, Integral) or size < 1:
+            remedy = ' or "auto"' if name == "chunk_rows" else ""
+            raise ValueError(f"{name} must be an integer of at least 1{remedy}; got {size!r}")

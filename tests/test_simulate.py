@@ -1,0 +1,298 @@
+"""Simulated rows follow their model, are the same whatever the chunks, and exist only inside the tasks."""
+
+import pickle
+from itertools import pairwise
+
+import cloudpickle
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from mdh_dask import simulate
+from mdh_dask.simulate import (
+    bolton_mixture,
+    gaussian_mixture,
+    noisy_axes_mixture,
+    separated_mixture,
+    varied_mixture,
+)
+from mdh_dask.simulate import rows as rows_module
+from mdh_dask.simulate.mixtures import BOLTON_COVARIANCE, BOLTON_MEANS
+from mdh_dask.simulate.rows import parameter_stream
+
+
+def unequal_mixture(n_samples, n_features, n_clusters, **options):
+    return gaussian_mixture(n_samples, n_features, n_clusters, weights=np.arange(1, n_clusters + 1), **options)
+
+
+def bolton(n_samples, n_features, n_clusters, **options):
+    return bolton_mixture(4, n_samples, **options)
+
+
+MIXTURES = [gaussian_mixture, unequal_mixture, varied_mixture, separated_mixture, noisy_axes_mixture, bolton]
+
+
+@pytest.fixture
+def short_blocks(monkeypatch):
+    """Blocks of ten rows, so that a few hundred rows already have many streams."""
+    monkeypatch.setattr(rows_module, "BLOCK_ROWS", 10)
+
+
+def numpy_pair(pair):
+    return dask.compute(*pair, scheduler="synchronous")
+
+
+class TestValuesDependOnTheSeedOnly:
+    @pytest.mark.parametrize("mixture", MIXTURES)
+    @pytest.mark.usefixtures("short_blocks")
+    def test_chunks_do_not_matter(self, mixture):
+        X, y = numpy_pair(mixture(203, 4, 3, random_state=5))
+        for chunk_rows in (1, 7, 10, 64, 202, 203, 1000):
+            lazy = mixture(203, 4, 3, chunk_rows=chunk_rows, random_state=5)
+            assert lazy[0].chunks[0] == lazy[1].chunks[0]
+            assert lazy[0].chunks[0][0] == min(chunk_rows, 203)
+            for values, expected in zip(numpy_pair(lazy), (X, y), strict=True):
+                np.testing.assert_array_equal(values, expected)
+
+    @given(n=st.integers(1, 40_000), chunk_rows=st.integers(3000, 40_000), k=st.integers(1, 5))
+    def test_chunks_do_not_matter_across_blocks_of_full_size(self, n, chunk_rows, k):
+        whole = gaussian_mixture(n, 1, k, chunk_rows=n)
+        parts = gaussian_mixture(n, 1, k, chunk_rows=chunk_rows)
+        for values, expected in zip(numpy_pair(parts), numpy_pair(whole), strict=True):
+            np.testing.assert_array_equal(values, expected)
+
+    @pytest.mark.parametrize("mixture", MIXTURES)
+    def test_seed_decides(self, mixture):
+        X, y = numpy_pair(mixture(200, 8, 4, random_state=1))
+        again = numpy_pair(mixture(200, 8, 4, random_state=1))
+        other = numpy_pair(mixture(200, 8, 4, random_state=2))
+        np.testing.assert_array_equal(again[0], X)
+        np.testing.assert_array_equal(again[1], y)
+        assert (other[0] != X).mean() > 0.99
+        assert (other[1] != y).any()
+
+    def test_rows_differ_between_blocks(self):
+        X, _ = numpy_pair(gaussian_mixture(40_000, 1, 1, dtype=float))
+        assert len(np.unique(X)) == 40_000
+
+    def test_seed_of_a_mixture_is_no_stream_of_a_method(self):
+        X, _ = numpy_pair(gaussian_mixture(1000, 1, 1, centre_range=(0, 0), sd=1, dtype=float))
+        assert not np.isin(X, np.random.Generator(np.random.PCG64(0)).standard_normal(10_000)).any()
+
+    @pytest.mark.parametrize("mixture", MIXTURES)
+    def test_single_precision_is_double_precision_rounded(self, mixture):
+        single, y = numpy_pair(mixture(100, 8, 3))
+        double, same = numpy_pair(mixture(100, 8, 3, dtype="float64"))
+        assert (single.dtype, double.dtype, y.dtype) == (np.float32, np.float64, np.int64)
+        np.testing.assert_array_equal(single, double.astype(np.float32))
+        np.testing.assert_array_equal(y, same)
+
+
+class TestRowsFollowTheModel:
+    """Standard errors are known, so bounds are five of them."""
+
+    def assert_moments(self, X, y, cluster, mean, covariance):
+        X = X[y == cluster].astype(float)
+        n, variances = len(X), np.diag(covariance)
+        assert np.all(np.abs(X.mean(axis=0) - mean) < 5 * np.sqrt(variances / n) + 1e-6)
+        error = np.sqrt((np.outer(variances, variances) + covariance**2) / n)
+        assert np.all(np.abs(np.cov(X, rowvar=False) - covariance) < 5 * error)
+
+    def test_gaussian_mixture(self):
+        X, y = numpy_pair(gaussian_mixture(60_000, 5, 3, centre_range=(2, 4), sd=0.5, random_state=3))
+        centres = parameter_stream(3).uniform(2, 4, (3, 5))
+        for cluster in range(3):
+            self.assert_moments(X, y, cluster, centres[cluster], 0.25 * np.eye(5))
+        noise = (X - centres[y])[:, 0] / 0.5
+        assert stats.kstest(noise, "norm").pvalue > 1e-3
+
+    def test_weights_are_the_probabilities_of_independent_draws(self):
+        _, y = numpy_pair(gaussian_mixture(50_000, 1, 3, weights=[1, 2, 5]))
+        expected = np.array([1, 2, 5]) / 8
+        assert stats.chisquare(np.bincount(y), 50_000 * expected).pvalue > 1e-3
+        neighbours = np.mean(y[1:] == y[:-1])
+        assert neighbours == pytest.approx((expected**2).sum(), abs=5 * np.sqrt(0.25 / 50_000))
+
+    @pytest.mark.parametrize("n", [1, 10, 8191, 8192, 8193, 50_001])
+    def test_clusters_are_equally_large_by_default(self, n):
+        _, y = numpy_pair(gaussian_mixture(n, 1, 3))
+        assert np.ptp(np.bincount(y, minlength=3)) <= 1
+
+    def test_order_of_equal_clusters_is_random(self):
+        _, y = numpy_pair(gaussian_mixture(30_000, 1, 3))
+        assert np.mean(y[1:] == y[:-1]) == pytest.approx(1 / 3, abs=0.02)
+
+    def test_varied_mixture(self):
+        k, d = 6, 4
+        X, y = numpy_pair(varied_mixture(90_000, d, k, random_state=1))
+        random = parameter_stream(1)
+        u = random.uniform(1, 2, k)
+        centres, sds = random.uniform(0, k / 3, (k, d)), random.uniform(0.1, 1.1, k)
+        assert stats.chisquare(np.bincount(y), 90_000 * u / u.sum()).pvalue > 1e-3
+        for cluster in range(k):
+            self.assert_moments(X, y, cluster, centres[cluster], sds[cluster] ** 2 * np.eye(d))
+
+    def test_parameters_of_varied_mixtures_fill_their_ranges(self):
+        k = 30
+        X, y = numpy_pair(varied_mixture(60_000, 20, k))
+        means = np.array([X[y == c].mean(axis=0) for c in range(k)])
+        sds = np.array([X[y == c].std() for c in range(k)])
+        spread = np.array([X[y == c].std(axis=0).mean() for c in range(k)])
+        assert means.min() > -0.2
+        assert means.max() < k / 3 + 0.2
+        assert np.ptp(means) > 0.9 * k / 3
+        assert spread.min() > 0.09
+        assert spread.max() < 1.15
+        assert np.ptp(spread) > 0.7
+        assert np.all(sds > spread)
+        sizes = np.bincount(y)
+        assert sizes.max() / sizes.min() < 2.3
+
+    def test_separated_clusters_are_apart_along_every_feature(self):
+        X, y = numpy_pair(separated_mixture(5000, 6, 5, random_state=2))
+        for feature in X.T:
+            ranges = sorted((feature[y == c].min(), feature[y == c].max()) for c in range(5))
+            assert all(low[1] + 2 < high[0] for low, high in pairwise(ranges))
+        assert X[y == 0].std(axis=0) == pytest.approx(np.ones(6), abs=0.1)
+
+    def test_separation_is_the_distance_between_neighbours(self):
+        X, y = numpy_pair(separated_mixture(20_000, 3, 2, separation=30))
+        means = [X[y == c].mean(axis=0) for c in range(2)]
+        assert np.abs(means[0] - means[1]) == pytest.approx(np.full(3, 30), abs=0.1)
+
+    def test_noisy_axes_mixture(self):
+        d, k = 400, 2
+        X, y = numpy_pair(noisy_axes_mixture(4000, d, k, random_state=4))
+        means = np.array([X[y == c].mean(axis=0) for c in range(k)])
+        assert means.min() > -0.1
+        assert means.max() < 2.1
+        assert means.mean() == pytest.approx(1, abs=0.12)
+        variances = np.array([X[y == c].var(axis=0) for c in range(k)])
+        quiet = variances < 0.3
+        np.testing.assert_array_equal(quiet[0], quiet[1])
+        assert variances[quiet] == pytest.approx(np.full(quiet.sum(), 0.05), abs=0.01)
+        assert variances[~quiet] == pytest.approx(np.full((~quiet).sum(), 1.0), abs=0.2)
+        assert quiet[0].mean() == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(d))
+
+    @pytest.mark.parametrize("k", [2, 4, 8])
+    def test_bolton_mixture(self, k):
+        X, y = numpy_pair(bolton_mixture(k, 20_000 * k))
+        np.testing.assert_array_equal(np.bincount(y), np.full(k, 20_000))
+        for cluster in range(k):
+            self.assert_moments(X, y, cluster, BOLTON_MEANS[cluster], BOLTON_COVARIANCE)
+
+    def test_bolton_parameters_are_those_of_the_source(self):
+        assert BOLTON_MEANS[:, :3].tolist() == [
+            [0, 0, 0], [4, 0, 0], [4, 1, 0], [0, 1, 0], [4, 1, 1], [4, 0, 1], [0, 1, 1], [0, 0, 1],
+        ]  # fmt: skip
+        assert not BOLTON_MEANS[:, 3:].any()
+        assert np.diag(BOLTON_COVARIANCE).tolist() == [0.8, 0.05, 0.05, 0.3, 0.3, 0.3, 0.3, 0.3]
+        assert BOLTON_COVARIANCE[0, 1:3].tolist() == [-0.15, 0.15]
+        assert BOLTON_COVARIANCE[1, 2] == -0.025
+        np.testing.assert_array_equal(BOLTON_COVARIANCE, BOLTON_COVARIANCE.T)
+        assert np.count_nonzero(BOLTON_COVARIANCE) == 14
+
+    def test_bolton_mixture_has_300_rows_a_cluster_by_default(self):
+        assert [bolton_mixture(k)[0].shape for k in (2, 4, 8)] == [(600, 8), (1200, 8), (2400, 8)]
+
+
+class TestNothingIsHeldAsAWhole:
+    def test_graph_of_a_billion_rows_is_small(self):
+        X, y = gaussian_mixture(10**9, 100, 5)
+        assert X.shape == (10**9, 100)
+        assert X.numblocks[1] == 1
+        for array in (X, y):
+            tasks = dict(array.__dask_graph__())
+            assert len(tasks) < 3 * X.numblocks[0]
+            assert len(cloudpickle.dumps(tasks)) < 2_000 * X.numblocks[0]
+
+    def test_graph_holds_the_parameters_once(self):
+        X, _ = noisy_axes_mixture(2000, 19_000, 50, chunk_rows=100)
+        parameters = 8 * 50 * 19_000
+        assert parameters < len(cloudpickle.dumps(X.__dask_graph__())) < 1.5 * parameters
+
+    def test_nothing_is_generated_before_compute_and_only_what_is_asked_for(self, monkeypatch):
+        drawn = []
+        original = rows_module.Mixture.rows
+        monkeypatch.setattr(rows_module.Mixture, "rows", lambda self, b: drawn.append(b) or original(self, b))
+        X, _ = gaussian_mixture(10**7, 16, 2, chunk_rows=8192)
+        assert drawn == []
+        assert X[-3:].compute(scheduler="synchronous").shape == (3, 16)
+        assert drawn == [10**7 // 8192]
+
+    def test_automatic_chunks_are_whole_blocks_of_a_bounded_size(self):
+        for d in (1, 8, 100, 19_000):
+            X, _ = gaussian_mixture(10**8, d, 1)
+            rows = X.chunks[0][0]
+            assert rows * d * 4 <= simulate.rows.CHUNK_BYTES
+            assert rows % min(8192, 2**17 // d) == 0
+
+    def test_block_is_small_however_many_features(self):
+        for d in (1, 50, 10**6):
+            mixture = rows_module.Mixture(0, 10**9, np.zeros((1, d)), np.ones((1, 1)))
+            assert mixture.block_rows * d <= max(rows_module.BLOCK_VALUES, d)
+
+    def test_mixture_survives_pickling(self):
+        X, _ = gaussian_mixture(50, 2, 2, chunk_rows=20)
+        np.testing.assert_array_equal(pickle.loads(cloudpickle.dumps(X)).compute(), X.compute())
+
+    def test_reduction_runs_chunk_by_chunk(self):
+        X, y = separated_mixture(100_000, 2, 4, chunk_rows=9_000)
+        assert isinstance(X, da.Array)
+        assert da.bincount(y, minlength=4).compute().tolist() == [25_000] * 4
+
+
+class TestSmallest:
+    @pytest.mark.parametrize("mixture", MIXTURES[:-1])
+    def test_one_row_one_feature_one_cluster(self, mixture):
+        X, y = numpy_pair(mixture(1, 1, 1))
+        assert X.shape == (1, 1)
+        assert y.tolist() == [0]
+        assert np.isfinite(X).all()
+
+    def test_fewer_rows_than_clusters(self):
+        X, y = numpy_pair(gaussian_mixture(2, 3, 10))
+        assert X.shape == (2, 3)
+        assert set(y) == {0, 1}
+
+    def test_one_row_of_bolton(self):
+        assert numpy_pair(bolton_mixture(8, 1))[0].shape == (1, 8)
+
+
+class TestBadParameters:
+    @pytest.mark.parametrize("mixture", MIXTURES[:-1])
+    @pytest.mark.parametrize("sizes", [(0, 1, 1), (5, 2.5, 1), (5, 1, -1)])
+    def test_sizes(self, mixture, sizes):
+        with pytest.raises(ValueError, match=r"n_(samples|features|clusters) must be an integer of at least 1; got"):
+            mixture(*sizes)
+
+    @pytest.mark.parametrize("mixture", MIXTURES)
+    def test_shared_parameters(self, mixture):
+        with pytest.raises(ValueError, match='chunk_rows must be an integer of at least 1 or "auto"; got 0'):
+            mixture(10, 2, 2, chunk_rows=0)
+        with pytest.raises(ValueError, match="dtype must be float32 or float64; got int64"):
+            mixture(10, 2, 2, dtype=np.int64)
+        with pytest.raises(ValueError, match="random_state must be an integer of at least 0, the seed; got -1"):
+            mixture(10, 2, 2, random_state=-1)
+        with pytest.raises(ValueError, match="random_state must be an integer of at least 0, the seed; got None"):
+            mixture(10, 2, 2, random_state=None)
+
+    def test_own_parameters(self):
+        with pytest.raises(ValueError, match=r"low <= high; got \(1, 0\)"):
+            gaussian_mixture(5, 1, 1, centre_range=(1, 0))
+        with pytest.raises(ValueError, match="sd must be a positive number; got 0"):
+            gaussian_mixture(5, 1, 1, sd=0)
+        with pytest.raises(ValueError, match=r"weights must have shape \(2,\), one for each cluster; got \(3,\)"):
+            gaussian_mixture(5, 1, 2, weights=[1, 1, 1])
+        with pytest.raises(ValueError, match=r"positive and finite.*leave out empty clusters"):
+            gaussian_mixture(5, 1, 2, weights=[1, 0])
+        with pytest.raises(ValueError, match="separation must be a positive number"):
+            separated_mixture(5, 1, 2, separation=-1)
+        with pytest.raises(ValueError, match="n_clusters must be 2, 4 or 8"):
+            bolton_mixture(3)
+        with pytest.raises(ValueError, match="n_samples must be an integer"):
+            bolton_mixture(2, 0)
