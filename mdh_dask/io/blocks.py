@@ -1,0 +1,93 @@
+"""The statistics that write blocks of rows to a Zarr array and check them later."""
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import zarr
+
+from .._typing import AnyArray
+from ..chunks import Statistic
+from .folders import remove_folder
+from .nodes import unit_rows
+
+PIECE_BYTES = 2**25
+
+Block = tuple[int, int, int]
+"""First row, number of rows and CRC-32 of a block that was written."""
+
+
+@dataclass(frozen=True)
+class WriteBlocks(Statistic):
+    """Writes every block to its rows of a Zarr array; its value is the list of the blocks written."""
+
+    target: zarr.Array
+    folder: Path | None
+    """Where the array grows; None for a URL."""
+
+    def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
+        """Write one block, in pieces of whole stored objects if it is large."""
+        block = self._checked(blocks[0])
+        step = unit_rows(self.target)
+        step *= max(1, PIECE_BYTES // (step * block[:1].nbytes))
+        pieces = range(0, len(block), step)
+        return [self._write(start + i, np.ascontiguousarray(block[i : i + step], self.target.dtype)) for i in pieces]
+
+    def combine(self, left: list[Block], right: list[Block]) -> list[Block]:
+        """Join the lists."""
+        return left + right
+
+    def _write(self, start: int, block: AnyArray) -> Block:
+        self._refuse_without_folder()
+        try:
+            self.target[start : start + len(block)] = block
+        finally:
+            # A thread or worker that outlives the failure of the others would make the removed folder anew.
+            if self.folder is not None and not (self.folder / "zarr.json").exists():
+                remove_folder(self.folder)
+        return start, len(block), zlib.crc32(block)
+
+    def _checked(self, block: AnyArray) -> AnyArray:
+        # Zarr would cast and broadcast without a word, and NumPy drop a mask.
+        shape, dtype = self.target.shape[1:], self.target.dtype
+        if np.ma.isMaskedArray(block):
+            raise TypeError("a block is a masked array, which Zarr cannot store: fill it first")
+        block = np.asarray(block)
+        if block.shape[1:] != shape or not np.can_cast(block.dtype, dtype, "safe"):
+            raise ValueError(
+                f"expected blocks of {dtype} with columns {shape}, as the Dask array declares; got a block of "
+                f"{block.dtype} and shape {block.shape}: correct dtype= or chunks= where the array is made"
+            )
+        return block
+
+    def _refuse_without_folder(self) -> None:
+        if self.folder is not None and not (self.folder / "zarr.json").exists():
+            raise FileNotFoundError(
+                f"{self.folder} is not there: the write was given up, or this worker does not share the file system "
+                "of the process that started it; write to a shared folder or to a URL"
+            )
+
+
+@dataclass(frozen=True)
+class DamagedBlocks(Statistic):
+    """Row ranges of the blocks, given by their numbers, whose contents are not those recorded."""
+
+    array: zarr.Array
+    blocks: tuple[Block, ...]
+
+    def chunk(self, start: int, *blocks: AnyArray) -> list[tuple[int, int]]:
+        """Check some blocks."""
+        return [(b[0], b[0] + b[1]) for b in (self.blocks[int(i)] for i in blocks[0]) if not self._intact(b)]
+
+    def combine(self, left: list[tuple[int, int]], right: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Join the lists."""
+        return left + right
+
+    def _intact(self, block: Block) -> bool:
+        start, rows, crc = block
+        try:
+            stored = np.ascontiguousarray(self.array[start : start + rows])
+        except Exception:  # whatever a codec raises for bytes that it did not write
+            return False
+        return zlib.crc32(stored) == crc

@@ -1,0 +1,55 @@
+"""Folders that appear under their name only when they are complete."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from .nodes import wait_for_zarr
+
+
+@contextmanager
+def published(final: Path, replace: bool) -> Iterator[Path]:
+    """Lend a hidden folder beside `final` and rename it to `final` at the end, or remove it after any failure."""
+    final.parent.mkdir(parents=True, exist_ok=True)
+    growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
+    try:
+        yield growing
+        _move_into_place(growing, final, replace)
+    except BaseException:
+        # An interrupt ends the waiting for Zarr's event loop but not what runs there.
+        wait_for_zarr()
+        remove_folder(growing)
+        raise
+
+
+def _move_into_place(growing: Path, final: Path, replace: bool) -> None:
+    if not final.exists():
+        growing.rename(final)
+        return
+    if not replace:
+        raise FileExistsError(f"{final} appeared while it was being written; choose another path")
+    aside = final.with_name(f".{final.name}.replaced-{uuid4().hex}")
+    try:
+        final.rename(aside)
+        growing.rename(final)
+    finally:
+        if final.exists():
+            _remove_despite_interrupt(aside)
+        else:
+            aside.rename(final)
+
+
+def _remove_despite_interrupt(folder: Path) -> None:
+    try:
+        remove_folder(folder)
+    except KeyboardInterrupt:
+        remove_folder(folder)
+        raise
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove the folder of a Zarr array, its metadata first: that tells tasks still at work on it to give up."""
+    (folder / "zarr.json").unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,140 @@
+"""Zarr nodes in folders and behind URLs: finding them, and knowing what of them is stored."""
+
+import asyncio
+import itertools
+import os
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import zarr
+from dask._task_spec import DataNode, Task
+from fsspec.core import split_protocol, url_to_fs  # type: ignore[import-untyped, unused-ignore]
+from zarr.core.buffer import default_buffer_prototype
+from zarr.core.sync import sync
+
+MARK = "mdh_dask"
+"""The attribute of an array in which `write_rows` says whether the array is complete."""
+
+RECORD = "mdh_dask_blocks.json"
+"""The file beside the chunks in which `write_rows` lists the blocks that it wrote."""
+
+Options = Mapping[str, Any] | None
+"""What fsspec needs to reach a URL: credentials, endpoints."""
+
+
+def local_path(location: str | os.PathLike[str]) -> Path | None:
+    """Return the absolute path, links resolved, of a location on a file system; None for any other URL.
+
+    Examples
+    --------
+    >>> local_path("s3://bucket/features.zarr") is None
+    True
+    >>> local_path("file:///data/features.zarr").name
+    'features.zarr'
+    """
+    protocol, path = split_protocol(os.fspath(location))
+    return Path(path).resolve() if protocol in (None, "file", "local") else None
+
+
+def url_options(storage_options: Options) -> dict[str, Any] | None:
+    """Return what Zarr takes as `storage_options`; it refuses even empty ones where it has no use for them."""
+    return dict(storage_options) if storage_options else None
+
+
+def find_node(location: str | os.PathLike[str], storage_options: Options) -> zarr.Array | zarr.Group | None:
+    """Return the Zarr array or group at a location, opened for reading; None if there is none."""
+    path = local_path(location)
+    try:
+        if path is None:
+            return zarr.open(os.fspath(location), mode="r", storage_options=url_options(storage_options))
+        return zarr.open(path, mode="r")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def write_beside(array: zarr.Array, name: str, text: str) -> None:
+    """Store a small text beside the chunks of an array."""
+    sync(array.store.set(_key(array, name), default_buffer_prototype().buffer.from_bytes(text.encode())))
+
+
+def read_beside(array: zarr.Array, name: str) -> str:
+    """Return a text that `write_beside` stored.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none of that name.
+    """
+    text = sync(array.store.get(_key(array, name), default_buffer_prototype()))
+    if text is None:
+        raise FileNotFoundError(f"{array.store_path}: there is no {name}; only write_rows makes one")
+    return str(text.to_bytes().decode())
+
+
+def unit_rows(array: zarr.Array) -> int:
+    """Return the rows of one stored object: of a shard, or of a chunk where there are no shards."""
+    return int((array.shards or array.chunks)[0])
+
+
+def count_missing(array: zarr.Array) -> tuple[int, int]:
+    """Return how many of the array's stored objects (shards, else chunks) are missing, and how many it should have.
+
+    Zarr's own ``nchunks_initialized`` takes quadratic time, and counts every inner chunk of a ragged outer shard.
+    """
+    unit = array.shards or array.chunks
+    grid = itertools.product(*(range(-(-n // u)) for n, u in zip(array.shape, unit)))
+    expected = {_key(array, array.metadata.encode_chunk_key(index)) for index in grid}
+    return len(expected - sync(_keys(array))), len(expected)
+
+
+def _key(array: zarr.Array, name: str) -> str:
+    return f"{array.path}/{name}" if array.path else name
+
+
+def wait_for_zarr() -> None:
+    """Wait until all that Zarr is doing at this moment in this process is done."""
+    sync(_others())
+
+
+async def _others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others)
+
+
+async def _keys(array: zarr.Array) -> set[str]:
+    return {key async for key in array.store.list_prefix(array.path)}
+
+
+def overlaps(location: str | os.PathLike[str], array: zarr.Array, storage_options: Options) -> bool:
+    """Tell whether an array is stored at a location, inside it or around it.
+
+    Protocols are not compared: an array opened through ``file://`` may be the one in a folder.
+    """
+    root = getattr(array.store, "root", None) or getattr(array.store, "path", None)
+    if root is None:
+        return False
+    place = local_path(location) or url_to_fs(os.fspath(location), **(storage_options or {}))[1]
+    ours, theirs = (Path(os.path.realpath(p)) for p in (place, f"{root}/{array.path}"))
+    return ours.is_relative_to(theirs) or theirs.is_relative_to(ours)
+
+
+def zarr_inputs(graph: Mapping[Any, Any]) -> Iterator[zarr.Array]:
+    """Yield the Zarr arrays that a task graph reads, wherever they stand among the arguments of its tasks."""
+    stack = list(graph.values())
+    while stack:
+        value = stack.pop()
+        if isinstance(value, zarr.Array):
+            yield value
+        elif isinstance(value, Mapping):
+            stack.extend(value.values())
+        elif isinstance(value, list | tuple | set | frozenset):
+            stack.extend(value)
+        elif isinstance(value, partial):
+            stack.extend((value.args, value.keywords))
+        elif isinstance(value, Task):
+            stack.extend((value.args, value.kwargs))
+        elif isinstance(value, DataNode):
+            stack.append(value.value)

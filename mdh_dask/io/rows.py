@@ -1,0 +1,140 @@
+"""Zarr arrays of rows as Dask arrays, whole shards or chunks at a time."""
+
+import math
+import os
+from typing import Literal
+
+import dask
+import dask.array as da
+import zarr
+from dask.utils import format_bytes, parse_bytes
+
+from .nodes import MARK, Options, count_missing, find_node, local_path, unit_rows
+
+BLOCK_BYTES = "32MiB"
+LEAST_BLOCKS, LEAST_BYTES = 32, 4 * 2**20
+
+
+def open_rows(
+    source: str | os.PathLike[str] | zarr.Array,
+    *,
+    ndim: int = 2,
+    block_bytes: int | str | None = None,
+    missing_chunks: Literal["error", "fill"] = "error",
+    storage_options: Options = None,
+) -> da.Array:
+    """Open a Zarr array of rows lazily, in blocks of whole shards or chunks that hold all columns.
+
+    Parameters
+    ----------
+    source : path, URL or zarr.Array
+        A Zarr array of format 2 or 3; for an array in a group, the path of the array: ``store.zarr/features``.
+    ndim : int, default 2
+        2 for rows of columns, 1 for labels.
+    block_bytes : int or str, optional
+        About how large each block is, for example ``"64MiB"``. The default is the Dask configuration value
+        ``mdh-dask.block-size`` (32 MiB), less where there would be fewer than 32 blocks, but not below 4 MiB.
+    missing_chunks : {"error", "fill"}, default "error"
+        What to do about chunks that are not stored, which Zarr reads as the fill value. ``"fill"`` is right for
+        arrays whose writer does not store chunks that hold nothing else, and also saves listing the store.
+    storage_options : dict, optional
+        For URLs: what fsspec needs to reach them.
+
+    Returns
+    -------
+    dask Array of shape (n_rows, n_columns) or (n_rows,)
+        Nothing is read before it is computed.
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing is there.
+    ValueError
+        If what is there is not a Zarr array, has another number of dimensions or no rows, was left incomplete by
+        an interrupted `write_rows`, or lacks chunks.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from mdh_dask.io import write_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_rows(np.eye(6, 2), f"{folder}/x.zarr", chunk_rows=2)
+    ...     open_rows(f"{folder}/x.zarr", block_bytes=64).chunks
+    ((4, 2), (2,))
+    """
+    if missing_chunks not in ("error", "fill"):
+        raise ValueError(f"missing_chunks must be 'error' or 'fill'; got {missing_chunks!r}")
+    array = source if isinstance(source, zarr.Array) else open_array(source, storage_options)
+    _check_shape(array, source, ndim)
+    _check_complete(array, source, missing_chunks)
+    rows = _block_rows(array, block_bytes)
+    return da.from_zarr(array, chunks=(rows, *array.shape[1:]))
+
+
+def open_array(source: str | os.PathLike[str], storage_options: Options = None) -> zarr.Array:
+    """Open the Zarr array at a path or URL for reading, or say what is there instead.
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing is there.
+    ValueError
+        If it is a group, or not of Zarr.
+    """
+    node = find_node(source, storage_options)
+    if isinstance(node, zarr.Array):
+        return node
+    path = local_path(source)
+    if node is None and path is not None and path.exists():
+        raise ValueError(
+            f"{source} is not a Zarr array: it has neither zarr.json nor .zarray; write it with write_rows"
+        )
+    if node is None:
+        raise FileNotFoundError(f"there is no Zarr array at {source}; check the path")
+    names = sorted(name for name, member in node.members(max_depth=None) if isinstance(member, zarr.Array))
+    remedy = f"add one to the path, for example {source}/{names[0]}" if names else "there is nothing to read"
+    raise ValueError(f"{source} is a Zarr group of {len(names)} arrays ({', '.join(names[:10])}): {remedy}")
+
+
+def _check_shape(array: zarr.Array, source: object, ndim: int) -> None:
+    if array.ndim != ndim:
+        remedy = "pass ndim=1 to read labels" if array.ndim == 1 else "store one row per sample or pixel"
+        raise ValueError(f"{source}: expected {ndim} dimension(s), got an array of shape {array.shape}; {remedy}")
+    if 0 in array.shape:
+        raise ValueError(f"{source}: expected at least one row and one column, got an array of shape {array.shape}")
+
+
+def _check_complete(array: zarr.Array, source: object, missing_chunks: str) -> None:
+    mark = array.attrs.get(MARK)
+    ours = isinstance(mark, dict) and "complete" in mark
+    if ours and not mark["complete"]:
+        raise ValueError(f"{source} was left incomplete by an interrupted write: write it again, with overwrite=True")
+    if missing_chunks == "fill":
+        return
+    missing, expected = count_missing(array)
+    if not missing:
+        return
+    what = "shards" if array.shards else "chunks"
+    remedy = (
+        "they were written and are gone: restore them or write the array again"
+        if ours
+        else "restore them, or pass missing_chunks='fill' if they hold nothing else (Zarr does not store such chunks)"
+    )
+    raise ValueError(
+        f"{source}: {missing} of {expected} {what} are missing and would be read as the fill value "
+        f"{array.fill_value}; {remedy}"
+    )
+
+
+def _block_rows(array: zarr.Array, block_bytes: int | str | None) -> int:
+    row_bytes = array.dtype.itemsize * math.prod(array.shape[1:])
+    if block_bytes is None:
+        size = parse_bytes(dask.config.get("mdh-dask.block-size", BLOCK_BYTES))
+        size = min(size, max(array.shape[0] * row_bytes // LEAST_BLOCKS, LEAST_BYTES))
+    else:
+        size = parse_bytes(block_bytes)
+    if size < 1:
+        raise ValueError(f"block_bytes must be positive; got {format_bytes(size)}")
+    unit = unit_rows(array)
+    return int(unit * max(1, size // (unit * row_bytes)))

@@ -1,0 +1,227 @@
+"""Writing rows to Zarr arrays that are complete when they appear.
+
+Zarr does not lock: two tasks that write parts of one chunk or shard lose rows without a word. Here every block covers
+whole chunks or shards and is written once, and what was written is recorded and compared with the array's shape before
+the array appears under its name.
+"""
+
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import zarr
+
+from .._typing import RowArray
+from ..chunks import Progress, Statistic, Together, is_dask, reduce_rows
+from .blocks import Block, DamagedBlocks, WriteBlocks
+from .folders import published
+from .layout import Layout, align_rows, check_array, choose_layout
+from .nodes import (
+    MARK,
+    RECORD,
+    Options,
+    count_missing,
+    find_node,
+    local_path,
+    overlaps,
+    read_beside,
+    url_options,
+    write_beside,
+    zarr_inputs,
+)
+from .rows import open_array
+
+
+def write_rows(
+    array: RowArray,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    chunk_rows: int | None = None,
+    shard_rows: int | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    also: Statistic | None = None,
+    progress: Progress | None = None,
+    storage_options: Options = None,
+) -> Any:
+    """Write rows to a Zarr array of format 3 that appears under its name only when it is complete.
+
+    Parameters
+    ----------
+    array : ndarray or dask Array of shape (n_rows,) or (n_rows, n_columns)
+        Booleans or numbers; written in its own dtype. Row chunks may be irregular; their sizes must be known.
+    path : path or URL
+        Where to; a ``.zarr`` of its own or inside a group.
+    overwrite : bool, default False
+        Replace a Zarr array that is there. Nothing else is ever replaced.
+    chunk_rows : int, optional
+        Rows of a Zarr chunk, all columns; by default those of the Dask chunks, within 1 to 64 MiB.
+    shard_rows : int, optional
+        Rows of a shard, a multiple of `chunk_rows`, which must then be given; not sharded by default.
+    attributes : dict, optional
+        Attributes of the array, as JSON; ``"mdh_dask"`` is taken.
+    also : Statistic, optional
+        A statistic to compute from the rows on the way.
+    progress : callable, optional
+        As for `mdh_dask.chunks.reduce_rows`.
+    storage_options : dict, optional
+        For URLs: what fsspec needs to reach them.
+
+    Returns
+    -------
+    object
+        The value of `also`; None without it.
+
+    Raises
+    ------
+    FileExistsError
+        If something is there, before any work; see `overwrite`.
+    ValueError
+        If the array has unknown chunk sizes or no rows, reads from the place where it should go, or holds blocks of
+        another shape or dtype than it declares.
+    TypeError
+        If it holds anything but booleans and numbers.
+
+    Notes
+    -----
+    One pass. In folders the array grows under a hidden name beside `path` and is renamed at the end; after any
+    failure or interrupt the hidden folder goes and an older array stays as it was. The folder must be visible to
+    all workers. Object stores cannot rename: there an older array is deleted first and the new one is marked
+    incomplete until its end, and `open_rows` refuses it until then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mdh_dask.io import open_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_rows(da.ones((5, 2), chunks=(2, 2)), f"{folder}/x.zarr", chunk_rows=3)
+    ...     float(open_rows(f"{folder}/x.zarr").sum())
+    10.0
+    """
+    array = check_array(array)
+    layout = choose_layout(array, chunk_rows, shard_rows)
+    replace = _will_replace(path, overwrite, storage_options)
+    _refuse_input(path, array, storage_options)
+    fill = partial(
+        _fill, array, layout, dict(attributes or {}), also=also, progress=progress, storage_options=storage_options
+    )
+    folder = local_path(path)
+    if folder is None:
+        return fill(os.fspath(path), replace=replace)
+    with published(folder, replace) as growing:
+        return fill(growing)
+
+
+def verify_rows(path: str | os.PathLike[str], storage_options: Options = None) -> list[tuple[int, int]]:
+    """Compare an array that `write_rows` wrote with the checksums it recorded.
+
+    Returns
+    -------
+    list of (first row, end row)
+        The row ranges that differ from what was written or cannot be read; empty if the array is intact.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the array or its record is missing.
+    ValueError
+        If the record does not belong to the array.
+
+    Notes
+    -----
+    One pass.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_rows(np.ones((4, 2)), f"{folder}/x.zarr")
+    ...     verify_rows(f"{folder}/x.zarr")
+    []
+    """
+    array = open_array(path, storage_options)
+    record = read_beside(array, RECORD)
+    mark = array.attrs.get(MARK)
+    if not isinstance(mark, dict) or mark.get("record") != zlib.crc32(record.encode()):
+        raise ValueError(f"{path}: {RECORD} is not the record of this array; write the array again with write_rows")
+    blocks = tuple((start, rows, crc) for start, rows, crc in json.loads(record))
+    return list(reduce_rows(DamagedBlocks(array, blocks), da.arange(len(blocks), chunks=1)))
+
+
+def _fill(
+    array: RowArray,
+    layout: Layout,
+    attributes: dict[str, Any],
+    place: Path | str,
+    *,
+    replace: bool = False,
+    also: Statistic | None,
+    progress: Progress | None,
+    storage_options: Options,
+) -> Any:
+    target = zarr.create_array(
+        place,
+        shape=array.shape,
+        dtype=array.dtype.newbyteorder("="),
+        chunks=(layout.chunk, *array.shape[1:]),
+        shards=layout.shard and (layout.shard, *array.shape[1:]),
+        attributes=attributes | {MARK: {"complete": False}},
+        config={"write_empty_chunks": True},  # a chunk that is not there is then a chunk that was lost
+        overwrite=replace,
+        storage_options=url_options(storage_options) if isinstance(place, str) else None,
+    )
+    write = WriteBlocks(target, place if isinstance(place, Path) else None)
+    aligned = align_rows(array, layout.unit)
+    if also is None:
+        blocks, value = reduce_rows(write, aligned, progress=progress), None
+    else:
+        blocks, value = reduce_rows(Together((write, also)), aligned, progress=progress)
+    _check_blocks(blocks, target, layout.unit)
+    record = json.dumps(blocks)
+    write_beside(target, RECORD, record)
+    target.update_attributes(attributes | {MARK: {"complete": True, "record": zlib.crc32(record.encode())}})
+    return value
+
+
+def _check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:
+    end = 0
+    for start, rows, _ in [*blocks, (target.shape[0], 0, 0)]:
+        if start != end or (rows and start % unit):
+            raise ValueError(
+                f"expected a block to end at row {start}, got one that ends at row {end}: the chunks of the Dask array "
+                "do not hold the rows that they declare; call compute_chunk_sizes() on it first"
+            )
+        end += rows
+    missing, expected = count_missing(target)
+    if missing:
+        raise RuntimeError(
+            f"all rows were written, but {missing} of {expected} chunks or shards are not to be seen here; "
+            "write to a folder that this process and all workers share, or to a URL"
+        )
+
+
+def _will_replace(path: str | os.PathLike[str], overwrite: bool, storage_options: Options) -> bool:
+    folder = local_path(path)
+    node = find_node(path, storage_options)
+    if node is None and (folder is None or not folder.exists()):
+        return False
+    if not overwrite:
+        raise FileExistsError(f"{path} exists; pass overwrite=True to replace it, or choose another path")
+    if not isinstance(node, zarr.Array):
+        what = "a Zarr group" if node is not None else "not a Zarr array"
+        raise FileExistsError(f"{path} is {what}, and only Zarr arrays are overwritten; choose another path")
+    return True
+
+
+def _refuse_input(path: str | os.PathLike[str], array: RowArray, storage_options: Options) -> None:
+    if not is_dask(array):
+        return
+    for source in zarr_inputs(array.__dask_graph__()):
+        if overlaps(path, source, storage_options):
+            raise ValueError(f"{path} holds an input of the array that is to be written there; choose another path")

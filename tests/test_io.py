@@ -1,0 +1,655 @@
+"""Rows in Zarr arrays: exact whatever the chunks, complete or refused, and nothing half-written left behind."""
+
+import asyncio
+import json
+import os
+import shutil
+import time
+import zlib
+from functools import partial
+
+import dask
+import dask.array as da
+import fsspec
+import numpy as np
+import pytest
+import zarr
+from fsspec.implementations.memory import MemoryFileSystem
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from zarr.storage import LocalStore
+
+from mdh_dask.chunks import Statistic, reduce_rows
+from mdh_dask.io import blocks as io_blocks
+from mdh_dask.io import open_rows, verify_rows, write_rows
+from mdh_dask.io.blocks import WriteBlocks
+from mdh_dask.io.layout import align_rows, choose_layout
+from mdh_dask.io.nodes import count_missing, wait_for_zarr, zarr_inputs
+
+REPEATS = 5
+N, D = 2000, 20
+ROWS = np.arange(N * D, dtype=np.float32).reshape(N, D) + 1
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "rows.zarr"
+
+
+def threads():
+    return dask.config.set(scheduler="threads", num_workers=8)
+
+
+def names(folder):
+    """Names in a folder once tasks that outlive a failure have cleaned up after themselves."""
+    for _ in range(100):
+        found = sorted(os.listdir(folder))
+        if not any("partial" in name for name in found):
+            break
+        time.sleep(0.05)
+    return found
+
+
+class ColumnSums(Statistic):
+    def chunk(self, start, *blocks):
+        return blocks[0].sum(axis=0, dtype=np.float64)
+
+    def combine(self, left, right):
+        return left + right
+
+
+# --- What da.to_zarr and da.store get wrong ---
+
+
+@pytest.mark.parametrize(
+    ("dask_rows", "chunk_rows", "shard_rows"),
+    [
+        pytest.param(50, 100, 500, id="dask chunks smaller than the shard"),
+        pytest.param(100, 150, None, id="dask chunks misaligned with the chunks"),
+        pytest.param(130, 50, 300, id="dask chunks misaligned with the shards"),
+        pytest.param((1, 999, 300, 7, 693), 64, None, id="irregular chunks"),
+        pytest.param((1, 999, 300, 7, 693), 32, 128, id="irregular chunks, sharded"),
+        pytest.param(100, None, None, id="default layout"),
+        pytest.param(700, 3000, None, id="one chunk larger than the array"),
+    ],
+)
+def test_writing_with_threads_is_exact_for_any_pair_of_chunkings(path, dask_rows, chunk_rows, shard_rows):
+    with threads():
+        for _ in range(REPEATS):
+            x = da.from_array(ROWS, chunks=(dask_rows, 7))
+            write_rows(x, path, overwrite=True, chunk_rows=chunk_rows, shard_rows=shard_rows)
+            np.testing.assert_array_equal(zarr.open_array(path, mode="r")[:], ROWS)
+            assert verify_rows(path) == []
+
+
+def test_each_stored_object_is_written_by_one_task(path, monkeypatch):
+    spans = []
+    original = WriteBlocks.chunk
+
+    def chunk(self, start, *blocks):
+        spans.append((start, start + len(blocks[0])))
+        return original(self, start, *blocks)
+
+    monkeypatch.setattr(WriteBlocks, "chunk", chunk)
+    with threads():
+        write_rows(da.from_array(ROWS, chunks=(130, D)), path, chunk_rows=50, shard_rows=300)
+    spans.sort()
+    assert [a for a, _ in spans] == [0, *(b for _, b in spans[:-1])]
+    assert all(start % 300 == 0 for start, _ in spans)
+
+
+def test_an_existing_path_is_refused_before_any_work(path):
+    write_rows(ROWS, path)
+    before = (path / "zarr.json").read_bytes()
+
+    def fail(block):
+        raise AssertionError("computed")
+
+    lazy = da.from_array(ROWS, chunks=(100, D)).map_blocks(fail, dtype=np.float32, meta=ROWS[:0])
+    with pytest.raises(FileExistsError, match=r"rows.zarr exists; pass overwrite=True"):
+        write_rows(lazy, path)
+    assert (path / "zarr.json").read_bytes() == before
+
+
+def test_overwriting_replaces_an_array_and_leaves_nothing_of_it(path):
+    write_rows(ROWS, path, chunk_rows=10)
+    write_rows(ROWS[:30], path, overwrite=True, chunk_rows=10)
+    assert open_rows(path).shape == (30, D)
+    assert len(list((path / "c").iterdir())) == 3
+    assert names(path.parent) == ["rows.zarr"]
+
+
+@pytest.mark.parametrize("opened", [open_rows, da.from_zarr, partial(da.from_zarr, inline_array=True)])
+def test_an_array_is_never_written_onto_its_own_input(path, opened):
+    write_rows(ROWS, path)
+    y = (opened(path) + 1)[::2]
+    with pytest.raises(ValueError, match="holds an input of the array"):
+        write_rows(y, path, overwrite=True)
+    with pytest.raises(ValueError, match="holds an input of the array"):
+        write_rows(y, path / "labels")
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+
+
+def test_an_input_is_recognised_through_links_and_urls(path):
+    write_rows(ROWS, path)
+    (path.parent / "link.zarr").symlink_to(path)
+    for source, target in [("link.zarr", "rows.zarr"), ("rows.zarr", "link.zarr")]:
+        with pytest.raises(ValueError, match="holds an input of the array"):
+            write_rows(open_rows(path.parent / source) + 1, path.parent / target, overwrite=True)
+    with pytest.raises(ValueError, match="holds an input of the array"):
+        write_rows(open_rows(path) + 1, f"file://{path}", overwrite=True)
+
+
+def test_an_input_beside_the_output_in_one_group_is_not_the_output(tmp_path):
+    group = zarr.create_group(tmp_path / "store.zarr")
+    write_rows(ROWS, tmp_path / "store.zarr" / "features")
+    write_rows(open_rows(tmp_path / "store.zarr" / "features") + 1, tmp_path / "store.zarr" / "features2")
+    assert sorted(group.array_keys()) == ["features", "features2"]
+    np.testing.assert_array_equal(group["features2"][:], ROWS + 1)
+
+
+def test_zarr_arrays_are_found_in_delayed_calls_of_a_graph(path):
+    write_rows(ROWS, path)
+    z = zarr.open_array(path, mode="r")
+    block = dask.delayed(partial(np.add, 1))(dask.delayed(lambda a: a[:])({"rows": [z]}["rows"][0]))
+    x = da.from_delayed(block, shape=ROWS.shape, dtype=np.float32)
+    assert next(zarr_inputs(x.__dask_graph__())).store_path == z.store_path
+
+
+def test_a_deleted_chunk_is_refused_by_default_and_filled_on_request(path):
+    write_rows(ROWS, path, chunk_rows=100)
+    shutil.rmtree(path / "c" / "3")
+    with pytest.raises(
+        ValueError, match=r"1 of 20 chunks are missing .* fill value 0.0; they were written and are gone"
+    ):
+        open_rows(path)
+    assert not open_rows(path, missing_chunks="fill")[300:400].compute().any()
+    assert verify_rows(path) == [(0, N)]
+
+
+def test_a_deleted_shard_is_counted_once_also_when_the_shards_are_ragged(path):
+    z = zarr.create_array(path, shape=(110, 110), chunks=(10, 10), shards=(100, 100), dtype="f4")
+    z[:] = 1
+    assert count_missing(z) == (0, 4)
+    os.remove(path / "c" / "1" / "1")
+    with pytest.raises(ValueError, match=r"1 of 4 shards are missing .* pass missing_chunks='fill'"):
+        open_rows(path)
+
+
+def test_unstored_fill_value_chunks_of_other_writers_can_be_accepted(path):
+    z = zarr.create_array(path, shape=(100, 2), chunks=(10, 2), dtype="f4")
+    z[:50] = 1
+    with pytest.raises(ValueError, match="5 of 10 chunks are missing"):
+        open_rows(path)
+    assert open_rows(path, missing_chunks="fill").sum().compute() == 100
+
+
+@pytest.mark.parametrize("shard_rows", [None, 50])
+def test_rows_of_the_fill_value_are_stored_like_others(path, shard_rows):
+    write_rows(da.zeros((100, 3), chunks=(10, 3)), path, chunk_rows=10, shard_rows=shard_rows)
+    assert not open_rows(path).compute().any()
+    assert len(list((path / "c").iterdir())) == 100 // (shard_rows or 10)
+
+
+def test_unknown_chunk_sizes_are_refused_with_the_remedy(path):
+    x = da.from_array(ROWS, chunks=(100, D))
+    with pytest.raises(ValueError, match=r"call compute_chunk_sizes\(\) on it first"):
+        write_rows(x[x[:, 0] > 50], path)
+    y = x[x[:, 0] > 50]
+    y.compute_chunk_sizes()
+    write_rows(y, path)
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS[ROWS[:, 0] > 50])
+
+
+# --- Interrupted writes ---
+
+
+def failing_at(row, error):
+    def block_or_error(block):
+        if block[0, 0] == ROWS[row, 0]:
+            raise error
+        time.sleep(0.01)
+        return block
+
+    return da.from_array(ROWS, chunks=(100, D)).map_blocks(block_or_error, dtype=np.float32, meta=ROWS[:0])
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+@pytest.mark.parametrize("error", [RuntimeError("stop"), KeyboardInterrupt()])
+@pytest.mark.parametrize("row", [0, 700, 1900])
+def test_an_interrupted_write_leaves_nothing(tmp_path, scheduler, error, row):
+    with dask.config.set(scheduler=scheduler), pytest.raises(type(error)):
+        write_rows(failing_at(row, error), tmp_path / "new.zarr", chunk_rows=100)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError("stop"), KeyboardInterrupt()])
+def test_an_interrupted_overwrite_leaves_the_older_array_as_it_was(path, error):
+    write_rows(ROWS, path)
+    with threads(), pytest.raises(type(error)):
+        write_rows(failing_at(700, error), path, overwrite=True, chunk_rows=100)
+    assert names(path.parent) == ["rows.zarr"]
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+    assert verify_rows(path) == []
+
+
+def test_an_interrupt_while_the_folders_are_swapped_restores_the_older_array(path, monkeypatch):
+    write_rows(ROWS, path)
+    rename = type(path).rename
+
+    def interrupted(self, target):
+        if "partial" in self.name:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(type(path), "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_rows(ROWS + 1, path, overwrite=True)
+    assert names(path.parent) == ["rows.zarr"]
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+
+
+def test_an_interrupt_while_zarr_still_writes_leaves_nothing(tmp_path, monkeypatch):
+    set_slowly = LocalStore.set
+
+    async def slow(self, key, value):
+        await asyncio.sleep(0.2)
+        await set_slowly(self, key, value)
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    with dask.config.set(scheduler="synchronous"), monkeypatch.context() as patch:
+        patch.setattr(LocalStore, "set", slow)
+        patch.setattr("zarr.core.sync.wait", interrupted)
+        patch.setattr("mdh_dask.io.folders.wait_for_zarr", lambda: (patch.undo(), wait_for_zarr()))
+        with pytest.raises(KeyboardInterrupt):
+            write_rows(ROWS, tmp_path / "new.zarr")
+    assert os.listdir(tmp_path) == []
+    time.sleep(0.4)
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_interrupt_while_the_replaced_array_is_removed_removes_it(path, monkeypatch):
+    write_rows(ROWS, path)
+    remove, calls = shutil.rmtree, []
+
+    def interrupted(folder, **options):
+        calls.append(folder)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        remove(folder, **options)
+
+    monkeypatch.setattr("mdh_dask.io.folders.shutil.rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_rows(ROWS + 1, path, overwrite=True)
+    assert names(path.parent) == ["rows.zarr"]
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS + 1)
+
+
+def test_a_task_that_outlives_the_failure_removes_what_it_wrote(path):
+    z = zarr.create_array(path, shape=ROWS.shape, chunks=(100, D), dtype="f4")
+
+    class Late:
+        shape, dtype, shards, chunks = z.shape, z.dtype, z.shards, z.chunks
+
+        def __setitem__(self, rows, block):
+            shutil.rmtree(path)
+            z[rows] = block
+
+    assert WriteBlocks(Late(), path).chunk(0, ROWS[:100])
+    assert not path.exists()
+    with pytest.raises(FileNotFoundError, match="does not share the file system"):
+        WriteBlocks(z, path).chunk(0, ROWS[:100])
+    assert not path.exists()
+
+
+def test_an_array_that_appears_meanwhile_is_not_replaced(path):
+    def write_the_same(block):
+        if not path.exists():
+            zarr.create_array(path, shape=(3, 2), dtype="f4")
+        return block
+
+    x = da.from_array(ROWS, chunks=(N, D)).map_blocks(write_the_same, dtype=np.float32, meta=ROWS[:0])
+    with dask.config.set(scheduler="synchronous"), pytest.raises(FileExistsError, match="appeared while"):
+        write_rows(x, path)
+    assert names(path.parent) == ["rows.zarr"]
+    assert zarr.open_array(path).shape == (3, 2)
+
+
+# --- Blocks that are not what their array declares ---
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (lambda block: block[:-1], ValueError, r"end at row .* call compute_chunk_sizes"),
+        (lambda block: block[:, :1], ValueError, r"columns \(20,\), as the Dask array declares; got .* \(100, 1\)"),
+        (lambda block: block.astype(np.float64), ValueError, "expected blocks of float32 .* got a block of float64"),
+        (lambda block: np.ma.masked_less(block, 50), TypeError, "masked array"),
+    ],
+)
+def test_blocks_that_contradict_the_declaration_are_refused(path, wrong, error, message):
+    x = da.from_array(ROWS, chunks=(100, D)).map_blocks(wrong, dtype=np.float32, meta=ROWS[:0])
+    with dask.config.set(scheduler="synchronous"), pytest.raises(error, match=message):
+        write_rows(x, path, chunk_rows=100)
+    assert names(path.parent) == []
+
+
+@pytest.mark.parametrize(
+    ("array", "error", "message"),
+    [
+        (np.zeros((2, 2, 2)), ValueError, r"one or two dimensions, got shape \(2, 2, 2\)"),
+        (np.zeros((0, 2)), ValueError, "at least one row and one column"),
+        (np.array(["a", "b"]), TypeError, "expected booleans or numbers, got dtype <U1"),
+        (np.array([None, 1]), TypeError, "got dtype object"),
+        (np.ma.masked_array([1, 2], [True, False]), TypeError, "without a mask"),
+        (zarr.zeros((2, 2)), TypeError, "open it with open_rows"),
+    ],
+)
+def test_arrays_that_cannot_be_written_are_refused(path, array, error, message):
+    with pytest.raises(error, match=message):
+        write_rows(array, path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        ({"chunk_rows": 0}, "chunk_rows must be at least 1; got 0"),
+        ({"chunk_rows": 3, "shard_rows": 10}, "shard_rows must be a multiple of chunk_rows"),
+        ({"shard_rows": 10}, "shard_rows must be a multiple of chunk_rows; got shard_rows=10 and chunk_rows=None"),
+    ],
+)
+def test_impossible_layouts_are_refused(path, layout, message):
+    with pytest.raises(ValueError, match=message):
+        write_rows(ROWS, path, **layout)
+
+
+def test_only_zarr_arrays_are_overwritten(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "thesis.txt").write_text("years of work")
+    zarr.create_group(tmp_path / "group.zarr")
+    for name, what in [
+        ("notes", "not a Zarr array"),
+        ("notes/thesis.txt", "not a Zarr array"),
+        ("group.zarr", "group"),
+    ]:
+        with pytest.raises(FileExistsError, match=f"is (a Zarr )?{what}, and only Zarr arrays are overwritten"):
+            write_rows(ROWS, tmp_path / name, overwrite=True)
+    assert (tmp_path / "notes" / "thesis.txt").read_text() == "years of work"
+
+
+# --- Round trips ---
+
+DTYPES = ["?", "u1", "i4", "i8", "f2", "f4", "f8", "c8", ">f4"]
+
+
+@st.composite
+def arrays_and_layouts(draw):
+    n = draw(st.integers(1, 60))
+    shape = draw(st.sampled_from([(n,), (n, 1), (n, 3)]))
+    values = np.random.default_rng(n).integers(0, 2 if draw(st.booleans()) else 100, shape)
+    array = values.astype(draw(st.sampled_from(DTYPES)))
+    cuts = sorted(draw(st.sets(st.integers(1, n))) | {0, n})
+    rows = tuple(np.diff(cuts).tolist())
+    chunk = draw(st.none() | st.integers(1, 70))
+    shard = chunk and draw(st.none() | st.integers(1, 4).map(lambda k: k * chunk))
+    return array, (rows, *shape[1:]), chunk, shard
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(case=arrays_and_layouts(), lazy=st.booleans())
+def test_what_was_written_is_what_is_read(tmp_path, case, lazy):
+    array, chunks, chunk_rows, shard_rows = case
+    path = tmp_path / "x.zarr"
+    x = da.from_array(array, chunks=chunks) if lazy else array
+    with dask.config.set(scheduler="threads"):
+        write_rows(x, path, overwrite=True, chunk_rows=chunk_rows, shard_rows=shard_rows)
+        read = open_rows(path, ndim=array.ndim, block_bytes=16)
+        assert read.dtype == array.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(read.compute(), array)
+        assert verify_rows(path) == []
+    assert read.numblocks[1:] == (1,) * (array.ndim - 1)
+    assert names(tmp_path) == ["x.zarr"]
+
+
+@given(rows=st.lists(st.integers(0, 20), min_size=1, max_size=30).filter(any), unit=st.integers(1, 25))
+def test_aligned_blocks_end_at_multiples_of_the_unit(rows, unit):
+    aligned = align_rows(da.zeros((sum(rows), 2), chunks=(tuple(rows), 1)), unit)
+    assert sum(aligned.chunks[0]) == sum(rows)
+    assert all(r % unit == 0 for r in aligned.chunks[0][:-1])
+    assert min(aligned.chunks[0]) > 0
+    assert len(aligned.chunks[0]) <= len(rows)
+    assert aligned.chunks[1] == (2,)
+
+
+@pytest.mark.parametrize("rows", [1, 100, 10**5, 10**6, 10**7])
+def test_default_chunks_hold_1_to_64_mib_and_fit_the_dask_chunks(rows):
+    x = (
+        da.zeros((10**8, 50), chunks=(rows, 50), dtype=np.float32)
+        if rows >= 100
+        else da.zeros((50, 50), chunks=(1, 50))
+    )
+    chunk = choose_layout(x).chunk
+    assert chunk == len(x) or 2**20 <= chunk * 200 <= 2**26
+    assert chunk == len(x) or chunk % rows == 0 or rows % chunk == 0
+
+
+def test_the_scheduler_does_not_matter(path):
+    x = da.from_array(ROWS, chunks=(130, D))
+    for scheduler in ["synchronous", "threads", "processes"]:
+        with dask.config.set(scheduler=scheduler, num_workers=2):
+            write_rows(x, path, overwrite=True, chunk_rows=50, shard_rows=500)
+            np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+            assert verify_rows(path) == []
+
+
+@pytest.mark.cluster
+def test_a_cluster_writes_what_one_process_writes_and_cleans_up_after_errors(path):
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(processes=True, n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
+        x = da.from_array(ROWS, chunks=(130, D))
+        sums = write_rows(x, path, chunk_rows=50, shard_rows=500, also=ColumnSums())
+        np.testing.assert_array_equal(sums, ROWS.sum(axis=0, dtype=np.float64))
+        np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+        assert verify_rows(path) == []
+        with pytest.raises(RuntimeError, match="stop"):
+            write_rows(failing_at(700, RuntimeError("stop")), path, overwrite=True, chunk_rows=100)
+        assert names(path.parent) == ["rows.zarr"]
+        np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_a_statistic_is_computed_in_the_same_pass(path, lazy):
+    passes = []
+
+    def seen(block):
+        passes.append(len(block))
+        return block
+
+    x = da.from_array(ROWS, chunks=(130, D)).map_blocks(seen, dtype=np.float32, meta=ROWS[:0]) if lazy else ROWS
+    with dask.config.set(scheduler="synchronous"):
+        sums = write_rows(x, path, chunk_rows=100, also=ColumnSums())
+    np.testing.assert_array_equal(sums, ROWS.sum(axis=0, dtype=np.float64))
+    assert sum(passes) == (N if lazy else 0)
+    assert write_rows(x, path, overwrite=True) is None
+
+
+def test_the_attributes_are_kept_beside_the_mark_of_completion(path):
+    write_rows(ROWS, path, attributes={"crs": "EPSG:4326"})
+    attributes = zarr.open_array(path, mode="r").attrs
+    assert attributes["crs"] == "EPSG:4326"
+    assert attributes["mdh_dask"]["complete"] is True
+
+
+def test_progress_counts_the_blocks(path):
+    counts = []
+
+    class Bar:
+        def __init__(self, total):
+            counts.append(total)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            return None
+
+        def update(self, n):
+            counts.append(n)
+
+    with dask.config.set(scheduler="synchronous"):
+        write_rows(da.from_array(ROWS, chunks=(100, D)), path, chunk_rows=200, progress=Bar)
+    assert counts[0] == sum(counts[1:]) == 10
+
+
+# --- Opening ---
+
+
+def test_a_sharded_array_is_read_in_whole_shards(path):
+    write_rows(ROWS, path, chunk_rows=100, shard_rows=300)
+    assert open_rows(path, block_bytes=1).chunks == ((*[300] * 6, 200), (D,))
+    assert open_rows(path, block_bytes=2 * 300 * D * 4).chunks == ((*[600] * 3, 200), (D,))
+
+
+def test_default_blocks_follow_the_configuration_but_leave_32_of_them(path):
+    def rows_of(n_rows):
+        return open_rows(zarr.create_array({}, shape=(n_rows, 64), chunks=(64, 64), dtype="f4"), missing_chunks="fill")
+
+    assert rows_of(64 * 2**16).chunksize == (2**17, 64)
+    assert rows_of(2**20).chunksize == (2**15, 64)
+    assert rows_of(2**15).chunksize == (2**14, 64)
+    with dask.config.set({"mdh-dask.block-size": "1MiB"}):
+        assert rows_of(2**20).chunksize == (2**12, 64)
+
+
+def test_columns_stored_in_several_chunks_come_in_one_block(path):
+    z = zarr.create_array(path, shape=(10, 6), chunks=(5, 2), dtype="i4")
+    z[:] = np.arange(60).reshape(10, 6)
+    x = open_rows(path, block_bytes=1, missing_chunks="error")
+    assert x.chunks == ((5, 5), (6,))
+    np.testing.assert_array_equal(x.compute(), z[:])
+
+
+@pytest.mark.parametrize("form", [str, lambda p: p, lambda p: f"file://{p}", lambda p: zarr.open_array(p)])
+def test_paths_urls_and_zarr_arrays_are_opened_alike(path, form):
+    write_rows(ROWS, path)
+    np.testing.assert_array_equal(open_rows(form(path)).compute(), ROWS)
+
+
+def test_format_2_is_read(path):
+    z = zarr.create_array(path, shape=ROWS.shape, chunks=(100, D), dtype="f4", zarr_format=2)
+    z[:] = ROWS
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+    os.remove(path / "3.0")
+    with pytest.raises(ValueError, match="1 of 20 chunks are missing"):
+        open_rows(path)
+
+
+def test_an_array_that_changed_has_another_name_in_the_graph(path):
+    write_rows(ROWS, path)
+    first, again = open_rows(path), open_rows(path)
+    write_rows(ROWS + 1, path, overwrite=True)
+    assert first.name == again.name != open_rows(path).name
+
+
+def test_what_is_not_an_array_of_rows_is_named_with_the_remedy(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no Zarr array at .*nothing.zarr; check the path"):
+        open_rows(tmp_path / "nothing.zarr")
+    (tmp_path / "x.npy").write_bytes(b"")
+    for name in ("x.npy", "."):
+        with pytest.raises(ValueError, match=r"is not a Zarr array: it has neither zarr.json nor .zarray"):
+            open_rows(tmp_path / name)
+    group = zarr.create_group(tmp_path / "store.zarr")
+    with pytest.raises(ValueError, match=r"is a Zarr group of 0 arrays .* there is nothing to read"):
+        open_rows(tmp_path / "store.zarr")
+    group.create_array("features", shape=(2, 2), dtype="f4")
+    group.create_array("deep/labels", shape=(2,), dtype="i4")
+    group.create_array("none", shape=(0, 2), dtype="i4")
+    with pytest.raises(
+        ValueError, match=r"group of 3 arrays \(deep/labels, features, none\): .*store.zarr/deep/labels$"
+    ):
+        open_rows(tmp_path / "store.zarr")
+    with pytest.raises(ValueError, match=r"expected 2 dimension\(s\), got an array of shape \(2,\); pass ndim=1"):
+        open_rows(tmp_path / "store.zarr/deep/labels")
+    with pytest.raises(ValueError, match=r"expected 1 dimension\(s\), got an array of shape \(2, 2\)"):
+        open_rows(tmp_path / "store.zarr/features", ndim=1)
+    with pytest.raises(ValueError, match="expected at least one row"):
+        open_rows(tmp_path / "store.zarr/none")
+    with pytest.raises(ValueError, match="missing_chunks must be 'error' or 'fill'; got 'ignore'"):
+        open_rows(tmp_path / "store.zarr/features", missing_chunks="ignore")
+    with pytest.raises(ValueError, match="block_bytes must be positive"):
+        open_rows(tmp_path / "store.zarr/features", missing_chunks="fill", block_bytes=0)
+
+
+# --- Checksums ---
+
+
+def test_damage_is_found_where_it_is(path):
+    with dask.config.set(scheduler="synchronous"):
+        write_rows(da.from_array(ROWS, chunks=(100, D)), path, chunk_rows=100)
+        zarr.open_array(path, mode="r+")[512, 3] += 1
+        (path / "c" / "9" / "0").write_bytes(b"not zstd")
+        assert verify_rows(path) == [(500, 600), (900, 1000)]
+
+
+def test_large_blocks_are_recorded_in_pieces_of_whole_stored_objects(path, monkeypatch):
+    monkeypatch.setattr(io_blocks, "PIECE_BYTES", 250 * D * 4)
+    write_rows(ROWS, path, chunk_rows=100)
+    record = json.loads((path / "mdh_dask_blocks.json").read_text())
+    assert [start for start, _, _ in record] == list(range(0, N, 200))
+    assert record[1] == [200, 200, zlib.crc32(ROWS[200:400])]
+
+
+def test_verifying_needs_the_record_of_this_array(path):
+    write_rows(ROWS, path)
+    (path / "mdh_dask_blocks.json").write_text("[[0, 2000, 1]]")
+    with pytest.raises(ValueError, match="is not the record of this array"):
+        verify_rows(path)
+    os.remove(path / "mdh_dask_blocks.json")
+    with pytest.raises(FileNotFoundError, match=r"mdh_dask_blocks.json"):
+        verify_rows(path)
+
+
+# --- URLs: no renaming, so the mark alone says what is complete ---
+
+
+class Bucket(MemoryFileSystem):
+    """An object store: no folders, no renaming."""
+
+    protocol = "bucket"
+
+
+def test_a_url_holds_a_marked_array_until_it_is_complete():
+    fsspec.register_implementation("bucket", Bucket, clobber=True)
+    url = "bucket://data/x.zarr"
+    with dask.config.set(scheduler="synchronous"):
+        with pytest.raises(RuntimeError, match="stop"):
+            write_rows(failing_at(700, RuntimeError("stop")), url, chunk_rows=100)
+        with pytest.raises(ValueError, match=r"left incomplete by an interrupted write: .* overwrite=True"):
+            open_rows(url, missing_chunks="fill")
+        with pytest.raises(FileExistsError, match="pass overwrite=True"):
+            write_rows(ROWS, url)
+        write_rows(da.from_array(ROWS, chunks=(130, D)), url, overwrite=True, chunk_rows=50, shard_rows=200)
+        np.testing.assert_array_equal(open_rows(url).compute(), ROWS)
+        assert verify_rows(url) == []
+        with pytest.raises(ValueError, match="holds an input of the array"):
+            write_rows(open_rows(url) + 1, url, overwrite=True)
+        with pytest.raises(FileNotFoundError, match="no Zarr array at bucket://"):
+            open_rows(url + "x")
+    with pytest.raises(FileExistsError, match="exists"):
+        write_rows(ROWS, url)
+
+
+def test_write_blocks_obeys_the_law_of_statistics(path):
+    z = zarr.create_array(path, shape=ROWS.shape, chunks=(100, D), dtype="f4")
+    write = WriteBlocks(z, path)
+    parts = [write.chunk(start, ROWS[start : start + 500]) for start in range(0, N, 500)]
+    left = write.combine(write.combine(*parts[:2]), write.combine(*parts[2:]))
+    assert left == reduce_rows(write, da.from_array(ROWS, chunks=(500, D)))
+    np.testing.assert_array_equal(z[:], ROWS)
