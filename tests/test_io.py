@@ -1,9 +1,11 @@
 """Rows in Zarr arrays: exact whatever the chunks, complete or refused, and nothing half-written left behind."""
 
 import asyncio
+import concurrent.futures
 import json
 import os
 import shutil
+import threading
 import time
 import zlib
 from functools import partial
@@ -24,7 +26,7 @@ from mdh_dask.io import blocks as io_blocks
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
 from mdh_dask.io.layout import align_rows, choose_layout
-from mdh_dask.io.nodes import count_missing, wait_for_zarr, zarr_inputs
+from mdh_dask.io.nodes import count_missing, zarr_inputs
 
 REPEATS = 5
 N, D = 2000, 20
@@ -250,23 +252,28 @@ def test_an_interrupt_while_the_folders_are_swapped_restores_the_older_array(pat
 
 
 def test_an_interrupt_while_zarr_still_writes_leaves_nothing(tmp_path, monkeypatch):
-    set_slowly = LocalStore.set
+    set_at_once, wait = LocalStore.set, concurrent.futures.wait
+    writing = threading.Event()
 
-    async def slow(self, key, value):
+    async def set_slowly(self, key, value):
+        writing.set()
         await asyncio.sleep(0.2)
-        await set_slowly(self, key, value)
+        await set_at_once(self, key, value)
 
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
+    def wait_or_interrupt(futures, **options):
+        wait(futures, timeout=0.1)
+        if writing.is_set():
+            patch.setattr("zarr.core.sync.wait", wait)
+            raise KeyboardInterrupt
+        return wait(futures, **options)
 
-    with dask.config.set(scheduler="synchronous"), monkeypatch.context() as patch:
-        patch.setattr(LocalStore, "set", slow)
-        patch.setattr("zarr.core.sync.wait", interrupted)
-        patch.setattr("mdh_dask.io.folders.wait_for_zarr", lambda: (patch.undo(), wait_for_zarr()))
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStore, "set", set_slowly)
+        patch.setattr("zarr.core.sync.wait", wait_or_interrupt)
         with pytest.raises(KeyboardInterrupt):
             write_rows(ROWS, tmp_path / "new.zarr")
-    assert os.listdir(tmp_path) == []
-    time.sleep(0.4)
+        assert writing.is_set()
+        time.sleep(0.3)
     assert os.listdir(tmp_path) == []
 
 
