@@ -19,4 +19,5 @@ def generator(seed: int, *key: int) -> np.random.Generator:
     >>> bool(a.random() == b.random())
     True
     """
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *key])))
+    # The length is part of the key: a seed sequence takes (0,) and (0, 0) for the same.
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, len(key), *key])))

@@ -188,6 +188,11 @@ def is_dask(array: object) -> bool:
     return isinstance(array, da.Array)
 
 
+def known_chunks(array: RowArray) -> bool:
+    """Tell whether the row chunks of a Dask array have known sizes."""
+    return not any(np.isnan(rows) for rows in array.chunks[0])
+
+
 def merge_chunks(array: RowArray, block_bytes: int) -> RowArray:
     """Merge neighbouring row chunks of a Dask array until each holds about `block_bytes`; none is divided.
 

@@ -1,1 +1,27 @@
-"""Directions on which a branch is projected."""
+"""Directions on which a branch is projected.
+
+A projection is a function ``(rows, rng, n_directions) -> array of shape (n_directions, n_features)`` of a branch's
+standardised sample. To add one, add it to `PROJECTIONS`.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._typing import AnyArray, Floats
+from .random import RANDOM_PROJECTIONS, RandomProjection
+from .rows import row_combinations
+
+__all__ = ["PROJECTIONS", "Projection"]
+
+Projection = Callable[[AnyArray, np.random.Generator, int], Floats]
+
+
+def _whatever_the_rows(family: RandomProjection) -> Projection:
+    return lambda rows, rng, n_directions: family(rng, n_directions, rows.shape[1])
+
+
+PROJECTIONS: dict[str, Projection] = {
+    "row_combinations": lambda rows, rng, n_directions: row_combinations(rng, n_directions, rows),
+    **{name: _whatever_the_rows(family) for name, family in RANDOM_PROJECTIONS.items()},
+}

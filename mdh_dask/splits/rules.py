@@ -22,7 +22,7 @@ def _relative_depth(histograms: Histograms, admissible: Booleans) -> Floats:
 
 
 def _dip(histograms: Histograms, admissible: Booleans) -> Floats:
-    return dip_of_counts(histograms.counts)
+    return dip_of_counts(histograms.counts[:, 1:-1])
 
 
 def _variance(histograms: Histograms, admissible: Booleans) -> Floats:
@@ -30,7 +30,9 @@ def _variance(histograms: Histograms, admissible: Booleans) -> Floats:
 
 
 def _kurtosis(histograms: Histograms, admissible: Booleans) -> Floats:
-    return -kurtosis(moments_of_counts(histograms.counts, histograms.origin, histograms.width))
+    inner = histograms.counts[:, 1:-1]
+    moments = moments_of_counts(inner, histograms.origin + histograms.width, histograms.width)
+    return np.nan_to_num(-kurtosis(moments), nan=-np.inf)
 
 
 CRITERIA: dict[str, Criterion] = {

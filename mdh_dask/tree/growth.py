@@ -43,8 +43,7 @@ class Growth:
     ----------
     propose : callable
         Gives the directions of a branch; see `Proposer`.
-    make_chooser : callable
-        Makes the `Chooser` once the number of rows is known.
+    chooser : Chooser
     bandwidth : Bandwidth
     n_candidates : int
         Directions of a branch that are counted on all rows, if they are scored on a sample.
@@ -60,7 +59,7 @@ class Growth:
     """
 
     propose: Proposer
-    make_chooser: Callable[[int], Chooser]
+    chooser: Chooser
     bandwidth: Bandwidth
     n_candidates: int
     sample_size: int | None
@@ -69,7 +68,6 @@ class Growth:
     seed: int
     progress: Callable[[str], Progress | None] = field(default=lambda description: None)
     n_passes: int = field(default=0, init=False)
-    chooser: Chooser = field(init=False)
     standardise: Standardiser = field(init=False)
 
     def grow(self, rows: RowArray, check: Callable[[FirstLook], None]) -> Tree:
@@ -107,7 +105,6 @@ class Growth:
         limit = sample_limit(wanted, len(rows))
         look = reduce_rows(FirstPass(self.seed, limit), rows, progress=self._bar("reading"))
         check(look)
-        self.chooser = self.make_chooser(len(rows))
         self.standardise = standardiser(look.columns, self.scale)
         return Branch(1, smallest_hashes(look.sample, wanted), len(rows), counted=True)
 

@@ -1,0 +1,11 @@
+"""Defaults in Dask's configuration, under ``mdh-dask``."""
+
+from importlib.resources import files
+
+import dask
+import yaml
+
+
+def load_defaults() -> None:
+    """Add the package's defaults to Dask's configuration; what a user has set stays."""
+    dask.config.update_defaults(yaml.safe_load(files(__package__).joinpath("mdh_dask.yaml").read_text()))

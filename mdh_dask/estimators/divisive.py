@@ -1,0 +1,108 @@
+"""What all divisive estimators share: fit, predict, save."""
+
+from abc import abstractmethod
+from math import ceil, sqrt
+from pathlib import Path
+from typing import Any, Self
+
+import dask
+from dask.utils import parse_bytes
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from tqdm.auto import tqdm
+
+from .._typing import Integers, RowArray
+from ..chunks import Progress, map_rows
+from ..io.models import save_tree
+from ..tree.growth import Growth
+from ..tree.structure import Tree
+from .validation import as_rows, check_finite, check_first_look, merged
+
+
+class DivisiveEstimator(ClusterMixin, BaseEstimator):
+    """Base of the estimators that grow one tree of separators."""
+
+    @abstractmethod
+    def _growth(self, n_rows: int, seed: int) -> Growth:
+        """Return what grows the tree, from the estimator's parameters."""
+
+    def _fit(self, X: Any) -> Self:
+        rows = as_rows(self, X, reset=True)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        growth = self._growth(len(rows), seed)
+        block_bytes = parse_bytes(dask.config.get("mdh-dask.block-size"))
+        tree = growth.grow(merged(rows, block_bytes), check_first_look)
+        self.tree_ = tree if self.max_clusters is None else tree.prune(self.max_clusters)
+        self.n_passes_ = growth.n_passes
+        self.n_clusters_ = self.tree_.n_leaves
+        self.labels_ = map_rows(_labels, rows, dtype="int32", shared=self.tree_)
+        return self
+
+    def predict(self, X: Any) -> RowArray:
+        """Return the label of every row.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), int32
+            NumPy for NumPy input; else lazy, in the row chunks of `X`, one pass to compute.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+        """
+        check_is_fitted(self)
+        return map_rows(_labels, as_rows(self, X, reset=False), dtype="int32", shared=self.tree_)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the model to a Zarr group with JSON attributes; `load_model` reads it.
+
+        Parameters
+        ----------
+        path : str or Path
+        overwrite : bool, default=False
+
+        Raises
+        ------
+        FileExistsError
+            If there is something at `path` and `overwrite` is False.
+        """
+        check_is_fitted(self)
+        parameters = {
+            "estimator": type(self).__name__,
+            "parameters": self.get_params(),
+            "n_features": self.n_features_in_,
+            "feature_names": list(getattr(self, "feature_names_in_", [])) or None,
+            "n_passes": self.n_passes_,
+        }
+        save_tree(path, self.tree_, parameters=parameters, overwrite=overwrite)
+
+    def _bar(self, description: str) -> Progress | None:
+        if not self.progress:
+            return None
+        return lambda total: tqdm(total=total, desc=description, unit="block")
+
+
+def rows_of_share(size: float | None, n_rows: int) -> int:
+    """Return a number of rows from a count, a share of all rows, or None for the square root of their number.
+
+    Examples
+    --------
+    >>> rows_of_share(25, 10_000), rows_of_share(0.01, 10_000), rows_of_share(None, 10_000)
+    (25, 100, 100)
+    """
+    if size is None:
+        return ceil(sqrt(n_rows))
+    return ceil(size * n_rows) if isinstance(size, float) and size < 1 else int(size)
+
+
+def _labels(tree: Tree, rows: Any) -> Integers:
+    check_finite(rows)
+    return tree.labels(rows)

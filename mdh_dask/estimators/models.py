@@ -1,0 +1,43 @@
+"""Reading saved models."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..io.models import load_tree
+from .random_projection_tree import RandomProjectionTree
+
+ESTIMATORS = {cls.__name__: cls for cls in (RandomProjectionTree,)}
+
+
+def load_model(path: str | Path) -> Any:
+    """Read a model that an estimator's ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    estimator
+        Ready to predict. It has no `labels_`: labels belong to the rows of `fit`, not to the model.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is nothing at `path`.
+    ValueError
+        If it is not a model, is damaged, or was written by a newer version.
+    """
+    tree, saved = load_tree(path)
+    if saved.get("estimator") not in ESTIMATORS:
+        raise ValueError(f"expected a model of {sorted(ESTIMATORS)}; got {saved.get('estimator')!r} in {path}")
+    model = ESTIMATORS[saved["estimator"]](**saved["parameters"])
+    model.tree_ = tree
+    model.n_clusters_ = tree.n_leaves
+    model.n_features_in_ = saved["n_features"]
+    model.n_passes_ = saved["n_passes"]
+    if saved["feature_names"]:
+        model.feature_names_in_ = np.array(saved["feature_names"], dtype=object)
+    return model

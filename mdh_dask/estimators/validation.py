@@ -1,0 +1,109 @@
+"""What an estimator accepts: everything is checked here before any work is done on it."""
+
+from typing import Any
+
+import numpy as np
+import zarr
+from sklearn.utils.validation import validate_data
+
+from .._typing import AnyArray, RowArray
+from ..chunks import is_dask, known_chunks, merge_chunks
+from ..io import open_rows
+from ..tree.statistics import FirstLook
+
+LARGEST_BEFORE_OVERFLOW = 1e150
+
+
+def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
+    """Return validated rows: a NumPy array, or a Dask array with known chunks and one block of columns.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose `n_features_in_` is set or compared.
+    X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+    reset : bool
+        Whether `n_features_in_` is set.
+
+    Raises
+    ------
+    ValueError, TypeError
+        With what was expected, what was got, and what to do.
+    """
+    if isinstance(X, zarr.Array):
+        X = open_rows(X)
+    elif isinstance(X, zarr.Group):
+        raise TypeError(f"expected an array; got a Zarr group with {sorted(X.array_keys())}: pass one of its arrays")
+    if not is_dask(X):
+        if hasattr(X, "to_dask_array"):
+            raise TypeError("expected an array; got a Dask DataFrame: pass X.to_dask_array(lengths=True)")
+        return validate_data(
+            estimator, X, reset=reset, accept_sparse=False, dtype="numeric", ensure_all_finite=False,
+            ensure_min_samples=2 if reset else 1,
+        )  # fmt: skip
+    _check_shape(X, least_rows=2 if reset else 1)
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    elif X.shape[1] != estimator.n_features_in_:
+        name = type(estimator).__name__
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input."
+        )
+    return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+
+
+def _check_shape(X: RowArray, least_rows: int) -> None:
+    if X.dtype.kind not in "biuf":
+        raise ValueError(
+            f"expected integers, booleans or floating-point numbers; got dtype {X.dtype}. "
+            "Convert the columns to numbers first, for example with X.astype(float)."
+        )
+    if X.ndim != 2:
+        raise ValueError(
+            f"expected a 2-dimensional array of shape (n_samples, n_features); got {X.ndim} dimension(s). "
+            "Reshape your data, for example with X.reshape(-1, 1) for a single feature."
+        )
+    if not known_chunks(X):
+        raise ValueError(
+            "expected row chunks of known sizes; got unknown ones. Call X.compute_chunk_sizes() first, or build the "
+            "array with to_dask_array(lengths=True)."
+        )
+    if X.shape[1] == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if X.shape[0] < least_rows:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of {least_rows} is required."
+        )
+
+
+def merged(rows: RowArray, block_bytes: int) -> RowArray:
+    """Return the rows in blocks of about `block_bytes`."""
+    return merge_chunks(rows, block_bytes) if is_dask(rows) else rows
+
+
+def check_first_look(look: FirstLook) -> None:
+    """Raise an error if the first pass found values that have no density."""
+    if look.n_nan or look.n_infinite:
+        raise ValueError(
+            f"expected finite values; got {look.n_nan} NaN and {look.n_infinite} infinite (inf) values, the first in "
+            f"row {look.first_bad_row}. Drop these rows or fill in the values first."
+        )
+    largest = max(np.max(np.abs(look.columns.low)), np.max(np.abs(look.columns.high)))
+    if largest > LARGEST_BEFORE_OVERFLOW:
+        raise ValueError(
+            f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {largest:g}, whose square overflows. "
+            "Scale the columns first."
+        )
+
+
+def check_finite(rows: AnyArray) -> None:
+    """Raise an error if a block to be labelled holds NaN or infinity."""
+    if rows.dtype.kind == "f" and not np.isfinite(rows).all():
+        bad = ~np.isfinite(rows)
+        raise ValueError(
+            f"expected finite values; got {int(np.isnan(rows).sum())} NaN and {int(np.isinf(rows).sum())} infinite "
+            f"(inf) values in a block of {len(rows)} rows, the first in its row {int(bad.any(axis=1).argmax())}. "
+            "Drop these rows or fill in the values first."
+        )
