@@ -25,17 +25,26 @@ class Histograms:
         Lower end of the first bin and width of a bin, in units of the projection.
     bandwidth_rule : Bandwidth
         Gives the bandwidth of each density from its histogram.
+    resolution : array of shape (n_directions,), optional
+        Bandwidth that the rounding of the values alone calls for; see `Standardiser.resolution_of`.
     """
 
     counts: AnyArray
     origin: Floats
     width: Floats
     bandwidth_rule: Bandwidth
+    resolution: Floats | float = 0.0
 
     def __getitem__(self, which: "int | slice | list[int]") -> Self:
         """Return the histograms of some of the directions."""
         which = [which] if isinstance(which, int) else which
-        return replace(self, counts=self.counts[which], origin=self.origin[which], width=self.width[which])
+        return replace(
+            self,
+            counts=self.counts[which],
+            origin=self.origin[which],
+            width=self.width[which],
+            resolution=np.broadcast_to(self.resolution, self.origin.shape)[which],
+        )
 
     @cached_property
     def spread(self) -> tuple[Floats, Floats, Floats]:
@@ -45,7 +54,7 @@ class Histograms:
     @cached_property
     def bandwidth(self) -> Floats:
         """Bandwidths, shape (n_directions,); at least a bin, which a histogram cannot resolve."""
-        return np.maximum(self.bandwidth_rule.of(*self.spread), self.width)
+        return np.maximum(np.hypot(self.bandwidth_rule.of(*self.spread), self.resolution), self.width)
 
     @cached_property
     def density(self) -> Floats:

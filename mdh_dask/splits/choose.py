@@ -1,6 +1,7 @@
 """From the histograms of a branch's candidate directions to a split, or to the finding that there is none."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -24,11 +25,21 @@ class Candidates:
         In the coordinates of the rows, the most promising first.
     origin, width : arrays of shape (n_candidates,)
         Of the bins of each direction's histogram.
+    resolution : array of shape (n_candidates,)
+        Bandwidth that the rounding of the values alone calls for.
     """
 
     directions: Floats
     origin: Floats
     width: Floats
+    resolution: Floats
+
+    def __len__(self) -> int:
+        return len(self.width)
+
+    def __getitem__(self, order: AnyArray) -> Self:
+        """Return some of the candidates."""
+        return type(self)(self.directions[order], self.origin[order], self.width[order], self.resolution[order])
 
 
 @dataclass(frozen=True)
@@ -129,7 +140,7 @@ class Chooser:
         return self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
 
     def _histograms(self, counts: AnyArray, candidates: Candidates) -> Histograms:
-        return Histograms(counts, candidates.origin, candidates.width, self.bandwidth)
+        return Histograms(counts, candidates.origin, candidates.width, self.bandwidth, candidates.resolution)
 
     def _verdict(
         self, whole: Histograms, c: int, min_rows: float, standing: float | None, accepted: bool

@@ -1,5 +1,6 @@
 """Null distributions of the relative depth: is a valley deeper than chance makes it in a unimodal density?"""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -95,7 +96,7 @@ def exceeds_unimodal(histogram: Histograms, k: int, level: float, rng: np.random
     for done in range(0, samples, batch):
         size = min(batch, samples - done)
         drawn = rng.multinomial(int(counts.sum()), fit, size=size)
-        null = Histograms(drawn, histogram.origin.repeat(size), histogram.width.repeat(size), histogram.bandwidth_rule)
+        null = replace(histogram[[0] * size], counts=drawn)
         exceeding += int((null.depth[:, k] >= depth).sum())
         if (1 + exceeding) / (1 + samples) > level:
             return False

@@ -81,10 +81,8 @@ class Branch:
         assert self.verdict is not None
         assert self.candidates is not None
         chosen = self.verdict.candidate
-        order = np.argsort(np.arange(len(self.candidates.width)) != chosen, kind="stable")
-        self.candidates = Candidates(
-            self.candidates.directions[order], self.candidates.origin[order], self.candidates.width[order]
-        )
+        order = np.argsort(np.arange(len(self.candidates)) != chosen, kind="stable")
+        self.candidates = self.candidates[order]
         self.verdict = replace(self.verdict, candidate=0)
 
     def part(self, counted: bool) -> None:
@@ -155,11 +153,11 @@ def branch_pass(branches: list[Branch], seed: int, fresh: "dict[Branch, float] |
 
 def _stacked(candidates: list[Candidates], n_bins: int, d: int) -> tuple[Floats, Floats, Floats]:
     # Branches with fewer candidates than others count their first one again in the places left over.
-    most = max((len(c.width) for c in candidates), default=0)
+    most = max(map(len, candidates), default=0)
     directions = np.zeros((len(candidates), most, d))
     origin, width = np.zeros((2, len(candidates), most))
     for i, c in enumerate(candidates):
-        chosen = np.where(np.arange(most) < len(c.width), np.arange(most), 0)
+        chosen = np.where(np.arange(most) < len(c), np.arange(most), 0)
         directions[i], origin[i], width[i] = c.directions[chosen], c.origin[chosen], c.width[chosen]
     return directions, origin, width
 

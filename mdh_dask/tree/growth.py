@@ -13,8 +13,9 @@ from ..chunks import Progress, map_local, reduce_rows
 from ..density.bandwidth import Bandwidth
 from ..splits.choose import Chooser
 from .branches import Branch, State, arrivals_of, branch_pass, hash_bit, tree_of
-from .screening import Standardiser, candidates_for, screen
-from .statistics import BranchCounts, Columns, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from .columns import Standardiser, standardiser
+from .screening import candidates_for, screen
+from .statistics import BranchCounts, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .structure import Tree
 
 logger = logging.getLogger(__name__)
@@ -105,8 +106,9 @@ class Growth:
         limit = sample_limit(wanted, len(rows))
         look = reduce_rows(FirstPass(self.seed, limit), rows, progress=self._bar("reading"))
         check(look)
-        self.standardise = standardiser(look.columns, self.scale)
-        return Branch(1, smallest_hashes(look.sample, wanted), len(rows), counted=True)
+        sample = smallest_hashes(look.sample, wanted)
+        self.standardise = standardiser(look.columns, sample, self.scale)
+        return Branch(1, sample, len(rows), counted=True)
 
     def _bar(self, verb: str) -> Progress | None:
         self.n_passes += 1
@@ -164,7 +166,9 @@ class Growth:
             return np.empty((0, rows.shape[1]))
         min_rows = self.chooser.min_rows * len(rows) / branch.n_rows
         directions = self._propose(branch, rows)
-        return screen(rows, directions, self.n_candidates, self.chooser.rule, self.bandwidth, min_rows)
+        return screen(
+            rows, directions, self.n_candidates, self.chooser.rule, self.bandwidth, min_rows, self.standardise
+        )
 
     def _lay_out(self, branch: Branch, directions: Floats) -> None:
         branch.candidates, branch.n_bins = candidates_for(
@@ -215,24 +219,6 @@ class Growth:
 
     def _decide(self, branch: Branch, counts: Integers, share: float = 1.0, standing: float | None = None) -> None:
         assert branch.candidates is not None
-        used = counts[:, : len(branch.candidates.width)]
+        used = counts[:, : len(branch.candidates)]
         rng = generator(self.seed, branch.path, 1)
         branch.verdict = self.chooser.choose(used, branch.candidates, rng, share=share, standing=standing)
-
-
-def standardiser(columns: Columns, scale: bool) -> Standardiser:
-    """Return the shift and scale of the columns that directions are proposed for.
-
-    Both are rounded to a few bits: sums depend in their last bits on the chunking, the tree must not. Constant columns
-    are dropped.
-    """
-    sd = np.sqrt(columns.deviations / max(columns.n, 1))
-    constant = ~(columns.high > columns.low) | (sd <= 1e-12 * np.maximum(np.abs(columns.low), np.abs(columns.high)))
-    sd = np.where(constant, 1.0, _rounded(sd))
-    centre = np.rint(columns.mean / sd * 16) / 16 * sd
-    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else 1.0))
-
-
-def _rounded(x: Floats, bits: int = 12) -> Floats:
-    mantissa, exponent = np.frexp(x)
-    return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)

@@ -1,7 +1,5 @@
 """Directions scored on a sample: only the best few are counted on all rows."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .._jit.binning import bin_projections
@@ -11,6 +9,7 @@ from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
 from ..splits.choose import Candidates
 from ..splits.rules import SplitRule
+from .columns import Standardiser
 
 DIRECTIONS_AT_ONCE = 128
 """Directions projected by one matrix product: its result should fit the processor's cache."""
@@ -18,32 +17,14 @@ DIRECTIONS_AT_ONCE = 128
 MAX_BINS = 4096
 
 
-@dataclass(frozen=True)
-class Standardiser:
-    """Shift and scale of the columns; a scale of zero drops a column.
-
-    Parameters
-    ----------
-    centre, scale : arrays of shape (n_features,)
-        Rows become ``(x - centre) * scale``.
-    """
-
-    centre: Floats
-    scale: Floats
-
-    def __call__(self, rows: AnyArray) -> AnyArray:
-        """Return the standardised rows; float32 for integers and float32."""
-        dtype = np.float64 if rows.dtype.itemsize == 8 else np.float32
-        return ((rows - self.centre) * self.scale).astype(dtype)
-
-    def raw(self, directions: Floats) -> tuple[Floats, Floats]:
-        """Return the same directions for raw rows, and what their projections exceed the standardised ones by."""
-        raw = directions.astype(np.float64) * self.scale
-        return raw, raw @ self.centre
-
-
 def screen(
-    rows: AnyArray, directions: Floats, n_kept: int, rule: SplitRule, bandwidth: Bandwidth, min_rows: float
+    rows: AnyArray,
+    directions: Floats,
+    n_kept: int,
+    rule: SplitRule,
+    bandwidth: Bandwidth,
+    min_rows: float,
+    standardise: Standardiser,
 ) -> Floats:
     """Return the directions with the best scores on the sample, best first.
 
@@ -58,6 +39,8 @@ def screen(
         Score the density of each direction.
     min_rows : float
         Rows of the sample that a split leaves on both sides at least.
+    standardise : Standardiser
+        What standardised the rows.
 
     Returns
     -------
@@ -69,7 +52,8 @@ def screen(
     for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
         part = slice(first, first + DIRECTIONS_AT_ONCE)
         projections = directions[part].astype(rows.dtype) @ rows.T
-        scores[part] = rule.score(_histograms(projections, bandwidth), min_rows)
+        resolution = standardise.resolution_of(standardise.raw(directions[part]))
+        scores[part] = rule.score(_histograms(projections, bandwidth, resolution), min_rows)
     unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     kept: list[int] = []
     for i in np.argsort(-scores, kind="stable"):
@@ -103,25 +87,26 @@ def candidates_for(
     n_bins : int
     """
     projections = directions @ rows.astype(np.float64).T
-    origin, width, n_bins = _bins(projections, bandwidth, n_rows)
-    raw, shift = standardise.raw(directions)
-    return Candidates(raw, origin + shift, width), n_bins
+    raw = standardise.raw(directions)
+    resolution = standardise.resolution_of(raw)
+    origin, width, n_bins = _bins(projections, bandwidth, resolution, n_rows)
+    return Candidates(raw, origin + raw @ standardise.centre, width, resolution), n_bins
 
 
-def _histograms(projections: AnyArray, bandwidth: Bandwidth) -> Histograms:
-    origin, width, n_bins = _bins(projections, bandwidth, projections.shape[1])
+def _histograms(projections: AnyArray, bandwidth: Bandwidth, resolution: Floats) -> Histograms:
+    origin, width, n_bins = _bins(projections, bandwidth, resolution, projections.shape[1])
     counts = np.zeros((len(projections), n_bins), dtype=np.int32)
     bin_projections(projections, origin.astype(projections.dtype), width.astype(projections.dtype), counts)
-    return Histograms(counts, origin, width, bandwidth)
+    return Histograms(counts, origin, width, bandwidth, resolution)
 
 
-def _bins(projections: AnyArray, bandwidth: Bandwidth, n_rows: float) -> tuple[Floats, Floats, int]:
+def _bins(projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, n_rows: float) -> tuple[Floats, Floats, int]:
     sd = projections.std(axis=1, dtype=np.float64)
     quartiles = sd
     if bandwidth.robust:
         lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
         quartiles = upper - lower
-    h = bandwidth.of(n_rows, sd, quartiles)
+    h = np.hypot(bandwidth.of(n_rows, sd, quartiles), resolution)
     low, high = projections.min(axis=1).astype(np.float64), projections.max(axis=1).astype(np.float64)
     h = np.where(h > 0, h, np.maximum(np.abs(high), 1.0))
     width = h / BINS_PER_BANDWIDTH
