@@ -1,13 +1,16 @@
 """The tree of separators as parallel arrays: the only state of a fitted model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from heapq import heappop, heappush
+from itertools import islice
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import kernel_density
+from .export import dict_of, linkage_of, text_of
 from .statistics import leaves_of
 
 
@@ -94,6 +97,10 @@ class Tree:
 
     def apply(self, rows: AnyArray) -> Integers:
         """Return the leaf of every row, shape (n_rows,), int32."""
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise ValueError(
+                f"expected rows of shape (n_rows, {self.n_features}), as the tree was grown on; got shape {rows.shape}"
+            )
         return leaves_of(rows, self.left, self.right, self.planes, self.offsets)
 
     def labels(self, rows: AnyArray) -> Integers:
@@ -118,6 +125,17 @@ class Tree:
         """Yield every node and its level, parents before children, left before right."""
         yield from enumerate(self.level.tolist())
 
+    def split_order(self) -> Iterator[int]:
+        """Yield the inner nodes, always that of largest relative depth among those whose parents came before."""
+        depth = np.where(np.isnan(self.relative_depth), -np.inf, self.relative_depth)
+        frontier = [(-depth[0], 0)]
+        while frontier:
+            node = heappop(frontier)[1]
+            if self.left[node] >= 0:
+                yield node
+                for child in (int(self.left[node]), int(self.right[node])):
+                    heappush(frontier, (-depth[child], child))
+
     def prune(self, n_leaves: int) -> Self:
         """Return the tree with at most that many leaves: the splits of largest relative depth that hang together.
 
@@ -127,17 +145,22 @@ class Tree:
         if n_leaves < 1:
             raise ValueError(f"a tree has at least 1 leaf; got n_leaves={n_leaves}")
         left, right = self.left.copy(), self.right.copy()
-        frontier, kept = [0], np.zeros(self.n_nodes, dtype=bool)
-        while kept.sum() + 1 < n_leaves:
-            frontier = [node for node in frontier if self.left[node] >= 0]
-            if not frontier:
-                break
-            best = max(frontier, key=lambda node: (self.relative_depth[node], -node))
-            kept[best] = True
-            frontier.remove(best)
-            frontier += [int(self.left[best]), int(self.right[best])]
+        kept = np.zeros(self.n_nodes, dtype=bool)
+        kept[list(islice(self.split_order(), n_leaves - 1))] = True
         left[~kept] = right[~kept] = -1
         return replace(self, left=left, right=right)._renumbered()
+
+    def to_linkage(self) -> Floats:
+        """Return the tree as a linkage matrix of `scipy.cluster.hierarchy`; see `mdh_dask.tree.export.linkage_of`."""
+        return linkage_of(self)
+
+    def to_dict(self, feature_names: Sequence[str] | None = None, n_top: int = 5) -> dict[str, Any]:
+        """Return the tree as plain Python objects for JSON; see `mdh_dask.tree.export.dict_of`."""
+        return dict_of(self, feature_names, n_top)
+
+    def to_text(self, feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
+        """Return the tree as indented text; see `mdh_dask.tree.export.text_of`."""
+        return text_of(self, feature_names, n_top)
 
     def _renumbered(self) -> Self:
         order: list[int] = []

@@ -1,0 +1,250 @@
+"""Saved models: a tree and its parameters in a Zarr group, JSON and numbers only, checked in full when it is read.
+
+The group holds an array for each field of `Tree`; its attribute ``mdh_dask_model`` the format's number, the version of
+the package that wrote it, the parameters and a CRC-32 of it all.
+"""
+
+import json
+import math
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zarr
+
+import mdh_dask
+
+from .._typing import AnyArray, Integers
+from ..tree.structure import Tree
+from .folders import published
+from .nodes import Options, find_node, local_path, url_options
+
+MODEL_MARK = "mdh_dask_model"
+"""The attribute that makes a group a model; the checksum in it is written last."""
+
+FORMAT = 1
+
+FIELDS = (
+    dict.fromkeys(("left", "right"), "int32")
+    | dict.fromkeys(("n_rows", "bins", "first_bin"), "int64")
+    | dict.fromkeys(("planes", "offsets", "relative_depth", "origin", "width", "bandwidth"), "float64")
+)
+"""The arrays of format 1 and their dtypes."""
+
+
+def save_tree(
+    path: str | os.PathLike[str],
+    tree: Tree,
+    *,
+    parameters: Mapping[str, Any],
+    overwrite: bool = False,
+    storage_options: Options = None,
+) -> None:
+    """Write a tree and its parameters to a Zarr group of format 3 that appears only when it is complete.
+
+    Parameters
+    ----------
+    path : path or URL
+    tree : Tree
+    parameters : dict
+        What `load_tree` is to return beside the tree: None, booleans, finite numbers, strings, and lists and dicts of
+        these. NumPy scalars become Python's, tuples lists.
+    overwrite : bool, default False
+        Replace a model that is there. Nothing else is ever replaced.
+    storage_options : dict, optional
+        For URLs: what fsspec needs to reach them.
+
+    Raises
+    ------
+    FileExistsError
+        If something is there; see `overwrite`.
+    TypeError, ValueError
+        If a parameter is anything else, or a number that is not finite, which JSON cannot hold.
+
+    Notes
+    -----
+    In folders the group grows under a hidden name beside `path` and is renamed at the end; object stores cannot
+    rename: there an older model is deleted first, and `load_tree` refuses the new one until its end.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9}], n_features=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_tree(f"{folder}/model.zarr", tree, parameters={"seed": np.int64(3)})
+    ...     loaded, parameters = load_tree(f"{folder}/model.zarr")
+    >>> loaded == tree, parameters
+    (True, {'seed': 3})
+    """
+    arrays = {name: np.ascontiguousarray(getattr(tree, name), dtype) for name, dtype in FIELDS.items()}
+    plain = _plain(parameters, "parameters")
+    mark = {"format": FORMAT, "package_version": mdh_dask.__version__, "parameters": plain}
+    folder = local_path(path)
+    replace = _will_replace(path, overwrite, storage_options)
+    if folder is None:
+        _fill(os.fspath(path), mark, arrays, overwrite=replace, storage_options=url_options(storage_options))
+        return
+    with published(folder, replace) as growing:
+        _fill(growing, mark, arrays)
+
+
+def load_tree(path: str | os.PathLike[str], *, storage_options: Options = None) -> tuple[Tree, dict[str, Any]]:
+    """Read what `save_tree` wrote.
+
+    Parameters
+    ----------
+    path : path or URL
+    storage_options : dict, optional
+        For URLs: what fsspec needs to reach them.
+
+    Returns
+    -------
+    tree : Tree
+        The same to the last bit.
+    parameters : dict
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing is there.
+    ValueError
+        If it is not a model, is damaged or incomplete, or has a format that this version does not know.
+    """
+    group = _model_at(path, storage_options)
+    if group is None:
+        raise FileNotFoundError(f"{path} is not there; give the path that a model was saved to")
+    if isinstance(group, str):
+        raise ValueError(f"expected a saved model, got {group}: {path}; give the path that a model was saved to")
+    mark = group.attrs[MODEL_MARK]
+    _check_format(mark, path)
+    try:
+        return _checked(group, mark), mark["parameters"]
+    except OSError:
+        raise
+    except Exception as error:  # whatever Zarr and its codecs raise for bytes that they did not write
+        raise _damaged(path, error) from error
+
+
+def _fill(place: Path | str, mark: dict[str, Any], arrays: dict[str, AnyArray], **options: Any) -> None:
+    group = zarr.create_group(place, attributes={MODEL_MARK: mark}, zarr_format=3, **options)
+    for name, array in arrays.items():
+        group.create_array(name, data=array)
+    group.update_attributes({MODEL_MARK: mark | {"checksum": _checksum(mark, arrays)}})
+
+
+def _checksum(mark: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> int:
+    crc = zlib.crc32(json.dumps({k: v for k, v in mark.items() if k != "checksum"}, sort_keys=True).encode())
+    for name, array in arrays.items():
+        crc = zlib.crc32(f"{name} {array.shape}".encode(), crc)
+        crc = zlib.crc32(array.astype(array.dtype.newbyteorder("<"), copy=False), crc)
+    return crc
+
+
+def _plain(value: Any, name: str) -> Any:
+    """Return a value as what JSON gives back, or say which part of it JSON cannot hold."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{name} must be finite to be saved, since JSON has no {value}; use None or a number")
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {str(key): _plain(item, f"{name}[{key!r}]") for key, item in value.items()}
+    what = "a dict with keys that are not strings" if isinstance(value, Mapping) else f"a {type(value).__name__}"
+    raise TypeError(
+        f"{name} must be None, a boolean, a number, a string, or a list or dict of these to be saved; got {what}: "
+        "set it to such a value (a seed for a random state, a name for a function, tolist() of an array)"
+    )
+
+
+def _model_at(path: str | os.PathLike[str], storage_options: Options) -> zarr.Group | str | None:
+    """Return the model at a location, the name of what is there instead, or None for nothing."""
+    try:
+        node = find_node(path, storage_options)
+    except (ValueError, KeyError, TypeError) as error:
+        return f"something that Zarr cannot read ({error})"
+    if node is None:
+        folder = local_path(path)
+        return "no Zarr group" if folder is not None and folder.exists() else None
+    if isinstance(node, zarr.Array):
+        return "a Zarr array"
+    return node if MODEL_MARK in node.attrs else "another Zarr group"
+
+
+def _will_replace(path: str | os.PathLike[str], overwrite: bool, storage_options: Options) -> bool:
+    found = _model_at(path, storage_options)
+    if found is None:
+        return False
+    if not overwrite:
+        raise FileExistsError(f"{path} exists; pass overwrite=True to replace it, or choose another path")
+    if isinstance(found, str):
+        raise FileExistsError(f"{path} is {found}, and only models are overwritten; choose another path")
+    return True
+
+
+def _check_format(mark: Any, path: str | os.PathLike[str]) -> None:
+    number = mark.get("format") if isinstance(mark, dict) else None
+    if not isinstance(number, int):
+        raise _damaged(path, f"its attribute {MODEL_MARK} gives no format")
+    if number != FORMAT:
+        raise ValueError(
+            f"{path} has model format {number}, written by mdh_dask {mark.get('package_version')}; this is mdh_dask "
+            f"{mdh_dask.__version__}, which reads format {FORMAT}: install the version that wrote it, or a later one"
+        )
+    if "checksum" not in mark:
+        raise ValueError(f"{path} was left incomplete by an interrupted write; save it again with overwrite=True")
+
+
+def _damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
+    return ValueError(f"{path} is a damaged model: {reason}; restore it from a copy, or fit and save the model again")
+
+
+def _checked(group: zarr.Group, mark: dict[str, Any]) -> Tree:
+    """Return the tree if it is the one that was saved and can be walked: no cycles, nothing out of bounds."""
+    arrays = {name: _read(group, name, dtype) for name, dtype in FIELDS.items()}
+    if mark["checksum"] != _checksum(mark, arrays):
+        raise ValueError("its contents do not have the checksum that was recorded")
+    if not isinstance(mark["parameters"], dict):
+        raise ValueError(f"expected a dict of parameters, got a {type(mark['parameters']).__name__}")
+    tree = Tree(**arrays)
+    n = tree.left.size
+    shapes = {"planes": (n, tree.planes.size // max(n, 1)), "bins": (tree.bins.size,), "first_bin": (n + 1,)}
+    for name, array in arrays.items():
+        if array.shape != shapes.get(name, (n,)):
+            raise ValueError(f"expected shape {shapes.get(name, (n,))} for the array {name}, got {array.shape}")
+    _check_children(tree.left, tree.right)
+    if tree.first_bin[0] != 0 or tree.first_bin[-1] != len(tree.bins) or (np.diff(tree.first_bin) < 0).any():
+        raise ValueError(f"first_bin must ascend from 0 to the number of bins, {len(tree.bins)}")
+    return tree
+
+
+def _read(group: zarr.Group, name: str, dtype: str) -> AnyArray:
+    array = group.get(name)
+    if not isinstance(array, zarr.Array):
+        raise ValueError(f"the array {name} is missing")
+    if array.dtype != np.dtype(dtype):
+        raise ValueError(f"expected {dtype} for the array {name}, got {array.dtype}")
+    return np.ascontiguousarray(array[...], dtype)
+
+
+def _check_children(left: Integers, right: Integers) -> None:
+    """Check that every node is followed by its left subtree and that by its right one, which leaves no cycles."""
+    n = len(left)
+    size = [1] * n
+    for node in range(n - 1, -1, -1):
+        if left[node] == -1 and right[node] == -1:
+            continue
+        after = node + 1 + size[node + 1] if node + 1 < n else n
+        if left[node] != node + 1 or right[node] != after or after >= n:
+            raise ValueError(f"node {node} has the children {left[node]} and {right[node]}, which is out of order")
+        size[node] = 1 + size[node + 1] + size[after]
+    if n == 0 or size[0] != n:
+        raise ValueError(f"expected one tree of {n} nodes, at least 1, got {size[:1]} under the root")

@@ -1,0 +1,173 @@
+"""A tree as a linkage matrix, as plain Python objects and as text."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._typing import Floats
+
+if TYPE_CHECKING:
+    from .structure import Tree
+
+
+def linkage_of(tree: "Tree") -> Floats:
+    """Return the tree as a linkage matrix of `scipy.cluster.hierarchy`, whose observations are the clusters.
+
+    Returns
+    -------
+    array of shape (n_leaves - 1, 4), float64
+        Two clusters, left and right; the height at which they merge; the clusters of the tree in both together.
+        Observation ``i`` is the cluster of label ``i``.
+
+    Raises
+    ------
+    ValueError
+        If the tree has one leaf only: there is nothing to merge.
+
+    Notes
+    -----
+    Heights are ranks, 1 to ``n_leaves - 1``: splits are undone in the opposite order to `Tree.split_order`, that of
+    smallest relative depth first. Cutting between the heights ``h`` and ``h + 1`` leaves ``k = n_leaves - h``
+    clusters, and they are those of ``tree.prune(k)``. Relative depths cannot be heights themselves, since a branch
+    often has a deeper valley than its parent.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5, "relative_depth": 3.0}
+    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
+    >>> tree_from_nodes([root, *leaves], 1).to_linkage()
+    array([[0., 1., 1., 2.]])
+    """
+    if tree.n_leaves == 1:
+        raise ValueError("expected a tree of at least 2 clusters, got 1: it has no split, so there is no linkage")
+    cluster = np.cumsum(tree.left < 0) - 1
+    size = (tree.left < 0).astype(np.int64)
+    linkage = np.empty((tree.n_leaves - 1, 4))
+    for i, node in enumerate(reversed(list(tree.split_order()))):
+        pair = [tree.left[node], tree.right[node]]
+        size[node] = size[pair].sum()
+        linkage[i] = *cluster[pair], i + 1, size[node]
+        cluster[node] = tree.n_leaves + i
+    return linkage
+
+
+def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 5) -> dict[str, Any]:
+    """Return the tree as plain Python objects that `json` can write.
+
+    Parameters
+    ----------
+    feature_names : sequence of str, optional
+        One name for each column of the rows; ``x0``, ``x1`` and so on by default.
+    n_top : int, default 5
+        Features of each direction that are listed, those of largest absolute weight first; zero weights never are.
+
+    Returns
+    -------
+    dict
+        ``n_features``, ``n_leaves`` and ``nodes``: a flat list, the root first and the nodes under a node right
+        after it, of dicts with ``id`` (place in the list), ``rows``, ``relative_depth``, ``threshold``,
+        ``features`` (dicts of ``name`` and ``weight``) and either ``children`` (ids of the left child, where
+        direction times row is at most the threshold, and of the right one) or ``label``. At a cluster, depth,
+        threshold and features are those of the split that was not made. None stands for NaN and infinity.
+
+    Raises
+    ------
+    ValueError
+        If the names are not one for each column, or `n_top` is negative.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9, "plane": [0.0, 1.0]}], 2)
+    >>> tree.to_dict(feature_names=["height", "width"])["nodes"]  # doctest: +NORMALIZE_WHITESPACE
+    [{'id': 0, 'rows': 9, 'relative_depth': None, 'threshold': None,
+      'features': [{'name': 'width', 'weight': 1.0}], 'label': 0}]
+    """
+    names = _checked_names(tree, feature_names, n_top)
+    label = np.cumsum(tree.left < 0) - 1
+    nodes: list[dict[str, Any]] = []
+    for i in range(tree.n_nodes):
+        place = {"children": [int(tree.left[i]), int(tree.right[i])]} if tree.left[i] >= 0 else {"label": int(label[i])}
+        features = [{"name": names[j], "weight": float(tree.planes[i, j])} for j in _top(tree.planes[i], n_top)]
+        nodes.append(
+            {
+                "id": i,
+                "rows": int(tree.n_rows[i]),
+                "relative_depth": _finite(tree.relative_depth[i]),
+                "threshold": _finite(tree.offsets[i]),
+                "features": features,
+                **place,
+            }
+        )
+    return {"n_features": tree.n_features, "n_leaves": tree.n_leaves, "nodes": nodes}
+
+
+def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
+    """Return the tree as text, a line for each node, the rows that satisfy its inequality first below it.
+
+    Parameters
+    ----------
+    feature_names, n_top
+        As for `dict_of`; an ellipsis stands for the features that are not listed.
+
+    Raises
+    ------
+    ValueError
+        If the names are not one for each column, or `n_top` is negative.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [0.6, -0.8], "offset": 1.25, "relative_depth": 12.3}
+    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
+    >>> print(tree_from_nodes([root, *leaves], 2).to_text())
+    rows=9 depth=12.3  -0.8*x1 + 0.6*x0 <= 1.25
+    |--- cluster 0: rows=5
+    |--- cluster 1: rows=4
+    """
+    names = _checked_names(tree, feature_names, n_top)
+    label = np.cumsum(tree.left < 0) - 1
+    lines = []
+    for node, level in tree.walk():
+        indent = "|   " * (level - 1) + "|--- " * (level > 0)
+        rows = f"rows={tree.n_rows[node]}"
+        if tree.left[node] < 0:
+            lines.append(f"{indent}cluster {label[node]}: {rows}")
+        else:
+            depth = "" if np.isnan(tree.relative_depth[node]) else f" depth={tree.relative_depth[node]:.3g}"
+            inequality = f"{_sum_text(tree.planes[node], names, n_top)} <= {tree.offsets[node]:.3g}"
+            lines.append(f"{indent}{rows}{depth}  {inequality}")
+    return "\n".join(lines)
+
+
+def _checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int) -> list[str]:
+    if n_top < 0:
+        raise ValueError(f"n_top must be at least 0; got {n_top}")
+    if feature_names is None:
+        return [f"x{j}" for j in range(tree.n_features)]
+    names = [str(name) for name in feature_names]
+    if len(names) != tree.n_features:
+        raise ValueError(f"expected {tree.n_features} feature names, one for each column; got {len(names)}")
+    return names
+
+
+def _top(plane: Floats, n_top: int) -> list[int]:
+    order = np.argsort(-np.abs(plane), kind="stable")[:n_top]
+    return [int(j) for j in order if plane[j] != 0]
+
+
+def _sum_text(plane: Floats, names: list[str], n_top: int) -> str:
+    top = _top(plane, n_top)
+    text = ""
+    for j in top:
+        sign = ("-" if plane[j] < 0 else "") if not text else (" - " if plane[j] < 0 else " + ")
+        text += f"{sign}{abs(plane[j]):.3g}*{names[j]}"
+    if len(top) < np.count_nonzero(plane):
+        text += " + ..." if text else "..."
+    return text or "0"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
