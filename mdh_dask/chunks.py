@@ -113,6 +113,7 @@ def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | No
     >>> reduce_rows(RowCount(), np.zeros((5, 2)))
     5
     """
+    _check_lengths(arrays)
     if not any(is_dask(a) for a in arrays):
         return statistic.finalise(statistic.chunk(0, *arrays))
     shared = _as_node(statistic)
@@ -157,13 +158,17 @@ def map_rows(
     >>> map_rows(lambda scale, block: scale * block.sum(axis=1), np.ones((3, 2)), dtype=float, shared=10.0)
     array([20., 20., 20.])
     """
+    _check_lengths(arrays)
     if not any(is_dask(a) for a in arrays):
         return np.asarray(function(shared, *arrays), dtype=dtype)
     pairs = [x for a in _follow_chunks(arrays) for x in (a, "ij"[: a.ndim])]
-    out, new_axes = ("i", {}) if n_columns is None else ("ik", {"k": n_columns})
+    out = "i" if n_columns is None else "ij"
+    columns = {} if n_columns is None else {"j": n_columns}
+    has_columns = any(a.ndim == 2 for a in arrays)
     return da.blockwise(
         _call_shared, out, _as_node(shared), None, function, None, *pairs,
-        new_axes=new_axes, dtype=dtype, concatenate=True, align_arrays=False,
+        adjust_chunks=columns if has_columns else {}, new_axes={} if has_columns else columns,
+        dtype=dtype, concatenate=True, align_arrays=False,
         meta=np.empty((0,) * len(out), dtype=dtype),
     )  # fmt: skip
 
@@ -222,11 +227,14 @@ def _call_shared(shared: Any, function: Callable[..., AnyArray], *blocks: AnyArr
     return function(shared, *blocks)
 
 
-def _follow_chunks(arrays: Sequence[RowArray]) -> list[RowArray]:
-    rows = next(a.chunks[0] for a in arrays if is_dask(a))
+def _check_lengths(arrays: Sequence[RowArray]) -> None:
     lengths = {len(a) for a in arrays}
     if len(lengths) > 1:
         raise ValueError(f"row-aligned arrays must have equally many rows; got {sorted(lengths)}")
+
+
+def _follow_chunks(arrays: Sequence[RowArray]) -> list[RowArray]:
+    rows = next(a.chunks[0] for a in arrays if is_dask(a))
     return [
         a.rechunk((rows, *a.shape[1:])) if is_dask(a) else da.from_array(a, chunks=(rows, *a.shape[1:])) for a in arrays
     ]
@@ -234,17 +242,25 @@ def _follow_chunks(arrays: Sequence[RowArray]) -> list[RowArray]:
 
 def _chunk_states(shared: Delayed, arrays: Sequence[RowArray]) -> list[Delayed]:
     followed = _follow_chunks(arrays)
-    starts = np.concatenate([[0], np.cumsum(followed[0].chunks[0])[:-1]])
+    rows = followed[0].chunks[0]
+    starts = np.concatenate([[0], np.cumsum(rows)[:-1]])
+    numbers = da.map_blocks(_block_number, chunks=((1,) * len(rows),), dtype=np.int64, meta=np.empty(0, np.int64))
     pairs = [x for a in followed for x in (a, "ij"[: a.ndim])]
+    # The columns stay an axis of the states: Dask fuses a task with those that load its block only if none goes.
+    out = "ij"[: max(a.ndim for a in followed)]
     states = da.blockwise(
-        _chunk_state, "i", shared, None, da.from_array(starts, chunks=1), "i", *pairs,
-        dtype=object, concatenate=True, align_arrays=False, meta=np.empty(0, dtype=object),
+        _chunk_state, out, shared, None, _as_node(starts), None, numbers, "i", *pairs,
+        dtype=object, align_arrays=False, meta=np.empty((0,) * len(out), dtype=object),
     )  # fmt: skip
     return list(states.to_delayed().ravel())
 
 
-def _chunk_state(statistic: Statistic, start: AnyArray, *blocks: AnyArray) -> Any:
-    return statistic.chunk(int(start[0]), *blocks)
+def _block_number(block_id: tuple[int]) -> AnyArray:
+    return np.array(block_id)
+
+
+def _chunk_state(statistic: Statistic, starts: AnyArray, number: AnyArray, *blocks: AnyArray) -> Any:
+    return statistic.chunk(int(starts[number[0]]), *blocks)
 
 
 def _combine_states(statistic: Statistic, states: list[Any]) -> Any:

@@ -57,7 +57,8 @@ class BranchCounts(NamedTuple):
 
 def sample_limit(n_wanted: float, n_rows: float) -> int:
     """Return the hash under which about `n_wanted` of `n_rows` rows fall: never fewer, but for one chance in 1e6."""
-    share = (n_wanted + 5 * np.sqrt(n_wanted)) / max(n_rows, 1)
+    # Five standard deviations of the number that falls under the limit: m - 5 sqrt(m) = n_wanted.
+    share = (2.5 + np.sqrt(n_wanted + 6.25)) ** 2 / max(n_rows, 1)
     return HASH_RANGE - 1 if share >= 1 else int(share * HASH_RANGE)
 
 
@@ -202,11 +203,9 @@ def _concatenate(left: Sample, right: Sample) -> Sample:
 
 def _merge_columns(a: Columns, b: Columns) -> Columns:
     n = a.n + b.n
-    delta, share = b.mean - a.mean, b.n / max(n, 1)
-    return Columns(
-        n,
-        a.mean + delta * share,
-        a.deviations + b.deviations + delta**2 * a.n * share,
-        np.minimum(a.low, b.low),
-        np.maximum(a.high, b.high),
-    )
+    share = b.n / max(n, 1)
+    # Infinite means are reported by the first look as bad rows, not as warnings.
+    with np.errstate(invalid="ignore", over="ignore"):
+        delta = b.mean - a.mean
+        mean, deviations = a.mean + delta * share, a.deviations + b.deviations + delta**2 * a.n * share
+    return Columns(n, mean, deviations, np.minimum(a.low, b.low), np.maximum(a.high, b.high))

@@ -1,0 +1,38 @@
+"""Profiles of hypothesis, and the schedulers that tests run on."""
+
+import os
+
+import dask
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "default", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+
+@pytest.fixture(params=["synchronous", "threads"])
+def scheduler(request):
+    """Run the test on each of Dask's schedulers in this process."""
+    with dask.config.set(scheduler=request.param, num_workers=3):
+        yield request.param
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """A cluster in this process."""
+    from distributed import LocalCluster
+
+    with LocalCluster(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    """The current client of a cluster in this process."""
+    from distributed import Client
+
+    with Client(cluster) as client:
+        yield client

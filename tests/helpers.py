@@ -1,0 +1,89 @@
+"""Counting what Dask does, and comparing nested values."""
+
+import threading
+from contextlib import contextmanager
+
+import dask
+import numpy as np
+from dask.callbacks import Callback
+
+ROUNDED = {"mean", "deviations"}
+"""Fields of named tuples that are sums of floating-point numbers; all others are compared exactly."""
+
+
+def assert_same_value(actual, expected, scale=1.0, rounded=False):
+    """Compare nested tuples, dictionaries and arrays: exactly, or to 1e-12 where floating-point numbers are summed.
+
+    `scale` is the magnitude of the summed values: what is zero in mathematics may be 1e-24 of its square.
+    """
+    if isinstance(expected, dict):
+        assert actual.keys() == expected.keys()
+        for key in expected:
+            assert_same_value(actual[key], expected[key], scale)
+    elif isinstance(expected, tuple | list):
+        assert len(actual) == len(expected)
+        names = getattr(expected, "_fields", [None] * len(expected))
+        for name, a, b in zip(names, actual, expected, strict=True):
+            assert_same_value(a, b, scale, rounded=name in ROUNDED)
+    elif rounded:
+        np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-24 * scale**2)
+    else:
+        np.testing.assert_array_equal(actual, expected)
+        assert getattr(actual, "dtype", None) == getattr(expected, "dtype", None)
+
+
+def assert_same_tree(actual, expected):
+    """Compare all fields of two dataclasses of arrays bit by bit."""
+    assert type(actual) is type(expected)
+    for name, value in vars(expected).items():
+        np.testing.assert_array_equal(getattr(actual, name), value, err_msg=name)
+
+
+class Bar:
+    """A progress bar that only counts."""
+
+    def __init__(self, total):
+        self.total, self.ticks, self.open = total, 0, None
+        self.lock = threading.Lock()
+
+    def __enter__(self):
+        self.open = True
+        return self
+
+    def __exit__(self, *error):
+        self.open = False
+
+    def update(self, n):
+        """Advance by `n`."""
+        with self.lock:
+            self.ticks += n
+
+
+def tasks_of(graph):
+    """Return the tasks of a graph by their keys, whichever form this version of Dask hands to a scheduler."""
+    return dict(graph.__dask_graph__() if hasattr(graph, "__dask_graph__") else graph)
+
+
+@contextmanager
+def counted_computes():
+    """Yield a list that gets, for each compute, the keys of the tasks that ran."""
+    computes = []
+
+    def get(dsk, keys, **kwargs):
+        ran = []
+        computes.append(ran)
+        with Callback(posttask=lambda key, *_: ran.append(key)):
+            return dask.get(dsk, keys, **kwargs)
+
+    with dask.config.set(scheduler=get):
+        yield computes
+
+
+def histogram_of(sample, bandwidth, bins_per_bandwidth=5, margin=6):
+    """Bin one sample, as ``(counts, origin, width)``: no row falls into the outermost bins."""
+    sample = np.asarray(sample, dtype=float)
+    width = bandwidth / bins_per_bandwidth
+    low = sample.min() - margin * bandwidth
+    n_bins = int(np.ceil((sample.max() + margin * bandwidth - low) / width)) + 1
+    counts = np.bincount(((sample - low) / width).astype(int), minlength=n_bins)
+    return counts, low, width

@@ -1,0 +1,134 @@
+"""One naive twin in plain Python for each compiled loop of hashing, branches, binning and columns."""
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+
+def hash_rows(seed, start, n_rows):
+    """SplitMix64 in unbounded integers, reduced modulo 2**64."""
+    word = 2**64
+    hashes = []
+    for row in range(start, start + n_rows):
+        z = (seed * 0xD1342543DE82EF95 + 1 + row * 0x9E3779B97F4A7C15) % word
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % word
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % word
+        hashes.append(z ^ (z >> 31))
+    return hashes
+
+
+def project(row, direction):
+    """The scalar product, summed over the features in their order."""
+    total = 0.0
+    for x, v in zip(row, direction, strict=True):
+        total += float(v) * float(x)
+    return total
+
+
+def bin_of(value, origin, width, n_bins):
+    """The bin of a value; the outermost bins take the tails."""
+    return int(min(max((value - float(origin)) * (1.0 / float(width)), 0.0), n_bins - 1.0))
+
+
+def sweep_branches(rows, left, right, planes, offsets, measured, bit, hashes, directions, origin, width, counts):
+    """Follow one row after the other from the root to its leaf."""
+    leaves = []
+    for row, row_hash in zip(rows, hashes, strict=True):
+        node = 0
+        while True:
+            place = measured[node]
+            if place >= 0:
+                count_node([row], [0], [row_hash], bit[node], directions[place], origin[place], width[place],
+                           counts[place])  # fmt: skip
+            if left[node] < 0:
+                break
+            node = left[node] if project(row, planes[node]) <= offsets[node] else right[node]
+        leaves.append(int(node))
+    return leaves
+
+
+def count_node(rows, here, hashes, bit, directions, origin, width, counts):
+    """Count each row once along each direction, in the half that its hash names."""
+    for i in here:
+        half = (int(hashes[i]) >> int(bit)) % 2
+        for c, direction in enumerate(directions):
+            counts[half][c][bin_of(project(rows[i], direction), origin[c], width[c], len(counts[half][c]))] += 1
+
+
+def part_node(rows, here, plane, offset, spare):
+    """Left rows first, each side in its old order."""
+    is_left = [project(rows[i], plane) <= offset for i in here]
+    here[:] = [i for i, x in zip(here, is_left) if x] + [i for i, x in zip(here, is_left) if not x]
+    return sum(is_left)
+
+
+def fill_tile(rows, here, start, tile):
+    """Transpose a few rows."""
+    chosen = here[start : start + len(tile[0])]
+    for i, place in enumerate(chosen):
+        for j, x in enumerate(rows[place]):
+            tile[j][i] = float(x)
+    return len(chosen)
+
+
+def project_tile(tile, direction, sums):
+    """One scalar product per column of the tile."""
+    for i in range(len(sums)):
+        sums[i] = project([line[i] for line in tile], direction)
+
+
+def bin_projections(projections, origin, width, counts):
+    """Count value by value."""
+    for c, line in enumerate(projections):
+        for value in line:
+            # The difference is taken in the dtype of the projections.
+            counts[c][bin_of(float(value - origin[c]), 0.0, width[c], len(counts[c]))] += 1
+
+
+def column_moments(rows, mean, deviations, low, high):
+    """Exact rational sums."""
+    for j, column in enumerate(zip(*rows.tolist())):
+        exact = [Fraction(x) for x in column]
+        centre = sum(exact) / len(exact)
+        mean[j] = float(centre)
+        deviations[j] = float(sum((x - centre) ** 2 for x in exact))
+        low[j], high[j] = min(column), max(column)
+    return len(rows)
+
+
+def gaussian_density(sample, bandwidth, positions):
+    """A kernel density estimate by direct summation."""
+    scale = len(sample) * bandwidth * math.sqrt(2 * math.pi)
+    return [sum(math.exp(-0.5 * ((x - s) / bandwidth) ** 2) for s in sample) / scale for x in positions]
+
+
+def relative_depth(density, floor=0.0):
+    """The definition at each grid point: the lower of the highest densities on both sides, over the density there."""
+    depths = []
+    for k, p in enumerate(density):
+        lower_mode = min(max(density[: k + 1]), max(density[k:]))
+        depths.append((lower_mode - p) / (p + floor) if lower_mode > p else 0.0)
+    return depths
+
+
+def modes(density):
+    """Middles of the plateaus whose neighbours are all lower."""
+    found = []
+    for first in range(len(density)):
+        for last in range(first, len(density)):
+            plateau = density[first : last + 1]
+            before = density[first - 1] if first else -math.inf
+            after = density[last + 1] if last + 1 < len(density) else -math.inf
+            if min(plateau) == max(plateau) and max(plateau) > max(before, after, 0):
+                found.append((first + last) // 2)
+    return found
+
+
+def antimodes(density):
+    """Middles of the lowest plateaus between neighbouring modes."""
+    found, peaks = [], modes(density)
+    for left, right in pairwise(peaks):
+        lowest = min(density[left : right + 1])
+        places = [k for k in range(left, right + 1) if density[k] == lowest]
+        found.append((places[0] + places[-1]) // 2)
+    return found

@@ -1,0 +1,301 @@
+"""Running statistics and functions over chunks: one compute, few tasks, the same result on every scheduler."""
+
+import copyreg
+import pickle
+from dataclasses import dataclass
+
+import cloudpickle
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import zarr
+from helpers import Bar, counted_computes, tasks_of
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import chunkings
+
+from mdh_dask.chunks import COMBINE_EVERY, Statistic, Together, map_local, map_rows, merge_chunks, reduce_rows
+
+
+@dataclass(frozen=True)
+class Order(Statistic):
+    """The rows in the order of combination; the strictest of statistics, because it does not commute."""
+
+    def chunk(self, start, *blocks):
+        return [(start + i, *(block[i].tolist() for block in blocks)) for i in range(len(blocks[0]))]
+
+    def combine(self, left, right):
+        return left + right
+
+
+@dataclass(frozen=True)
+class Failing(Statistic):
+    def chunk(self, start, *blocks):
+        raise ArithmeticError(f"rows from {start}")
+
+    def combine(self, left, right):
+        return left
+
+
+class Weighted(Statistic):
+    """A statistic with a large parameter that notices when it is pickled."""
+
+    pickled = 0
+
+    def __reduce__(self):
+        Weighted.pickled += 1
+        return copyreg.__newobj__, (Weighted,)
+
+    def chunk(self, start, *blocks):
+        return len(blocks[0])
+
+    def combine(self, left, right):
+        return left + right
+
+
+def expected_order(*arrays):
+    return [(i, *(a[i].tolist() for a in arrays)) for i in range(len(arrays[0]))]
+
+
+def rows(n, d=2):
+    return np.arange(n * d, dtype=float).reshape(n, d)
+
+
+def stored(n_chunks, folder):
+    array = zarr.create_array(folder / "rows.zarr", shape=(n_chunks, 2), chunks=(1, 2), dtype="f8")
+    array[:] = 1.0
+    return da.from_zarr(str(folder / "rows.zarr"))
+
+
+SOURCES = {
+    "zeros": lambda n_chunks, folder: da.zeros((n_chunks, 2), chunks=(1, 2)),
+    "zarr": stored,
+    "scaled": lambda n_chunks, folder: 2 * stored(n_chunks, folder) + 1,
+    "labels": lambda n_chunks, folder: da.zeros(n_chunks, chunks=1),
+}
+
+
+class TestReduceRows:
+    @given(st.data())
+    def test_combines_all_rows_in_their_order_whatever_the_chunks(self, data):
+        n = data.draw(st.integers(1, 60))
+        X = rows(n)
+        y = da.from_array(np.arange(n), chunks=(data.draw(chunkings(n)),))
+        with dask.config.set(scheduler="synchronous"):
+            value = reduce_rows(Order(), da.from_array(X, chunks=(data.draw(chunkings(n, max_cuts=40)), 1)), y)
+        assert value == expected_order(X, np.arange(n))
+
+    def test_numpy_rows_follow_the_chunks_of_dask_rows(self, scheduler):
+        X = rows(10)
+        assert reduce_rows(Order(), X, da.arange(10, chunks=3)) == expected_order(X, np.arange(10))
+
+    def test_schedulers_agree(self, scheduler):
+        X = rows(100)
+        assert reduce_rows(Order(), da.from_array(X, chunks=(3, 2))) == expected_order(X)
+
+    def test_processes_agree(self):
+        with dask.config.set(scheduler="processes", num_workers=2):
+            assert reduce_rows(Together((Order(),)), da.from_array(rows(9), chunks=(4, 2))) == (
+                expected_order(rows(9)),
+            )
+
+    @pytest.mark.cluster
+    def test_a_cluster_agrees(self, client):
+        assert reduce_rows(Order(), da.from_array(rows(40), chunks=(3, 2))) == expected_order(rows(40))
+
+    def test_computes_once(self):
+        with counted_computes() as computes:
+            reduce_rows(Together((Order(), Weighted())), da.from_array(rows(40), chunks=(3, 2)))
+        assert len(computes) == 1
+
+    @pytest.mark.parametrize("n_chunks", [1, 2, 8, 9, 100, 513])
+    @pytest.mark.parametrize("make", SOURCES.values(), ids=SOURCES)
+    def test_loading_is_fused_and_each_level_of_combining_adds_an_eighth(self, tmp_path, make, n_chunks):
+        with counted_computes() as computes:
+            assert len(reduce_rows(Order(), make(n_chunks, tmp_path))) == n_chunks
+        combining, left = 0, n_chunks
+        while left > 1:
+            left = -(-left // COMBINE_EVERY)
+            combining += left
+        assert len(computes[0]) <= n_chunks + combining + 3
+
+    def test_the_graph_holds_the_statistic_once(self):
+        dumps = []
+
+        def get(dsk, keys, **kwargs):
+            before = Weighted.pickled
+            for task in tasks_of(dsk).values():
+                cloudpickle.dumps(task)
+            dumps.append(Weighted.pickled - before)
+            return dask.get(dsk, keys, **kwargs)
+
+        with dask.config.set(scheduler=get):
+            assert reduce_rows(Weighted(), da.zeros((50, 2), chunks=(1, 2))) == 50
+        assert dumps == [1]
+
+    @pytest.mark.parametrize("lazy", [True, False])
+    def test_refuses_arrays_of_unequal_length(self, lazy):
+        X = da.zeros((5, 2), chunks=2) if lazy else np.zeros((5, 2))
+        with pytest.raises(ValueError, match=r"equally many rows; got \[4, 5\]"):
+            reduce_rows(Order(), X, np.zeros(4))
+
+    def test_refuses_unknown_chunks_before_computing(self):
+        X = da.from_array(rows(9), chunks=(3, 2))
+        with counted_computes() as computes, pytest.raises(ValueError, match="unknown chunk"):
+            reduce_rows(Order(), X[X[:, 0] > 3])
+        assert computes == []
+
+    def test_passes_on_the_error_of_a_chunk(self, scheduler):
+        with pytest.raises(ArithmeticError, match="rows from"):
+            reduce_rows(Failing(), da.zeros((5, 2), chunks=2))
+
+
+class TestProgress:
+    @staticmethod
+    def bars_of(statistic, array):
+        bars = []
+
+        def make(total):
+            bars.append(Bar(total))
+            return bars[-1]
+
+        try:
+            value = reduce_rows(statistic, array, progress=make)
+        except ArithmeticError:
+            value = "failed"
+        return value, bars
+
+    @pytest.mark.parametrize("n_chunks", [1, 20])
+    def test_the_bar_ticks_once_per_chunk(self, scheduler, n_chunks):
+        value, (bar,) = self.bars_of(Order(), da.from_array(rows(20), chunks=(20 // n_chunks, 2)))
+        assert value == expected_order(rows(20))
+        assert (bar.total, bar.ticks, bar.open) == (n_chunks, n_chunks, False)
+
+    @pytest.mark.cluster
+    @pytest.mark.parametrize("n_chunks", [1, 20])
+    def test_the_bar_ticks_once_per_chunk_on_a_cluster(self, client, n_chunks):
+        value, (bar,) = self.bars_of(Order(), da.from_array(rows(20), chunks=(20 // n_chunks, 2)))
+        assert value == expected_order(rows(20))
+        assert (bar.total, bar.ticks, bar.open) == (n_chunks, n_chunks, False)
+
+    def test_nothing_is_shown_for_numpy_rows(self):
+        assert self.bars_of(Order(), rows(3)) == (expected_order(rows(3)), [])
+
+    def test_the_bar_closes_after_an_error(self, scheduler):
+        value, (bar,) = self.bars_of(Failing(), da.zeros((5, 2), chunks=2))
+        assert (value, bar.open) == ("failed", False)
+
+    @pytest.mark.cluster
+    def test_the_bar_closes_after_an_error_on_a_cluster(self, client):
+        value, (bar,) = self.bars_of(Failing(), da.zeros((5, 2), chunks=2))
+        assert (value, bar.open) == ("failed", False)
+
+
+def scaled_sums(scale, block, *others):
+    return scale * block.sum(axis=1) + sum(others)
+
+
+def repeated(n_columns, labels):
+    return labels if n_columns is None else np.repeat(labels[:, None], n_columns, axis=1)
+
+
+def products(matrix, block):
+    return block @ matrix
+
+
+class TestMapRows:
+    def test_is_lazy_until_computed_and_then_computes_once(self):
+        with counted_computes() as computes:
+            result = map_rows(scaled_sums, da.from_array(rows(10), chunks=(3, 1)), dtype=float, shared=2.0)
+            assert computes == []
+            np.testing.assert_array_equal(result.compute(), 2 * rows(10).sum(axis=1))
+        assert len(computes) == 1
+
+    @given(st.data())
+    def test_keeps_the_rows_and_their_chunks(self, data):
+        n = data.draw(st.integers(1, 40))
+        X, matrix = rows(n, 3), np.arange(12.0).reshape(3, 4)
+        sizes = data.draw(chunkings(n))
+        result = map_rows(products, da.from_array(X, chunks=(sizes, 2)), dtype=np.float32, n_columns=4, shared=matrix)
+        assert result.shape == (n, 4)
+        assert result.chunks == (sizes, (4,))
+        np.testing.assert_array_equal(result.compute(scheduler="synchronous"), X @ matrix)
+
+    def test_several_arrays_follow_the_chunks_of_the_first_lazy_one(self, scheduler):
+        y = da.arange(10, chunks=4)
+        result = map_rows(scaled_sums, rows(10), y, da.arange(10, chunks=3), dtype=float, shared=1)
+        assert result.chunks == y.chunks
+        np.testing.assert_array_equal(result.compute(), rows(10).sum(axis=1) + 2 * np.arange(10))
+
+    def test_numpy_in_gives_numpy_out_of_the_dtype_asked_for(self):
+        result = map_rows(scaled_sums, rows(3), dtype=np.float32, shared=1)
+        assert type(result) is np.ndarray
+        assert result.dtype == np.float32
+
+    @pytest.mark.parametrize("lazy", [True, False])
+    def test_refuses_arrays_of_unequal_length(self, lazy):
+        X = da.zeros((5, 2), chunks=2) if lazy else np.zeros((5, 2))
+        with pytest.raises(ValueError, match=r"equally many rows; got \[4, 5\]"):
+            map_rows(scaled_sums, X, np.zeros(4), dtype=float, shared=1)
+
+    def test_the_graph_holds_the_shared_parameter_once(self):
+        result = map_rows(lambda shared, block: block[:, 0], da.zeros((50, 2), chunks=(1, 2)), dtype=float,
+                          shared=Weighted())  # fmt: skip
+        before = Weighted.pickled
+        for task in tasks_of(result.__dask_graph__()).values():
+            cloudpickle.dumps(task)
+        assert Weighted.pickled - before == 1
+
+    def test_loading_is_fused_when_columns_stay_columns(self, tmp_path):
+        with counted_computes() as computes:
+            result = map_rows(products, stored(50, tmp_path), dtype=float, n_columns=3, shared=np.ones((2, 3)))
+            np.testing.assert_array_equal(result.compute(), np.full((50, 3), 2.0))
+        assert len(computes[0]) <= 50 + 3
+
+    @pytest.mark.parametrize("n_columns", [None, 1, 3])
+    def test_labels_become_one_or_several_columns(self, scheduler, n_columns):
+        labels = da.arange(10, chunks=4)
+        result = map_rows(repeated, labels, dtype=np.int64, n_columns=n_columns, shared=n_columns)
+        assert result.chunks == ((4, 4, 2), *([(n_columns,)] if n_columns else []))
+        np.testing.assert_array_equal(result.compute(), repeated(n_columns, np.arange(10)))
+
+
+class TestMergeChunks:
+    @given(st.integers(0, 60).flatmap(chunkings), st.integers(1, 300))
+    def test_merges_up_to_the_size_and_never_divides(self, sizes, block_bytes):
+        array = da.zeros((sum(sizes), 2), chunks=(sizes, 2), dtype=np.float32)
+        merged = merge_chunks(array, block_bytes)
+        edges, new_edges = np.cumsum(sizes), np.cumsum(merged.chunks[0])
+        assert set(new_edges) <= set(edges)
+        assert merged.shape == array.shape
+        for size in merged.chunks[0]:
+            assert size * 8 <= block_bytes or size in sizes
+
+    def test_leaves_large_chunks_alone(self):
+        array = da.zeros((10, 2), chunks=(5, 2))
+        assert merge_chunks(array, block_bytes=16) is array
+
+    def test_the_rows_stay_what_they_were(self, scheduler):
+        X = rows(20)
+        merged = merge_chunks(da.from_array(X, chunks=(1, 2)), block_bytes=64)
+        assert merged.numblocks == (5, 1)
+        np.testing.assert_array_equal(merged.compute(), X)
+
+
+class TestMapLocal:
+    def test_keeps_the_order_of_the_items(self):
+        assert map_local(lambda x: x * x, list(range(50))) == [x * x for x in range(50)]
+
+    @pytest.mark.parametrize("items", [[], [3]])
+    def test_takes_any_number_of_items(self, items):
+        assert map_local(str, items) == [str(item) for item in items]
+
+    def test_passes_on_errors(self):
+        with pytest.raises(ZeroDivisionError):
+            map_local(lambda x: 1 / x, [1, 0])
+
+
+def test_statistics_survive_pickling():
+    statistic = Together((Order(), Together((Order(),))))
+    assert pickle.loads(pickle.dumps(statistic)) == statistic

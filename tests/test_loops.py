@@ -1,0 +1,199 @@
+"""Compiled loops against their plain twins: bit by bit, except where floating-point numbers are summed in slabs."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+from strategies import LOOP_DTYPES, chunkings, row_sets, seeds, split_trees
+
+from mdh_dask._jit.binning import bin_projections
+from mdh_dask._jit.branches import TILE, count_node, fill_tile, part_node, project_tile, sweep_branches
+from mdh_dask._jit.columns import column_moments
+from mdh_dask._jit.hashing import hash_rows
+
+word = st.integers(0, 2**63 - 1)
+
+
+class TestHashRows:
+    @given(word, st.integers(0, 2**62), st.integers(0, 70))
+    def test_equals_its_twin(self, seed, start, n_rows):
+        assert hash_rows(seed, start, n_rows).tolist() == reference.hash_rows(seed, start, n_rows)
+
+    @given(word, st.integers(0, 2**40), chunkings(100))
+    def test_a_row_has_the_same_hash_in_every_block(self, seed, start, sizes):
+        edges = np.cumsum([0, *sizes])
+        parts = [hash_rows(seed, start + int(a), b) for a, b in zip(edges, sizes)]
+        np.testing.assert_array_equal(np.concatenate(parts), hash_rows(seed, start, 100))
+
+    @pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
+    @pytest.mark.parametrize("start", [0, 10**15])
+    def test_is_uniform_in_every_bit_and_byte(self, seed, start):
+        n = 2**16
+        octets = hash_rows(seed, start, n).view(np.uint8).reshape(n, 8)
+        ones = np.unpackbits(octets, axis=1).sum(axis=0)
+        assert (((ones - n / 2) ** 2) / (n / 4)).sum() < chi2.isf(1e-5, 64)
+        for octet in octets.T:
+            assert ((np.bincount(octet, minlength=256) - n / 256) ** 2 / (n / 256)).sum() < chi2.isf(1e-5, 255)
+
+    def test_pairs_of_bits_are_independent(self):
+        n = 2**15
+        bits = np.unpackbits(hash_rows(5, 0, n).view(np.uint8).reshape(n, 8), axis=1).astype(float) * 2 - 1
+        correlation = bits.T @ bits / n
+        assert np.abs(correlation[~np.eye(64, dtype=bool)]).max() < 5.5 / np.sqrt(n)
+
+    def test_neighbouring_seeds_and_rows_are_independent(self):
+        n = 2**15
+        ranks = np.array([hash_rows(seed, 0, n) / 2**64 for seed in range(6)])
+        assert np.abs(np.corrcoef(ranks)[~np.eye(6, dtype=bool)]).max() < 5 / np.sqrt(n)
+        assert abs(np.corrcoef(ranks[0, 1:], ranks[0, :-1])[0, 1]) < 5 / np.sqrt(n)
+
+    def test_no_two_rows_share_a_hash(self):
+        assert len(np.unique(hash_rows(3, 0, 10**5))) == 10**5
+
+
+@st.composite
+def sweeps(draw):
+    """All arguments of `sweep_branches` but the counts, and the shape of these."""
+    rows = draw(row_sets(max_rows=150))
+    left, right, planes, offsets = draw(split_trees(rows))
+    rng = np.random.default_rng(draw(seeds))
+    n_nodes, d = planes.shape
+    chosen = rng.random(n_nodes) < 0.7
+    measured = np.where(chosen, np.cumsum(chosen) - 1, -1)
+    shape = int(chosen.sum()), draw(st.integers(0, 3))
+    arguments = (
+        left, right, planes, offsets, measured, rng.integers(0, 64, n_nodes), hash_rows(draw(word), 0, len(rows)),
+        rng.integers(-1, 2, (*shape, d)) * rng.choice([1.0, 0.1]), rng.normal(0, 50, shape),
+        rng.uniform(0.1, 20, shape),
+    )  # fmt: skip
+    return rows, arguments, (shape[0], 2, shape[1], draw(st.integers(1, 12)))
+
+
+class TestSweepBranches:
+    @pytest.mark.parametrize("dtype", LOOP_DTYPES)
+    @settings(max_examples=25)
+    @given(st.data())
+    def test_equals_its_twin(self, dtype, data):
+        rows, arguments, shape = data.draw(sweeps())
+        rows = rows.astype(dtype)
+        counts, expected = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        leaves = sweep_branches(rows, *arguments, counts)
+        assert leaves.tolist() == reference.sweep_branches(rows, *arguments, expected)
+        np.testing.assert_array_equal(counts, expected)
+
+    @given(sweeps(), st.data())
+    def test_gives_the_same_bits_under_any_blocking_of_the_rows(self, sweep, data):
+        rows, arguments, shape = sweep
+        whole, parts = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        leaves = sweep_branches(rows, *arguments, whole)
+        edges = np.cumsum([0, *data.draw(chunkings(len(rows)))])
+        blocks = []
+        for a, b in pairwise(edges):
+            part = list(arguments)
+            part[6] = arguments[6][a:b]
+            blocks.append(sweep_branches(rows[a:b], *part, parts))
+        np.testing.assert_array_equal(np.concatenate(blocks), leaves)
+        np.testing.assert_array_equal(parts, whole)
+
+    @given(row_sets([np.float64], max_rows=150), seeds)
+    def test_rows_on_the_plane_go_left(self, rows, seed):
+        plane = np.random.default_rng(seed).normal(size=rows.shape[1])
+        offset = reference.project(rows[0], plane)
+        here = np.arange(len(rows))
+        n_left = part_node(rows, here, plane, offset, np.empty(len(rows), dtype=np.int64))
+        assert 0 in here[:n_left]
+
+
+class TestPartsOfTheSweep:
+    @given(row_sets([np.float64], max_rows=150), seeds)
+    def test_parting_equals_its_twin(self, rows, seed):
+        rng = np.random.default_rng(seed)
+        plane, here = rng.integers(-1, 2, rows.shape[1]) * 1.0, rng.permutation(len(rows))
+        offset = float(np.median(rows @ plane))
+        expected = here.tolist()
+        n_left = part_node(rows, here, plane, offset, np.empty(len(rows), dtype=np.int64))
+        assert n_left == reference.part_node(rows, expected, plane, offset, None)
+        assert here.tolist() == expected
+
+    @given(row_sets([np.float64], max_rows=150), seeds)
+    def test_counting_equals_its_twin(self, rows, seed):
+        rng = np.random.default_rng(seed)
+        here, hashes = rng.permutation(len(rows))[: len(rows) // 2 + 1], hash_rows(seed, 0, len(rows))
+        directions, origin, width = rng.normal(size=(2, rows.shape[1])), rng.normal(0, 50, 2), rng.uniform(0.1, 9, 2)
+        counts, expected = np.zeros((2, 2, 9), dtype=np.int64), np.zeros((2, 2, 9), dtype=np.int64)
+        count_node(rows, here, hashes, 3, directions, origin, width, counts)
+        reference.count_node(rows, here, hashes, 3, directions, origin, width, expected)
+        np.testing.assert_array_equal(counts, expected)
+
+    @given(row_sets([np.float64], max_rows=150), seeds)
+    def test_filling_and_projecting_a_tile_equal_their_twins(self, rows, seed):
+        rng = np.random.default_rng(seed)
+        direction, here, start = (
+            rng.normal(size=rows.shape[1]),
+            rng.permutation(len(rows)),
+            int(rng.integers(len(rows))),
+        )
+        tile, expected = np.zeros((rows.shape[1], TILE)), np.zeros((rows.shape[1], TILE))
+        assert fill_tile(rows, here, start, tile) == reference.fill_tile(rows, here, start, expected)
+        np.testing.assert_array_equal(tile, expected)
+        sums, expected_sums = np.empty(TILE), np.empty(TILE)
+        project_tile(tile, direction, sums)
+        reference.project_tile(expected, direction, expected_sums)
+        np.testing.assert_array_equal(sums, expected_sums)
+
+
+class TestBinProjections:
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @given(st.integers(0, 3), st.integers(0, 80), st.integers(1, 12), seeds)
+    def test_equals_its_twin(self, dtype, n_directions, n_rows, n_bins, seed):
+        rng = np.random.default_rng(seed)
+        projections = rng.normal(0, 10, (n_directions, n_rows)).round(1).astype(dtype)
+        origin = rng.normal(-5, 1, n_directions).round(1).astype(dtype)
+        width = rng.uniform(0.1, 3, n_directions).round(1).astype(dtype)
+        counts, expected = np.zeros((n_directions, n_bins), np.int32), np.zeros((n_directions, n_bins), np.int32)
+        bin_projections(projections, origin, width, counts)
+        reference.bin_projections(projections, origin, width, expected)
+        np.testing.assert_array_equal(counts, expected)
+        np.testing.assert_array_equal(counts.sum(axis=1), np.full(n_directions, n_rows))
+
+    def test_agrees_with_numpy_away_from_the_tails(self):
+        projections = np.random.default_rng(0).uniform(0, 1, (1, 1000))
+        counts = np.zeros((1, 16), np.int32)
+        bin_projections(projections, np.zeros(1), np.full(1, 1 / 16), counts)
+        np.testing.assert_array_equal(counts[0], np.histogram(projections, 16, (0, 1))[0])
+
+
+def moments_by(loop, rows):
+    d = rows.shape[1]
+    mean, deviations, low, high = np.zeros(d), np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
+    n = loop(rows, mean, deviations, low, high)
+    return n, mean, deviations, low, high
+
+
+class TestColumnMoments:
+    @given(row_sets())
+    def test_equal_those_of_exact_arithmetic(self, rows):
+        n, mean, deviations, low, high = moments_by(column_moments, rows)
+        exact = moments_by(reference.column_moments, rows)
+        size = np.abs(rows.astype(float)).max()
+        assert n == exact[0]
+        np.testing.assert_allclose(mean, exact[1], rtol=1e-13)
+        np.testing.assert_allclose(deviations, exact[2], rtol=1e-12, atol=1e-28 * n * size**2)
+        np.testing.assert_array_equal(low, exact[3])
+        np.testing.assert_array_equal(high, exact[4])
+
+    def test_a_large_mean_costs_no_more_digits_than_rounding_the_rows_does(self):
+        rows = np.random.default_rng(0).normal(size=(5000, 2)) + 1e8
+        deviations = moments_by(column_moments, rows)[2]
+        np.testing.assert_allclose(deviations, moments_by(reference.column_moments, rows)[2], rtol=1e-9)
+
+    def test_agree_with_numpy_on_many_rows(self):
+        rows = np.random.default_rng(0).normal(3, 2, size=(100_001, 3)).astype(np.float32)
+        _, mean, deviations, low, high = moments_by(column_moments, rows)
+        np.testing.assert_allclose(mean, rows.mean(axis=0, dtype=float), rtol=1e-12)
+        np.testing.assert_allclose(deviations / len(rows), rows.var(axis=0, dtype=float), rtol=1e-12)
+        np.testing.assert_array_equal([low, high], [rows.min(axis=0), rows.max(axis=0)])

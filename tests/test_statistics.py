@@ -1,0 +1,281 @@
+"""The law of statistics, and chunk invariance, for every statistic of the package; and the passes over the rows."""
+
+from functools import reduce
+from itertools import pairwise
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import reference
+from helpers import assert_same_value
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+from strategies import chunkings, row_sets, seeds, split_trees
+
+from mdh_dask.chunks import Together, reduce_rows
+from mdh_dask.metrics import Contingency
+from mdh_dask.tree.statistics import (
+    HASH_RANGE,
+    BranchPass,
+    FirstPass,
+    Sample,
+    leaves_of,
+    loop_ready,
+    sample_limit,
+    smallest_hashes,
+)
+
+
+def branch_pass(draw, rows):
+    """A pass that measures some nodes of some tree, and draws samples of some leaves."""
+    left, right, planes, offsets = draw(split_trees(rows))
+    rng = np.random.default_rng(draw(seeds))
+    n_nodes, d = planes.shape
+    chosen = rng.random(n_nodes) < 0.7
+    measured = np.where(chosen, np.cumsum(chosen) - 1, -1)
+    shape = int(chosen.sum()), draw(st.integers(1, 3))
+    origin = rng.normal(0, 100, shape)
+    return BranchPass(
+        draw(seeds), left, right, planes, offsets, measured, rng.normal(size=(*shape, d)), origin,
+        rng.uniform(0.1, 20, shape), draw(st.integers(2, 20)), rng.integers(0, 64, n_nodes),
+        (rng.random(n_nodes) * HASH_RANGE).astype(np.uint64) * rng.integers(0, 2, n_nodes, dtype=np.uint64),
+    )  # fmt: skip
+
+
+def first_pass(draw):
+    return FirstPass(draw(seeds), draw(st.integers(0, HASH_RANGE - 1)))
+
+
+@st.composite
+def first_looks(draw):
+    rows = draw(row_sets([bool, np.uint8, np.int64, np.float16, np.float32, np.float64]))
+    return first_pass(draw), (rows,)
+
+
+@st.composite
+def sweeps(draw):
+    rows = draw(row_sets())
+    return branch_pass(draw, rows), (rows,)
+
+
+@st.composite
+def contingencies(draw):
+    n = draw(st.integers(1, 100))
+    labels = np.random.default_rng(draw(seeds)).integers(-3, 4, (2, n))
+    return Contingency(), (labels[0], labels[1] * 10 ** draw(st.integers(0, 17)))
+
+
+@st.composite
+def several_together(draw):
+    rows = draw(row_sets([np.float32, np.float64]))
+    return Together((first_pass(draw), branch_pass(draw, rows), first_pass(draw))), (rows,)
+
+
+STATISTICS = {
+    "FirstPass": first_looks(),
+    "BranchPass": sweeps(),
+    "Contingency": contingencies(),
+    "Together": several_together(),
+}
+
+
+def magnitude(arrays):
+    """What sums of squares of the rows are compared beside."""
+    return np.sqrt(len(arrays[0])) * max(float(np.abs(a.astype(float)).max()) for a in arrays)
+
+
+def states_of(statistic, arrays, sizes):
+    edges = np.cumsum([0, *sizes])
+    return [statistic.chunk(int(a), *(x[a:b] for x in arrays)) for a, b in pairwise(edges)]
+
+
+@pytest.mark.parametrize("cases", STATISTICS.values(), ids=STATISTICS)
+class TestLaws:
+    @given(st.data())
+    def test_merging_chunks_equals_one_chunk(self, cases, data):
+        statistic, arrays = data.draw(cases)
+        states = states_of(statistic, arrays, data.draw(chunkings(len(arrays[0]))))
+        whole = statistic.finalise(statistic.chunk(0, *arrays))
+        assert_same_value(statistic.finalise(reduce(statistic.combine, states)), whole, magnitude(arrays))
+
+    @given(st.data())
+    def test_combining_is_associative(self, cases, data):
+        statistic, arrays = data.draw(cases)
+        states = states_of(statistic, arrays, data.draw(chunkings(len(arrays[0]))))
+        leftmost = reduce(statistic.combine, states)
+        rightmost = reduce(lambda right, left: statistic.combine(left, right), reversed(states))
+        assert_same_value(statistic.finalise(rightmost), statistic.finalise(leftmost), magnitude(arrays))
+
+    @settings(max_examples=15)
+    @given(st.data())
+    def test_the_value_does_not_depend_on_the_chunks(self, cases, data):
+        statistic, arrays = data.draw(cases)
+        chunks = data.draw(chunkings(len(arrays[0]), max_cuts=20))
+        lazy = [da.from_array(a, chunks=(chunks, *a.shape[1:])) for a in arrays]
+        with dask.config.set(scheduler="synchronous"):
+            value = reduce_rows(statistic, *lazy)
+        assert_same_value(value, reduce_rows(statistic, *arrays), magnitude(arrays))
+
+    @settings(max_examples=5)
+    @given(st.data())
+    def test_combining_leaves_the_states_as_they_are(self, cases, data):
+        statistic, arrays = data.draw(cases)
+        n = len(arrays[0])
+        first, second = states_of(statistic, arrays, (n // 2, n - n // 2))
+        statistic.combine(first, second)
+        again = states_of(statistic, arrays, (n // 2, n - n // 2))
+        assert_same_value((first, second), tuple(again))
+
+
+def example_rows(n=2000):
+    return np.random.default_rng(1).normal(size=(n, 3)) + 5
+
+
+def example_statistic():
+    children = np.array([[1, -1, -1], [2, -1, -1]], dtype=np.int32)
+    planes, offsets = np.array([[1.0, 0, 0], [0, 0, 0], [0, 0, 0]]), np.array([5.0, np.nan, np.nan])
+    sweep = BranchPass(
+        3, *children, planes, offsets, np.array([0, 1, -1]), np.random.default_rng(0).normal(size=(2, 2, 3)),
+        np.full((2, 2), -20.0), np.full((2, 2), 0.5), 80, np.array([0, 1, 2]), np.full(3, 2**60, dtype=np.uint64),
+    )  # fmt: skip
+    return Together((FirstPass(3, 2**61), sweep))
+
+
+class TestSchedulers:
+    """Each gives the value of one NumPy chunk."""
+
+    @staticmethod
+    def check(statistic):
+        rows = example_rows()
+        value = reduce_rows(statistic, da.from_array(rows, chunks=(130, 3)))
+        assert_same_value(value, reduce_rows(statistic, rows), magnitude([rows]))
+
+    def test_in_this_process(self, scheduler):
+        self.check(example_statistic())
+
+    def test_processes(self):
+        with dask.config.set(scheduler="processes", num_workers=1):  # each compiles anew
+            self.check(FirstPass(3, 2**61))
+
+    @pytest.mark.cluster
+    def test_a_cluster(self, client):
+        self.check(example_statistic())
+
+
+class TestFirstPass:
+    @given(row_sets([np.uint8, np.int64, np.float32, np.float64]), seeds)
+    def test_the_columns_are_those_of_numpy(self, rows, seed):
+        columns = FirstPass(seed, 0).chunk(0, rows).columns
+        values = rows.astype(float)
+        assert columns.n == len(rows)
+        np.testing.assert_allclose(columns.mean, values.mean(axis=0), rtol=1e-12)
+        exact = ((values - values.mean(axis=0)) ** 2).sum(axis=0)
+        np.testing.assert_allclose(columns.deviations, exact, rtol=1e-10, atol=1e-24 * magnitude([rows]) ** 2)
+        np.testing.assert_array_equal(columns.low, values.min(axis=0))
+        np.testing.assert_array_equal(columns.high, values.max(axis=0))
+
+    @given(row_sets([np.float64]), st.integers(0, 1000), st.integers(0, HASH_RANGE - 1), seeds)
+    def test_the_sample_is_all_rows_with_small_hashes(self, rows, start, limit, seed):
+        sample = FirstPass(seed, limit).chunk(start, rows).sample
+        hashes = reference.hash_rows(seed, start, len(rows))
+        chosen = [i for i, x in enumerate(hashes) if x <= limit]
+        np.testing.assert_array_equal(sample.rows, rows[chosen])
+        np.testing.assert_array_equal(sample.numbers, start + np.array(chosen, dtype=int))
+        assert sample.hashes.tolist() == [hashes[i] for i in chosen]
+
+    def test_a_full_limit_samples_every_row(self):
+        rows = example_rows(100)
+        np.testing.assert_array_equal(FirstPass(0, HASH_RANGE - 1).chunk(0, rows).sample.rows, rows)
+
+    @given(st.data())
+    def test_finds_all_nan_and_infinities_and_the_first_of_their_rows(self, data):
+        rows = data.draw(row_sets([np.float32, np.float64]))
+        cells = st.tuples(st.integers(0, rows.shape[0] - 1), st.integers(0, rows.shape[1] - 1))
+        for cell, value in data.draw(st.dictionaries(cells, st.sampled_from([np.nan, np.inf, -np.inf]))).items():
+            rows[cell] = value
+        chunks = data.draw(chunkings(len(rows)))
+        with dask.config.set(scheduler="synchronous"):
+            look = reduce_rows(FirstPass(0, 0), da.from_array(rows, chunks=(chunks, rows.shape[1])))
+        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        assert (look.n_nan, look.n_infinite) == (np.isnan(rows).sum(), np.isinf(rows).sum())
+        assert look.first_bad_row == (bad[0] if len(bad) else -1)
+
+    def test_huge_finite_values_are_not_called_infinite(self):
+        rows = np.full((200, 2), 1e308)
+        look = reduce_rows(FirstPass(0, 0), da.from_array(rows, chunks=(70, 2)))
+        assert (look.n_nan, look.n_infinite, look.first_bad_row) == (0, 0, -1)
+
+    @pytest.mark.parametrize(("dtype", "expected"), [(bool, np.uint8), (np.float16, np.float32), (np.int8, np.int8)])
+    def test_rows_become_what_the_loops_take(self, dtype, expected):
+        rows = np.asfortranarray(np.eye(3).astype(dtype))
+        ready = loop_ready(rows)
+        assert (ready.dtype, ready.flags.c_contiguous) == (expected, True)
+        np.testing.assert_array_equal(ready, rows)
+
+    def test_rows_that_are_ready_are_not_copied(self):
+        rows = np.eye(3)
+        assert np.shares_memory(loop_ready(rows), rows)
+
+
+class TestBranchPass:
+    @given(st.data())
+    def test_every_row_arrives_and_is_counted_once_per_measured_node_on_its_way(self, data):
+        rows = data.draw(row_sets())
+        sweep = branch_pass(data.draw, rows)
+        value = sweep.chunk(0, rows)
+        assert value.arrivals.sum() == len(rows)
+        assert not value.arrivals[sweep.left >= 0].any()
+        passing = value.arrivals.copy()
+        for node in np.flatnonzero(sweep.left >= 0)[::-1]:
+            passing[node] = passing[sweep.left[node]] + passing[sweep.right[node]]
+        totals = value.counts.sum(axis=(1, 3))
+        nodes = np.flatnonzero(sweep.measured >= 0)
+        np.testing.assert_array_equal(totals, np.repeat(passing[nodes, None], totals.shape[1], axis=1))
+
+    @given(st.data())
+    def test_samples_the_rows_under_the_limit_of_their_leaf(self, data):
+        rows = data.draw(row_sets())
+        sweep = branch_pass(data.draw, rows)
+        value = sweep.chunk(7, rows)
+        hashes = np.array(reference.hash_rows(sweep.seed, 7, len(rows)), dtype=np.uint64)
+        leaf = leaves_of(rows, sweep.left, sweep.right, sweep.planes, sweep.offsets)
+        chosen = np.flatnonzero(hashes < sweep.limit[leaf])
+        np.testing.assert_array_equal(value.sample.numbers, 7 + chosen)
+        np.testing.assert_array_equal(value.sample.rows, rows[chosen])
+        np.testing.assert_array_equal(value.leaf, leaf[chosen])
+
+    def test_both_halves_of_the_rows_have_about_the_same_size(self):
+        counts = example_statistic().parts[1].chunk(0, example_rows(20_000)).counts
+        assert abs(counts[0, 0, 0].sum() - 10_000) < 4 * np.sqrt(5000)
+
+    def test_sweeping_a_sample_gives_what_sweeping_its_rows_in_place_gives(self):
+        rows, sweep = example_rows(500), example_statistic().parts[1]
+        whole = FirstPass(sweep.seed, HASH_RANGE - 1).chunk(40, rows).sample
+        assert_same_value(sweep.sweep(*whole), sweep.chunk(40, rows))
+
+
+class TestSampling:
+    @pytest.mark.parametrize("n_rows", [10**4, 10**7])
+    @pytest.mark.parametrize("n_wanted", [1, 5, 30, 100, 1000, 4000, 9000])
+    def test_the_limit_gives_fewer_rows_than_wanted_once_in_a_million_at_most(self, n_wanted, n_rows):
+        share = (sample_limit(n_wanted, n_rows) + 1) / HASH_RANGE
+        assert binom.cdf(n_wanted - 1, n_rows, share) < 1e-6
+
+    def test_the_limit_gives_few_more_rows_than_wanted(self):
+        assert sample_limit(10_000, 10**6) / HASH_RANGE * 10**6 < 10_600
+
+    @pytest.mark.parametrize(("n_wanted", "n_rows"), [(10, 10), (10, 3), (1, 0), (10**6, 10**6 + 1)])
+    def test_all_rows_are_taken_where_that_many_are_wanted(self, n_wanted, n_rows):
+        assert sample_limit(n_wanted, n_rows) == HASH_RANGE - 1
+
+    @given(st.integers(0, 40), st.integers(0, 50), seeds)
+    def test_the_smallest_hashes_are_kept_in_the_order_of_the_rows(self, n, size, seed):
+        hashes = np.random.default_rng(seed).integers(0, 30, n, dtype=np.uint64)
+        sample = Sample(np.arange(2 * n).reshape(n, 2), hashes, np.arange(n) + 5)
+        kept = smallest_hashes(sample, size)
+        by_hash = sorted(range(n), key=lambda i: (hashes[i], i))[:size]
+        np.testing.assert_array_equal(kept.numbers, np.sort(by_hash).astype(int) + 5)
+        np.testing.assert_array_equal(kept.rows, sample.rows[kept.numbers - 5])
+        np.testing.assert_array_equal(kept.hashes, hashes[kept.numbers - 5])
