@@ -1,0 +1,264 @@
+"""Laws of the tree: labels from left to right, routing as in plain Python, pruning that only merges."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import project
+from trees import four_groups, grown_tree, random_tree, trees
+
+from mdh_dask.tree.structure import tree_from_nodes
+
+seeds = st.integers(0, 2**32)
+
+
+def random_rows(tree, seed, n=150, dtype="float64", spread=1.0):
+    """Rows on a grid, so that some lie exactly on a plane, or anywhere."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(scale=spread, size=(n, tree.n_features))
+    return (np.rint(values) if seed % 2 else values).astype(dtype)
+
+
+def naive_leaves(tree, rows):
+    leaves = []
+    for row in rows:
+        node = 0
+        while tree.left[node] >= 0:
+            goes_left = project(row, tree.planes[node]) <= tree.offsets[node]
+            node = tree.left[node] if goes_left else tree.right[node]
+        leaves.append(node)
+    return np.array(leaves, dtype=np.int32)
+
+
+def naive_order(tree, node=0):
+    """Leaves from left to right."""
+    if tree.left[node] < 0:
+        return [node]
+    return naive_order(tree, tree.left[node]) + naive_order(tree, tree.right[node])
+
+
+# --- Routing and labels ---
+
+
+@given(trees, seeds)
+def test_rows_arrive_where_plain_python_sends_them(tree, seed):
+    rows = random_rows(tree, seed)
+    leaves = tree.apply(rows)
+    np.testing.assert_array_equal(leaves, naive_leaves(tree, rows))
+    assert leaves.dtype == np.int32
+
+
+@given(trees, seeds)
+def test_labels_count_the_leaves_from_left_to_right(tree, seed):
+    order = naive_order(tree)
+    np.testing.assert_array_equal(tree.leaves, order)
+    assert tree.n_leaves == len(order)
+    rows = random_rows(tree, seed)
+    labels = tree.labels(rows)
+    assert labels.dtype == np.int32
+    np.testing.assert_array_equal(labels, [order.index(leaf) for leaf in naive_leaves(tree, rows)])
+
+
+@given(trees, seeds, st.lists(st.integers(0, 150), max_size=5))
+def test_leaves_do_not_depend_on_the_blocks_in_which_rows_come(tree, seed, cuts):
+    rows = random_rows(tree, seed)
+    pieces = np.split(rows, sorted(cuts))
+    np.testing.assert_array_equal(np.concatenate([tree.apply(piece) for piece in pieces]), tree.apply(rows))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+def test_any_dtype_and_layout_is_routed_by_its_values(dtype, layout):
+    tree = random_tree(3, 9, 5)
+    rows = np.abs(random_rows(tree, seed=7 if dtype == "bool" else 6, spread=2)).astype(dtype)
+    layouts = {"C": rows.copy(), "F": np.asfortranarray(rows), "strided": np.repeat(rows, 2, axis=1)[:, ::2]}
+    given = layouts[layout]
+    before = given.copy()
+    expected = naive_leaves(tree, rows.astype(np.float64))
+    assert len(set(expected)) > 2
+    np.testing.assert_array_equal(tree.apply(given), expected)
+    np.testing.assert_array_equal(given, before)
+
+
+def test_a_row_on_the_plane_goes_left():
+    tree = tree_from_nodes(
+        [
+            {"left": 1, "right": 2, "n_rows": 3, "plane": [2.0], "offset": 1.0},
+            {"left": -1, "right": -1, "n_rows": 2},
+            {"left": -1, "right": -1, "n_rows": 1},
+        ],
+        1,
+    )
+    np.testing.assert_array_equal(tree.labels(np.array([[0.5], [np.nextafter(0.5, 1)], [-3]])), [0, 1, 0])
+
+
+def test_a_tree_of_one_leaf_gives_every_row_label_zero():
+    tree = random_tree(0, 1, 2)
+    np.testing.assert_array_equal(tree.labels(np.ones((4, 2))), np.zeros(4))
+
+
+def test_no_rows_get_no_labels():
+    assert random_tree(0, 4, 2).labels(np.empty((0, 2), dtype=np.float32)).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (5, 1), (2,), (5, 2, 1)])
+def test_rows_of_another_shape_are_refused(shape):
+    with pytest.raises(ValueError, match=r"expected rows of shape \(n_rows, 2\).*got shape \(" + str(shape[0])):
+        random_tree(0, 4, 2).labels(np.zeros(shape))
+
+
+# --- Shape ---
+
+
+@given(trees)
+def test_every_left_subtree_follows_its_parent_and_the_right_one_follows_it(tree):
+    def size(node):
+        return 1 if tree.left[node] < 0 else 1 + size(tree.left[node]) + size(tree.right[node])
+
+    assert size(0) == tree.n_nodes == 2 * tree.n_leaves - 1
+    for node in np.flatnonzero(tree.left >= 0):
+        assert tree.left[node] == node + 1
+        assert tree.right[node] == node + 1 + size(node + 1)
+
+
+@given(trees)
+def test_parents_and_levels_agree_with_the_children(tree):
+    assert tree.parent[0] == -1
+    assert tree.level[0] == 0
+    for node in np.flatnonzero(tree.left >= 0):
+        for child in (tree.left[node], tree.right[node]):
+            assert tree.parent[child] == node
+            assert tree.level[child] == tree.level[node] + 1
+    assert list(tree.walk()) == list(enumerate(tree.level))
+
+
+@given(st.integers(0, 1000), st.permutations(range(1, 7)))
+def test_the_order_in_which_nodes_are_given_does_not_matter(seed, order):
+    tree = random_tree(seed, 4, 2)
+    place = dict(zip([-1, 0, *order], [-1, *range(7)]))
+    nodes = [
+        {
+            "left": place[tree.left[node]],
+            "right": place[tree.right[node]],
+            "n_rows": tree.n_rows[node],
+            "plane": tree.planes[node],
+            "offset": tree.offsets[node],
+            "relative_depth": tree.relative_depth[node],
+            "origin": tree.origin[node],
+            "width": tree.width[node],
+            "bandwidth": tree.bandwidth[node],
+            "bins": tree.histogram(node),
+        }
+        for node in (0, *order)
+    ]
+    assert tree_from_nodes(nodes, 2) == tree
+
+
+# --- Pruning ---
+
+
+@given(trees, seeds)
+def test_pruning_merges_clusters_of_the_next_larger_tree(tree, seed):
+    rows = random_rows(tree, seed)
+    for k in range(1, tree.n_leaves):
+        coarse, fine = tree.prune(k), tree.prune(k + 1)
+        assert coarse.n_leaves == k
+        pairs = set(zip(fine.labels(rows).tolist(), coarse.labels(rows).tolist()))
+        assert len(pairs) == len({f for f, _ in pairs})
+        assert [c for _, c in sorted(pairs)] == sorted(c for _, c in pairs)
+
+
+@given(trees, st.integers(0, 3))
+def test_pruning_to_all_leaves_or_more_changes_nothing(tree, more):
+    assert tree.prune(tree.n_leaves + more) == tree
+
+
+@given(trees, st.integers(1, 12), st.integers(1, 12))
+def test_pruning_twice_is_pruning_to_the_smaller_number(tree, a, b):
+    assert tree.prune(a).prune(b) == tree.prune(min(a, b))
+
+
+@given(trees, st.integers(1, 12))
+def test_pruning_keeps_the_splits_of_growing_best_first(tree, n_leaves):
+    frontier, splits = {0}, set()
+    while len(splits) + 1 < n_leaves:
+        inner = [node for node in sorted(frontier) if tree.left[node] >= 0]
+        if not inner:
+            break
+        best = max(inner, key=lambda node: np.nan_to_num(tree.relative_depth[node], nan=-1))
+        splits.add(best)
+        frontier = frontier - {best} | {tree.left[best], tree.right[best]}
+    pruned = tree.prune(n_leaves)
+    kept = sorted(frontier | splits)
+    np.testing.assert_array_equal(pruned.planes, tree.planes[kept])
+    np.testing.assert_array_equal(pruned.n_rows, tree.n_rows[kept])
+    for new, old in enumerate(kept):
+        np.testing.assert_array_equal(pruned.histogram(new), tree.histogram(old))
+
+
+def test_pruning_to_no_leaf_is_refused():
+    with pytest.raises(ValueError, match="at least 1 leaf; got n_leaves=0"):
+        random_tree(0, 3, 2).prune(0)
+
+
+# --- Equality ---
+
+
+@given(trees)
+def test_trees_are_equal_to_their_copies_only(tree):
+    assert tree == replace(tree, **{f.name: getattr(tree, f.name).copy() for f in fields(tree)})
+    for name in ("planes", "n_rows"):
+        changed = getattr(tree, name).copy()
+        changed.flat[-1] = np.nextafter(changed.flat[-1], 9) if name == "planes" else changed.flat[-1] + 1
+        assert tree != replace(tree, **{name: changed})
+    assert tree != "tree"
+    assert tree.n_leaves == 1 or tree != tree.prune(1)
+
+
+def test_trees_cannot_be_keys():
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(random_tree(0, 2, 2))
+
+
+# --- Grown trees ---
+
+
+@pytest.fixture(scope="module")
+def grown():
+    rows = four_groups()
+    return rows, grown_tree(rows)
+
+
+def test_a_grown_tree_finds_the_groups_and_counts_their_rows(grown):
+    rows, tree = grown
+    assert tree.n_leaves == 4
+    assert tree.n_rows[0] == len(rows)
+    np.testing.assert_array_equal(np.bincount(tree.labels(rows)), tree.n_rows[tree.leaves])
+
+
+def test_parents_hold_the_rows_of_their_children(grown):
+    _, tree = grown
+    inner = np.flatnonzero(tree.left >= 0)
+    np.testing.assert_array_equal(tree.n_rows[inner], tree.n_rows[tree.left[inner]] + tree.n_rows[tree.right[inner]])
+
+
+def test_the_density_of_a_split_has_its_valley_at_the_threshold(grown):
+    _, tree = grown
+    position, density, threshold = tree.density(0)
+    assert threshold == tree.offsets[0]
+    assert np.trapezoid(density, position) == pytest.approx(1, abs=0.02)
+    here = np.searchsorted(position, threshold)
+    assert density[here] < min(density[:here].max(), density[here:].max()) / 2
+
+
+def test_a_node_without_a_histogram_has_no_density():
+    tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 3}], 2)
+    assert tree.density(0) is None
+    assert len(tree.histogram(0)) == 0
+
+
+def test_growing_again_gives_an_equal_tree(grown):
+    rows, tree = grown
+    assert grown_tree(rows) == tree
