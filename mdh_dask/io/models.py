@@ -9,13 +9,12 @@ import math
 import os
 import zlib
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import zarr
-
-import mdh_dask
 
 from .._typing import AnyArray, Integers
 from ..tree.structure import Tree
@@ -82,7 +81,7 @@ def save_tree(
     """
     arrays = {name: np.ascontiguousarray(getattr(tree, name), dtype) for name, dtype in FIELDS.items()}
     plain = _plain(parameters, "parameters")
-    mark = {"format": FORMAT, "package_version": mdh_dask.__version__, "parameters": plain}
+    mark = {"format": FORMAT, "package_version": version("mdh_dask"), "parameters": plain}
     folder = local_path(path)
     replace = _will_replace(path, overwrite, storage_options)
     if folder is None:
@@ -197,7 +196,7 @@ def _check_format(mark: Any, path: str | os.PathLike[str]) -> None:
     if number != FORMAT:
         raise ValueError(
             f"{path} has model format {number}, written by mdh_dask {mark.get('package_version')}; this is mdh_dask "
-            f"{mdh_dask.__version__}, which reads format {FORMAT}: install the version that wrote it, or a later one"
+            f"{version('mdh_dask')}, which reads format {FORMAT}: install the version that wrote it, or a later one"
         )
     if "checksum" not in mark:
         raise ValueError(f"{path} was left incomplete by an interrupted write; save it again with overwrite=True")
