@@ -1,0 +1,203 @@
+"""Drawings of one node: the density that its split cuts, and its rows beside the split."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._typing import AnyArray, Booleans, Floats
+from ..tree.structure import Tree
+from .parts import GREY, INK, LEFT, RIGHT, check_node, has_valley, new_axes, node_title, window
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_LEGEND = 12
+"""Labels that a legend lists; more are only coloured."""
+
+MANY_ROWS = 3000
+"""Rows from which on dots are tiny and drawn as pixels in vector formats."""
+
+
+def plot_density(tree: Tree, node: int, ax: "Axes | None" = None) -> "Axes":
+    """Draw the density of a node's rows along the direction of its split, the two sides in two colours.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        A leaf shows the deepest valley that was found and not split, dotted, or says that there is none.
+    ax : matplotlib Axes, optional
+        Drawn on; else on a new figure without pyplot.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    IndexError
+        If the tree has no such node.
+    ImportError
+        If Matplotlib is missing.
+
+    Notes
+    -----
+    No pass: the tree holds the histograms. The limits of the axes leave out 0.05 % of the density at either end.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 7}], n_features=2)
+    >>> print(plot_density(tree, 0).get_title())
+    cluster 0: 7 rows
+    no valley was found
+    """
+    check_node(tree, node)
+    ax = new_axes(ax, (6.4, 3.2))
+    ax.set_title(node_title(tree, node), fontsize="medium")
+    ax.set_yticks([])
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    density = tree.density(node)
+    if density is None:
+        ax.set_xticks([])
+        ax.text(0.5, 0.5, "no density to show", transform=ax.transAxes, ha="center", color=GREY)
+        return ax
+    _fill_sides(ax, tree, node)
+    ax.plot(density.position, density.density, color=INK, linewidth=1.2)
+    _draw_threshold(ax, tree, node)
+    ax.set_xlim(*window(density))
+    ax.locator_params(axis="x", nbins=6)
+    ax.set_ylim(0, 1.05 * density.density.max() or 1)
+    ax.set_xlabel("projection on the direction of the split")
+    return ax
+
+
+def plot_scatter(
+    tree: Tree, rows: AnyArray, node: int = 0, labels: AnyArray | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the rows of a node beside its split, against the direction of most variance within the separator.
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : ndarray of shape (n_rows, n_features)
+        A sample; those of its rows that reach the node are drawn.
+    node : int
+    labels : array of shape (n_rows,), optional
+        Colours, one per distinct value; else the two sides of the split.
+    ax : matplotlib Axes, optional
+        Drawn on; else on a new figure without pyplot.
+
+    Returns
+    -------
+    matplotlib Axes
+        The split is a vertical line, dotted at a leaf.
+
+    Raises
+    ------
+    IndexError
+        If the tree has no such node.
+    TypeError
+        If the rows are no NumPy array.
+    ValueError
+        If the node has no direction, shapes disagree or no row reaches the node.
+    ImportError
+        If Matplotlib is missing.
+
+    Notes
+    -----
+    No pass: the rows are in memory.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
+    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0, 0.0], "offset": 0.5, "relative_depth": 1.0}
+    >>> tree = tree_from_nodes([root, leaf, leaf], n_features=2)
+    >>> ax = plot_scatter(tree, np.array([[0.0, 0.0], [1.0, 0.0]]))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['left', 'right']
+    """
+    check_node(tree, node)
+    _check_rows(tree, rows, labels)
+    plane = tree.planes[node]
+    if not plane.any():
+        raise ValueError(f"node {node} has no direction, as no valley was found there; choose a node that is split")
+    reached = _reaching(tree, rows, node)
+    if not reached.any():
+        raise ValueError(f"none of the {len(rows)} rows reaches node {node}; take a larger sample")
+    points = np.asarray(rows[reached], dtype=np.float64)
+    along = points @ plane
+    sides = np.where(along <= tree.offsets[node], "left", "right")
+    ax = new_axes(ax, (6.4, 4.8))
+    _draw_groups(ax, along, _widest_within(points, plane), sides if labels is None else np.asarray(labels)[reached])
+    _draw_threshold(ax, tree, node)
+    ax.set_title(node_title(tree, node), fontsize="medium")
+    ax.set_xlabel("projection on the direction of the split")
+    ax.set_ylabel("most variance within the separator")
+    return ax
+
+
+def _fill_sides(ax: Any, tree: Tree, node: int) -> None:
+    position, height, threshold = tree.density(node) or ((), (), np.nan)
+    if tree.left[node] < 0:
+        ax.fill_between(position, height, color=GREY, alpha=0.45, linewidth=0)
+        return
+    # Both sides end on the threshold itself, which need not be the centre of a bin.
+    at = np.union1d(position, threshold)
+    for side, colour in ((at <= threshold, LEFT), (at >= threshold, RIGHT)):
+        ax.fill_between(at[side], np.interp(at[side], position, height), color=colour, alpha=0.55, linewidth=0)
+
+
+def _draw_threshold(ax: Any, tree: Tree, node: int) -> None:
+    if has_valley(tree, node):
+        split = tree.left[node] >= 0
+        ax.axvline(tree.offsets[node], color=INK, linewidth=1.5, linestyle="-" if split else ":", zorder=3)
+
+
+def _check_rows(tree: Tree, rows: AnyArray, labels: AnyArray | None) -> None:
+    if not isinstance(rows, np.ndarray):
+        found = f"{type(rows).__module__}.{type(rows).__name__}"
+        raise TypeError(f"rows are a sample, a NumPy array; got {found}: take some rows and compute them")
+    if rows.ndim != 2 or rows.shape[1] != tree.n_features:
+        raise ValueError(f"rows have shape (n_rows, {tree.n_features}) as those of the tree; got {rows.shape}")
+    if labels is not None and np.shape(labels) != (len(rows),):
+        raise ValueError(f"labels have shape ({len(rows)},), one for each row; got {np.shape(labels)}")
+
+
+def _reaching(tree: Tree, rows: AnyArray, node: int) -> Booleans:
+    # A subtree is a range of nodes, as parents come first and left subtrees before right ones.
+    last = node
+    while tree.left[last] >= 0:
+        last = int(tree.right[last])
+    leaf = tree.apply(rows)
+    return (leaf >= node) & (leaf <= last)
+
+
+def _widest_within(points: Floats, plane: Floats) -> Floats:
+    """Project centred points on their first principal component within the hyperplane; zeros if it is one point."""
+    centred = points - points.mean(axis=0)
+    within = centred - np.outer(centred @ plane, plane / (plane @ plane))
+    _, directions = np.linalg.eigh(within.T @ within)
+    # The direction itself has no variance left, so with a single feature nothing is to be seen.
+    widest = directions[:, -1] - plane * (directions[:, -1] @ plane) / (plane @ plane)
+    return within @ (widest * (np.sign(widest[np.abs(widest).argmax()]) or 1.0))
+
+
+def _draw_groups(ax: Any, along: Floats, across: Floats, groups: AnyArray) -> None:
+    from matplotlib import colormaps
+    from matplotlib.colors import to_rgba_array
+    from matplotlib.lines import Line2D
+
+    names, place = np.unique(groups, return_inverse=True)
+    if set(names.tolist()) <= {"left", "right"}:
+        colours = to_rgba_array([{"left": LEFT, "right": RIGHT}[name] for name in names])
+    elif len(names) <= 10:
+        colours = to_rgba_array([f"C{i}" for i in range(len(names))])
+    else:
+        colours = colormaps["turbo"](np.linspace(0, 1, len(names)))
+    many = len(groups) > MANY_ROWS
+    ax.scatter(along, across, s=3 if many else 12, c=colours[place], alpha=0.7, linewidths=0, rasterized=many)
+    if len(names) <= MAX_LEGEND:
+        dots = [Line2D([], [], marker="o", linestyle="", color=c, label=str(n)) for n, c in zip(names, colours)]
+        ax.legend(handles=dots, loc="best", framealpha=0.6, edgecolor="none")

@@ -1,0 +1,111 @@
+"""What all drawings share: the axes, the part of a density that is shown, and numbers in words."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..tree.structure import NodeDensity, Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEFT, RIGHT, GREY, INK = "#2a6fbb", "#e07b1a", "#9aa3ad", "#333a42"
+"""Colours of the two sides of a split, of what is not split, and of lines; colour-blind readers tell the sides too."""
+
+TAIL = 0.0005
+"""Share of the rows that a picture may leave out at either end."""
+
+
+def new_axes(ax: "Axes | None", size: tuple[float, float]) -> Any:
+    """Return the given axes, or those of a new figure of that size in inches, made without pyplot."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('drawing needs Matplotlib: pip install "mdh_dask[plot]"') from error
+    return Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def check_node(tree: Tree, node: int) -> None:
+    """Raise an error if the tree has no such node."""
+    if not 0 <= node < tree.n_nodes:
+        raise IndexError(f"the nodes of this tree are 0 to {tree.n_nodes - 1}; got node={node}")
+
+
+def has_valley(tree: Tree, node: int) -> bool:
+    """Tell whether a valley of the node's density is known, split or not."""
+    return bool(np.isfinite(tree.offsets[node]) and not np.isnan(tree.relative_depth[node]))
+
+
+def window(density: NodeDensity) -> tuple[float, float]:
+    """Return the ends of the part of a density that is shown: all but its tails, and always the threshold."""
+    position, height, threshold = density
+    mass = np.cumsum(height)
+    first, last = np.searchsorted(mass, [TAIL * mass[-1], (1 - TAIL) * mass[-1]])
+    low, high = position[first], position[last]
+    if np.isfinite(threshold):
+        low, high = min(low, threshold), max(high, threshold)
+    step = position[1] - position[0] if len(position) > 1 else 1.0
+    margin = max(0.03 * (high - low), step)
+    return float(low - margin), float(high + margin)
+
+
+def full_count(n: int, noun: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> full_count(1, "row"), full_count(12345, "row")
+    ('1 row', '12,345 rows')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def short_count(n: int) -> str:
+    """Write a number in at most six characters.
+
+    Examples
+    --------
+    >>> short_count(9999), short_count(273_280), short_count(1_500_000), short_count(999_999)
+    ('9,999', '273k', '1.5M', '1M')
+    """
+    if n < 10_000:
+        return f"{n:,}"
+    digits, power = f"{n:.2e}".split("e")
+    thousands = int(power) // 3
+    return f"{float(digits) * 10 ** (int(power) - 3 * thousands):g}{' kMGTPE'[thousands]}"
+
+
+def depth_text(depth: float) -> str:
+    """Write a relative depth.
+
+    Examples
+    --------
+    >>> depth_text(0.0417), depth_text(5.0), depth_text(46.19), depth_text(31234.5)
+    ('0.042', '5.0', '46', '31,000')
+    >>> depth_text(0.00002), depth_text(float("inf"))
+    ('under 0.001', '∞')
+    """
+    if np.isinf(depth):
+        return "∞"
+    if 0 < depth < 1e-3:
+        return "under 0.001"
+    return f"{float(f'{depth:.2g}'):,.0f}" if depth >= 9.95 else f"{depth:#.2g}"
+
+
+def node_name(tree: Tree, node: int) -> str:
+    """Name a node: a leaf by the label of its cluster."""
+    return f"node {node}" if tree.left[node] >= 0 else f"cluster {int(np.searchsorted(tree.leaves, node))}"
+
+
+def node_title(tree: Tree, node: int) -> str:
+    """Tell in two lines what is known of a node: its rows, and its split or the valley that was not split."""
+    rows = f"{node_name(tree, node)}: {full_count(int(tree.n_rows[node]), 'row')}"
+    if not has_valley(tree, node):
+        return f"{rows}\nno valley was found"
+    depth = depth_text(tree.relative_depth[node])
+    if tree.left[node] < 0:
+        return f"{rows}\nvalley of relative depth {depth}, not split"
+    left, right = (int(tree.n_rows[child[node]]) for child in (tree.left, tree.right))
+    return f"{rows}, relative depth {depth}\n{left:,} left, {right:,} right"

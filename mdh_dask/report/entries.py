@@ -1,0 +1,213 @@
+"""What the page tells about every node, and the map of the tree."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import AnyArray, Floats, Integers
+from ..plotting.parts import depth_text, full_count, has_valley
+from ..tree.structure import Tree
+from .pictures import Picture, picture_of
+
+MAX_PICTURES = 150
+"""Nodes whose density is drawn: those of the most rows."""
+
+MAX_NESTING = 24
+"""Lists within lists; deeper nodes follow each other in the last one. Browsers give up at a few hundred."""
+
+OPEN_LEVELS = 2
+"""Levels of the tree that are open when the page is."""
+
+MAP_LEVELS = 40
+"""Levels that the map shows."""
+
+THINNEST = 0.0008
+"""Share of the rows that the map shows at least: about a pixel."""
+
+PALETTE = ("#4263d9", "#1c9bd1", "#14a38b", "#74b21d", "#f0b70c", "#f0813a", "#d9486e", "#9049b8")
+"""Clusters that are close in the tree have similar colours."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A node as the page tells of it.
+
+    Parameters
+    ----------
+    node : int
+    label : int or None
+        Of the cluster; None at a split.
+    level : int
+    n_clusters : int
+        In the node.
+    rows : int
+    share : float
+        Of all rows.
+    depth : str or None
+        Relative depth of the valley; None where there is none.
+    parent_depth : str or None
+        Of the split that made the node.
+    sides : tuple of int
+        Rows on both sides of a split; empty at a leaf.
+    threshold : str
+    picture : Picture or None
+    summary : str
+        The picture in words.
+    colour, ink : str
+        Of the node, and of text upon it.
+    opens : bool
+        Whether the list of the children follows.
+    closes : int
+        Lists that end behind the node.
+    """
+
+    node: int
+    label: int | None
+    level: int
+    n_clusters: int
+    rows: int
+    share: float
+    depth: str | None
+    parent_depth: str | None
+    sides: tuple[int, ...]
+    threshold: str
+    picture: Picture | None
+    summary: str
+    colour: str
+    ink: str
+    opens: bool
+    closes: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the node is unfolded when the page opens."""
+        return self.level < OPEN_LEVELS
+
+    @property
+    def percent(self) -> str:
+        """The share of all rows."""
+        return percent(self.share)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A node on the map of the tree; lengths in per cent of the map's width, levels down."""
+
+    entry: Entry
+    left: float
+    width: float
+    level: int
+    n_levels: int
+
+
+def entries_of(tree: Tree, colours: AnyArray | None) -> list[Entry]:
+    """Return what the page tells about every node, parents before children, left before right."""
+    level, parent, drawn, n_clusters = tree.level, tree.parent, _largest(tree), _leaves_below(tree)
+    label = np.cumsum(tree.left < 0) - 1
+    nest = np.append(np.minimum(level, MAX_NESTING), 0)
+    paint = _colours(tree, _palette(tree.n_leaves) if colours is None else colours)
+    entries = []
+    for node in range(tree.n_nodes):
+        leaf = tree.left[node] < 0
+        entries.append(
+            Entry(
+                node=node,
+                label=int(label[node]) if leaf else None,
+                level=int(level[node]),
+                n_clusters=int(n_clusters[node]),
+                rows=int(tree.n_rows[node]),
+                share=float(tree.n_rows[node] / max(tree.n_rows[0], 1)),
+                depth=_depth(tree, node),
+                parent_depth=_depth(tree, parent[node]) if node else None,
+                sides=() if leaf else tuple(int(tree.n_rows[child[node]]) for child in (tree.left, tree.right)),
+                threshold=f"{tree.offsets[node]:.4g}",
+                picture=picture_of(tree, node) if drawn[node] else None,
+                summary=_in_words(tree, node),
+                colour="#{:02x}{:02x}{:02x}".format(*paint[node]),
+                ink="#000" if _is_light(paint[node]) else "#fff",
+                opens=bool(nest[node + 1] > nest[node]),
+                closes=int(max(nest[node] - nest[node + 1], 0)),
+            )
+        )
+    return entries
+
+
+def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[Tile], int]:
+    """Return the tiles of the map, and its levels: children side by side under their parent, as wide as their rows."""
+    start = np.zeros(tree.n_nodes)
+    for node in np.flatnonzero(tree.left >= 0):
+        left, right = tree.left[node], tree.right[node]
+        start[left], start[right] = start[node], start[node] + entries[left].share
+    n_levels = min(max(entry.level for entry in entries) + 1, MAP_LEVELS)
+    shown = [entry for entry in entries if entry.level < n_levels and entry.share >= THINNEST]
+    return [
+        Tile(e, 100 * start[e.node], 100 * e.share, e.level, n_levels - e.level if e.label is not None else 1)
+        for e in shown
+    ], n_levels
+
+
+def percent(share: float) -> str:
+    """Write a share.
+
+    Examples
+    --------
+    >>> percent(0.4567), percent(0.00123), percent(0.00001), percent(0.0), percent(1.0)
+    ('45.7 %', '0.12 %', 'under 0.01 %', '0 %', '100 %')
+    """
+    if 0 < share < 1e-4:
+        return "under 0.01 %"
+    if share in (0, 1):
+        return f"{share:.0%}".replace("%", " %")
+    return f"{100 * share:.1f} %" if share >= 0.01 else f"{100 * share:.2f} %"
+
+
+def _largest(tree: Tree) -> AnyArray:
+    known = np.flatnonzero(np.diff(tree.first_bin))
+    drawn = np.zeros(tree.n_nodes, dtype=bool)
+    drawn[known[np.argsort(-tree.n_rows[known], kind="stable")[:MAX_PICTURES]]] = True
+    return drawn
+
+
+def _leaves_below(tree: Tree) -> Integers:
+    n = np.ones(tree.n_nodes, dtype=np.int64)
+    for node in np.flatnonzero(tree.left >= 0)[::-1]:
+        n[node] = n[tree.left[node]] + n[tree.right[node]]
+    return n
+
+
+def _depth(tree: Tree, node: int) -> str | None:
+    return depth_text(tree.relative_depth[node]) if has_valley(tree, node) else None
+
+
+def _in_words(tree: Tree, node: int) -> str:
+    density = f"Density of {full_count(int(tree.n_rows[node]), 'row')} along one direction"
+    if not has_valley(tree, node):
+        return f"{density}, without a valley."
+    valley = f"a valley of relative depth {_depth(tree, node)} at {tree.offsets[node]:.4g}"
+    if tree.left[node] < 0:
+        return f"{density}, with {valley}, which was not split."
+    left, right = (int(tree.n_rows[child[node]]) for child in (tree.left, tree.right))
+    return f"{density}, split at {valley}: {full_count(left, 'row')} left and {full_count(right, 'row')} right of it."
+
+
+def _palette(n: int) -> Integers:
+    anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in PALETTE])
+    at = np.linspace(0, len(anchors) - 1, n) if n > 1 else np.zeros(1)
+    return np.stack([np.interp(at, np.arange(len(anchors)), channel) for channel in anchors.T], axis=1).astype(int)
+
+
+def _colours(tree: Tree, of_clusters: AnyArray) -> Integers:
+    """Colour the nodes above the clusters by the mean of their rows."""
+    weighted = np.zeros((tree.n_nodes, 3))
+    weighted[tree.leaves] = of_clusters * np.maximum(tree.n_rows[tree.leaves], 1)[:, None]
+    weight = np.maximum(tree.n_rows, 1).astype(float)
+    for node in np.flatnonzero(tree.left >= 0)[::-1]:
+        left, right = tree.left[node], tree.right[node]
+        weighted[node], weight[node] = weighted[left] + weighted[right], weight[left] + weight[right]
+    return np.rint(weighted / weight[:, None]).astype(int)
+
+
+def _is_light(colour: Floats | Integers) -> bool:
+    # Black and white contrast equally with the luminance 0.18 (WCAG 2).
+    linear = (np.asarray(colour) / 255) ** 2.2
+    return bool(linear @ [0.2126, 0.7152, 0.0722] > 0.18)

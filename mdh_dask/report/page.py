@@ -1,0 +1,166 @@
+"""Writing the page."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from .._typing import AnyArray
+from ..plotting.parts import full_count
+from ..tree.structure import Tree
+from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, entries_of, map_of
+
+MEDIA_TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+"""Images that can be embedded, by their first bytes."""
+
+
+def write_report(
+    path: str | PathLike[str],
+    tree: Tree,
+    *,
+    title: str,
+    facts: Mapping[str, str],
+    images: Mapping[str, bytes | str | PathLike[str]] | None = None,
+    colours: AnyArray | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write a report of a tree as one HTML file that needs no other file and no network.
+
+    Parameters
+    ----------
+    path : path
+        Of the file; its folder is made where missing.
+    tree : Tree
+    title : str
+    facts : mapping of str to str
+        Shown in their order: the input, the method, passes over the data, run times.
+    images : mapping of str to (bytes or path), optional
+        PNG or JPEG images and their captions, shown side by side.
+    colours : integer array of shape (n_clusters, 3), optional
+        Red, green and blue of every cluster from 0 to 255; else neighbours in the tree have similar colours.
+    overwrite : bool
+        Whether an existing file is replaced.
+
+    Returns
+    -------
+    Path
+        Of the file, which appears under its name only when it is complete.
+
+    Raises
+    ------
+    FileExistsError
+        If there is such a file and `overwrite` is False.
+    ValueError
+        If an image is neither PNG nor JPEG, colours have another shape, or the path is remote.
+    ImportError
+        If Jinja2 is missing.
+
+    Notes
+    -----
+    No pass: the tree holds the histograms. The densities of the 150 nodes of the most rows are drawn.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 7}], n_features=2)
+    >>> with TemporaryDirectory() as folder:
+    ...     written = write_report(f"{folder}/report.html", tree, title="Seven rows", facts={"Passes": "1"})
+    ...     "<h1>Seven rows</h1>" in written.read_text(encoding="utf-8")
+    True
+    """
+    final = _local(path)
+    _refuse_existing(final, overwrite)
+    html = _template().render(_contents(tree, title, facts, images or {}, _checked(colours, tree.n_leaves)))
+    final.parent.mkdir(parents=True, exist_ok=True)
+    growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
+    try:
+        growing.write_text(html, encoding="utf-8")
+        _refuse_existing(final, overwrite)
+        growing.replace(final)
+    finally:
+        growing.unlink(missing_ok=True)
+    return final
+
+
+def _contents(
+    tree: Tree,
+    title: str,
+    facts: Mapping[str, str],
+    images: Mapping[str, bytes | str | PathLike[str]],
+    colours: AnyArray | None,
+) -> dict[str, Any]:
+    entries = entries_of(tree, colours)
+    tiles, n_levels = map_of(tree, entries)
+    n_levels_all = max(entry.level for entry in entries) + 1
+    return {
+        "title": title,
+        "facts": facts,
+        "images": {caption: _embedded(caption, image) for caption, image in images.items()},
+        "tree": tree,
+        "entries": entries,
+        "clusters": [entry for entry in entries if entry.label is not None],
+        "tiles": tiles,
+        "n_levels": n_levels,
+        "n_splits_deep": n_levels_all - 1,
+        "n_left_out": int(np.count_nonzero(np.diff(tree.first_bin))) - sum(e.picture is not None for e in entries),
+        "max_pictures": MAX_PICTURES,
+        "max_nesting": MAX_NESTING,
+        "map_is_cut": n_levels_all > MAP_LEVELS or len(tiles) < len(entries),
+        "own_colours": colours is not None,
+        "count": full_count,
+    }
+
+
+def _template() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError('reports need Jinja2: pip install "mdh_dask[report]"') from error
+    environment = Environment(
+        loader=PackageLoader("mdh_dask.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.jinja")
+
+
+def _local(path: str | PathLike[str]) -> Path:
+    if "://" in fspath(path):
+        raise ValueError(f"a report is written to a local file; got {fspath(path)}: write it locally and copy it there")
+    return Path(path)
+
+
+def _refuse_existing(path: Path, overwrite: bool) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name the file of the report, as {path / 'report.html'}")
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} exists; choose another path, or pass overwrite=True to replace it")
+
+
+def _checked(colours: AnyArray | None, n_clusters: int) -> AnyArray | None:
+    if colours is None:
+        return None
+    colours = np.asarray(colours)
+    if colours.shape != (n_clusters, 3):
+        raise ValueError(f"colours have shape ({n_clusters}, 3), a row for each cluster; got {colours.shape}")
+    if colours.dtype.kind not in "iu" or colours.min() < 0 or colours.max() > 255:
+        raise ValueError(
+            f"colours are integers from 0 to 255; got {colours.dtype} from {colours.min()} to {colours.max()}"
+        )
+    return colours
+
+
+def _embedded(caption: str, image: bytes | str | PathLike[str]) -> str:
+    """Return the image as the address of itself."""
+    content = image if isinstance(image, bytes) else Path(image).read_bytes()
+    for first, media_type in MEDIA_TYPES.items():
+        if content.startswith(first):
+            return f"data:{media_type};base64,{b64encode(content).decode('ascii')}"
+    raise ValueError(f"image {caption!r} is neither PNG nor JPEG; it begins with {content[:8]!r}: convert it to PNG")

@@ -1,0 +1,267 @@
+"""Drawings: what stands on the axes is what the tree holds."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from mdh_dask.plotting import plot_density, plot_scatter, plot_tree
+from mdh_dask.plotting.parts import LEFT, RIGHT, short_count, window
+from mdh_dask.plotting.trees import NARROWEST_EDGE, WIDEST_EDGE
+from mdh_dask.tree.structure import NodeDensity, tree_from_nodes
+
+HILLS = np.histogram(np.r_[np.random.default_rng(0).normal(-2, 0.6, 300), np.random.default_rng(1).normal(2, 0.8, 700)],
+                     bins=120, range=(-6, 6))[0]  # fmt: skip
+MEASURED = {"origin": -6.0, "width": 0.1, "bandwidth": 0.3, "bins": HILLS, "plane": [1.0, 0.0, 0.0]}
+
+
+def leaf(n_rows, **more):
+    return {"left": -1, "right": -1, "n_rows": n_rows} | more
+
+
+def small_tree():
+    """Return a split of 1000 rows into a leaf with a rejected valley and one of which nothing is known."""
+    root = {"left": 1, "right": 2, "n_rows": 1000, "offset": -0.325, "relative_depth": 3.21} | MEASURED
+    return tree_from_nodes([root, leaf(300, offset=-1.0, relative_depth=0.05, **MEASURED), leaf(700)], n_features=3)
+
+
+def random_tree(n_leaves, rng):
+    """Split random leaves at random shares, without histograms."""
+    nodes = [leaf(int(rng.integers(n_leaves, 50 * n_leaves)))]
+    while len(nodes) < 2 * n_leaves - 1:
+        node = nodes[max(range(len(nodes)), key=lambda i: (nodes[i]["left"] < 0) * nodes[i]["n_rows"] * rng.random())]
+        n_left = int(rng.integers(1, node["n_rows"])) if node["n_rows"] > 1 else 0
+        node |= {"left": len(nodes), "right": len(nodes) + 1, "offset": 0.0, "relative_depth": 1.0, "plane": [1.0, 0.0]}
+        nodes += [leaf(n_left), leaf(node["n_rows"] - n_left)]
+    return tree_from_nodes(nodes, n_features=2)
+
+
+def filled(ax):
+    """Return the colour, the ends and the area of every filled region."""
+    regions = {}
+    for region in ax.collections:
+        x, y = region.get_paths()[0].vertices.T
+        area = abs(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)) / 2)
+        regions[to_hex(region.get_facecolor()[0])] = (x.min(), x.max(), area)
+    return regions
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def test_the_line_of_a_split_stands_at_its_threshold():
+    line = plot_density(small_tree(), 0).lines[1]
+    np.testing.assert_array_equal(line.get_xdata(), [-0.325, -0.325])
+    assert line.get_linestyle() == "-"
+
+
+def test_the_drawn_density_is_that_of_the_tree_and_integrates_to_one():
+    tree = small_tree()
+    x, y = plot_density(tree, 0).lines[0].get_data()
+    np.testing.assert_array_equal(y, tree.density(0).density)
+    assert np.trapezoid(y, x) == pytest.approx(1, abs=1e-3)
+
+
+def test_the_two_sides_meet_at_the_threshold_and_hold_their_shares_of_the_rows():
+    left, right = (filled(plot_density(small_tree(), 0))[colour] for colour in (LEFT, RIGHT))
+    assert left[1] == right[0] == -0.325
+    assert left[2] == pytest.approx(0.3, abs=0.01)
+    assert right[2] == pytest.approx(0.7, abs=0.01)
+
+
+def test_the_title_of_a_split_tells_its_depth_and_the_rows_of_both_sides():
+    assert plot_density(small_tree(), 0).get_title() == "node 0: 1,000 rows, relative depth 3.2\n300 left, 700 right"
+
+
+def test_the_valley_of_a_leaf_is_dotted_and_its_sides_are_one():
+    ax = plot_density(small_tree(), 1)
+    assert ax.get_title() == "cluster 0: 300 rows\nvalley of relative depth 0.050, not split"
+    assert ax.lines[1].get_linestyle() == ":"
+    assert len(ax.collections) == 1
+
+
+def test_a_leaf_without_a_histogram_says_that_no_valley_was_found():
+    ax = plot_density(small_tree(), 2)
+    assert ax.get_title() == "cluster 1: 700 rows\nno valley was found"
+    assert len(ax.lines) == 0
+
+
+def test_a_leaf_with_a_histogram_and_no_valley_shows_only_its_density():
+    tree = tree_from_nodes([leaf(1000, **MEASURED)], n_features=3)
+    ax = plot_density(tree, 0)
+    assert len(ax.lines) == 1
+    assert "no valley was found" in ax.get_title()
+
+
+@given(
+    counts=st.lists(st.integers(0, 50), min_size=1, max_size=60),
+    threshold=st.one_of(st.just(np.nan), st.floats(-100, 100)),
+)
+def test_the_window_holds_the_threshold_and_all_but_a_thousandth_of_the_density(counts, threshold):
+    position, height = np.arange(len(counts)) + 0.5, np.array(counts, dtype=float)
+    low, high = window(NodeDensity(position, height, threshold))
+    assert low < high
+    assert np.isnan(threshold) or low < threshold < high
+    assert height[(position < low) | (position > high)].sum() <= 0.001 * height.sum()
+
+
+@pytest.mark.parametrize("draw", [plot_density, lambda tree, node: plot_scatter(tree, np.zeros((1, 3)), node)])
+@pytest.mark.parametrize("node", [-1, 3])
+def test_a_node_that_is_not_there_is_refused(draw, node):
+    with pytest.raises(IndexError, match=f"0 to 2; got node={node}"):
+        draw(small_tree(), node)
+
+
+def test_given_axes_are_drawn_on_and_returned():
+    tree, rows = small_tree(), np.random.default_rng(0).normal(size=(20, 3))
+    for ax, draw in zip(
+        Figure().subplots(1, 3),
+        (
+            lambda ax: plot_density(tree, 0, ax),
+            lambda ax: plot_tree(tree, ax),
+            lambda ax: plot_scatter(tree, rows, ax=ax),
+        ),
+    ):
+        assert draw(ax) is ax
+        assert ax.get_title()
+
+
+def test_pyplot_is_not_needed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    tree = small_tree()
+    for ax in (plot_density(tree, 0), plot_tree(tree), plot_scatter(tree, np.eye(3))):
+        ax.figure.draw_without_rendering()
+
+
+def test_without_matplotlib_the_error_names_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r'pip install "mdh_dask\[plot\]"'):
+        plot_density(small_tree(), 0)
+
+
+@settings(deadline=None, max_examples=25)
+@given(n_leaves=st.integers(1, 40), seed=st.integers(0, 100))
+def test_every_edge_is_as_wide_as_the_share_of_rows_that_takes_it(n_leaves, seed):
+    tree = random_tree(n_leaves, np.random.default_rng(seed))
+    ax = plot_tree(tree)
+    expected = np.maximum(WIDEST_EDGE * tree.n_rows[1:] / tree.n_rows[0], NARROWEST_EDGE)
+    np.testing.assert_allclose(np.sort(ax.collections[0].get_linewidths()), np.sort(expected))
+
+
+@settings(deadline=None, max_examples=25)
+@given(n_leaves=st.integers(2, 40), seed=st.integers(0, 100))
+def test_no_two_nodes_of_a_level_are_closer_than_a_column(n_leaves, seed):
+    tree = random_tree(n_leaves, np.random.default_rng(seed))
+    paths = plot_tree(tree).collections[0].get_paths()
+    ends = np.array([path.vertices[-1] for path in paths])
+    for level in np.unique(ends[:, 1]):
+        assert np.all(np.diff(np.sort(ends[ends[:, 1] == level, 0])) >= 1)
+
+
+def test_a_small_tree_is_labelled_with_rows_depths_and_clusters():
+    assert texts(plot_tree(small_tree()))[:3] == ["1,000\n↕ 3.2", "300\n#0", "700\n#1"]
+
+
+def test_a_tree_of_one_node_is_drawn():
+    ax = plot_tree(tree_from_nodes([leaf(7)], n_features=2))
+    assert ax.get_title() == "1 cluster, 7 rows"
+    assert texts(ax)[0] == "7\n#0"
+    ax.figure.draw_without_rendering()
+
+
+def test_hundreds_of_leaves_are_dots_on_a_page_of_bounded_size():
+    tree = random_tree(300, np.random.default_rng(0))
+    ax = plot_tree(tree, max_nodes=1000)
+    assert texts(ax) == []
+    assert sum(len(dots.get_offsets()) for dots in ax.collections[1:]) == tree.n_nodes
+    assert max(ax.figure.get_size_inches()) <= 20
+    ax.figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize(("max_nodes", "drawn"), [(1, 1), (2, 1), (21, 21), (60, 59)])
+def test_more_nodes_than_wanted_are_left_out_and_told(max_nodes, drawn):
+    tree = random_tree(100, np.random.default_rng(0))
+    ax = plot_tree(tree, max_nodes=max_nodes)
+    assert len(ax.collections[0].get_paths()) == drawn - 1
+    assert f"the largest {drawn} of 199 nodes" in ax.get_title()
+
+
+def test_at_least_one_node_is_drawn():
+    with pytest.raises(ValueError, match="got max_nodes=0"):
+        plot_tree(small_tree(), max_nodes=0)
+
+
+@pytest.mark.parametrize(
+    ("n", "text"), [(0, "0"), (9_999, "9,999"), (10_000, "10k"), (273_280, "273k"), (999_999, "1M"), (3 * 10**12, "3T")]
+)
+def test_short_counts_have_three_digits(n, text):
+    assert short_count(n) == text
+
+
+def test_rows_are_drawn_at_their_projection_and_coloured_by_their_side():
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    ax = plot_scatter(small_tree(), rows)
+    dots = ax.collections[0]
+    np.testing.assert_allclose(dots.get_offsets()[:, 0], rows[:, 0])
+    assert [to_hex(c) for c in dots.get_facecolors()] == np.where(rows[:, 0] <= -0.325, LEFT, RIGHT).tolist()
+    assert ax.lines[0].get_xdata()[0] == -0.325
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 1000), d=st.integers(2, 6))
+def test_the_other_axis_is_the_first_principal_component_within_the_separator(seed, d):
+    rng = np.random.default_rng(seed)
+    plane = rng.normal(size=d) * 5
+    rows = rng.normal(size=(30, d)) * rng.uniform(0.1, 5, d) + 7
+    root = {"left": 1, "right": 2, "n_rows": 30, "plane": plane, "offset": 0.0, "relative_depth": 1.0}
+    drawn = plot_scatter(tree_from_nodes([root, leaf(15), leaf(15)], d), rows).collections[0].get_offsets()[:, 1]
+    unit = plane / np.linalg.norm(plane)
+    centred = (rows - rows.mean(axis=0)) @ (np.eye(d) - np.outer(unit, unit))
+    u, s, _ = np.linalg.svd(centred)
+    np.testing.assert_allclose(np.abs(drawn), np.abs(u[:, 0] * s[0]), atol=1e-6 * s[0])
+
+
+def test_rows_of_one_feature_lie_on_a_line():
+    root = {"left": 1, "right": 2, "n_rows": 3, "plane": [2.0], "offset": 1.0, "relative_depth": 1.0}
+    rows = np.array([[0], [1], [2]], dtype=np.uint8)
+    drawn = plot_scatter(tree_from_nodes([root, leaf(1), leaf(2)], 1), rows).collections[0].get_offsets()
+    np.testing.assert_allclose(drawn, [[0, 0], [2, 0], [4, 0]], atol=1e-12)
+
+
+def test_only_rows_that_reach_the_node_are_drawn():
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    drawn = plot_scatter(small_tree(), rows, node=1).collections[0].get_offsets()
+    np.testing.assert_allclose(drawn[:, 0], rows[rows[:, 0] <= -0.325, 0])
+
+
+@pytest.mark.parametrize("n_labels", [3, 12])
+def test_labels_are_colours_and_a_legend(n_labels):
+    labels = np.arange(60) % n_labels
+    ax = plot_scatter(small_tree(), np.random.default_rng(0).normal(size=(60, 3)), labels=labels)
+    colours = ax.collections[0].get_facecolors()
+    assert len({tuple(c) for c in colours}) == n_labels
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [str(i) for i in range(n_labels)]
+
+
+def test_many_labels_have_no_legend():
+    ax = plot_scatter(small_tree(), np.random.default_rng(0).normal(size=(60, 3)), labels=np.arange(60))
+    assert ax.get_legend() is None
+
+
+def test_what_cannot_be_drawn_is_refused():
+    tree, rows = small_tree(), np.full((4, 3), 5.0)
+    with pytest.raises(ValueError, match="node 2 has no direction"):
+        plot_scatter(tree, rows, node=2)
+    with pytest.raises(ValueError, match="none of the 4 rows reaches node 1"):
+        plot_scatter(tree, rows, node=1)
+    with pytest.raises(ValueError, match=r"shape \(n_rows, 3\).* got \(4, 2\)"):
+        plot_scatter(tree, rows[:, :2])
+    with pytest.raises(ValueError, match=r"labels have shape \(4,\).* got \(3,\)"):
+        plot_scatter(tree, rows, labels=[0, 1, 2])
+    with pytest.raises(TypeError, match=r"got builtins\.list"):
+        plot_scatter(tree, rows.tolist())

@@ -1,0 +1,322 @@
+"""The report: one file that holds everything, whole or absent."""
+
+import re
+import struct
+import sys
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdh_dask.report import write_report
+from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, map_of
+from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of
+from mdh_dask.tree.structure import tree_from_nodes
+
+HILLS = np.array([0, 3, 9, 20, 9, 4, 1, 5, 12, 25, 30, 22, 9, 2, 0])
+MEASURED = {"origin": 0.0, "width": 1.0, "bandwidth": 0.8, "bins": HILLS, "offset": 6.5, "relative_depth": 2.5}
+NOTHING = frozenset({"meta", "img"})
+"""Elements that have no end."""
+
+
+class Page(HTMLParser):
+    """Checks that every element ends where it should, and collects what the page holds."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.elements, self.text, self.deepest = [], [], [], 0
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in NOTHING:
+            self.open.append(tag)
+            self.deepest = max(self.deepest, len(self.open))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def all(self, tag, **wanted):
+        wanted = {name.rstrip("_"): value for name, value in wanted.items()}
+        return [a for t, a in self.elements if t == tag and wanted.items() <= a.items()]
+
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).split())
+
+
+def leaf(n_rows):
+    return {"left": -1, "right": -1, "n_rows": n_rows, "plane": [1.0, 0.0]}
+
+
+def random_tree(n_leaves, seed, chain=False):
+    """Split random leaves (or always the last one) at random; every split and some leaves have histograms."""
+    rng = np.random.default_rng(seed)
+    nodes = [leaf(50 * n_leaves)]
+    while len(nodes) < 2 * n_leaves - 1:
+        ends = [node for node in nodes if node["left"] < 0 and node["n_rows"] > 1]
+        node = ends[-1] if chain else ends[rng.integers(len(ends))]
+        n_left = 1 if chain else int(rng.integers(1, node["n_rows"]))
+        node |= {"left": len(nodes), "right": len(nodes) + 1} | MEASURED
+        nodes += [leaf(n_left), leaf(node["n_rows"] - n_left)]
+        nodes[-1] |= MEASURED if rng.random() < 0.3 else {}
+    return tree_from_nodes(nodes, n_features=2)
+
+
+def png():
+    """Return an image of one pixel."""
+
+    def part(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
+    pixels = zlib.compress(b"\0\x40\x80\xff")
+    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", header) + part(b"IDAT", pixels) + part(b"IEND", b"")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "report.html"
+
+
+def written(path, tree, **more):
+    more = {"title": "A title", "facts": {}} | more
+    return Page(write_report(path, tree, **more).read_text(encoding="utf-8"))
+
+
+@settings(deadline=None, max_examples=20)
+@given(n_leaves=st.integers(1, 40), seed=st.integers(0, 1000), chain=st.booleans())
+def test_every_node_and_cluster_is_there_once_and_every_element_ends(tmp_path_factory, n_leaves, seed, chain):
+    tree = random_tree(n_leaves, seed, chain)
+    page = written(tmp_path_factory.mktemp("report") / "r.html", tree)
+    nodes = [a["id"] for _, a in page.elements if a.get("id", "").startswith("node-")]
+    assert nodes == [f"node-{i}" for i in range(tree.n_nodes)]
+    assert len(page.all("th", scope="row")) == n_leaves
+    assert len(page.all("svg")) == np.count_nonzero(np.diff(tree.first_bin))
+
+
+def test_it_tells_clusters_rows_features_levels_and_facts(path):
+    page = written(path, random_tree(30, 0), facts={"Passes over the data": "3", "Time": "2 minutes"})
+    for claim in ("clusters 30", "rows 1,500", "features 2", "Passes over the data 3", "Time 2 minutes"):
+        assert claim in page.words
+
+
+def test_a_split_tells_its_rows_depth_and_sides_in_words(path):
+    tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 1234} | MEASURED, leaf(1000), leaf(234)], 2)
+    (picture,) = written(path, tree).all("svg")
+    assert picture["role"] == "img"
+    assert picture["aria-label"] == (
+        "Density of 1,234 rows along one direction, split at a valley of relative depth 2.5 at 6.5: "
+        "1,000 rows left and 234 rows right of it."
+    )
+
+
+def test_the_table_tells_label_rows_share_and_the_depth_of_the_split_above(path):
+    tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 1000} | MEASURED, leaf(877), leaf(123)], 2)
+    assert "0 877 87.7 % 2.5 1 123 12.3 % 2.5" in written(path, tree).words
+
+
+def test_a_tree_of_one_node_is_reported(path):
+    page = written(path, tree_from_nodes([leaf(7)], 2))
+    assert "Cluster 0 7 rows 100 %" in page.words
+    assert page.all("svg") == page.all("details") == []
+
+
+def test_text_is_escaped(path):
+    evil = "<script>alert('&')</script>"
+    page = written(path, random_tree(3, 0), title=evil, facts={evil: evil}, images={f'"{evil}': png()})
+    assert page.all("script") == []
+    shown_in = ("title", "h1", "dt", "dd", "figcaption")
+    assert page.words.count(evil) == len(shown_in)
+    assert "<h1>&lt;script&gt;" in path.read_text(encoding="utf-8")
+    assert page.all("img")[0]["alt"] == f'"{evil}'
+
+
+def test_nothing_is_loaded_from_anywhere(path):
+    page = written(path, random_tree(20, 1), images={"a": png()})
+    html = path.read_text(encoding="utf-8")
+    assert re.findall(r"https?:|//|@import|url\(", re.sub(r"base64,[^\"]*", "", html)) == []
+    addresses = [a[name] for _, a in page.elements for name in ("src", "href", "srcset", "data") if name in a]
+    assert all(address.startswith(("#", "data:image/")) for address in addresses)
+    assert {tag for tag, _ in page.elements}.isdisjoint({"script", "link", "iframe", "object"})
+    policy = page.all("meta", **{"http-equiv": "Content-Security-Policy"})
+    assert policy[0]["content"].startswith("default-src 'none'")
+
+
+def test_every_link_has_its_target(path):
+    page = written(path, random_tree(20, 2), images={"a": png()})
+    targets = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(targets) == len(set(targets))
+    assert {a["href"][1:] for a in page.all("a")} <= set(targets)
+    assert {a["aria-labelledby"] for _, a in page.elements if "aria-labelledby" in a} <= set(targets)
+
+
+def test_headings_are_ordered_and_the_language_is_named(path):
+    page = written(path, random_tree(5, 0))
+    headings = [tag for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
+    assert headings[0] == "h1"
+    assert set(headings[1:]) == {"h2"}
+    assert page.all("html", lang="en")
+
+
+def test_the_largest_nodes_are_drawn_and_the_others_counted(path):
+    tree = random_tree(400, 3)
+    page = written(path, tree)
+    entries = entries_of(tree, None)
+    known = np.diff(tree.first_bin) > 0
+    drawn = np.array([entry.picture is not None for entry in entries])
+    assert len(page.all("svg")) == drawn.sum() == MAX_PICTURES
+    assert tree.n_rows[drawn].min() >= tree.n_rows[known & ~drawn].max()
+    assert f"those of {known.sum() - MAX_PICTURES} smaller nodes are left out" in page.words
+
+
+def test_a_deep_tree_is_not_nested_deeper_than_browsers_allow(path):
+    tree = random_tree(700, 0, chain=True)
+    assert tree.level.max() == 699
+    page = written(path, tree)
+    assert page.deepest < 4 * MAX_NESTING
+    assert len(page.all("details")) >= 699
+
+
+@settings(deadline=None, max_examples=50)
+@given(n_leaves=st.integers(1, 40), seed=st.integers(0, 1000))
+def test_tiles_of_the_map_fill_their_parents_and_clusters_reach_the_bottom(n_leaves, seed):
+    tree = random_tree(n_leaves, seed)
+    tiles, n_levels = map_of(tree, entries_of(tree, None))
+    place = {tile.entry.node: tile for tile in tiles}
+    for node, tile in place.items():
+        if tree.left[node] < 0:
+            assert tile.level + tile.n_levels == n_levels
+        children = [place[c] for c in (tree.left[node], tree.right[node]) if c in place]
+        for child in children:
+            assert tile.left - 1e-9 <= child.left
+            assert child.left + child.width <= tile.left + tile.width + 1e-9
+        if len(children) == 2:
+            assert children[0].width + children[1].width == pytest.approx(tile.width)
+
+
+def test_the_sides_of_a_picture_meet_at_the_valley():
+    tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 10} | MEASURED, leaf(5), leaf(5)], 2)
+    picture = picture_of(tree, 0)
+    corners = {side: np.array(re.findall(r"(\d+),(\d+)", area), dtype=int) for side, area in picture.areas}
+    assert corners["left"][:, 0].max() == corners["right"][:, 0].min() == picture.cut
+    assert corners["left"][0, 0] == 0
+    assert corners["right"][-1, 0] == WIDTH
+    assert all(corners[side][0, 1] == corners[side][-1, 1] == HEIGHT for side in corners)
+
+
+def test_the_picture_of_an_empty_histogram_is_flat():
+    tree = tree_from_nodes([leaf(0) | MEASURED | {"bins": np.zeros(5)}], 2)
+    (_, area), = picture_of(tree, 0).areas  # fmt: skip
+    assert {int(y) for y in re.findall(r",(\d+)", area)} == {HEIGHT}
+
+
+def test_images_are_embedded_beside_each_other_from_bytes_and_files(path, tmp_path):
+    (tmp_path / "b.png").write_bytes(png())
+    images = written(path, random_tree(3, 0), images={"bytes": png(), "file": tmp_path / "b.png"}).all("img")
+    assert [image["alt"] for image in images] == ["bytes", "file"]
+    assert images[0]["src"] == images[1]["src"]
+    assert images[0]["src"].startswith("data:image/png;base64,iVBOR")
+
+
+def test_an_image_of_another_kind_is_refused(path):
+    with pytest.raises(ValueError, match="image 'pixels' is neither PNG nor JPEG"):
+        written(path, random_tree(3, 0), images={"pixels": b"GIF89a"})
+    assert not path.exists()
+
+
+def test_clusters_have_the_given_colours_and_splits_their_mean():
+    tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 4} | MEASURED, leaf(1), leaf(3)], 2)
+    colours = [entry.colour for entry in entries_of(tree, np.array([[200, 0, 0], [0, 0, 100]], dtype=np.uint8))]
+    assert colours == ["#32004b", "#c80000", "#000064"]
+
+
+@pytest.mark.parametrize(
+    ("colours", "message"),
+    [
+        (np.zeros((2, 3), dtype=int), r"shape \(3, 3\).* got \(2, 3\)"),
+        (np.zeros((3, 3)), "integers from 0 to 255; got float64"),
+        (np.full((3, 3), 256), "integers from 0 to 255; got int64 from 256"),
+    ],
+)
+def test_wrong_colours_are_refused(path, colours, message):
+    with pytest.raises(ValueError, match=message):
+        written(path, random_tree(3, 0), colours=colours)
+
+
+def test_an_existing_file_is_kept_unless_it_may_be_overwritten(path):
+    path.write_text("precious")
+    with pytest.raises(FileExistsError, match=r"report\.html exists.* overwrite=True"):
+        written(path, random_tree(3, 0))
+    assert path.read_text() == "precious"
+    assert written(path, random_tree(3, 0), overwrite=True).all("h1")
+
+
+@pytest.mark.parametrize("failing", ["write_text", "replace"])
+def test_a_failure_leaves_the_old_file_and_nothing_else(path, monkeypatch, failing):
+    path.write_text("precious")
+
+    def fail(self, *args, **kwargs):
+        if failing == "write_text":
+            self.write_bytes(b"<!DOCTYPE")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Path, failing, fail)
+    with pytest.raises(OSError, match="no space left"):
+        write_report(path, random_tree(3, 0), title="", facts={}, overwrite=True)
+    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
+    assert path.read_bytes() == b"precious"
+
+
+def test_a_file_that_appears_meanwhile_is_kept(path, monkeypatch):
+    write_text = Path.write_text
+
+    def meanwhile(self, *args, **kwargs):
+        path.write_bytes(b"another's")
+        return write_text(self, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "write_text", meanwhile)
+    with pytest.raises(FileExistsError):
+        write_report(path, random_tree(3, 0), title="", facts={})
+    assert path.read_bytes() == b"another's"
+
+
+def test_folders_are_made_and_the_path_is_returned(tmp_path):
+    path = tmp_path / "a" / "b.html"
+    assert write_report(str(path), random_tree(3, 0), title="", facts={}) == path
+    assert [p.name for p in path.parent.iterdir()] == ["b.html"]
+
+
+def test_paths_that_are_no_local_file_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"local file; got s3://bucket/r\.html"):
+        write_report("s3://bucket/r.html", random_tree(3, 0), title="", facts={})
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write_report(tmp_path, random_tree(3, 0), title="", facts={}, overwrite=True)
+
+
+def test_the_same_tree_gives_the_same_bytes(tmp_path):
+    tree = random_tree(20, 0)
+    a, b = (write_report(tmp_path / name, tree, title="t", facts={"a": "b"}).read_bytes() for name in "ab")
+    assert a == b
+
+
+def test_without_jinja_the_error_names_what_to_install(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r'pip install "mdh_dask\[report\]"'):
+        write_report(path, random_tree(3, 0), title="", facts={})
+    assert not path.exists()
+
+
+def test_matplotlib_is_not_needed(path, monkeypatch):
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert written(path, random_tree(3, 0)).all("svg")
