@@ -120,6 +120,12 @@ def test_a_split_tells_its_rows_depth_and_sides_in_words(path):
     )
 
 
+def test_a_cluster_tells_the_valley_that_was_not_split(path):
+    page = written(path, tree_from_nodes([leaf(50) | MEASURED | {"relative_depth": 0.1}], 2))
+    assert "Cluster 0 50 rows 100 % valley of depth 0.10 not split" in page.words
+    assert page.all("line", class_="dotted")
+
+
 def test_the_table_tells_label_rows_share_and_the_depth_of_the_split_above(path):
     tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 1000} | MEASURED, leaf(877), leaf(123)], 2)
     assert "0 877 87.7 % 2.5 1 123 12.3 % 2.5" in written(path, tree).words
@@ -127,7 +133,7 @@ def test_the_table_tells_label_rows_share_and_the_depth_of_the_split_above(path)
 
 def test_a_tree_of_one_node_is_reported(path):
     page = written(path, tree_from_nodes([leaf(7)], 2))
-    assert "Cluster 0 7 rows 100 %" in page.words
+    assert "Cluster 0 7 rows 100 % no valley found" in page.words
     assert page.all("svg") == page.all("details") == []
 
 
