@@ -27,6 +27,7 @@ import numpy.typing as npt
 from dask.callbacks import Callback
 from dask.delayed import Delayed
 from dask.system import CPU_COUNT
+from dask.utils import parse_bytes
 from threadpoolctl import threadpool_limits
 
 from ._typing import AnyArray, RowArray
@@ -198,16 +199,21 @@ def known_chunks(array: RowArray) -> bool:
     return not any(np.isnan(rows) for rows in array.chunks[0])
 
 
-def merge_chunks(array: RowArray, block_bytes: int) -> RowArray:
+def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
     """Merge neighbouring row chunks of a Dask array until each holds about `block_bytes`; none is divided.
 
-    A task costs the scheduler about a millisecond, so many small chunks are slower than a few large ones.
+    A task costs the scheduler about a millisecond, so many small chunks are slower than a few large ones. By default a
+    block holds ``mdh-dask.block-size`` of Dask's configuration. A NumPy array is returned as it is.
 
     Examples
     --------
     >>> merge_chunks(da.zeros((10, 2), chunks=(1, 2)), block_bytes=64).chunks[0]
     (4, 4, 2)
     """
+    if not is_dask(array):
+        return array
+    if block_bytes is None:
+        block_bytes = parse_bytes(dask.config.get("mdh-dask.block-size"))
     row_bytes = max(1, array.dtype.itemsize * int(np.prod(array.shape[1:])))
     merged: list[int] = []
     for rows in array.chunks[0]:

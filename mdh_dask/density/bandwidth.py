@@ -29,7 +29,7 @@ class Bandwidth:
     factor: float
     robust: bool = False
 
-    def of(self, n: AnyArray, sd: AnyArray, quartiles: AnyArray) -> Floats:
+    def of(self, n: AnyArray | float, sd: AnyArray | float, quartiles: AnyArray | float) -> Floats:
         """Return bandwidths from numbers of rows, standard deviations and interquartile ranges."""
         spread = np.asarray(sd, dtype=np.float64)
         if self.robust:

@@ -31,16 +31,16 @@ def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Fl
 
     Examples
     --------
-    >>> p = kernel_density(np.array([0, 0, 1, 0, 0]), np.array(1.0), np.array(0.5))
+    >>> p = kernel_density(np.array([0, 0, 0, 0, 1, 0, 0, 0, 0]), np.array(1.0), np.array(1.0))
     >>> int(p.argmax()), round(float(p.sum()), 3)
-    (2, 1.0)
+    (4, 1.0)
     """
     counts = np.array(counts, dtype=np.float64)
     counts[..., 0] = counts[..., -1] = 0.0
     n_bins = counts.shape[-1]
     width, bandwidth = np.asarray(width, dtype=np.float64), np.asarray(bandwidth, dtype=np.float64)
     reach = int(np.ceil(6 * np.max(bandwidth / width, initial=0.0)))
-    length = fft.next_fast_len(n_bins + min(reach, n_bins), real=True)
+    length = fft.next_fast_len(n_bins + reach, real=True)
     frequency = 2 * np.pi * fft.rfftfreq(length)
     transfer = np.exp(-0.5 * (frequency * (bandwidth / width)[..., None]) ** 2)
     smooth = fft.irfft(fft.rfft(counts, length) * transfer, length)[..., :n_bins]

@@ -1,12 +1,14 @@
 """Modes and valleys of densities on a grid, and the relative depth of a valley."""
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.optimize import isotonic_regression
 
 from .._typing import AnyArray, Floats
 
 
-def relative_depth(density: AnyArray, floor: AnyArray = 0.0) -> Floats:
+def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
     """Return the relative depth of every grid point taken as a split.
 
     Parameters
@@ -32,7 +34,9 @@ def relative_depth(density: AnyArray, floor: AnyArray = 0.0) -> Floats:
     left = np.maximum.accumulate(density, axis=-1)
     right = np.maximum.accumulate(density[..., ::-1], axis=-1)[..., ::-1]
     gain = np.minimum(left, right) - density
-    return gain / np.maximum(density + np.asarray(floor)[..., None], np.finfo(float).tiny)
+    # Without rows and floor the depth is huge, but finite.
+    least = np.finfo(float).tiny * np.maximum(gain, 1.0)
+    return gain / np.maximum(density + np.asarray(floor)[..., None], least)
 
 
 def modes(density: AnyArray) -> AnyArray:
@@ -61,7 +65,7 @@ def antimodes(density: AnyArray) -> AnyArray:
     """
     peaks = modes(density)
     lowest = []
-    for left, right in zip(peaks[:-1], peaks[1:]):
+    for left, right in pairwise(peaks):
         between = np.asarray(density)[left : right + 1]
         lowest.append(left + int(np.median(np.flatnonzero(between == between.min()))))
     return np.array(lowest, dtype=peaks.dtype)
@@ -79,7 +83,13 @@ def unimodal_fit(counts: AnyArray, mode: int) -> Floats:
     [0.125, 0.375, 0.188, 0.188, 0.125]
     """
     counts = np.asarray(counts, dtype=np.float64)
-    rising = isotonic_regression(counts[: mode + 1]).x
-    falling = isotonic_regression(counts[mode:], increasing=False).x
-    fit = np.concatenate([rising[:-1], [max(rising[-1], falling[0])], falling[1:]])
+    rising, falling = counts[:mode], counts[mode + 1 :]
+    fit = np.empty_like(counts)
+    fit[:mode] = isotonic_regression(rising).x if len(rising) else rising
+    fit[mode + 1 :] = isotonic_regression(falling, increasing=False).x if len(falling) else falling
+    # The mode lies above both sides: it pools with the highest of them, which is a regression in order of height.
+    fit[mode] = np.inf
+    order = np.argsort(fit, kind="stable")
+    fit[mode] = counts[mode]
+    fit[order] = isotonic_regression(fit[order]).x
     return fit / fit.sum()

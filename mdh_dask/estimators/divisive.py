@@ -5,19 +5,17 @@ from math import ceil, sqrt
 from pathlib import Path
 from typing import Any, Self
 
-import dask
-from dask.utils import parse_bytes
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from .._typing import Integers, RowArray
-from ..chunks import Progress, map_rows
+from ..chunks import Progress, map_rows, merge_chunks
 from ..io.models import save_tree
 from ..tree.growth import Growth
 from ..tree.structure import Tree
-from .validation import as_rows, check_finite, check_first_look, merged
+from .validation import as_rows, check_finite, check_first_look
 
 
 class DivisiveEstimator(ClusterMixin, BaseEstimator):
@@ -31,8 +29,7 @@ class DivisiveEstimator(ClusterMixin, BaseEstimator):
         rows = as_rows(self, X, reset=True)
         seed = int(check_random_state(self.random_state).randint(2**31))
         growth = self._growth(len(rows), seed)
-        block_bytes = parse_bytes(dask.config.get("mdh-dask.block-size"))
-        tree = growth.grow(merged(rows, block_bytes), check_first_look)
+        tree = growth.grow(merge_chunks(rows), check_first_look)
         self.tree_ = tree if self.max_clusters is None else tree.prune(self.max_clusters)
         self.n_passes_ = growth.n_passes
         self.n_clusters_ = self.tree_.n_leaves

@@ -7,7 +7,7 @@ import zarr
 from sklearn.utils.validation import validate_data
 
 from .._typing import AnyArray, RowArray
-from ..chunks import is_dask, known_chunks, merge_chunks
+from ..chunks import is_dask, known_chunks
 from ..io import open_rows
 from ..tree.statistics import FirstLook
 
@@ -76,11 +76,6 @@ def _check_shape(X: RowArray, least_rows: int) -> None:
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of {least_rows} is required."
         )
-
-
-def merged(rows: RowArray, block_bytes: int) -> RowArray:
-    """Return the rows in blocks of about `block_bytes`."""
-    return merge_chunks(rows, block_bytes) if is_dask(rows) else rows
 
 
 def check_first_look(look: FirstLook) -> None:

@@ -1,4 +1,4 @@
-"""Null distributions of the relative depth: is a valley deeper than chance makes it in a unimodal density?"""
+"""Is a valley deeper than chance makes it in a unimodal density: null distributions of the relative depth."""
 
 from dataclasses import replace
 from functools import lru_cache

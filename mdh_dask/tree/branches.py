@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class State(Enum):
     WAITING = auto()
     """Its candidates are to be counted on all rows; children, if any, grow ahead on the sample."""
     UNSURE = auto()
-    """No split was found on a sample of much fewer rows than the branch holds; a fresh sample will tell."""
+    """Its sample is too small to say anything; a fresh one will tell."""
     SPLIT = auto()
     """Split for good, as counts of all its rows say."""
     LEAF = auto()
@@ -106,10 +107,11 @@ class Branch:
         sizes = np.array([self.verdict.n_left, self.verdict.n_right], dtype=float)
         if not counted:
             sizes *= self.n_rows / sizes.sum()
-        self.children = tuple(
+        left, right = (
             Branch(2 * self.path + side, Sample(*(p[goes == side + 1] for p in self.sample)), sizes[side], counted)
             for side in (0, 1)
         )
+        self.children = left, right
 
 
 def hash_bit(branch: Branch) -> int:
@@ -144,14 +146,14 @@ def branch_pass(branches: list[Branch], seed: int, fresh: "dict[Branch, float] |
     for branch, wanted in (fresh or {}).items():
         limit[place[branch]] = sample_limit(wanted, branch.n_rows)
     n_bins = max((b.n_bins for b in waiting), default=0)
-    directions, origin, width = _stacked([b.candidates for b in waiting if b.candidates], n_bins, d)
+    directions, origin, width = _stacked([b.candidates for b in waiting if b.candidates], d)
     return BranchPass(
-        seed, *children, planes, offsets, measured, directions, origin, width, n_bins,
+        seed, children[0], children[1], planes, offsets, measured, directions, origin, width, n_bins,
         np.array([hash_bit(b) for b in branches]), limit,
     )  # fmt: skip
 
 
-def _stacked(candidates: list[Candidates], n_bins: int, d: int) -> tuple[Floats, Floats, Floats]:
+def _stacked(candidates: list[Candidates], d: int) -> tuple[Floats, Floats, Floats]:
     # Branches with fewer candidates than others count their first one again in the places left over.
     most = max(map(len, candidates), default=0)
     directions = np.zeros((len(candidates), most, d))
@@ -178,7 +180,7 @@ def tree_of(root: Branch) -> Tree:
     nodes = []
     for branch in branches:
         left, right = (place[child] for child in branch.children) if branch.children else (-1, -1)
-        node = {"left": left, "right": right, "n_rows": int(branch.n_rows), "plane": branch.plane}
+        node: dict[str, Any] = {"left": left, "right": right, "n_rows": int(branch.n_rows), "plane": branch.plane}
         if (verdict := branch.verdict) is not None:
             histogram = verdict.histogram
             node |= {

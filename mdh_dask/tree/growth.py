@@ -127,26 +127,30 @@ class Growth:
         elif branch.complete or self.sample_size is not None:
             self._split_sample(branch)
         else:
-            self._lay_out(branch, self._propose(branch, self._rows(branch, scoring=True)))
-            branch.state = State.WAITING
+            _, directions = self._propose(branch)
+            branch.state = State.WAITING if len(directions) else State.LEAF
+            if len(directions):
+                self._lay_out(branch, directions)
 
     def _split_sample(self, branch: Branch) -> None:
         """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""
         m = len(branch.sample.hashes)
-        branch.state = State.LEAF if branch.complete else State.UNSURE
-        directions = self._screened(branch) if branch.complete or m >= INFORMATIVE_ROWS else ()
+        if not branch.complete and m < INFORMATIVE_ROWS:
+            branch.state = State.UNSURE
+            return
+        directions = self._screened(branch)
+        branch.state = State.WAITING if len(directions) else State.LEAF
         if len(directions) == 0:
             return
-        final = branch.state
         self._lay_out(branch, directions)
-        branch.state = State.WAITING
         counts = branch_pass([branch], self.seed).sweep(*branch.sample).counts[0]
         self._decide(branch, counts, share=m / branch.n_rows)
-        branch.state = final
-        if branch.verdict and branch.verdict.accepted:
+        found = branch.verdict is not None and branch.verdict.accepted
+        if found:
             branch.lead_with_chosen()
             branch.part(counted=branch.complete)
-            branch.state = State.SPLIT if branch.complete else State.WAITING
+        if branch.complete:
+            branch.state = State.SPLIT if found else State.LEAF
 
     def _rows(self, branch: Branch, scoring: bool) -> Any:
         """Return the standardised rows of the sample; for scoring, without the half that a hold-out test needs."""
@@ -156,16 +160,18 @@ class Growth:
             return self.standardise(sample.rows[half == 0])
         return self.standardise(sample.rows)
 
-    def _propose(self, branch: Branch, rows: Any) -> Floats:
-        return self.propose(rows, generator(self.seed, branch.path))
+    def _propose(self, branch: Branch) -> tuple[Any, Floats]:
+        """Return the rows that score directions, and the directions; none if all rows are the same."""
+        rows = self._rows(branch, scoring=True)
+        if len(rows) < 2:
+            return rows, np.empty((0, rows.shape[1]))
+        directions = self.propose(rows, generator(self.seed, branch.path))
+        return rows, directions[directions.any(axis=1)]
 
     def _screened(self, branch: Branch) -> Floats:
         """Return the best directions by their scores on the sample."""
-        rows = self._rows(branch, scoring=True)
-        if len(rows) < 2:
-            return np.empty((0, rows.shape[1]))
+        rows, directions = self._propose(branch)
         min_rows = self.chooser.min_rows * len(rows) / branch.n_rows
-        directions = self._propose(branch, rows)
         return screen(
             rows, directions, self.n_candidates, self.chooser.rule, self.bandwidth, min_rows, self.standardise
         )
@@ -176,16 +182,16 @@ class Growth:
         )
 
     def _fresh_samples(self, root: Branch) -> dict[Branch, float]:
-        """Choose the unsure branches whose samples are renewed, and close those whose samples could not grow."""
-        unsure = sorted((b for b in root.walk() if b.state is State.UNSURE), key=lambda b: (-b.n_rows, b.path))
+        """Choose the leaves whose samples the next pass renews, the largest first; close the unsure ones it cannot."""
+        leaves = [b for b in root.walk() if b.state in (State.UNSURE, State.WAITING) and not b.children]
         if self.sample_size is None:
-            return {b: PILOT_ROWS for b in root.walk() if b.state is State.WAITING}
+            return dict.fromkeys(leaves, PILOT_ROWS)
         budget = RESERVOIR * self.sample_size
-        wanted = min(self.sample_size, max(budget / max(len(unsure), 1), FRESH_ROWS))
-        fresh = {}
-        for branch in unsure:
+        wanted = min(self.sample_size, max(budget / max(len(leaves), 1), FRESH_ROWS))
+        fresh: dict[Branch, float] = {}
+        for branch in sorted(leaves, key=lambda b: (-b.n_rows, b.path)):
             if min(wanted, branch.n_rows) < 2 * len(branch.sample.hashes):
-                branch.state = State.LEAF
+                branch.state = State.LEAF if branch.state is State.UNSURE else branch.state
             elif len(fresh) < max(budget / wanted, 1):
                 fresh[branch] = wanted
         return fresh
@@ -196,25 +202,27 @@ class Growth:
         """Confirm, move or reject the waiting splits by the counts of all rows, and hand out fresh samples."""
         for branch, n_rows in arrivals_of(branches, counts.arrivals).items():
             branch.n_rows, branch.counted = n_rows, True
+        counted = dict(zip((b for b in branches if b.state is State.WAITING), counts.counts))
         for i, branch in enumerate(branches):
             if branch in fresh:
                 drawn = Sample(*(part[counts.leaf == i] for part in counts.sample))
                 branch.sample = smallest_hashes(drawn, int(fresh[branch]))
-                branch.state = State.OPEN if branch.state is State.UNSURE else branch.state
-        counted = dict(zip((b for b in branches if b.state is State.WAITING), counts.counts))
+                branch.state = State.OPEN
         # The walk is lazy: under a split that moves or is rejected here, what was counted is not visited.
         for branch in root.walk():
             if branch in counted:
-                self._confirm(branch, counted[branch])
+                self._confirm(branch, counted[branch], again=branch in fresh and self.sample_size is not None)
 
-    def _confirm(self, branch: Branch, counts: Integers) -> None:
-        before, plane = branch.verdict if branch.children else None, branch.plane
+    def _confirm(self, branch: Branch, counts: Integers, again: bool) -> None:
+        """Decide on all rows; a branch without a valley is looked at again if it has a fresh sample."""
+        before = branch.verdict if branch.children else None
         self._decide(branch, counts, standing=before.threshold if before else None)
-        if branch.verdict is None or not branch.verdict.accepted:
-            branch.state, branch.children = State.LEAF, None
+        verdict = branch.verdict
+        if verdict is None or not verdict.accepted:
+            branch.state, branch.children = State.OPEN if again else State.LEAF, None
             return
         branch.state = State.SPLIT
-        if before is None or branch.verdict.threshold != before.threshold or not np.array_equal(branch.plane, plane):
+        if before is None or (before.candidate, before.threshold) != (verdict.candidate, verdict.threshold):
             branch.part(counted=True)
 
     def _decide(self, branch: Branch, counts: Integers, share: float = 1.0, standing: float | None = None) -> None:

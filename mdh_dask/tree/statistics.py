@@ -76,6 +76,10 @@ def loop_ready(block: AnyArray) -> AnyArray:
         block = block.view(np.uint8)
     elif block.dtype == np.float16:
         block = block.astype(np.float32)
+    elif block.dtype == np.longdouble:
+        block = block.astype(np.float64)
+    elif not block.dtype.isnative:
+        block = block.astype(block.dtype.newbyteorder("="))
     return np.ascontiguousarray(block)
 
 

@@ -1,0 +1,229 @@
+"""The scikit-learn face of the estimators, and what they accept and refuse."""
+
+from functools import partial
+
+import dask.array as da
+import numpy as np
+import pytest
+import zarr
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask.estimators.divisive import rows_of_share
+from mdh_dask.io import write_rows
+from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.simulate import gaussian_mixture
+
+QUICK = {"n_projections": 60}
+
+
+@parametrize_with_checks([RandomProjectionTree(**QUICK)])
+@pytest.mark.filterwarnings("ignore:Can't check.*array_api:sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_checks_pass(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return gaussian_mixture(4000, 5, 3, sd=1.0, random_state=1)[0].compute()
+
+
+@pytest.mark.parametrize("criterion", ["relative_depth", "dip", "variance", "kurtosis"])
+@pytest.mark.parametrize("stop_rule", ["hold-out", "hold-out-uniform", "level", "fixed"])
+def test_every_criterion_and_stop_rule_finds_separated_clusters(rows, criterion, stop_rule):
+    model = RandomProjectionTree(**QUICK, criterion=criterion, stop_rule=stop_rule, min_cluster_size=300).fit(rows)
+    assert model.n_clusters_ == 3
+
+
+@pytest.mark.parametrize("projection", ["row_combinations", "uniform_sphere", "normal", "bernoulli", "achlioptas"])
+@pytest.mark.parametrize("bandwidth", ["normal", "multimodal", "silverman", 0.8])
+def test_every_projection_and_bandwidth_finds_separated_clusters(rows, projection, bandwidth):
+    assert RandomProjectionTree(**QUICK, projection=projection, bandwidth=bandwidth).fit(rows).n_clusters_ == 3
+
+
+def test_predicting_the_training_rows_gives_their_labels(rows):
+    model = RandomProjectionTree(**QUICK).fit(rows)
+    np.testing.assert_array_equal(model.predict(rows), model.labels_)
+    np.testing.assert_array_equal(RandomProjectionTree(**QUICK).fit_predict(rows), model.labels_)
+
+
+def test_the_kind_of_array_that_goes_in_comes_out(rows, tmp_path):
+    write_rows(rows, tmp_path / "rows.zarr", chunk_rows=1000)
+    stored = zarr.open_array(tmp_path / "rows.zarr")
+    chunked = da.from_array(rows, chunks=(1500, 2))
+    model = RandomProjectionTree(**QUICK).fit(rows)
+    assert isinstance(model.labels_, np.ndarray)
+    for X, chunks in ((chunked, (1500, 1500, 1000)), (stored, None)):
+        lazy = RandomProjectionTree(**QUICK).fit(X)
+        assert isinstance(lazy.labels_, da.Array)
+        assert chunks is None or lazy.labels_.chunks[0] == chunks
+        np.testing.assert_array_equal(lazy.labels_.compute(), model.labels_)
+        np.testing.assert_array_equal(model.predict(X).compute(), model.labels_)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.int16, np.uint16, np.int64, np.uint64, ">f4", ">i2", np.longdouble])
+def test_numbers_of_any_width_are_clustered(rows, dtype):
+    X = (rows * 3 + 60).astype(dtype)
+    model = RandomProjectionTree(**QUICK).fit(X)
+    assert model.n_clusters_ == 3
+    np.testing.assert_array_equal(
+        RandomProjectionTree(**QUICK).fit(da.from_array(X, chunks=999)).labels_, model.labels_
+    )
+
+
+def test_booleans_are_taken_as_zero_and_one():
+    X = np.random.default_rng(0).random((2000, 12)) < np.repeat([0.05, 0.95], 1000)[:, None]
+    model = RandomProjectionTree(**QUICK, max_clusters=2).fit(X)
+    np.testing.assert_array_equal(model.fit(X.astype(np.uint8)).labels_, model.fit(X).labels_)
+    assert adjusted_rand_index(np.arange(2000) < 1000, model.labels_) > 0.95
+
+
+def test_duplicate_rows_only_are_one_cluster():
+    for X in (np.ones((100, 3)), np.tile([1.0, 2.0, 3.0], (500, 1)), da.ones((300, 2), chunks=100)):
+        assert RandomProjectionTree(**QUICK).fit(X).n_clusters_ == 1
+
+
+def test_two_distinct_rows_repeated_are_two_clusters():
+    X = np.repeat([[0.0, 1.0], [5.0, 1.0]], 500, axis=0)
+    assert RandomProjectionTree(**QUICK).fit(X).n_clusters_ == 2
+
+
+def test_constant_columns_change_nothing(rows):
+    constants = np.full((len(rows), 2), [0.1, 1e9])
+    X = np.concatenate([rows.astype(float), constants], axis=1)
+    model = RandomProjectionTree(**QUICK).fit(X)
+    assert model.n_clusters_ == 3
+    assert not model.tree_.planes[:, 5:].any()
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+def test_few_rows_are_one_cluster(n):
+    assert RandomProjectionTree(**QUICK).fit(np.random.default_rng(0).normal(size=(n, 2))).n_clusters_ == 1
+
+
+def test_more_features_than_rows_are_fine():
+    X = np.random.default_rng(0).normal(size=(200, 500))
+    X[:100, :50] += 4
+    assert RandomProjectionTree(**QUICK).fit(X).n_clusters_ == 2
+
+
+def unknown_chunks() -> da.Array:
+    X = da.random.default_rng(0).normal(size=(100, 3), chunks=20)
+    return X[X[:, 0] > 0]
+
+
+BAD_INPUT = {
+    "nan": (np.array([[1.0, 2.0], [np.nan, 1.0]]), "1 NaN and 0 infinite .* row 1"),
+    "infinity": (np.array([[1.0, 2.0], [3.0, 1.0], [np.inf, -np.inf]]), "0 NaN and 2 infinite .* row 2"),
+    "lazy nan": (da.ones((50, 2), chunks=10).astype("f4") * np.float32(np.nan), "100 NaN .* row 0"),
+    "overflow": (np.array([[1.0], [1e200]]), "1e\\+200, whose square overflows"),
+    "one row": (np.ones((1, 3)), "1 sample"),
+    "one lazy row": (da.ones((1, 3), chunks=1), "1 sample"),
+    "no columns": (np.ones((5, 0)), "0 feature"),
+    "no lazy columns": (da.ones((5, 0), chunks=5), "0 feature"),
+    "one dimension": (np.ones(5), "1D array"),
+    "one lazy dimension": (da.ones(5, chunks=2), "got 1 dimension"),
+    "objects": (np.array([["a", "b"], ["c", "d"]], dtype=object), "could not convert string"),
+    "lazy objects": (da.from_array(np.array([["a"], ["b"]], dtype=object), chunks=1), "got dtype object"),
+    "complex": (np.ones((5, 2), dtype=complex), "Complex data not supported"),
+    "lazy complex": (da.ones((5, 2), chunks=2, dtype=complex), "got dtype complex128"),
+    "unknown chunks": (unknown_chunks(), "compute_chunk_sizes"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_rows_are_refused_with_the_reason(case):
+    X, message = BAD_INPUT[case]
+    with pytest.raises(ValueError, match=message):
+        RandomProjectionTree(**QUICK).fit(X)
+
+
+def test_a_group_or_a_data_frame_is_refused_with_the_remedy(tmp_path):
+    group = zarr.create_group(tmp_path / "group.zarr")
+    group.create_array("features", shape=(4, 2), dtype="f4")
+    with pytest.raises(TypeError, match="features"):
+        RandomProjectionTree(**QUICK).fit(group)
+
+    class Frame:
+        def to_dask_array(self):
+            """Stand for a Dask DataFrame."""
+
+    with pytest.raises(TypeError, match="lengths=True"):
+        RandomProjectionTree(**QUICK).fit(Frame())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_projections": 0}, "'n_projections'"),
+        ({"projection": "pca"}, "'projection'"),
+        ({"criterion": "gap"}, "'criterion'"),
+        ({"bandwidth": -1.0}, "'bandwidth'"),
+        ({"stop_rule": "never"}, "'stop_rule'"),
+        ({"quantile": 1.0}, "'quantile'"),
+        ({"min_cluster_size": 0}, "'min_cluster_size'"),
+        ({"max_clusters": 0}, "'max_clusters'"),
+        ({"max_depth": -1}, "'max_depth'"),
+        ({"alpha": 0.0}, "'alpha'"),
+        ({"sample_size": 0}, "'sample_size'"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        RandomProjectionTree(**parameters).fit(np.ones((5, 2)))
+
+
+def test_new_rows_must_fit_the_model(rows):
+    model = RandomProjectionTree(**QUICK).fit(rows)
+    with pytest.raises(ValueError, match=r"X has 3 features.*expecting 5"):
+        model.predict(rows[:, :3])
+    with pytest.raises(ValueError, match=r"X has 3 features.*expecting 5"):
+        model.predict(da.from_array(rows[:, :3]))
+    with pytest.raises(ValueError, match="5 NaN"):
+        model.predict(np.full((1, 5), np.nan))
+    lazy = model.predict(da.full((4, 5), np.nan, chunks=2))
+    with pytest.raises(ValueError, match="10 NaN"):
+        lazy.compute()
+
+
+def test_a_saved_model_predicts_the_same_and_keeps_its_parameters(rows, tmp_path):
+    model = RandomProjectionTree(**QUICK, max_clusters=2, alpha=1.5).fit(rows)
+    model.save(tmp_path / "model.zarr")
+    loaded = load_model(tmp_path / "model.zarr")
+    assert loaded.get_params() == model.get_params()
+    assert loaded.tree_ == model.tree_
+    np.testing.assert_array_equal(loaded.predict(rows), model.labels_)
+    with pytest.raises(FileExistsError):
+        model.save(tmp_path / "model.zarr")
+    model.save(tmp_path / "model.zarr", overwrite=True)
+
+
+def test_a_clone_has_the_parameters_and_not_the_tree(rows):
+    model = clone(RandomProjectionTree(**QUICK, quantile=0.9).fit(rows))
+    assert model.quantile == 0.9
+    assert not hasattr(model, "tree_")
+
+
+def test_other_seeds_give_other_directions(rows):
+    first, second = (RandomProjectionTree(**QUICK, random_state=seed).fit(rows).tree_ for seed in (0, 1))
+    assert first != second
+
+
+def test_sizes_are_counts_shares_or_the_square_root():
+    assert rows_of_share(1, 50) == 1
+    assert rows_of_share(0.5, 51) == 26
+    assert rows_of_share(None, 101) == 11
+
+
+@pytest.mark.parametrize(("cloud", "d"), [("gaussian", 2), ("gaussian", 50), ("uniform", 10), ("student", 2)])
+def test_a_cloud_without_clusters_is_one_cluster(cloud, d):
+    # tests/benchmarks/honesty.py runs 200 seeds of more clouds.
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng([seed, d])
+        X = {"gaussian": rng.normal, "uniform": rng.uniform, "student": partial(rng.standard_t, 5)}[cloud](
+            size=(3000, d)
+        )
+        found.append(RandomProjectionTree(**QUICK, random_state=seed).fit(X).n_clusters_)
+    assert sum(k > 1 for k in found) <= 2

@@ -1,0 +1,153 @@
+"""Growing a tree: the same for every chunking and scheduler, in the stated number of passes."""
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+
+from mdh_dask import RandomProjectionTree
+from mdh_dask.chunks import reduce_rows
+from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.simulate import gaussian_mixture
+from mdh_dask.tree import growth
+
+SETTINGS = {
+    "sampled": {"sample_size": 1000},
+    "exact": {"sample_size": None, "n_projections": 40},
+    "in memory": {"sample_size": 20_000},
+    "fixed quantile, dip": {"sample_size": 1000, "stop_rule": "fixed", "criterion": "dip"},
+    "unscaled, bounded": {"sample_size": 1000, "scale": False, "alpha": 2.0, "bandwidth": "silverman"},
+}
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    X, y = gaussian_mixture(20_000, 8, 6, sd=1.5, random_state=5)
+    return X.compute(), y.compute()
+
+
+def model_of(setting: str) -> RandomProjectionTree:
+    return RandomProjectionTree(**{"n_projections": 200, "random_state": 3, **SETTINGS[setting]})
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_trees_and_labels_are_bit_identical_for_five_chunkings(mixture, setting):
+    X, _ = mixture
+    expected = model_of(setting).fit(X)
+    assert expected.n_clusters_ > 1
+    for rows in (20_000, 7001, 4999, (1, 9999, 10_000), 1013):
+        model = model_of(setting).fit(da.from_array(X, chunks=(rows, 8)))
+        assert model.tree_ == expected.tree_
+        np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
+def test_trees_are_bit_identical_on_local_schedulers(mixture, scheduler):
+    X, _ = mixture
+    expected = model_of("sampled").fit(X)
+    with dask.config.set(scheduler=scheduler):
+        model = model_of("sampled").fit(da.from_array(X, chunks=(3001, 8)))
+        np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    assert model.tree_ == expected.tree_
+
+
+@pytest.mark.cluster
+def test_trees_are_bit_identical_on_a_distributed_cluster(mixture):
+    from distributed import Client, LocalCluster
+
+    X, _ = mixture
+    expected = model_of("sampled").fit(X)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
+        model = model_of("sampled").fit(da.from_array(X, chunks=(3001, 8)))
+        np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    assert model.tree_ == expected.tree_
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_row_counts_of_the_tree_are_those_of_the_labels(mixture, setting):
+    model = model_of(setting).fit(mixture[0])
+    tree = model.tree_
+    np.testing.assert_array_equal(tree.n_rows[tree.leaves], np.bincount(model.labels_, minlength=tree.n_leaves))
+    inner = np.flatnonzero(tree.left >= 0)
+    np.testing.assert_array_equal(tree.n_rows[inner], tree.n_rows[tree.left[inner]] + tree.n_rows[tree.right[inner]])
+
+
+def passes_of(monkeypatch, model, X) -> int:
+    passes = []
+
+    def counted(*args, **kwargs):
+        passes.append(args)
+        return reduce_rows(*args, **kwargs)
+
+    monkeypatch.setattr(growth, "reduce_rows", counted)
+    model.fit(X)
+    assert model.n_passes_ == len(passes)
+    return len(passes)
+
+
+def test_rows_that_fit_the_sample_are_read_once(monkeypatch, mixture):
+    assert passes_of(monkeypatch, model_of("in memory"), mixture[0]) == 1
+
+
+def test_separated_clusters_take_two_passes_and_a_third_for_the_labels(monkeypatch, mixture):
+    X, y = mixture
+    model = RandomProjectionTree(200, sample_size=2500)
+    assert passes_of(monkeypatch, model, X) == 2
+    assert adjusted_rand_index(y, model.labels_) > 0.95
+
+
+def test_exact_mode_takes_one_pass_per_level_and_one_more(monkeypatch, mixture):
+    model = model_of("exact")
+    assert passes_of(monkeypatch, model, mixture[0]) <= model.tree_.level.max() + 2
+
+
+def test_a_split_that_the_sample_misplaced_is_moved_by_the_counts_of_all_rows():
+    # On the sample (few rows of the small cluster) the valley is vague; the counts of all rows decide.
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 1, (57_000, 2)), rng.normal([6, 0], 1, (3000, 2))])[rng.permutation(60_000)]
+    model = RandomProjectionTree(100, sample_size=300, random_state=0).fit(X)
+    assert model.n_clusters_ == 2
+    assert abs(model.tree_.n_rows[model.tree_.leaves].min() - 3000) < 100
+
+
+def test_the_tree_does_not_depend_on_scale_or_shift_of_the_columns(mixture):
+    X = mixture[0].astype(float)
+    # Powers of two change no digit of any product.
+    moved = X * 2.0 ** np.arange(-4, 4) + 0.0
+    first, second = (model_of("in memory").fit(rows) for rows in (X, moved))
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    shifted = model_of("in memory").fit(X + 1000.0)
+    assert adjusted_rand_index(first.labels_, shifted.labels_) > 0.99
+
+
+def test_another_order_of_the_rows_gives_nearly_the_same_partition(mixture):
+    X, _ = mixture
+    order = np.random.default_rng(0).permutation(len(X))
+    first, second = (RandomProjectionTree(300).fit(rows) for rows in (X, X[order]))
+    assert adjusted_rand_index(first.labels_[order], second.labels_) > 0.95
+
+
+def test_max_depth_and_max_clusters_bound_the_tree(mixture):
+    X, _ = mixture
+    full = RandomProjectionTree(200).fit(X)
+    assert RandomProjectionTree(200, max_depth=1).fit(X).n_clusters_ == 2
+    assert RandomProjectionTree(200, max_depth=0).fit(X).n_clusters_ == 1
+    pruned = RandomProjectionTree(200, max_clusters=3).fit(X)
+    assert pruned.n_clusters_ == 3
+    assert pruned.tree_ == full.tree_.prune(3)
+
+
+def test_clusters_hold_at_least_the_rows_asked_for(mixture):
+    X, _ = mixture
+    for size, least in ((2500, 2500), (0.1, 2000)):
+        tree = RandomProjectionTree(200, min_cluster_size=size).fit(X).tree_
+        assert tree.n_rows[tree.leaves].min() >= least
+
+
+def test_rounded_columns_do_not_split_between_their_levels():
+    X = np.random.default_rng(0).normal(100, 6, size=(20_000, 3)).round().astype(np.uint8)
+    assert RandomProjectionTree(100).fit(X).n_clusters_ == 1
+    assert RandomProjectionTree(100).fit(X.astype(float)).n_clusters_ == 1
