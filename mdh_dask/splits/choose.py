@@ -154,7 +154,8 @@ class Chooser:
             k_standing = histogram.bin_of(standing, 0)
             density = histogram.density[0]
             mode = min(density[: k + 1].max(), density[k:].max())
-            if density[k_standing] - density[k] <= SAME_VALLEY * mode and histogram.depth[0, k_standing] > 0:
+            allowed = self.rule.admissible(histogram, min_rows)[0, k_standing]
+            if density[k_standing] - density[k] <= SAME_VALLEY * mode and allowed:
                 k, threshold = k_standing, standing
         n_left = int(histogram.n_left[0, k])
         total = int(histogram.n_left[0, -1])

@@ -1,0 +1,132 @@
+"""Null distributions against direct simulation, and the level and power of the test against the unimodal fit."""
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from helpers import histogram_of
+from scipy.stats import binom, gaussian_kde
+
+from mdh_dask.density.bandwidth import BANDWIDTHS
+from mdh_dask.density.histograms import Histograms
+from mdh_dask.splits import null
+from mdh_dask.splits.null import exceeds_unimodal, uniform_depth_quantile
+
+NORMAL = BANDWIDTHS["normal"]
+QUANTILE = 0.975
+
+
+def histogram(sample):
+    bandwidth = float(NORMAL.of(len(sample), sample.std(), 0))
+    counts, origin, width = histogram_of(sample, bandwidth)
+    return Histograms(counts[None], np.array([origin]), np.array([width]), NORMAL)
+
+
+@lru_cache
+def simulated_depths(n, repeats=600):
+    """Largest relative depths of uniform rows by scipy's kernel density estimate, with the floor of one kernel."""
+    depths = []
+    for seed in range(repeats):
+        sample = np.random.default_rng([n, seed]).uniform(size=n)
+        h = (4 / (3 * n)) ** 0.2 * sample.std()
+        p = gaussian_kde(sample, h / sample.std(ddof=1))(np.arange(-3 * h, 1 + 3 * h, h / 5))
+        lower_mode = np.minimum(np.maximum.accumulate(p), np.maximum.accumulate(p[::-1])[::-1])
+        depths.append(((lower_mode - p) / (p + 1 / (n * h * np.sqrt(2 * np.pi)))).max())
+    return np.array(depths)
+
+
+class TestUniformDepthQuantile:
+    @pytest.mark.parametrize("quantile", [0.5, 0.9, QUANTILE])
+    def test_agrees_with_direct_simulation(self, quantile):
+        # 182 rows are not rounded: just above a power of the square root of two.
+        depths = simulated_depths(182)
+        below = (depths <= uniform_depth_quantile(182, NORMAL, quantile)).mean()
+        error = np.sqrt(quantile * (1 - quantile) * (1 / len(depths) + 1 / null.NULL_SAMPLES))
+        assert abs(below - quantile) < 3.5 * error
+
+    def test_rounding_the_number_of_rows_is_conservative(self):
+        depths = simulated_depths(200)
+        assert (depths > uniform_depth_quantile(200, NORMAL, QUANTILE)).mean() < 0.025 + 3 * np.sqrt(
+            0.025 / len(depths)
+        )
+        for n in (1.5, 100, 200, 511, 10**5):
+            assert uniform_depth_quantile(n, NORMAL, QUANTILE) >= uniform_depth_quantile(2 * n, NORMAL, QUANTILE) * 0.98
+
+    @pytest.mark.parametrize("rule", BANDWIDTHS)
+    def test_decreases_with_the_number_of_rows_from_a_hundred_on(self, rule):
+        quantiles = [uniform_depth_quantile(128 * 6.0**e, BANDWIDTHS[rule], QUANTILE) for e in range(7)]
+        assert (np.diff(quantiles) < 0).all()
+        assert quantiles[-1] > 0
+
+    def test_increases_with_the_quantile(self):
+        quantiles = [uniform_depth_quantile(1000, NORMAL, q) for q in (0.1, 0.5, 0.9, 0.99, 0.999)]
+        assert (np.diff(quantiles) > 0).all()
+
+    def test_does_not_depend_on_what_was_asked_before(self):
+        first = uniform_depth_quantile(300, NORMAL, QUANTILE)
+        null._uniform_depths.cache_clear()
+        uniform_depth_quantile(5000, BANDWIDTHS["silverman"], 0.5)
+        assert uniform_depth_quantile(300, NORMAL, QUANTILE) == first
+
+    @pytest.mark.parametrize("n", [0, 1, 2, 3, 1e12])
+    def test_any_number_of_rows_has_a_finite_quantile(self, n):
+        assert np.isfinite(uniform_depth_quantile(n, NORMAL, QUANTILE))
+
+
+UNIMODAL = {
+    "Gaussian": lambda rng, n: rng.normal(size=n),
+    "exponential": lambda rng, n: rng.exponential(size=n),
+    "Student t": lambda rng, n: rng.standard_t(3, n),
+}
+PLACES = [-1.5, 0.5, 1.5, 2.5]
+
+
+class TestExceedsUnimodal:
+    @pytest.mark.parametrize("make", UNIMODAL.values(), ids=UNIMODAL)
+    @pytest.mark.parametrize("level", [0.05, 0.2])
+    def test_keeps_its_level_at_places_chosen_beforehand(self, make, level):
+        rejected, repeats = 0, 400
+        for seed in range(repeats):
+            rng = np.random.default_rng([seed, 7])
+            h = histogram(make(rng, 400))
+            rejected += exceeds_unimodal(h, h.bin_of(PLACES[seed % len(PLACES)], 0), level, rng)
+        assert rejected <= binom.isf(1e-3, repeats, level)
+
+    def test_never_splits_where_there_is_no_valley(self):
+        h = histogram(np.concatenate([np.zeros(50), np.ones(50)]) + np.linspace(0, 3, 100))
+        flat = int(np.flatnonzero(h.depth[0] == 0)[0])
+        assert not exceeds_unimodal(h, flat, 0.5, np.random.default_rng(0))
+
+    @pytest.mark.parametrize(("n", "gap"), [(60, 8.0), (400, 4.5), (20_000, 3.0)])
+    def test_finds_the_valley_between_two_clear_clusters(self, n, gap):
+        found = 0
+        for seed in range(40):
+            rng = np.random.default_rng([seed, n])
+            h = histogram(rng.normal(size=n) + gap * (np.arange(n) % 2))
+            found += exceeds_unimodal(h, h.bin_of(gap / 2, 0), 0.025, rng)
+        assert found >= 36
+
+    def test_finds_more_at_a_higher_level(self):
+        found = []
+        for level in (0.01, 0.3):
+            hits = 0
+            for seed in range(60):
+                rng = np.random.default_rng(seed)
+                h = histogram(rng.normal(size=200) + 3.2 * (np.arange(200) % 2))
+                hits += exceeds_unimodal(h, h.bin_of(1.6, 0), level, rng)
+            found.append(hits)
+        assert found[0] < found[1]
+
+    def test_the_same_stream_gives_the_same_verdict(self):
+        h = histogram(np.random.default_rng(5).normal(size=200) + 3 * (np.arange(200) % 2))
+        k = h.bin_of(1.5, 0)
+        verdicts = {exceeds_unimodal(h, k, 0.1, np.random.default_rng(1)) for _ in range(3)}
+        assert len(verdicts) == 1
+
+    def test_rows_beyond_the_ends_are_left_out(self):
+        h = histogram(np.random.default_rng(5).normal(size=400) + 5 * (np.arange(400) % 2))
+        counts = h.counts.copy()
+        counts[0, [0, -1]] = 500
+        tails = Histograms(counts, h.origin, h.width, NORMAL)
+        k = h.bin_of(2.5, 0)
+        assert exceeds_unimodal(tails, k, 0.025, np.random.default_rng(1))

@@ -1,0 +1,70 @@
+"""Random directions: moments of their entries, and what none of them may be."""
+
+import numpy as np
+import pytest
+
+from mdh_dask._random import generator
+from mdh_dask.projections.random import RANDOM_PROJECTIONS, achlioptas, uniform_sphere
+
+FAMILIES = pytest.mark.parametrize("family", RANDOM_PROJECTIONS.values(), ids=RANDOM_PROJECTIONS)
+
+
+def rng(*key):
+    return generator(0, *key)
+
+
+@FAMILIES
+@pytest.mark.parametrize("n_features", [1, 2, 50])
+def test_directions_have_the_shape_asked_for_and_none_is_zero(family, n_features):
+    V = family(rng(1), 2000, n_features)
+    assert V.shape == (2000, n_features)
+    assert V.dtype == np.float64
+    assert np.isfinite(V).all()
+    assert (np.linalg.norm(V, axis=1) > 0).all()
+
+
+@FAMILIES
+def test_no_directions_are_fine(family):
+    assert family(rng(), 0, 3).shape == (0, 3)
+
+
+@FAMILIES
+def test_the_same_key_gives_the_same_directions_and_another_key_others(family):
+    np.testing.assert_array_equal(family(rng(5, 1), 4, 30), family(rng(5, 1), 4, 30))
+    assert not np.array_equal(family(rng(5, 1), 4, 30), family(rng(5, 2), 4, 30))
+
+
+@pytest.mark.parametrize("name", ["normal", "bernoulli", "achlioptas"])
+def test_entries_have_mean_zero_and_variance_one(name):
+    V = RANDOM_PROJECTIONS[name](rng(2), 2000, 100)
+    n = V.size
+    assert abs(V.mean()) < 4.5 / np.sqrt(n)
+    spread = max((V**2).std(), 1e-9) / np.sqrt(n)
+    assert abs((V**2).mean() - 1) < 4.5 * spread
+    correlation = V.T @ V / len(V)
+    assert np.abs(correlation[~np.eye(100, dtype=bool)]).max() < 6 / np.sqrt(len(V))
+
+
+def test_the_sphere_has_unit_norm_and_no_preferred_direction():
+    V = uniform_sphere(rng(3), 20_000, 5)
+    np.testing.assert_allclose(np.linalg.norm(V, axis=1), 1)
+    assert np.abs(V.mean(axis=0)).max() < 4.5 / np.sqrt(5 * 20_000)
+    np.testing.assert_allclose(V.T @ V / len(V), np.eye(5) / 5, atol=0.01)
+
+
+def test_the_entries_of_bernoulli_and_achlioptas_take_their_values_in_proportion():
+    assert set(np.unique(RANDOM_PROJECTIONS["bernoulli"](rng(4), 100, 20))) == {-1, 1}
+    V = achlioptas(rng(4), 3000, 30)
+    values, counts = np.unique(V, return_counts=True)
+    np.testing.assert_allclose(values, [-np.sqrt(3), 0, np.sqrt(3)])
+    np.testing.assert_allclose(counts / V.size, [1 / 6, 2 / 3, 1 / 6], atol=0.01)
+
+
+class TestGenerator:
+    def test_streams_are_told_apart_by_every_part_of_the_key(self):
+        keys = [(), (0,), (0, 0), (1,), (0, 1), (1, 0), (2**70,), (2**70, 1)]
+        first = [generator(seed, *key).random() for seed in (0, 1) for key in keys]
+        assert len(set(first)) == len(first)
+
+    def test_a_key_gives_one_stream(self):
+        np.testing.assert_array_equal(generator(7, 3, 2**80).random(5), generator(7, 3, 2**80).random(5))

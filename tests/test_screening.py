@@ -1,0 +1,127 @@
+"""Screening directions on a sample, and laying out the histograms for all rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import row_sets, seeds
+
+from mdh_dask.density.bandwidth import BANDWIDTHS
+from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.kde import BINS_PER_BANDWIDTH
+from mdh_dask.splits.rules import CRITERIA, SplitRule
+from mdh_dask.tree.columns import Standardiser
+from mdh_dask.tree.screening import DIRECTIONS_AT_ONCE, MAX_BINS, candidates_for, screen
+
+RULE = BANDWIDTHS["normal"]
+
+
+def unscaled(d):
+    return Standardiser(np.zeros(d), np.ones(d), np.zeros(d))
+
+
+def clustered(n=600, d=4, seed=0):
+    """Two clusters that differ in the first column only."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, d))
+    rows[:, 0] += 8 * (np.arange(n) % 2)
+    return rows
+
+
+def random_directions(r, d=4, seed=1):
+    return np.random.default_rng(seed).normal(size=(r, d))
+
+
+def kept(rows, directions, n_kept, rule=None, min_rows=20):
+    rule = rule or SplitRule()
+    return screen(rows, directions, n_kept, rule, RULE, min_rows, unscaled(rows.shape[1]))
+
+
+def place_of(direction, directions):
+    return int(np.flatnonzero((directions == direction).all(axis=1))[0])
+
+
+class TestScreen:
+    @pytest.mark.parametrize("criterion", ["relative_depth", "dip", "kurtosis"])
+    def test_the_direction_of_the_clusters_comes_first(self, criterion):
+        directions = np.concatenate([random_directions(40)[:, [1, 2, 3, 0]] * [0.1, 1, 1, 1], np.eye(4)])
+        directions[:40, 0] *= 0.1
+        best = kept(clustered(), directions, 3, SplitRule(criterion))
+        np.testing.assert_array_equal(best[0], np.eye(4)[0])
+
+    @pytest.mark.parametrize("r", [1, DIRECTIONS_AT_ONCE, DIRECTIONS_AT_ONCE + 1, 300])
+    @pytest.mark.parametrize("criterion", CRITERIA)
+    def test_the_kept_are_the_best_when_scored_one_by_one(self, criterion, r):
+        rows, directions, rule = clustered(300), random_directions(r), SplitRule(criterion)
+        alone = [len(kept(rows, v[None], 1, rule)) for v in directions]
+        best = kept(rows, directions, r, rule)
+        places = [place_of(v, directions) for v in best]
+        assert all(alone[place] for place in places)
+        few = kept(rows, directions, 5, rule)
+        np.testing.assert_array_equal(few, best[:5])
+
+    def test_near_duplicates_and_mirror_images_are_dropped(self):
+        v = np.array([1.0, 0.2, 0.0, 0.1])
+        directions = np.array([v, 3 * v, -v, [1.0, 0.2, 0.02, 0.1], [0.2, 1.0, 0, 0], [1.0, -0.2, 0, 0]])
+        best = kept(clustered(), directions, 6, min_rows=1)
+        unit = best / np.linalg.norm(best, axis=1, keepdims=True)
+        cosines = np.abs(unit @ unit.T)[~np.eye(len(best), dtype=bool)]
+        assert cosines.max(initial=0) < np.cos(np.radians(1.9))
+        assert sum(place_of(w, directions) < 4 for w in best) == 1
+
+    def test_directions_without_admissible_split_are_left_out(self):
+        assert kept(clustered(), random_directions(50), 10, min_rows=301).shape == (0, 4)
+        assert kept(np.zeros((5, 4)), random_directions(50), 10, min_rows=1).shape == (0, 4)
+
+    def test_no_more_than_asked_for_are_kept(self):
+        assert len(kept(clustered(), random_directions(60), 4, min_rows=1)) == 4
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_the_precision_of_the_sample_does_not_change_the_best(self, dtype):
+        directions = random_directions(30)
+        best = kept(clustered().astype(dtype), directions, 1)
+        np.testing.assert_array_equal(best, kept(clustered(), directions, 1))
+
+
+class TestCandidates:
+    @given(row_sets([np.float32, np.float64], max_rows=100), seeds, st.sampled_from(sorted(BANDWIDTHS)), st.data())
+    def test_bins_resolve_the_bandwidth_and_hold_the_sample(self, rows, seed, rule, data):
+        d = rows.shape[1]
+        bandwidth, n_rows = BANDWIDTHS[rule], data.draw(st.integers(len(rows), 10**9))
+        directions = np.random.default_rng(seed).normal(size=(3, d))
+        candidates, n_bins = candidates_for(rows, directions, unscaled(d), bandwidth, n_rows)
+        projections = directions @ rows.T.astype(float)
+        h = bandwidth.of(n_rows, projections.std(axis=1), np.subtract(*np.quantile(projections, [0.75, 0.25], axis=1)))
+        assert n_bins <= MAX_BINS
+        clear = h > 1e-14 * np.abs(projections).max(axis=1)
+        assert (candidates.width[clear] <= h[clear] / BINS_PER_BANDWIDTH * (1 + 1e-9)).all()
+        if n_bins < MAX_BINS:
+            assert (projections.min(axis=1) >= candidates.origin + candidates.width).all()
+            assert (projections.max(axis=1) < candidates.origin + candidates.width * (n_bins - 1)).all()
+
+    def test_the_kernels_of_the_outermost_rows_fit_in(self):
+        rows = clustered()
+        candidates, n_bins = candidates_for(rows, np.eye(4), unscaled(4), RULE, len(rows))
+        for x, origin, width in zip(rows.T, candidates.origin, candidates.width):
+            counts = np.bincount(((x - origin) / width).astype(int), minlength=n_bins)
+            density = Histograms(counts[None], np.array([origin]), np.array([width]), RULE).density
+            assert density.sum() * width == pytest.approx(1, abs=1e-4)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_rounding_errors_of_equal_rows_are_not_spread_over_bins(self, dtype):
+        rows = np.repeat(np.array([[0.1, 0.7, 1.3, 3.3]], dtype=dtype), 301, axis=0)
+        candidates, _ = candidates_for(rows, random_directions(20), unscaled(4), RULE, 10**6)
+        assert (candidates.width > 0.1).all()
+        assert kept(rows, random_directions(200), 10, min_rows=1).shape == (0, 4)
+
+    def test_raw_directions_project_raw_rows_on_the_bins_of_standardised_ones(self):
+        raw = clustered() * [1, 10, 100, 0] + [5, -3, 1000, 7]
+        standardise = Standardiser(raw.mean(axis=0), np.array([0.25, 0.1, 0.01, 0]), np.zeros(4))
+        rows, directions = standardise(raw), random_directions(5)
+        there, n_bins = candidates_for(rows, directions, standardise, RULE, 600)
+        here, n_here = candidates_for(rows, directions, unscaled(4), RULE, 600)
+        assert n_bins == n_here
+        np.testing.assert_allclose(
+            raw @ there.directions.T - there.origin, rows @ directions.T - here.origin, atol=1e-9
+        )
+        assert not there.directions[:, 3].any()

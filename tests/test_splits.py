@@ -1,0 +1,240 @@
+"""Rules that place splits, criteria that rank directions, stop rules, and the choice among candidates."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import seeds
+
+from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
+from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.modes import relative_depth
+from mdh_dask.splits.choose import Candidates, Chooser
+from mdh_dask.splits.null import uniform_depth_quantile
+from mdh_dask.splits.rules import CRITERIA, SplitRule
+from mdh_dask.splits.stopping import STOP_RULES, FixedQuantile, HoldOut, HoldOutUniform, LevelQuantile
+
+RULE = BANDWIDTHS["normal"]
+LOW, HIGH, N_BINS = -12.0, 12.0, 480
+
+
+def counts_of(*samples):
+    return np.array([np.histogram(np.clip(x, LOW, HIGH - 1e-9), N_BINS, (LOW, HIGH))[0] for x in samples])
+
+
+def histograms_of(*samples):
+    ones = np.ones(len(samples))
+    return Histograms(counts_of(*samples), LOW * ones, (HIGH - LOW) / N_BINS * ones, RULE)
+
+
+def unimodal(n=2000, seed=0, sd=1.0):
+    return np.random.default_rng(seed).normal(0, sd, n)
+
+
+def bimodal(n=2000, seed=0, gap=6.0, share=0.5, sd=1.0):
+    rng = np.random.default_rng(seed)
+    n_left = int(n * share)
+    return rng.permutation(np.concatenate([rng.normal(-gap / 2, sd, n_left), rng.normal(gap / 2, sd, n - n_left)]))
+
+
+@st.composite
+def any_histograms(draw):
+    rng = np.random.default_rng(draw(seeds))
+    shape = draw(st.integers(1, 4)), draw(st.integers(3, 40))
+    counts = rng.integers(0, 20, shape) * (rng.random(shape) < draw(st.sampled_from([0.1, 0.5, 1.0])))
+    return Histograms(counts, rng.normal(size=shape[0]), rng.uniform(0.1, 1, shape[0]), RULE)
+
+
+class TestPlace:
+    @given(st.integers(20, 200), st.integers(10, 500))
+    def test_an_empty_gap_is_split_in_its_middle(self, gap, n):
+        counts = np.zeros((1, 60 + gap), dtype=int)
+        counts[0, [29, 30 + gap]] = n
+        three_bins = Bandwidth(3 / ((gap + 1) / 2 * (2 * n) ** -0.2))
+        k = SplitRule().place(Histograms(counts, np.zeros(1), np.ones(1), three_bins), 1)[0]
+        assert abs(k - (29 + 30 + gap) / 2) <= 1
+
+    @given(any_histograms(), st.integers(1, 60), st.none() | st.floats(0, 3))
+    def test_the_place_is_admissible_and_no_admissible_bin_is_deeper(self, histograms, min_rows, alpha):
+        rule = SplitRule(alpha=alpha)
+        allowed = rule.admissible(histograms, min_rows)
+        for c, k in enumerate(rule.place(histograms, min_rows)):
+            if k < 0:
+                assert not allowed[c].any()
+            else:
+                assert allowed[c, k]
+                assert histograms.depth[c, k] >= histograms.depth[c, allowed[c]].max() * (1 - 1e-9)
+
+    @given(any_histograms(), st.integers(1, 60), st.floats(0, 3))
+    def test_admissible_splits_leave_enough_rows_within_alpha_of_the_mean(self, histograms, min_rows, alpha):
+        allowed = SplitRule(alpha=alpha).admissible(histograms, min_rows)
+        n_left = histograms.n_left
+        assert (n_left[allowed] >= min_rows).all()
+        assert (histograms.counts.sum(axis=1, keepdims=True) - n_left >= min_rows)[allowed].all()
+        assert histograms.within(alpha)[allowed].all()
+        assert (histograms.depth[allowed] > 0).all()
+
+    def test_no_side_is_ever_left_without_rows(self):
+        histograms = histograms_of(unimodal(50))
+        assert SplitRule().admissible(histograms, 0).sum() == SplitRule().admissible(histograms, 1).sum()
+
+    def test_the_valley_between_two_modes_is_found(self):
+        histograms = histograms_of(bimodal(), bimodal(gap=8, seed=1))
+        thresholds = histograms.threshold[[0, 1], SplitRule().place(histograms, 100)]
+        assert np.abs(thresholds).max() < 0.8
+
+    def test_outliers_draw_the_split_unless_too_few_or_too_far(self):
+        sample = np.concatenate([bimodal(gap=4), [11.0] * 6])
+        histograms = histograms_of(sample)
+        far = histograms.threshold[0, SplitRule().place(histograms, 1)[0]]
+        assert far > 6
+        for rule, min_rows in ((SplitRule(), 10), (SplitRule(alpha=1.0), 1)):
+            near = histograms.threshold[0, rule.place(histograms, min_rows)[0]]
+            assert abs(near) < 1.5
+
+
+class TestCriteria:
+    @pytest.mark.parametrize("criterion", ["relative_depth", "dip", "kurtosis"])
+    @pytest.mark.parametrize("seed", range(5))
+    def test_two_modes_rank_above_one(self, criterion, seed):
+        scores = SplitRule(criterion).score(histograms_of(unimodal(seed=seed), bimodal(seed=seed)), 1)
+        assert scores[1] > scores[0]
+
+    def test_variance_ranks_the_widest_first(self):
+        histograms = histograms_of(bimodal(gap=6), bimodal(gap=8), bimodal(gap=4))
+        scores = SplitRule("variance").score(histograms, 1)
+        assert np.argsort(-scores).tolist() == [1, 0, 2]
+        assert scores[1] == pytest.approx(bimodal(gap=8).var(), rel=0.01)
+
+    def test_relative_depth_is_that_of_the_place(self):
+        histograms = histograms_of(bimodal(), bimodal(gap=4))
+        places = SplitRule().place(histograms, 50)
+        np.testing.assert_allclose(SplitRule().score(histograms, 50), histograms.depth[[0, 1], places])
+
+    @pytest.mark.parametrize("criterion", CRITERIA)
+    def test_a_direction_without_admissible_split_comes_last(self, criterion):
+        histograms = histograms_of(bimodal(100), bimodal(100, seed=1), np.zeros(100))
+        scores = SplitRule(criterion).score(histograms, 30)
+        assert (scores > -np.inf).tolist() == [True, True, False]
+        assert (SplitRule(criterion).score(histograms, 51) == -np.inf).all()
+
+    @pytest.mark.parametrize("criterion", CRITERIA)
+    @given(histograms=any_histograms())
+    def test_scores_are_never_undefined(self, criterion, histograms):
+        assert not np.isnan(SplitRule(criterion).score(histograms, 1)).any()
+
+
+class TestStopRules:
+    def test_hold_out_rules_choose_on_one_half_and_test_on_the_other(self):
+        counts = np.arange(24).reshape(2, 3, 4)
+        for name, make in STOP_RULES.items():
+            choosing, testing = make().halves(counts)
+            if make.holds_out:
+                assert name.startswith("hold-out")
+                np.testing.assert_array_equal([choosing, testing], counts)
+            else:
+                np.testing.assert_array_equal(choosing, counts.sum(axis=0))
+                np.testing.assert_array_equal(testing, choosing)
+
+    def test_fixed_and_level_take_the_null_of_all_rows_and_of_the_branch(self):
+        histogram = histograms_of(bimodal(400, gap=3.4))
+        k = int(SplitRule().place(histogram, 1)[0])
+        depth = histogram.depth[0, k]
+        for quantile in (0.5, 0.9, 0.99):
+            rng = np.random.default_rng(0)
+            for n_root in (400, 10**6):
+                expected = depth > uniform_depth_quantile(n_root, RULE, quantile)
+                assert FixedQuantile(quantile).accepts(histogram, k, n_root, 1, rng) == expected
+            expected = depth > uniform_depth_quantile(400, RULE, quantile)
+            assert LevelQuantile(quantile).accepts(histogram, k, 10**6, 1, rng) == expected
+
+    @pytest.mark.parametrize("make", [HoldOut, HoldOutUniform])
+    def test_several_tests_share_the_probability_of_a_false_split(self, make):
+        assert make(0.95).level(10) == pytest.approx(0.005)
+
+    @pytest.mark.parametrize("name", STOP_RULES)
+    def test_clear_clusters_are_split_and_one_cluster_is_not(self, name):
+        rule, rng = STOP_RULES[name](), np.random.default_rng(0)
+        for sample, expected in ((bimodal(), True), (np.random.default_rng(1).uniform(-3, 3, 2000), False)):
+            histogram = histograms_of(sample)
+            k = int(SplitRule().place(histogram, 100)[0])
+            assert rule.accepts(histogram, max(k, 0), 2000, 1, rng) == expected
+
+
+def chooser(stop="hold-out", n_tests=1, min_rows=50, **rule):
+    return Chooser(SplitRule(**rule), STOP_RULES[stop](), RULE, n_tests, 4000, min_rows)
+
+
+def choose(samples, standing=None, share=1.0, **options):
+    """Choose among directions along which the rows have these projections; every second row is held out."""
+    counts = np.stack([counts_of(*(x[half::2] for x in samples)) for half in (0, 1)])
+    n = len(samples)
+    candidates = Candidates(np.eye(n), np.full(n, LOW), np.full(n, (HIGH - LOW) / N_BINS), np.zeros(n))
+    return chooser(**options).choose(counts, candidates, np.random.default_rng(0), share=share, standing=standing)
+
+
+class TestChooser:
+    def test_the_direction_with_clusters_is_accepted_with_the_counts_of_all_rows(self):
+        samples = [unimodal(4000), bimodal(4000), unimodal(4000, seed=2)]
+        verdict = choose(samples)
+        assert (verdict.accepted, verdict.candidate) == (True, 1)
+        assert verdict.n_left == (samples[1] < verdict.threshold).sum()
+        assert verdict.n_left + verdict.n_right == 4000
+        np.testing.assert_array_equal(verdict.histogram.counts, counts_of(samples[1]))
+        k = verdict.histogram.bin_of(verdict.threshold, 0)
+        assert verdict.depth == relative_depth_at(verdict.histogram, k)
+
+    def test_one_cluster_is_left_whole(self):
+        verdict = choose([unimodal(4000, seed=seed) for seed in range(5)], min_rows=5)
+        assert verdict is None or not verdict.accepted
+
+    def test_no_admissible_split_gives_no_verdict(self):
+        assert choose([unimodal(300)], min_rows=140) is None
+        assert choose([np.zeros(300), bimodal(300)], min_rows=151) is None
+
+    def test_a_second_candidate_is_tested_only_where_allowed(self):
+        # Ranked by variance, the first direction has a bump of chance and the second has clusters.
+        wide = np.random.default_rng(3).uniform(-11, 11, 4000)
+        first, second = (choose([wide, bimodal(4000)], criterion="variance", n_tests=n) for n in (1, 2))
+        assert (first.accepted, first.candidate) == (False, 0)
+        assert (second.accepted, second.candidate) == (True, 1)
+
+    def test_a_standing_split_stays_while_the_valley_is_there(self):
+        sample = bimodal(4000, gap=8)
+        anew = choose([sample]).threshold
+        standing = anew + 0.21
+        verdict = choose([sample], standing=standing)
+        assert (verdict.accepted, verdict.threshold) == (True, standing)
+        assert verdict.n_left == pytest.approx((sample <= standing).sum(), abs=5)
+
+    @pytest.mark.parametrize("standing", [-3.0, 2.5, 11.5, -50.0])
+    def test_a_standing_split_moves_when_the_valley_is_elsewhere(self, standing):
+        sample = bimodal(4000, gap=8)
+        assert choose([sample], standing=standing).threshold == choose([sample]).threshold
+
+    def test_a_standing_split_that_leaves_too_few_rows_moves(self):
+        # The gap to the outliers is as empty as the valley between the clusters.
+        sample = np.concatenate([bimodal(4000, gap=8, sd=0.5), np.full(8, 11.0)])
+        verdict = choose([sample], standing=8.5)
+        assert abs(verdict.threshold) < 2
+        assert min(verdict.n_left, verdict.n_right) >= 50
+
+    def test_a_standing_split_is_tried_before_deeper_ones(self):
+        samples = [bimodal(4000, gap=6), bimodal(4000, gap=9)]
+        assert choose(samples).candidate == 1
+        assert choose(samples, standing=0.0).candidate == 0
+
+    def test_another_candidate_is_chosen_where_the_standing_valley_is_gone(self):
+        verdict = choose([unimodal(4000), bimodal(4000)], standing=0.0, n_tests=2)
+        assert (verdict.accepted, verdict.candidate) == (True, 1)
+
+    def test_a_share_of_the_rows_needs_that_share_of_the_least_number(self):
+        sample = bimodal(400, share=0.1)
+        assert choose([sample], min_rows=300) is None
+        assert choose([sample], min_rows=300, share=0.1) is not None
+
+
+def relative_depth_at(histogram, k):
+    n, h = len(histogram.counts), histogram.bandwidth
+    n = histogram.counts.sum()
+    return relative_depth(histogram.density, 1 / (n * h * np.sqrt(2 * np.pi)))[0, k]
