@@ -62,7 +62,9 @@ def test_the_kind_of_array_that_goes_in_comes_out(rows, tmp_path):
         np.testing.assert_array_equal(model.predict(X).compute(), model.labels_)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.int16, np.uint16, np.int64, np.uint64, ">f4", ">i2", np.longdouble])
+@pytest.mark.parametrize(
+    "dtype", [np.float16, np.float32, np.int8, np.int16, np.uint16, np.int64, np.uint64, ">f4", ">i2", np.longdouble]
+)
 def test_numbers_of_any_width_are_clustered(rows, dtype):
     X = (rows * 3 + 60).astype(dtype)
     model = RandomProjectionTree(**QUICK).fit(X)
@@ -165,6 +167,7 @@ def test_a_group_or_a_data_frame_is_refused_with_the_remedy(tmp_path):
         ({"min_cluster_size": 0}, "'min_cluster_size'"),
         ({"max_clusters": 0}, "'max_clusters'"),
         ({"max_depth": -1}, "'max_depth'"),
+        ({"min_depth": -0.1}, "'min_depth'"),
         ({"alpha": 0.0}, "'alpha'"),
         ({"sample_size": 0}, "'sample_size'"),
     ],

@@ -147,6 +147,13 @@ def test_clusters_hold_at_least_the_rows_asked_for(mixture):
         assert tree.n_rows[tree.leaves].min() >= least
 
 
+def test_no_split_is_shallower_than_the_least_depth(mixture):
+    depths = RandomProjectionTree(200, min_depth=0.0).fit(mixture[0]).tree_.relative_depth
+    bound = np.nanmedian(depths)
+    tree = RandomProjectionTree(200, min_depth=bound).fit(mixture[0]).tree_
+    assert tree.relative_depth[tree.left >= 0].min() > bound
+
+
 def test_rounded_columns_do_not_split_between_their_levels():
     X = np.random.default_rng(0).normal(100, 6, size=(20_000, 3)).round().astype(np.uint8)
     assert RandomProjectionTree(100).fit(X).n_clusters_ == 1

@@ -26,6 +26,8 @@ def mdh(log_level: str) -> None:
     """Cluster data that do not fit on one machine by low-density separators."""
     logging.basicConfig(format=LOG_FORMAT, datefmt="%H:%M:%S", stream=sys.stderr)
     logging.getLogger("mdh_dask").setLevel(log_level.upper())
+    # What a worker says to its scheduler is of interest when something is wrong.
+    logging.getLogger("distributed").setLevel("DEBUG" if log_level == "debug" else "WARNING")
 
 
 def output_options(command: Any) -> Any:

@@ -51,6 +51,9 @@ class RandomProjectionTree(DivisiveEstimator):
         If more are found, the splits of largest relative depth that hang together are kept.
     max_depth : int or None, default=None
         Splits above a cluster at most.
+    min_depth : float, default=0.1
+        Least relative depth of a split: how much the lower mode exceeds the valley, as a share of the valley. Among
+        very many rows chance makes no valley, so that without it ever shallower ones are taken for clusters.
     alpha : float or None, default=None
         If given, a split lies within `alpha` standard deviations of the mean of its branch.
     sample_size : int or None, default=20000
@@ -112,6 +115,7 @@ class RandomProjectionTree(DivisiveEstimator):
         "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
         "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "max_depth": [None, Interval(Integral, 0, None, closed="left")],
+        "min_depth": [Interval(Real, 0, None, closed="left")],
         "alpha": [None, Interval(Real, 0, None, closed="neither")],
         "sample_size": [None, Interval(Integral, 1, None, closed="left")],
         "scale": ["boolean"],
@@ -132,6 +136,7 @@ class RandomProjectionTree(DivisiveEstimator):
         min_cluster_size: float | None = None,
         max_clusters: int | None = None,
         max_depth: int | None = None,
+        min_depth: float = 0.1,
         alpha: float | None = None,
         sample_size: int | None = 20_000,
         scale: bool = True,
@@ -148,6 +153,7 @@ class RandomProjectionTree(DivisiveEstimator):
         self.min_cluster_size = min_cluster_size
         self.max_clusters = max_clusters
         self.max_depth = max_depth
+        self.min_depth = min_depth
         self.alpha = alpha
         self.sample_size = sample_size
         self.scale = scale
@@ -180,7 +186,7 @@ class RandomProjectionTree(DivisiveEstimator):
         return Growth(
             propose=lambda rows, rng: PROJECTIONS[self.projection](rows, rng, self.n_projections),
             chooser=Chooser(
-                rule=SplitRule(self.criterion, self.alpha),
+                rule=SplitRule(self.criterion, self.alpha, self.min_depth),
                 stop=STOP_RULES[self.stop_rule](self.quantile),
                 bandwidth=bandwidth,
                 n_tests=self.n_candidates,

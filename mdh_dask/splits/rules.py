@@ -54,14 +54,17 @@ class SplitRule:
         A name in `CRITERIA`.
     alpha : float, optional
         Splits farther than `alpha` standard deviations from the mean are not admissible.
+    min_depth : float
+        Nor are splits of less relative depth.
     """
 
     criterion: str = "relative_depth"
     alpha: float | None = None
+    min_depth: float = 0.0
 
     def admissible(self, histograms: Histograms, min_rows: float) -> Booleans:
         """Tell which bins may be split after, shape (n_directions, n_bins)."""
-        allowed = histograms.leaves_rows(max(min_rows, 1)) & (histograms.depth > 0)
+        allowed = histograms.leaves_rows(max(min_rows, 1)) & (histograms.depth > self.min_depth)
         if self.alpha is not None:
             allowed &= histograms.within(self.alpha)
         return allowed
