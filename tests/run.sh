@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Sets up and runs every check: lint, types and import contracts once, the tests on each Python named in PYTHONS.
+# Usage: bash tests/run.sh [arguments of pytest]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+PYTHONS=${PYTHONS:-3.11 3.12}   # Zarr 3.1 is the last line for 3.11; 3.12 gets the newest.
+
+if command -v pyenv >/dev/null; then
+    PYENV_VERSION=$(pyenv versions --bare | grep -E '^3\.[0-9]+\.[0-9]+$' | sort -rV | paste -sd:)
+    export PYENV_VERSION
+fi
+
+checked=""
+for version in $PYTHONS; do
+    if ! "python$version" --version >/dev/null 2>&1; then
+        echo "== Python $version is not installed: skipped"
+        continue
+    fi
+    env=".venv-$version"
+    echo "== Python $version in $env"
+    [ -x "$env/bin/python" ] || "python$version" -m venv "$env"
+    "$env/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[test]"
+    if [ -z "$checked" ]; then
+        "$env/bin/ruff" format --check .
+        "$env/bin/ruff" check .
+        "$env/bin/mypy"
+        "$env/bin/lint-imports" --no-logo
+        checked=yes
+    fi
+    "$env/bin/python" -m pytest --numprocesses=2 --dist=loadfile "$@"
+done
+[ -n "$checked" ] || { echo "None of the Pythons $PYTHONS was found; name yours with PYTHONS=3.13 bash tests/run.sh"; exit 1; }
