@@ -22,10 +22,16 @@ def scheduler(request):
 
 @pytest.fixture(scope="session")
 def cluster():
-    """A cluster in this process."""
+    """A cluster in this process, on ports of its own: a port that is taken is a warning, which is an error."""
     from distributed import LocalCluster
 
-    with LocalCluster(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster:
+    with LocalCluster(
+        processes=False,
+        n_workers=1,
+        threads_per_worker=2,
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": ":0"},
+    ) as cluster:
         yield cluster
 
 

@@ -134,6 +134,18 @@ class TestReduceRows:
             assert reduce_rows(Weighted(), da.zeros((50, 2), chunks=(1, 2))) == 50
         assert dumps == [1]
 
+    def test_tasks_do_not_grow_with_the_number_of_chunks(self):
+        sizes = []
+
+        def get(dsk, keys, **kwargs):
+            sizes.extend(len(cloudpickle.dumps(task)) for task in tasks_of(dsk).values())
+            return dask.get(dsk, keys, **kwargs)
+
+        with dask.config.set(scheduler=get):
+            reduce_rows(Weighted(), da.zeros((1500, 2), chunks=(1, 2)))
+        # The node that all tasks share: where every chunk starts.
+        assert sum(size > 8 * 1500 for size in sizes) == 1
+
     @pytest.mark.parametrize("lazy", [True, False])
     def test_refuses_arrays_of_unequal_length(self, lazy):
         X = da.zeros((5, 2), chunks=2) if lazy else np.zeros((5, 2))
