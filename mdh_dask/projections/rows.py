@@ -4,7 +4,7 @@ import numpy as np
 
 from .._typing import AnyArray, Floats
 
-MOST_ROWS = 2000
+MOST_ROWS = 500
 """Rows that a direction combines at most."""
 
 
@@ -25,7 +25,7 @@ def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray
 
     Returns
     -------
-    ndarray of shape (n_directions, n_features), float64
+    ndarray of shape (n_directions, n_features), of the dtype of the rows
 
     Examples
     --------
@@ -36,5 +36,5 @@ def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray
     """
     if len(rows) > MOST_ROWS:
         rows = rows[np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))]
-    centred = rows - rows.mean(axis=0, dtype=np.float64)
-    return rng.standard_normal((n_directions, len(rows))) @ centred
+    centred = rows - rows.mean(axis=0)
+    return rng.standard_normal((n_directions, len(rows)), dtype=centred.dtype) @ centred

@@ -33,9 +33,9 @@ class Standardiser:
     resolution: Floats
 
     def __call__(self, rows: AnyArray) -> AnyArray:
-        """Return the standardised rows; float64 where a number takes eight bytes, else float32."""
-        dtype = np.float64 if rows.dtype.itemsize == 8 else np.float32
-        return ((rows - self.centre) * self.scale).astype(dtype)
+        """Return the standardised rows; float32 where that holds all their digits, else float64."""
+        dtype = np.result_type(rows.dtype, np.float32) if rows.dtype.itemsize < 8 else np.float64
+        return (rows - self.centre.astype(dtype)) * self.scale.astype(dtype)
 
     def raw(self, directions: Floats) -> Floats:
         """Return the same directions for raw rows."""

@@ -16,6 +16,8 @@ DIRECTIONS_AT_ONCE = 128
 
 MAX_BINS = 4096
 
+ROWS_FOR_BINS = 2000
+
 
 def screen(
     rows: AnyArray,
@@ -94,7 +96,9 @@ def candidates_for(
 
 
 def _histograms(projections: AnyArray, bandwidth: Bandwidth, resolution: Floats) -> Histograms:
-    origin, width, n_bins = _bins(projections, bandwidth, resolution, projections.shape[1])
+    # A part of the rows says where the bins must lie; the few beyond are counted in the outermost ones.
+    part = projections[:, :: max(1, projections.shape[1] // ROWS_FOR_BINS)]
+    origin, width, n_bins = _bins(part, bandwidth, resolution, projections.shape[1])
     counts = np.zeros((len(projections), n_bins), dtype=np.int32)
     bin_projections(projections, origin.astype(projections.dtype), width.astype(projections.dtype), counts)
     return Histograms(counts, origin, width, bandwidth, resolution)
