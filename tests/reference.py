@@ -30,33 +30,31 @@ def bin_of(value, origin, width, n_bins):
     return int(min(max((value - float(origin)) * (1.0 / float(width)), 0.0), n_bins - 1.0))
 
 
-def sweep_branches(rows, left, right, planes, offsets, measured, bit, hashes, directions, origin, width, counts):
+def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts):
     """Follow one row after the other from the root to its leaf."""
     leaves = []
     for row, row_hash in zip(rows, hashes, strict=True):
         node = 0
         while True:
-            place = measured[node]
-            if place >= 0:
-                count_node([row], [0], [row_hash], bit[node], directions[place], origin[place], width[place],
-                           counts[place])  # fmt: skip
-            if left[node] < 0:
+            own = slice(first[node], first[node + 1])
+            inner, here = left[node] >= 0, [0]
+            goes_left = visit_node([row], here, inner, planes[node], offsets[node], None, bit[node], [row_hash],
+                                   directions[own], origin[own], width[own], counts[own])  # fmt: skip
+            if not inner:
                 break
-            node = left[node] if project(row, planes[node]) <= offsets[node] else right[node]
+            node = left[node] if goes_left else right[node]
         leaves.append(int(node))
     return leaves
 
 
-def count_node(rows, here, hashes, bit, directions, origin, width, counts):
-    """Count each row once along each direction, in the half that its hash names."""
+def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions, origin, width, counts):
+    """Count each row once along each direction, in the half that its hash names; then left rows first."""
     for i in here:
         half = (int(hashes[i]) >> int(bit)) % 2
         for c, direction in enumerate(directions):
-            counts[half][c][bin_of(project(rows[i], direction), origin[c], width[c], len(counts[half][c]))] += 1
-
-
-def part_node(rows, here, plane, offset, spare):
-    """Left rows first, each side in its old order."""
+            counts[c][half][bin_of(project(rows[i], direction), origin[c], width[c], len(counts[c][half]))] += 1
+    if not inner:
+        return 0
     is_left = [project(rows[i], plane) <= offset for i in here]
     here[:] = [i for i, x in zip(here, is_left) if x] + [i for i, x in zip(here, is_left) if not x]
     return sum(is_left)

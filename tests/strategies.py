@@ -59,6 +59,11 @@ def split_trees(draw, rows, max_splits=5):
     return np.array(left, np.int32), np.array(right, np.int32), np.array(planes), np.array(offsets)
 
 
+def directions_of_nodes(rng, n_nodes, most=3):
+    """Where the directions of each node start, and the end of all; some nodes have none."""
+    return np.concatenate([[0], np.cumsum(rng.integers(0, most + 1, n_nodes))])
+
+
 @st.composite
 def histograms(draw, min_bins=1, max_bins=30, max_count=6):
     """Integer counts; small, so that ties and plateaus are common."""

@@ -8,12 +8,13 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
-from strategies import LOOP_DTYPES, chunkings, row_sets, seeds, split_trees
+from strategies import LOOP_DTYPES, chunkings, directions_of_nodes, row_sets, seeds, split_trees
 
 from mdh_dask._jit.binning import bin_projections
-from mdh_dask._jit.branches import TILE, count_node, fill_tile, part_node, project_tile, sweep_branches
+from mdh_dask._jit.branches import TILE, fill_tile, project_tile, sweep_branches, visit_node
 from mdh_dask._jit.columns import column_moments
 from mdh_dask._jit.hashing import hash_rows
+from mdh_dask.tree.statistics import leaves_of
 
 word = st.integers(0, 2**63 - 1)
 
@@ -62,15 +63,13 @@ def sweeps(draw):
     left, right, planes, offsets = draw(split_trees(rows))
     rng = np.random.default_rng(draw(seeds))
     n_nodes, d = planes.shape
-    chosen = rng.random(n_nodes) < 0.7
-    measured = np.where(chosen, np.cumsum(chosen) - 1, -1)
-    shape = int(chosen.sum()), draw(st.integers(0, 3))
+    first = directions_of_nodes(rng, n_nodes)
+    n = int(first[-1])
     arguments = (
-        left, right, planes, offsets, measured, rng.integers(0, 64, n_nodes), hash_rows(draw(word), 0, len(rows)),
-        rng.integers(-1, 2, (*shape, d)) * rng.choice([1.0, 0.1]), rng.normal(0, 50, shape),
-        rng.uniform(0.1, 20, shape),
+        left, right, planes, offsets, first, rng.integers(0, 64, n_nodes), hash_rows(draw(word), 0, len(rows)),
+        rng.integers(-1, 2, (n, d)) * rng.choice([1.0, 0.1]), rng.normal(0, 50, n), rng.uniform(0.1, 20, n),
     )  # fmt: skip
-    return rows, arguments, (shape[0], 2, shape[1], draw(st.integers(1, 12)))
+    return rows, arguments, (n, 2, draw(st.integers(1, 12)))
 
 
 class TestSweepBranches:
@@ -101,32 +100,25 @@ class TestSweepBranches:
 
     @given(row_sets([np.float64], max_rows=150), seeds)
     def test_rows_on_the_plane_go_left(self, rows, seed):
-        plane = np.random.default_rng(seed).normal(size=rows.shape[1])
-        offset = reference.project(rows[0], plane)
-        here = np.arange(len(rows))
-        n_left = part_node(rows, here, plane, offset, np.empty(len(rows), dtype=np.int64))
-        assert 0 in here[:n_left]
+        plane = np.random.default_rng(seed).normal(size=(1, rows.shape[1]))
+        planes, offsets = np.repeat(plane, 3, axis=0), np.full(3, reference.project(rows[0], plane[0]))
+        children = np.array([[1, -1, -1], [2, -1, -1]], dtype=np.int32)
+        assert leaves_of(rows, *children, planes, offsets)[0] == 1
 
 
 class TestPartsOfTheSweep:
-    @given(row_sets([np.float64], max_rows=150), seeds)
-    def test_parting_equals_its_twin(self, rows, seed):
+    @pytest.mark.parametrize("inner", [True, False])
+    @given(rows=row_sets([np.float64], max_rows=150), seed=seeds, n=st.integers(0, 3))
+    def test_visiting_a_node_equals_its_twin(self, inner, rows, seed, n):
         rng = np.random.default_rng(seed)
-        plane, here = rng.integers(-1, 2, rows.shape[1]) * 1.0, rng.permutation(len(rows))
-        offset = float(np.median(rows @ plane))
-        expected = here.tolist()
-        n_left = part_node(rows, here, plane, offset, np.empty(len(rows), dtype=np.int64))
-        assert n_left == reference.part_node(rows, expected, plane, offset, None)
-        assert here.tolist() == expected
-
-    @given(row_sets([np.float64], max_rows=150), seeds)
-    def test_counting_equals_its_twin(self, rows, seed):
-        rng = np.random.default_rng(seed)
-        here, hashes = rng.permutation(len(rows))[: len(rows) // 2 + 1], hash_rows(seed, 0, len(rows))
-        directions, origin, width = rng.normal(size=(2, rows.shape[1])), rng.normal(0, 50, 2), rng.uniform(0.1, 9, 2)
-        counts, expected = np.zeros((2, 2, 9), dtype=np.int64), np.zeros((2, 2, 9), dtype=np.int64)
-        count_node(rows, here, hashes, 3, directions, origin, width, counts)
-        reference.count_node(rows, here, hashes, 3, directions, origin, width, expected)
+        plane, here = rng.integers(-1, 2, rows.shape[1]) * 1.0, rng.permutation(len(rows))[: len(rows) // 2 + 1]
+        offset, hashes, spare = float(np.median(rows @ plane)), hash_rows(seed, 0, len(rows)), np.empty_like(here)
+        directions, origin, width = rng.normal(size=(n, rows.shape[1])), rng.normal(0, 50, n), rng.uniform(0.1, 9, n)
+        counts, expected, order = np.zeros((n, 2, 9), np.int64), np.zeros((n, 2, 9), np.int64), here.tolist()
+        rest = 3, hashes, directions, origin, width
+        n_left = visit_node(rows, here, inner, plane, offset, spare, *rest, counts)
+        assert n_left == reference.visit_node(rows, order, inner, plane, offset, None, *rest, expected)
+        assert here.tolist() == order
         np.testing.assert_array_equal(counts, expected)
 
     @given(row_sets([np.float64], max_rows=150), seeds)

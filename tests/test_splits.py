@@ -219,10 +219,8 @@ class TestChooser:
         assert abs(verdict.threshold) < 2
         assert min(verdict.n_left, verdict.n_right) >= 50
 
-    def test_a_standing_split_is_tried_before_deeper_ones(self):
-        samples = [bimodal(4000, gap=6), bimodal(4000, gap=9)]
-        assert choose(samples).candidate == 1
-        assert choose(samples, standing=0.0).candidate == 0
+    def test_a_deeper_valley_of_another_candidate_replaces_a_standing_split(self):
+        assert choose([bimodal(4000, gap=6), bimodal(4000, gap=9)], standing=0.0).candidate == 1
 
     def test_another_candidate_is_chosen_where_the_standing_valley_is_gone(self):
         verdict = choose([unimodal(4000), bimodal(4000)], standing=0.0, n_tests=2)

@@ -12,7 +12,7 @@ from helpers import assert_same_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
-from strategies import chunkings, row_sets, seeds, split_trees
+from strategies import chunkings, directions_of_nodes, row_sets, seeds, split_trees
 
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.metrics import Contingency
@@ -33,13 +33,11 @@ def branch_pass(draw, rows):
     left, right, planes, offsets = draw(split_trees(rows))
     rng = np.random.default_rng(draw(seeds))
     n_nodes, d = planes.shape
-    chosen = rng.random(n_nodes) < 0.7
-    measured = np.where(chosen, np.cumsum(chosen) - 1, -1)
-    shape = int(chosen.sum()), draw(st.integers(1, 3))
-    origin = rng.normal(0, 100, shape)
+    first = directions_of_nodes(rng, n_nodes)
+    n = int(first[-1])
     return BranchPass(
-        draw(seeds), left, right, planes, offsets, measured, rng.normal(size=(*shape, d)), origin,
-        rng.uniform(0.1, 20, shape), draw(st.integers(2, 20)), rng.integers(0, 64, n_nodes),
+        draw(seeds), left, right, planes, offsets, first, rng.normal(size=(n, d)), rng.normal(0, 100, n),
+        rng.uniform(0.1, 20, n), draw(st.integers(2, 20)), rng.integers(0, 64, n_nodes),
         (rng.random(n_nodes) * HASH_RANGE).astype(np.uint64) * rng.integers(0, 2, n_nodes, dtype=np.uint64),
     )  # fmt: skip
 
@@ -137,8 +135,8 @@ def example_statistic():
     children = np.array([[1, -1, -1], [2, -1, -1]], dtype=np.int32)
     planes, offsets = np.array([[1.0, 0, 0], [0, 0, 0], [0, 0, 0]]), np.array([5.0, np.nan, np.nan])
     sweep = BranchPass(
-        3, *children, planes, offsets, np.array([0, 1, -1]), np.random.default_rng(0).normal(size=(2, 2, 3)),
-        np.full((2, 2), -20.0), np.full((2, 2), 0.5), 80, np.array([0, 1, 2]), np.full(3, 2**60, dtype=np.uint64),
+        3, *children, planes, offsets, np.array([0, 2, 4, 4]), np.random.default_rng(0).normal(size=(4, 3)),
+        np.full(4, -20.0), np.full(4, 0.5), 80, np.array([0, 1, 2]), np.full(3, 2**60, dtype=np.uint64),
     )  # fmt: skip
     return Together((FirstPass(3, 2**61), sweep))
 
@@ -221,7 +219,7 @@ class TestFirstPass:
 
 class TestBranchPass:
     @given(st.data())
-    def test_every_row_arrives_and_is_counted_once_per_measured_node_on_its_way(self, data):
+    def test_every_row_arrives_and_is_counted_once_per_direction_of_the_nodes_on_its_way(self, data):
         rows = data.draw(row_sets())
         sweep = branch_pass(data.draw, rows)
         value = sweep.chunk(0, rows)
@@ -230,9 +228,7 @@ class TestBranchPass:
         passing = value.arrivals.copy()
         for node in np.flatnonzero(sweep.left >= 0)[::-1]:
             passing[node] = passing[sweep.left[node]] + passing[sweep.right[node]]
-        totals = value.counts.sum(axis=(1, 3))
-        nodes = np.flatnonzero(sweep.measured >= 0)
-        np.testing.assert_array_equal(totals, np.repeat(passing[nodes, None], totals.shape[1], axis=1))
+        np.testing.assert_array_equal(value.counts.sum(axis=(1, 2)), np.repeat(passing, np.diff(sweep.first)))
 
     @given(st.data())
     def test_samples_the_rows_under_the_limit_of_their_leaf(self, data):
@@ -248,7 +244,7 @@ class TestBranchPass:
 
     def test_both_halves_of_the_rows_have_about_the_same_size(self):
         counts = example_statistic().parts[1].chunk(0, example_rows(20_000)).counts
-        assert abs(counts[0, 0, 0].sum() - 10_000) < 4 * np.sqrt(5000)
+        assert abs(counts[0, 0].sum() - 10_000) < 4 * np.sqrt(5000)
 
     def test_sweeping_a_sample_gives_what_sweeping_its_rows_in_place_gives(self):
         rows, sweep = example_rows(500), example_statistic().parts[1]

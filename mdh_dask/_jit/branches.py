@@ -13,74 +13,70 @@ TILE = 64
 
 
 @jit
-def sweep_branches(rows, left, right, planes, offsets, measured, bit, hashes, directions, origin, width, counts):
+def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts):
     """Return the leaf of every row, adding the projections of the measured nodes to `counts`.
 
     The tree is `left`, `right` (-1 at a leaf; children follow their parents), `planes` (nodes x features) and
-    `offsets`: a row goes left where ``plane . x <= offset``. ``measured[node]`` is -1 or the place of the node in
-    `directions` (places x candidates x features), `origin`, `width` (places x candidates) and `counts`
-    (places x 2 x candidates x bins). The row's half is the bit ``bit[node]`` of its hash.
+    `offsets`: a row goes left where ``plane . x <= offset``. A node is measured along the rows of `directions`
+    from ``first[node]`` to ``first[node + 1]``, whose bins are laid out by `origin` and `width`; `counts` is
+    directions x 2 x bins. The row's half is the bit ``bit[node]`` of its hash.
     """
     n = rows.shape[0]
     order = np.arange(n)
     spare = np.empty(n, dtype=np.int64)
-    first = np.zeros(left.shape[0] + 1, dtype=np.int64)
-    last = np.zeros(left.shape[0] + 1, dtype=np.int64)
-    last[0] = n
+    start = np.zeros(left.shape[0], dtype=np.int64)
+    stop = np.zeros(left.shape[0], dtype=np.int64)
+    stop[0] = n
     leaf = np.empty(n, dtype=np.int32)
     for node in range(left.shape[0]):
-        here = order[first[node] : last[node]]
-        place = measured[node]
-        if place >= 0:
-            count_node(
-                rows, here, hashes, bit[node], directions[place], origin[place], width[place], counts[place]
-            )
-        if left[node] < 0:
-            leaf[here] = node
+        here = order[start[node] : stop[node]]
+        inner = left[node] >= 0
+        own = slice(first[node], first[node + 1])
+        if inner or own.start < own.stop:
+            n_left = visit_node(
+                rows, here, inner, planes[node], offsets[node], spare,
+                bit[node], hashes, directions[own], origin[own], width[own], counts[own],
+            )  # fmt: skip
+        if inner:
+            start[left[node]] = start[node]
+            stop[left[node]] = start[right[node]] = start[node] + n_left
+            stop[right[node]] = stop[node]
         else:
-            n_left = part_node(rows, here, planes[node], offsets[node], spare)
-            first[left[node]] = first[node]
-            last[left[node]] = first[right[node]] = first[node] + n_left
-            last[right[node]] = last[node]
+            leaf[here] = node
     return leaf
 
 
 @jit
-def count_node(rows, here, hashes, bit, directions, origin, width, counts):
-    """Add the projections of ``rows[here]`` to `counts` (2 halves x candidates x bins)."""
+def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions, origin, width, counts):
+    """Count ``rows[here]`` along the directions; at an inner node, reorder `here` so that the rows that go left come
+    first, each side in its old order. Return the number of rows that go left.
+    """  # noqa: D205
     tile = np.zeros((rows.shape[1], TILE))
     sums = np.empty(TILE)
     half = np.empty(TILE, dtype=np.int64)
     top = counts.shape[2] - 1.0
+    n_left = n_right = 0
     for start in range(0, here.shape[0], TILE):
         size = fill_tile(rows, here, start, tile)
-        for i in range(size):
-            half[i] = (hashes[here[start + i]] >> np.uint64(bit)) & np.uint64(1)
         for c in range(directions.shape[0]):
+            if c == 0:
+                for i in range(size):
+                    half[i] = (hashes[here[start + i]] >> np.uint64(bit)) & np.uint64(1)
             project_tile(tile, directions[c], sums)
             scale = 1.0 / width[c]
             for i in range(size):
                 k = min(max((sums[i] - origin[c]) * scale, 0.0), top)
-                counts[half[i], c, int(k)] += 1
-
-
-@jit
-def part_node(rows, here, plane, offset, spare):
-    """Reorder `here` so that the rows left of the plane come first, each side in its old order; return their number."""
-    tile = np.zeros((rows.shape[1], TILE))
-    sums = np.empty(TILE)
-    n_left = n_right = 0
-    for start in range(0, here.shape[0], TILE):
-        size = fill_tile(rows, here, start, tile)
-        project_tile(tile, plane, sums)
-        for i in range(size):
-            if sums[i] <= offset:
-                here[n_left] = here[start + i]
-                n_left += 1
-            else:
-                spare[n_right] = here[start + i]
-                n_right += 1
-    here[n_left:] = spare[:n_right]
+                counts[c, half[i], int(k)] += 1
+        if inner:
+            project_tile(tile, plane, sums)
+            for i in range(size):
+                if sums[i] <= offset:
+                    here[n_left] = here[start + i]
+                    n_left += 1
+                else:
+                    spare[n_right] = here[start + i]
+                    n_right += 1
+    here[n_left : n_left + n_right] = spare[:n_right]
     return n_left
 
 

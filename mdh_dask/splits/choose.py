@@ -37,7 +37,7 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.width)
 
-    def __getitem__(self, order: AnyArray) -> Self:
+    def __getitem__(self, order: "AnyArray | slice") -> Self:
         """Return some of the candidates."""
         return type(self)(self.directions[order], self.origin[order], self.width[order], self.resolution[order])
 
@@ -111,13 +111,14 @@ class Chooser:
         counts : integer array of shape (2, n_candidates, n_bins)
             Histograms of the two halves of the branch's rows.
         candidates : Candidates
+            Those that were counted.
         rng : Generator
             For simulated null distributions.
         share : float
             Share of the branch's rows that were counted.
         standing : float, optional
-            Threshold of a split on the first candidate, found on a sample, that these counts confirm or replace. It
-            is tried first, and left where it is if the valley is still there.
+            Threshold of a split on the first candidate, found on a sample. It is left where it is if the valley is
+            still there.
 
         Returns
         -------
@@ -130,8 +131,6 @@ class Chooser:
         min_train = min_rows * choosing[0].sum() / max(both[0].sum(), 1)
         scores, bins = self.rule.score(train, min_train), self.rule.place(train, min_train)
         order = [c for c in np.argsort(-scores, kind="stable")[: self.n_tests] if scores[c] > -np.inf]
-        if standing is not None and scores[0] > -np.inf:
-            order = [0, *(c for c in order if c != 0)][: self.n_tests]
         for c in order:
             if self.stop.accepts(test[int(c)], int(bins[c]), self.n_root, self.n_tests, rng):
                 verdict = self._verdict(whole, int(c), min_rows, standing if c == 0 else None, accepted=True)

@@ -69,6 +69,13 @@ class Branch:
             return None
         return self.candidates.directions[self.verdict.candidate]
 
+    @property
+    def measured(self) -> Candidates | None:
+        """What a pass counts: of a split that the sample suggests, only whether it is there; else all candidates."""
+        if self.state is not State.WAITING or self.candidates is None:
+            return None
+        return self.candidates[:1] if self.children else self.candidates
+
     def walk(self) -> "Iterator[Branch]":
         """Yield the branch and all under it, parents before children, left before right."""
         stack = [self]
@@ -132,36 +139,27 @@ def branch_pass(branches: list[Branch], seed: int, fresh: "dict[Branch, float] |
         Leaves of which a fresh sample is drawn, with the number of rows wanted.
     """
     place = {branch: i for i, branch in enumerate(branches)}
-    waiting = [b for b in branches if b.state is State.WAITING]
     d = branches[0].sample.rows.shape[1]
     planes, offsets = np.zeros((len(branches), d)), np.full(len(branches), np.nan)
-    children = np.full((2, len(branches)), -1, dtype=np.int32)
-    measured = np.full(len(branches), -1)
-    measured[[place[b] for b in waiting]] = np.arange(len(waiting))
+    left, right = np.full((2, len(branches)), -1, dtype=np.int32)
+    limit = np.zeros(len(branches), dtype=np.uint64)
     for branch, i in place.items():
         if branch.children and branch.verdict and branch.children[0] in place:
             planes[i], offsets[i] = branch.plane, branch.verdict.threshold
-            children[:, i] = [place[child] for child in branch.children]
-    limit = np.zeros(len(branches), dtype=np.uint64)
+            left[i], right[i] = (place[child] for child in branch.children)
     for branch, wanted in (fresh or {}).items():
         limit[place[branch]] = sample_limit(wanted, branch.n_rows)
-    n_bins = max((b.n_bins for b in waiting), default=0)
-    directions, origin, width = _stacked([b.candidates for b in waiting if b.candidates], d)
+    measured = [branch.measured for branch in branches]
+    none = np.empty(0)
     return BranchPass(
-        seed, children[0], children[1], planes, offsets, measured, directions, origin, width, n_bins,
-        np.array([hash_bit(b) for b in branches]), limit,
+        seed=seed, left=left, right=right, planes=planes, offsets=offsets,
+        first=np.cumsum([0, *(len(c) if c else 0 for c in measured)]),
+        directions=np.concatenate([np.empty((0, d)), *(c.directions for c in measured if c)]),
+        origin=np.concatenate([none, *(c.origin for c in measured if c)]),
+        width=np.concatenate([none, *(c.width for c in measured if c)]),
+        n_bins=max((b.n_bins for b in branches if b.measured), default=0),
+        bit=np.array([hash_bit(b) for b in branches]), limit=limit,
     )  # fmt: skip
-
-
-def _stacked(candidates: list[Candidates], d: int) -> tuple[Floats, Floats, Floats]:
-    # Branches with fewer candidates than others count their first one again in the places left over.
-    most = max(map(len, candidates), default=0)
-    directions = np.zeros((len(candidates), most, d))
-    origin, width = np.zeros((2, len(candidates), most))
-    for i, c in enumerate(candidates):
-        chosen = np.where(np.arange(most) < len(c), np.arange(most), 0)
-        directions[i], origin[i], width[i] = c.directions[chosen], c.origin[chosen], c.width[chosen]
-    return directions, origin, width
 
 
 def arrivals_of(branches: list[Branch], leaf_arrivals: Integers) -> dict[Branch, int]:

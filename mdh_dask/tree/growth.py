@@ -15,7 +15,7 @@ from ..splits.choose import Chooser
 from .branches import Branch, State, arrivals_of, branch_pass, hash_bit, tree_of
 from .columns import Standardiser, standardiser
 from .screening import candidates_for, screen
-from .statistics import BranchCounts, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from .statistics import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .structure import Tree
 
 logger = logging.getLogger(__name__)
@@ -97,9 +97,7 @@ class Growth:
             fresh = self._fresh_samples(root)
             if not fresh and not any(branch.state is State.WAITING for branch in root.walk()):
                 return tree_of(root)
-            branches = list(root.walk())
-            counts = reduce_rows(branch_pass(branches, self.seed, fresh), rows, progress=self._bar("counting"))
-            self._decide_all(root, branches, counts, fresh)
+            self._count(rows, root, fresh)
 
     def _first_pass(self, rows: RowArray, check: Callable[[FirstLook], None]) -> Branch:
         wanted = RESERVOIR * self.sample_size if self.sample_size else PILOT_ROWS
@@ -143,7 +141,7 @@ class Growth:
         if len(directions) == 0:
             return
         self._lay_out(branch, directions)
-        counts = branch_pass([branch], self.seed).sweep(*branch.sample).counts[0]
+        counts = branch_pass([branch], self.seed).sweep(*branch.sample).counts
         self._decide(branch, counts, share=m / branch.n_rows)
         found = branch.verdict is not None and branch.verdict.accepted
         if found:
@@ -196,13 +194,14 @@ class Growth:
                 fresh[branch] = wanted
         return fresh
 
-    def _decide_all(
-        self, root: Branch, branches: list[Branch], counts: BranchCounts, fresh: dict[Branch, float]
-    ) -> None:
-        """Confirm, move or reject the waiting splits by the counts of all rows, and hand out fresh samples."""
+    def _count(self, rows: RowArray, root: Branch, fresh: dict[Branch, float]) -> None:
+        """In one pass, confirm, move or reject the waiting splits by the counts of all rows; renew some samples."""
+        branches = list(root.walk())
+        sweep = branch_pass(branches, self.seed, fresh)
+        counts = reduce_rows(sweep, rows, progress=self._bar("counting"))
         for branch, n_rows in arrivals_of(branches, counts.arrivals).items():
             branch.n_rows, branch.counted = n_rows, True
-        counted = dict(zip((b for b in branches if b.state is State.WAITING), counts.counts))
+        counted = {b: counts.counts[first:last] for b, first, last in zip(branches, sweep.first, sweep.first[1:])}
         for i, branch in enumerate(branches):
             if branch in fresh:
                 drawn = Sample(*(part[counts.leaf == i] for part in counts.sample))
@@ -210,7 +209,7 @@ class Growth:
                 branch.state = State.OPEN
         # The walk is lazy: under a split that moves or is rejected here, what was counted is not visited.
         for branch in root.walk():
-            if branch in counted:
+            if len(counted.get(branch, ())):
                 self._confirm(branch, counted[branch], again=branch in fresh and self.sample_size is not None)
 
     def _confirm(self, branch: Branch, counts: Integers, again: bool) -> None:
@@ -218,15 +217,18 @@ class Growth:
         before = branch.verdict if branch.children else None
         self._decide(branch, counts, standing=before.threshold if before else None)
         verdict = branch.verdict
-        if verdict is None or not verdict.accepted:
-            branch.state, branch.children = State.OPEN if again else State.LEAF, None
-            return
-        branch.state = State.SPLIT
-        if before is None or (before.candidate, before.threshold) != (verdict.candidate, verdict.threshold):
-            branch.part(counted=True)
+        if verdict is not None and verdict.accepted:
+            branch.state = State.SPLIT
+            if before is None or before.threshold != verdict.threshold:
+                branch.part(counted=True)
+        elif before is not None:
+            # The other candidates have not been counted yet.
+            branch.state, branch.children = State.WAITING, None
+        else:
+            branch.state = State.OPEN if again else State.LEAF
 
     def _decide(self, branch: Branch, counts: Integers, share: float = 1.0, standing: float | None = None) -> None:
         assert branch.candidates is not None
-        used = counts[:, : len(branch.candidates)]
+        counted = branch.candidates[: len(counts)]
         rng = generator(self.seed, branch.path, 1)
-        branch.verdict = self.chooser.choose(used, branch.candidates, rng, share=share, standing=standing)
+        branch.verdict = self.chooser.choose(counts.swapaxes(0, 1), counted, rng, share=share, standing=standing)

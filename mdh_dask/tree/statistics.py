@@ -47,7 +47,7 @@ class BranchCounts(NamedTuple):
     """Value of `BranchPass`."""
 
     counts: Integers
-    """Shape (n_measured, 2, n_candidates, n_bins)."""
+    """Shape (n_directions, 2 halves, n_bins)."""
     arrivals: Integers
     """Rows per leaf, shape (n_nodes,); zero at inner nodes."""
     sample: Sample
@@ -140,10 +140,11 @@ class BranchPass(Statistic):
     planes : array of shape (n_nodes, n_features)
     offsets : array of shape (n_nodes,)
         A row goes left where ``plane . x <= offset``.
-    measured : array of shape (n_nodes,), int64
-        Place of the node in the next three, or -1.
-    directions : array of shape (n_measured, n_candidates, n_features)
-    origin, width : arrays of shape (n_measured, n_candidates)
+    first : array of shape (n_nodes + 1,), int64
+        A node is measured along the directions from ``first[node]`` to ``first[node + 1]``.
+    directions : array of shape (n_directions, n_features)
+    origin, width : arrays of shape (n_directions,)
+        Of the bins of each direction.
     n_bins : int
     bit : array of shape (n_nodes,), int64
         The bit of the hash that names a row's half at that node.
@@ -156,7 +157,7 @@ class BranchPass(Statistic):
     right: Integers
     planes: Floats
     offsets: Floats
-    measured: Integers
+    first: Integers
     directions: Floats
     origin: Floats
     width: Floats
@@ -171,10 +172,9 @@ class BranchPass(Statistic):
 
     def sweep(self, rows: AnyArray, hashes: Integers, numbers: Integers) -> BranchCounts:
         """Sweep any rows, given their hashes and global numbers."""
-        n_measured, n_candidates = self.directions.shape[:2]
-        counts = np.zeros((n_measured, 2, n_candidates, self.n_bins), dtype=np.int64)
+        counts = np.zeros((len(self.directions), 2, self.n_bins), dtype=np.int64)
         leaf = sweep_branches(
-            rows, self.left, self.right, self.planes, self.offsets, self.measured, self.bit, hashes,
+            rows, self.left, self.right, self.planes, self.offsets, self.first, self.bit, hashes,
             self.directions, self.origin, self.width, counts,
         )  # fmt: skip
         chosen = np.flatnonzero(hashes < self.limit[leaf])
@@ -194,10 +194,10 @@ class BranchPass(Statistic):
 def leaves_of(rows: AnyArray, left: Integers, right: Integers, planes: Floats, offsets: Floats) -> Integers:
     """Return the leaf of every row, shape (n_rows,), int32."""
     n, d = planes.shape
-    nowhere, nothing = np.full(n, -1), np.empty((0, 0))
+    zeros, nothing = np.zeros(n + 1, dtype=np.int64), np.empty(0)
     return sweep_branches(
-        loop_ready(rows), left, right, planes, offsets, nowhere, nowhere, np.empty(0, dtype=np.uint64),
-        np.empty((0, 0, d)), nothing, nothing, np.empty((0, 2, 0, 0), dtype=np.int64),
+        loop_ready(rows), left, right, planes, offsets, zeros, zeros, np.empty(0, dtype=np.uint64),
+        np.empty((0, d)), nothing, nothing, np.empty((0, 2, 0), dtype=np.int64),
     )  # fmt: skip
 
 
