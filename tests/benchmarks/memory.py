@@ -1,0 +1,145 @@
+"""How much memory it takes: data larger than all workers together, and the events that would tell of trouble."""
+
+import os
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+
+import psutil
+from distributed import Client, LocalCluster
+
+from mdh_dask import RandomProjectionTree
+from mdh_dask.io import open_rows, write_rows
+
+from .shared import Table, store_mixture, verdict
+
+SHORT: dict[str, Any] = {"n_rows": 4_000_000}
+
+MEMORY_LIMIT = 10**9
+
+N_WORKERS = 2
+
+INTERVAL = 0.05
+
+
+def run(n_rows: int = 20_000_000, n_columns: int = 50) -> Iterator[Table]:
+    """Fit and write the labels on two workers of 1 GB each; a cluster of its own, gone by then, writes the data."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        size = n_rows * n_columns * 4
+        _check_space(folder, size)
+        with _workers():
+            store_mixture(folder / "rows.zarr", n_rows, n_columns)
+        stages: list[tuple[str, float, int]] = []
+        with _workers() as client, Peaks(client) as peaks:
+            model = _timed(stages, peaks, "fit", lambda: RandomProjectionTree().fit(open_rows(folder / "rows.zarr")))
+            _timed(stages, peaks, "labels", lambda: write_rows(model.labels_, folder / "labels.zarr"))
+            trouble = _trouble(client)
+            spilled = sum(client.run(lambda dask_worker: _spilled(dask_worker)).values())
+        complete = len(open_rows(folder / "labels.zarr", ndim=1)) == n_rows
+    title = f"{n_rows} rows of {n_columns} float32 ({size / 1e9:.3g} GB) on {N_WORKERS} workers of 1 GB"
+    yield Table(title, ("stage", "s", "largest worker so far, MB"), stages)
+    yield Table("Largest resident sets", ("process", "before, MB", "peak, MB", "required", "verdict"), peaks.lines())
+    events = [(what, trouble[what], "none", verdict(trouble[what] == 0)) for what in ("paused", "removed", "restarted")]
+    done = [("labels complete", complete, "True", verdict(complete)), ("clusters", model.n_clusters_, "-", "-")]
+    more = [("spilled bytes", spilled, "-", "-"), ("passes with labels", model.n_passes_ + 1, "-", "-")]
+    yield Table("Events", ("event", "count", "required", "verdict"), [*events, *done, *more])
+
+
+def _check_space(folder: Path, size: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < 1.5 * size:
+        raise OSError(
+            f"expected {1.5 * size / 1e9:.1f} GB free in {folder}; got {free / 1e9:.1f} GB: pass fewer --rows, or set "
+            "TMPDIR to a folder with more room"
+        )
+
+
+@contextmanager
+def _workers() -> Iterator[Client]:
+    with (
+        LocalCluster(
+            n_workers=N_WORKERS,
+            threads_per_worker=1,
+            memory_limit=MEMORY_LIMIT,
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": ":0"},
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def _timed(stages: list[tuple[str, float, int]], peaks: "Peaks", name: str, work: Any) -> Any:
+    start = time.perf_counter()
+    value = work()
+    stages.append((name, time.perf_counter() - start, _megabytes(peaks.largest_worker())))
+    return value
+
+
+def _trouble(client: Client) -> Counter[str]:
+    """Count workers that paused, went, or came again, by the scheduler's events."""
+    trouble: Counter[str] = Counter()
+    for topic, events in client.get_events().items():
+        for event in (event for _, event in events if isinstance(event, dict)):
+            if event.get("action") == "worker-status-change":
+                trouble["paused"] += event["status"] == "paused"
+            elif topic == "all":
+                trouble["removed"] += event.get("action") == "remove-worker"
+                trouble["restarted"] += event.get("action") == "add-worker"
+    trouble["restarted"] -= N_WORKERS
+    return trouble
+
+
+def _spilled(worker: Any) -> int:
+    return int(getattr(worker.data, "spilled_total", (0, 0))[1])
+
+
+def _megabytes(size: int) -> int:
+    return round(size / 1e6)
+
+
+class Peaks:
+    """Samples the resident sets of this process and of the workers until it is left."""
+
+    def __init__(self, client: Client) -> None:
+        pids = sorted(client.run(os.getpid).values())
+        self.processes = {f"worker {i}": psutil.Process(pid) for i, pid in enumerate(pids)}
+        self.processes["client, with the scheduler"] = psutil.Process()
+        self.before = {name: process.memory_info().rss for name, process in self.processes.items()}
+        self.peak = dict(self.before)
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self._sample, daemon=True)
+
+    def _sample(self) -> None:
+        while not self.stop.wait(INTERVAL):
+            for name, process in self.processes.items():
+                try:
+                    self.peak[name] = max(self.peak[name], process.memory_info().rss)
+                except psutil.NoSuchProcess:  # a worker that was killed: the events tell
+                    continue
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop.set()
+        self.thread.join()
+
+    def largest_worker(self) -> int:
+        """Return the largest resident set of a worker until now, in bytes."""
+        return max(peak for name, peak in self.peak.items() if name.startswith("worker"))
+
+    def lines(self) -> list[tuple[Any, ...]]:
+        """Return a line for every process."""
+        return [
+            (name, _megabytes(self.before[name]), _megabytes(peak), "< 1000", verdict(peak < MEMORY_LIMIT))
+            for name, peak in self.peak.items()
+        ]

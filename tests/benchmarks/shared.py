@@ -1,0 +1,132 @@
+"""What the benchmarks share: tables, interleaved timings, data in a store, two threads."""
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import dask
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from mdh_dask.chunks import Statistic
+from mdh_dask.io import write_rows
+from mdh_dask.simulate import gaussian_mixture
+
+PACKAGES = ("mdh_dask", "dask", "distributed", "zarr", "numpy", "scipy", "numba", "scikit-learn")
+
+CHUNK_ROWS = 32_768
+
+
+@dataclass
+class Table:
+    """A title, the names of the columns, and rows of text and numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+    def text(self) -> str:
+        """Return the table with aligned columns."""
+        cells = [self.columns, *(tuple(map(_cell, row)) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cells]
+        return "\n".join([self.title, "-" * len(self.title), *lines])
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) and abs(value) < 1000 else str(value)
+
+
+def verdict(holds: bool | np.bool_) -> str:
+    """Say whether a requirement is met."""
+    return "met" if holds else "not met"
+
+
+def write_json(path: Path, tables: list[Table], sizes: dict[str, Any]) -> None:
+    """Write tables, with what they were measured on."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    machine = {"processors": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
+    content = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "sizes": sizes,
+        "machine": machine | {name: version(name) for name in PACKAGES},
+        "tables": [asdict(table) for table in tables],
+    }
+    path.write_text(json.dumps(content, indent=1, default=_plain) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+class Times(NamedTuple):
+    """Wall-clock and processor seconds of every repeat; all threads of this process count as processor time."""
+
+    wall: np.ndarray
+    cpu: np.ndarray
+
+    def row(self) -> tuple[float, float, float]:
+        """Return the median and the least wall-clock time, and the median processor time."""
+        return float(np.median(self.wall)), float(self.wall.min()), float(np.median(self.cpu))
+
+
+TIME_COLUMNS = ("median s", "least s", "median CPU s")
+
+
+def interleaved(repeats: int, runs: dict[str, Callable[[], object]]) -> dict[str, Times]:
+    """Time every function once in turn, several times over: what slows the machine down slows all of them."""
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+    for _ in range(repeats):
+        for name, run in runs.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            run()
+            seconds[name].append((time.perf_counter() - wall, time.process_time() - cpu))
+    return {name: Times(*np.array(pairs).T) for name, pairs in seconds.items()}
+
+
+RATIO_COLUMNS = ("ratio", "median", "of least times", "of CPU times", "required", "verdict")
+
+
+def ratio_row(name: str, a: Times, b: Times, most: float) -> tuple[Any, ...]:
+    """Return a line that compares times measured in turn: the median of the ratios within each turn is judged."""
+    ratio = float(np.median(a.wall / b.wall))
+    least, cpu = float(a.wall.min() / b.wall.min()), float(np.median(a.cpu) / np.median(b.cpu))
+    return name, ratio, least, cpu, f"<= {most:g}", verdict(ratio <= most)
+
+
+@contextmanager
+def two_threads() -> Iterator[None]:
+    """Give Dask's threads, BLAS and OpenMP two threads each."""
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(scheduler="threads", num_workers=2))
+        stack.enter_context(threadpool_limits(limits=2))
+        yield
+
+
+def store_mixture(path: Path, n_rows: int, n_columns: int, n_clusters: int = 20, seed: int = 0) -> Path:
+    """Write the rows of a simulated mixture to a Zarr array in chunks of `CHUNK_ROWS` rows."""
+    X, _ = gaussian_mixture(n_rows, n_columns, n_clusters, chunk_rows=CHUNK_ROWS, random_state=seed)
+    write_rows(X, path, chunk_rows=min(CHUNK_ROWS, n_rows))
+    return path
+
+
+@dataclass(frozen=True)
+class ReadOnly(Statistic):
+    """The number of rows, after touching a few of them: a pass that does nothing but read."""
+
+    def chunk(self, start: int, *blocks: Any) -> int:
+        """Read a block."""
+        blocks[0][::4096].sum()
+        return len(blocks[0])
+
+    def combine(self, left: int, right: int) -> int:
+        """Add."""
+        return left + right

@@ -1,0 +1,125 @@
+"""The benchmarks run and their tables are complete; their figures are for a quiet machine, not for tests."""
+
+import json
+
+import numpy as np
+import pytest
+from benchmarks import honesty, memory, passes, quality, speed
+from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks.shared import Table, Times, interleaved, ratio_row, write_json
+from click.testing import CliRunner
+
+VERDICTS = {"met", "not met", "-", "not found: skipped"}
+
+
+def checked(tables):
+    """Return the tables of a benchmark, all of whose lines are complete."""
+    tables = list(tables)
+    for table in tables:
+        assert table.rows
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        assert len(table.text().splitlines()) == len(table.rows) + 3
+        if "verdict" in table.columns:
+            assert {row[-1] for row in table.rows} <= VERDICTS
+    return tables
+
+
+def test_every_benchmark_has_a_name():
+    assert set(BENCHMARKS) == {"quality", "honesty", "speed", "memory", "passes"}
+    assert all(set(module.SHORT) <= set(module.run.__annotations__) for module in BENCHMARKS.values())
+
+
+def test_quality_scores_the_sets_that_are_there_and_names_the_others(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = (rng.normal(size=(600, 3)) + 9 * y[:, None]).astype(np.float32)
+    X[0, 0] = np.nan
+    np.savez(tmp_path / "pendigits.npz", X=X, y=y)
+    real, simulated = checked(quality.run(seeds=(0,), n_rows=3000, folder=str(tmp_path)))
+    found = {row[0]: dict(zip(real.columns, row, strict=True)) for row in real.rows}
+    assert set(found) == set(quality.SETS)
+    assert found["pendigits"] | {"rows": 599, "NMI": 1.0, "clusters": 2} == found["pendigits"]
+    assert found["pendigits"]["verdict"] == "not met"  # two clusters are too few for that set
+    assert found["usps"]["verdict"] == "not found: skipped"
+    assert [row[1:5] for row in simulated.rows] == [(3000, 50, 20, 0)]
+
+
+def test_honesty_has_a_line_for_every_cloud():
+    clouds, tails = checked(
+        honesty.run(
+            n_seeds=1, n_tail_seeds=1, columns=(2,), cloud_rows=200, tail_rows=(200,), n_projections=5, n_jobs=1
+        )
+    )
+    assert [row[0] for row in clouds.rows] == ["Gaussian", "uniform", "Student-t(5)"]
+    assert [row[0] for row in tails.rows] == ["lognormal"] * 2 + ["exponential"] * 2
+
+
+def test_speed_compares_fitting_measuring_and_growth():
+    tables = checked(speed.run(n_rows=4000, n_columns=5, repeats=1, growth_rows=(1000, 2000), growth_repeats=1))
+    assert [row[0] for table in tables for row in table.rows if "ratio" in table.columns] == [
+        "tree / k-means", "measuring / reading", "2000 / 1000 rows"
+    ]  # fmt: skip
+
+
+def test_the_measured_leaves_get_all_rows_once():
+    rows = np.random.default_rng(0).normal(size=(3000, 5))
+    statistic = speed.measuring_pass(rows)
+    counts = statistic.chunk(0, rows)
+    assert counts.counts.shape == (8 * 16, 2, 1024)
+    assert (counts.counts.sum(axis=(1, 2)).reshape(8, 16).sum(axis=0) == 3000).all()
+    assert (counts.arrivals[7:] > 0).all()
+    assert counts.arrivals.sum() == counts.arrivals[7:].sum() == 3000
+
+
+def test_passes_are_counted_block_by_block():
+    (table,) = checked(passes.run(n_rows=4000, exact_projections=5, seeds=(0,)))
+    lines = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert [line["mode"] for line in lines] == ["sample", "exact, 5 directions"]
+    assert all(line["counted loads"] == line["fit + labels"] for line in lines)
+
+
+@pytest.mark.cluster
+def test_memory_watches_every_process():
+    stages, peaks, events = checked(memory.run(n_rows=20_000, n_columns=5))
+    assert [row[0] for row in stages.rows] == ["fit", "labels"]
+    assert [row[0] for row in peaks.rows] == ["worker 0", "worker 1", "client, with the scheduler"]
+    assert all(0 < before <= peak for _, before, peak, *_ in peaks.rows)
+    assert {row[0] for row in events.rows} >= {"paused", "removed", "restarted", "labels complete"}
+
+
+def test_memory_asks_for_room_before_any_work(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory.shutil, "disk_usage", lambda folder: memory.shutil._ntuple_diskusage(1, 1, 0))
+    with pytest.raises(OSError, match=r"expected 6\.0 GB free.*TMPDIR"):
+        next(memory.run())
+
+
+def test_repeats_take_turns():
+    order = []
+    times = interleaved(2, {"a": lambda: order.append("a"), "b": lambda: order.append("b")})
+    assert order == ["a", "b", "a", "b"]
+    assert all(t.wall.shape == t.cpu.shape == (2,) for t in times.values())
+
+
+def test_a_ratio_is_the_median_within_the_turns():
+    a, b = Times(np.array([1.0, 9.0, 4.0]), np.ones(3)), Times(np.array([1.0, 3.0, 2.0]), np.full(3, 2.0))
+    assert ratio_row("a / b", a, b, 1.5) == ("a / b", 2.0, 1.0, 0.5, "<= 1.5", "not met")
+
+
+def test_tables_are_written_with_the_machine(tmp_path):
+    table = Table("Title", ("name", "figure"), [("x", np.float64(0.5)), ("y", 12_345.6)])
+    write_json(tmp_path / "new" / "x.json", [table], {"n_rows": 5})
+    content = json.loads((tmp_path / "new" / "x.json").read_text())
+    assert content["tables"][0]["rows"] == [["x", 0.5], ["y", 12345.6]]
+    assert {"python", "numpy", "zarr", "processors"} <= set(content["machine"])
+    assert table.text().splitlines() == ["Title", "-----", "name  figure", "x     0.5", "y     12345.6"]
+
+
+def test_the_command_prints_tables_and_writes_json(tmp_path, monkeypatch):
+    monkeypatch.delenv(quality.FOLDER, raising=False)
+    result = CliRunner().invoke(main, ["quality", "--short", "--rows", "2000", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert result.output.count("not found: skipped") == len(quality.SETS)
+    assert json.loads((tmp_path / "quality.json").read_text())["sizes"] == {"seeds": [0], "n_rows": 2000}
+    refused = CliRunner().invoke(main, ["honesty", "--rows", "2000"])
+    assert refused.exit_code == 2
+    assert "takes no --rows" in refused.output
