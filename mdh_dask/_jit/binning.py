@@ -1,4 +1,6 @@
-"""Histograms of a matrix of projections."""
+"""Ranges and histograms of a matrix of projections."""
+
+import numpy as np
 
 from .._numba import jit
 
@@ -12,3 +14,26 @@ def bin_projections(projections, origin, width, counts):
         for i in range(projections.shape[1]):
             k = (projections[c, i] - origin[c]) * scale
             counts[c, int(min(max(k, 0.0), top))] += 1
+
+
+@jit
+def projection_ranges(projections):
+    """Return mean, standard deviation, minimum and maximum along each direction (4 x directions)."""
+    out = np.empty((4, projections.shape[0]))
+    for c in range(projections.shape[0]):
+        row = projections[c]
+        base = float(row[0])
+        total = squares = 0.0
+        low = high = base
+        n = row.shape[0]
+        for i in range(n):
+            x = float(row[i])
+            total += x - base
+            squares += (x - base) ** 2
+            low = min(low, x)
+            high = max(high, x)
+        out[0, c] = base + total / n
+        out[1, c] = np.sqrt(max(squares / n - (total / n) ** 2, 0.0))
+        out[2, c] = low
+        out[3, c] = high
+    return out

@@ -11,6 +11,9 @@ from .._numba import jit
 
 TILE = 64
 
+BLOCK = 8192
+"""Rows taken through the whole tree before the next ones: what should stay in the processor's second cache."""
+
 
 @jit
 def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts):
@@ -21,13 +24,25 @@ def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, direc
     from ``first[node]`` to ``first[node + 1]``, whose bins are laid out by `origin` and `width`; `counts` is
     directions x 2 x bins. The row's half is the bit ``bit[node]`` of its hash.
     """
+    leaf = np.empty(rows.shape[0], dtype=np.int32)
+    for begin in range(0, rows.shape[0], BLOCK):
+        part = slice(begin, begin + BLOCK)
+        sweep_block(
+            rows[part], left, right, planes, offsets, first, bit, hashes[part], directions, origin, width, counts,
+            leaf[part],
+        )  # fmt: skip
+    return leaf
+
+
+@jit
+def sweep_block(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, leaf):
+    """Do the same for rows that fit the cache, writing their leaves to `leaf`."""
     n = rows.shape[0]
     order = np.arange(n)
     spare = np.empty(n, dtype=np.int64)
     start = np.zeros(left.shape[0], dtype=np.int64)
     stop = np.zeros(left.shape[0], dtype=np.int64)
     stop[0] = n
-    leaf = np.empty(n, dtype=np.int32)
     for node in range(left.shape[0]):
         here = order[start[node] : stop[node]]
         inner = left[node] >= 0
@@ -43,7 +58,6 @@ def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, direc
             stop[right[node]] = stop[node]
         else:
             leaf[here] = node
-    return leaf
 
 
 @jit

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._jit.binning import bin_projections
+from .._jit.binning import bin_projections, projection_ranges
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms
@@ -16,7 +16,10 @@ DIRECTIONS_AT_ONCE = 128
 
 MAX_BINS = 4096
 
-ROWS_FOR_BINS = 2000
+FIRST_ROUND_ROWS = 2000
+"""Rows on which all directions are scored; only the best of them are scored on all rows of the sample."""
+
+FIRST_ROUND_KEEPS = 128
 
 
 def screen(
@@ -50,12 +53,12 @@ def screen(
         Directions without an admissible split are left out. Those that are within two degrees of a better one too:
         they would find the same valley.
     """
-    scores = np.full(len(directions), -np.inf)
-    for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
-        part = slice(first, first + DIRECTIONS_AT_ONCE)
-        projections = directions[part].astype(rows.dtype) @ rows.T
-        resolution = standardise.resolution_of(standardise.raw(directions[part]))
-        scores[part] = rule.score(_histograms(projections, bandwidth, resolution), min_rows)
+    if len(rows) > 2 * FIRST_ROUND_ROWS and len(directions) > FIRST_ROUND_KEEPS:
+        # Hashes decide the order of nothing here: any rows will do, and every n-th are the same for all chunkings.
+        some = rows[:: len(rows) // FIRST_ROUND_ROWS]
+        scores = _scores(some, directions, rule, bandwidth, min_rows * len(some) / len(rows), standardise)
+        directions = directions[np.sort(np.argsort(-scores, kind="stable")[:FIRST_ROUND_KEEPS])]
+    scores = _scores(rows, directions, rule, bandwidth, min_rows, standardise)
     unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     kept: list[int] = []
     for i in np.argsort(-scores, kind="stable"):
@@ -95,30 +98,42 @@ def candidates_for(
     return Candidates(raw, origin + raw @ standardise.centre, width, resolution), n_bins
 
 
+def _scores(
+    rows: AnyArray,
+    directions: Floats,
+    rule: SplitRule,
+    bandwidth: Bandwidth,
+    min_rows: float,
+    standardise: Standardiser,
+) -> Floats:
+    scores = np.empty(len(directions))
+    for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
+        part = slice(first, first + DIRECTIONS_AT_ONCE)
+        projections = directions[part].astype(rows.dtype) @ rows.T
+        resolution = standardise.resolution_of(standardise.raw(directions[part]))
+        scores[part] = rule.score(_histograms(projections, bandwidth, resolution), min_rows)
+    return scores
+
+
 def _histograms(projections: AnyArray, bandwidth: Bandwidth, resolution: Floats) -> Histograms:
-    # A part of the rows says where the bins must lie; the few beyond are counted in the outermost ones.
-    part = projections[:, :: max(1, projections.shape[1] // ROWS_FOR_BINS)]
-    origin, width, n_bins = _bins(part, bandwidth, resolution, projections.shape[1])
+    origin, width, n_bins = _bins(projections, bandwidth, resolution, projections.shape[1])
     counts = np.zeros((len(projections), n_bins), dtype=np.int32)
     bin_projections(projections, origin.astype(projections.dtype), width.astype(projections.dtype), counts)
     return Histograms(counts, origin, width, bandwidth, resolution)
 
 
 def _bins(projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, n_rows: float) -> tuple[Floats, Floats, int]:
-    sd = projections.std(axis=1, dtype=np.float64)
+    mean, sd, low, high = projection_ranges(projections)
     quartiles = sd
     if bandwidth.robust:
         lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
         quartiles = upper - lower
     h = np.hypot(bandwidth.of(n_rows, sd, quartiles), resolution)
-    low, high = projections.min(axis=1).astype(np.float64), projections.max(axis=1).astype(np.float64)
-    # Equal rows may differ in the last bits of their projections: what is left of a constant direction is no spread.
-    size = np.maximum(np.abs(low), np.abs(high))
-    h = np.where(h > 4 * np.finfo(projections.dtype).eps * size, h, np.maximum(size, 1.0))
+    h = np.where(h > 0, h, np.maximum(np.abs(high), 1.0))
     width = h / BINS_PER_BANDWIDTH
-    # Room for the kernels of the outermost rows, for rows that the sample did not see, and for the two tail bins.
+    # Room for the kernels of the outermost rows, and for rows that the sample does not hold.
     margin = 4 * h + 0.1 * (high - low) * (n_rows > projections.shape[1])
     wanted = np.ceil((high - low + 2 * margin) / width) + 2
     n_bins = int(min(wanted.max(), MAX_BINS))
-    centre = np.where(wanted > n_bins, projections.mean(axis=1, dtype=np.float64), (low + high) / 2)
+    centre = np.where(wanted > n_bins, mean, (low + high) / 2)
     return centre - width * n_bins / 2, width, n_bins

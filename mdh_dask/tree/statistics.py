@@ -66,7 +66,7 @@ def smallest_hashes(sample: Sample, size: int) -> Sample:
     """Return the `size` rows with the smallest hashes, in the order of the rows."""
     if len(sample.hashes) <= size:
         return sample
-    keep = np.sort(np.argsort(sample.hashes, kind="stable")[:size])
+    keep = np.flatnonzero(sample.hashes <= np.partition(sample.hashes, size - 1)[size - 1])
     return Sample(*(part[keep] for part in sample))
 
 
