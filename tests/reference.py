@@ -47,6 +47,11 @@ def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, direc
     return leaves
 
 
+def sweep_block(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, leaf):
+    """The same, writing the leaves to the last argument."""
+    leaf[:] = sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts)
+
+
 def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions, origin, width, counts):
     """Count each row once along each direction, in the half that its hash names; then left rows first."""
     for i in here:
@@ -81,6 +86,17 @@ def bin_projections(projections, origin, width, counts):
         for value in line:
             # The difference is taken in the dtype of the projections.
             counts[c][bin_of(float(value - origin[c]), 0.0, width[c], len(counts[c]))] += 1
+
+
+def projection_ranges(projections):
+    """Exact rational sums, rounded at the end."""
+    out = []
+    for line in projections.tolist():
+        exact = [Fraction(x) for x in line]
+        mean = sum(exact) / len(exact)
+        variance = sum((x - mean) ** 2 for x in exact) / len(exact)
+        out.append([float(mean), math.sqrt(variance), min(line), max(line)])
+    return [list(column) for column in zip(*out)]
 
 
 def column_moments(rows, mean, deviations, low, high):

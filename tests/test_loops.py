@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 from strategies import LOOP_DTYPES, chunkings, directions_of_nodes, row_sets, seeds, split_trees
 
-from mdh_dask._jit.binning import bin_projections
-from mdh_dask._jit.branches import TILE, fill_tile, project_tile, sweep_branches, visit_node
+from mdh_dask._jit.binning import bin_projections, projection_ranges
+from mdh_dask._jit.branches import BLOCK, TILE, fill_tile, project_tile, sweep_block, sweep_branches, visit_node
 from mdh_dask._jit.columns import column_moments
 from mdh_dask._jit.hashing import hash_rows
 from mdh_dask.tree.statistics import leaves_of
@@ -98,6 +98,19 @@ class TestSweepBranches:
         np.testing.assert_array_equal(np.concatenate(blocks), leaves)
         np.testing.assert_array_equal(parts, whole)
 
+    @settings(max_examples=10)
+    @given(sweeps())
+    def test_more_rows_than_a_block_are_swept_like_any(self, sweep):
+        rows, arguments, shape = sweep
+        copies = BLOCK // len(rows) + 2
+        many, hashes = np.tile(rows, (copies, 1)), np.tile(arguments[6], copies)
+        counts, once = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        leaves = np.empty(len(rows), dtype=np.int32)
+        sweep_block(rows, *arguments, once, leaves)
+        leaf = sweep_branches(many, *arguments[:6], hashes, *arguments[7:], counts)
+        np.testing.assert_array_equal(leaf, np.tile(leaves, copies))
+        np.testing.assert_array_equal(counts, once * copies)
+
     @given(row_sets([np.float64], max_rows=150), seeds)
     def test_rows_on_the_plane_go_left(self, rows, seed):
         plane = np.random.default_rng(seed).normal(size=(1, rows.shape[1]))
@@ -157,6 +170,23 @@ class TestBinProjections:
         counts = np.zeros((1, 16), np.int32)
         bin_projections(projections, np.zeros(1), np.full(1, 1 / 16), counts)
         np.testing.assert_array_equal(counts[0], np.histogram(projections, 16, (0, 1))[0])
+
+
+class TestProjectionRanges:
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @given(st.integers(1, 3), st.integers(1, 80), st.sampled_from([0.0, 5.0, 1e4]), seeds)
+    def test_equal_those_of_exact_arithmetic(self, dtype, n_directions, n_rows, mean, seed):
+        rng = np.random.default_rng(seed)
+        projections = rng.normal(mean, 1, (n_directions, n_rows)).astype(dtype)
+        ranges, exact = projection_ranges(projections), reference.projection_ranges(projections)
+        # Squares are taken in the dtype of the projections, sums in float64.
+        tolerance = 10 * np.finfo(dtype).eps
+        np.testing.assert_allclose(ranges[0], exact[0], rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(ranges[1], exact[1], rtol=100 * tolerance, atol=10 * tolerance)
+        np.testing.assert_array_equal(ranges[2:], exact[2:])
+
+    def test_a_constant_direction_has_no_spread(self):
+        assert projection_ranges(np.full((1, 301), 0.1))[1] == 0
 
 
 def moments_by(loop, rows):

@@ -129,7 +129,9 @@ def _bins(projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, n_row
         lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
         quartiles = upper - lower
     h = np.hypot(bandwidth.of(n_rows, sd, quartiles), resolution)
-    h = np.where(h > 0, h, np.maximum(np.abs(high), 1.0))
+    # Equal rows may differ in the last bits of their projections: what is left of a constant direction is no spread.
+    size = np.maximum(np.abs(low), np.abs(high))
+    h = np.where(h > 4 * np.finfo(projections.dtype).eps * size, h, np.maximum(size, 1.0))
     width = h / BINS_PER_BANDWIDTH
     # Room for the kernels of the outermost rows, and for rows that the sample does not hold.
     margin = 4 * h + 0.1 * (high - low) * (n_rows > projections.shape[1])
