@@ -58,7 +58,12 @@ def test_trees_are_bit_identical_on_a_distributed_cluster(mixture):
     X, _ = mixture
     expected = model_of("sampled").fit(X)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": ":0"},
+        ) as cluster,
         Client(cluster),
     ):
         model = model_of("sampled").fit(da.from_array(X, chunks=(3001, 8)))

@@ -457,7 +457,13 @@ def test_a_cluster_writes_what_one_process_writes_and_cleans_up_after_errors(pat
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(processes=True, n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster,
+        LocalCluster(
+            processes=True,
+            n_workers=2,
+            threads_per_worker=2,
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": ":0"},
+        ) as cluster,
         Client(cluster),
     ):
         x = da.from_array(ROWS, chunks=(130, D))
