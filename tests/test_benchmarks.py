@@ -111,7 +111,7 @@ def test_tables_are_written_with_the_machine(tmp_path):
     content = json.loads((tmp_path / "new" / "x.json").read_text())
     assert content["tables"][0]["rows"] == [["x", 0.5], ["y", 12345.6]]
     assert {"python", "numpy", "zarr", "processors"} <= set(content["machine"])
-    assert table.text().splitlines() == ["Title", "-----", "name  figure", "x     0.5", "y     12345.6"]
+    assert table.text().splitlines() == ["Title", "-----", "name  figure", "x     0.5", "y     12346"]
 
 
 def test_the_command_prints_tables_and_writes_json(tmp_path, monkeypatch):

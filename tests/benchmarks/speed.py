@@ -40,11 +40,15 @@ LEVELS, DIRECTIONS, BINS = 3, 16, 1024
 def run(
     n_rows: int = 1_000_000,
     n_columns: int = 50,
-    repeats: int = 5,
+    repeats: int = 7,
     growth_rows: Sequence[int] = (100_000, 1_000_000, 10_000_000),
     growth_repeats: int = 3,
 ) -> Iterator[Table]:
-    """Time fitting against k-means, a measuring pass against reading, and growth with the number of rows."""
+    """Time fitting against k-means, a measuring pass against reading, and growth with the number of rows.
+
+    The starting points of k-means, and with them its iterations, differ from repeat to repeat. On a machine with more
+    than two processors, run this under ``taskset --cpu-list 0,1``: the work on samples takes a thread for each.
+    """
     with TemporaryDirectory() as name, two_threads():
         folder = Path(name)
         _fit(store_mixture(folder / "warm.zarr", 50_000, n_columns, 5, seed=1))
