@@ -98,10 +98,12 @@ def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions,
 def fill_tile(rows, here, start, tile):
     """Write up to `TILE` rows to the columns of `tile`; return their number."""
     size = min(TILE, here.shape[0] - start)
-    for i in range(size):
-        row = rows[here[start + i]]
-        for j in range(row.shape[0]):
-            tile[j, i] = row[j]
+    d = rows.shape[1]
+    for begin in range(0, d, TILE):  # A square at a time, so that of many features the written lines stay cached.
+        for i in range(size):
+            row = rows[here[start + i]]
+            for j in range(begin, min(begin + TILE, d)):
+                tile[j, i] = row[j]
     return size
 
 

@@ -1,0 +1,94 @@
+"""Shift, scale and resolution of the columns, and directions in the shape of the rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdh_dask.projections import PROJECTIONS
+from mdh_dask.projections.rows import row_combinations
+from mdh_dask.tree.columns import Standardiser, standardiser
+from mdh_dask.tree.statistics import HASH_RANGE, FirstPass
+
+ALL_ROWS = FirstPass(seed=0, limit=HASH_RANGE - 1)
+
+
+def standardiser_of(rows: np.ndarray, scale: bool = True) -> Standardiser:
+    look = ALL_ROWS.chunk(0, rows)
+    return standardiser(look.columns, look.sample, scale)
+
+
+def test_standardised_columns_have_mean_zero_and_unit_variance_within_a_few_bits():
+    rows = np.random.default_rng(0).normal([3.0, -100.0, 1e6], [0.01, 20.0, 5.0], size=(4000, 3))
+    standard = standardiser_of(rows)(rows)
+    np.testing.assert_allclose(standard.std(axis=0), 1, rtol=2**-11)
+    np.testing.assert_allclose(standard.mean(axis=0), 0, atol=1 / 16)
+
+
+def test_without_scaling_columns_are_only_shifted():
+    rows = np.random.default_rng(0).normal(5, [0.1, 10.0], size=(100, 2))
+    assert (standardiser_of(rows, scale=False).scale == 1).all()
+
+
+@given(st.integers(2, 60), st.integers(0, 2**32 - 1))
+def test_shift_and_scale_do_not_depend_on_how_the_rows_are_divided(n, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(rng.normal(0, 100), rng.uniform(0.1, 10), size=(n, 3))
+    cut = int(rng.integers(1, n))
+    whole = ALL_ROWS.chunk(0, rows)
+    parts = ALL_ROWS.combine(ALL_ROWS.chunk(0, rows[:cut]), ALL_ROWS.chunk(cut, rows[cut:]))
+    first, second = (standardiser(look.columns, look.sample, True) for look in (whole, parts))
+    for name in ("centre", "scale", "resolution"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -7.3, 1e12, 1e-300])
+def test_constant_columns_are_dropped(value):
+    rows = np.column_stack([np.full(500, value), np.arange(500.0)])
+    assert (standardiser_of(rows).scale == 0).tolist() == [True, False]
+
+
+def test_the_resolution_is_the_step_of_rounded_columns_and_zero_of_others():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack(
+        [
+            rng.normal(size=2000),
+            rng.normal(100, 20, size=2000).round(),
+            rng.normal(size=2000).round(1),
+            rng.integers(0, 2, size=2000),  # two levels name something
+            np.full(2000, 3.0),
+        ]
+    )
+    np.testing.assert_allclose(standardiser_of(rows).resolution, [0, 1, 0.1, 0, 0], atol=1e-4)
+
+
+def test_the_bandwidth_of_a_direction_hides_the_steps_of_its_columns():
+    standard = Standardiser(np.zeros(2), np.ones(2), np.array([1.0, 0.0]))
+    np.testing.assert_allclose(standard.resolution_of(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 5.0]])), [0.6, 0, 1.2])
+
+
+def test_raw_directions_project_raw_rows_as_the_standardised_ones_do_but_for_a_shift():
+    rng = np.random.default_rng(1)
+    rows, directions = rng.normal(5, 3, size=(50, 4)), rng.normal(size=(6, 4))
+    standard = standardiser_of(rows)
+    difference = rows @ standard.raw(directions).T - standard(rows) @ directions.T
+    np.testing.assert_allclose(difference, np.broadcast_to(difference[0], difference.shape), atol=1e-12)
+
+
+def test_row_combinations_have_the_covariance_of_the_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 3)) @ np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.2]])
+    V = row_combinations(rng, 20_000, rows)
+    np.testing.assert_allclose(np.cov(V.T) / len(rows), np.cov(rows.T, bias=True), atol=0.15)
+
+
+def test_row_combinations_of_equal_rows_are_zero():
+    assert not row_combinations(np.random.default_rng(0), 10, np.full((30, 2), 0.5)).any()
+
+
+@pytest.mark.parametrize("name", PROJECTIONS)
+def test_projections_have_one_row_per_direction_and_repeat_by_seed(name):
+    rows = np.random.default_rng(0).normal(size=(700, 5))
+    first, second = (PROJECTIONS[name](rows, np.random.default_rng(7), 11) for _ in range(2))
+    assert first.shape == (11, 5)
+    np.testing.assert_array_equal(first, second)
