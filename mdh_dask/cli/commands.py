@@ -2,38 +2,75 @@
 
 import logging
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from .clusters import cluster, cluster_options
-from .exits import run
-from .options import METHODS, method_options
+from .exits import EXIT_CODES, Commands
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 
 
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
+@click.version_option(package_name="mdh_dask")
+@click.option(
+    "--log-level", default="info", type=click.Choice(["debug", "info", "warning", "error"]), show_default=True,
+    help="What is told on standard error.",
+)  # fmt: skip
+@click.pass_context
+def mdh(ctx: click.Context, log_level: str) -> None:
+    """Cluster data that do not fit on one machine by low-density separators."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter(LOG_FORMAT, datefmt="%Y-%m-%d %H:%M:%S"))
+    logger = logging.getLogger("mdh_dask")
+    logger.setLevel(log_level.upper())
+    logger.addHandler(handler)
+    ctx.call_on_close(lambda: logger.removeHandler(handler))
+
+
 def main() -> None:
     """Entry point of ``mdh-dask``."""
-    run(lambda: mdh.main(prog_name="mdh-dask", standalone_mode=False))
+    mdh(prog_name="mdh-dask")
 
 
-@click.group()
-@click.version_option(package_name="mdh_dask")
-@click.option("--log-level", default="info", type=click.Choice(["debug", "info", "warning", "error"]))
-def mdh(log_level: str) -> None:
-    """Cluster data that do not fit on one machine by low-density separators."""
-    logging.basicConfig(format=LOG_FORMAT, datefmt="%H:%M:%S", stream=sys.stderr)
-    logging.getLogger("mdh_dask").setLevel(log_level.upper())
-    # What a worker says to its scheduler is of interest when something is wrong.
-    logging.getLogger("distributed").setLevel("DEBUG" if log_level == "debug" else "WARNING")
+class FitCommand(click.Command):
+    """A command with the options of the methods, made when they are asked for: estimators take long to import."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options, those of the methods before ``--help``."""
+        from .options import method_options
+
+        *own, help_option = super().get_params(ctx)
+        return [*own, *method_options(), help_option]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of the methods under a heading of their own."""
+        from .options import method_options
+
+        method = method_options()
+        own = [p for p in self.get_params(ctx) if isinstance(p, click.Option) and p not in method]
+        for title, params in (("Options", own), ("Options of the method", method)):
+            with formatter.section(title):
+                records = (param.get_help_record(ctx) for param in params)
+                formatter.write_dl([record for record in records if record])
 
 
-def output_options(command: Any) -> Any:
-    """Give a command the options of what it writes and shows."""
+def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command its input."""
+    command = click.option(
+        "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
+        help="What to do about chunks that are not stored: refuse the array, or take them for its fill value.",
+    )(command)  # fmt: skip
+    return click.argument("features")(command)
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of how it writes and what it shows."""
     for option in (
-        click.option("--progress/--no-progress", default=None, help="Progress bars [default: in a terminal]."),
+        click.option("--progress/--no-progress", default=None, help="Progress bars.  [default: in a terminal]"),
         click.option("--overwrite", is_flag=True, help="Replace outputs that exist."),
     ):
         command = option(command)
@@ -45,46 +82,55 @@ def wants_progress(progress: bool | None) -> bool:
     return sys.stderr.isatty() if progress is None else progress
 
 
-@mdh.command()
-@click.argument("features")
-@click.option("--method", default="rp", type=click.Choice(sorted(METHODS)), show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Zarr array of labels to write.")
-@click.option("--model", type=click.Path(path_type=Path), help="Model to write.")
-@click.option("--report", type=click.Path(path_type=Path), help="HTML report to write.")
-@click.option("--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True)
-@output_options
-@method_options
-@cluster_options
-def fit(features: str, **options: Any) -> None:
-    """Cluster the rows of the Zarr array FEATURES."""
-    from .pipeline import Outputs, fit_features
-
-    settings = {name: options.pop(name) for name in tuple(options) if name in cluster_settings()}
-    outputs = Outputs(options.pop("out"), options.pop("model"), options.pop("report"), options.pop("overwrite"))
-    missing, method = options.pop("missing_chunks"), options.pop("method")
-    options["progress"] = wants_progress(options["progress"])
-    outputs.check()
-    with cluster(**settings) as where:
-        click.echo(fit_features(features, METHODS[method](**options), outputs, missing, where))
+CLUSTER_SETTINGS = (
+    "scheduler", "scheduler_file", "scheduler_timeout", "workers", "threads_per_worker", "memory_limit",
+)  # fmt: skip
+"""Names of what `cluster_options` gives."""
 
 
-@mdh.command()
-@click.argument("features")
-@click.option("--model", required=True, type=click.Path(path_type=Path), help="Model that fit wrote.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Zarr array of labels to write.")
-@click.option("--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True)
+@mdh.command(cls=FitCommand)
+@input_options
+@click.option("--out", metavar="PATH", help="Zarr array of labels to write; a path or URL.")
+@click.option("--model", metavar="PATH", help="Model to write; a path or URL.")
+@click.option("--report", metavar="FILE", help="HTML report to write.")
 @output_options
 @cluster_options
-def predict(features: str, **options: Any) -> None:
-    """Label the rows of the Zarr array FEATURES with a model."""
-    from .pipeline import Outputs, predict_features
+def fit(features: str, missing_chunks: Any, overwrite: bool, progress: bool | None, **options: Any) -> None:
+    """Cluster the rows of the Zarr array FEATURES.
 
-    model, missing = options.pop("model"), options.pop("missing_chunks")
-    outputs = Outputs(options.pop("out"), overwrite=options.pop("overwrite"))
-    progress = wants_progress(options.pop("progress"))
-    outputs.check()
-    with cluster(**options):
-        click.echo(predict_features(features, model, outputs, missing, progress))
+    FEATURES is a path or URL; that of an array in a group is store.zarr/array.
+    """
+    from .options import METHODS
+    from .outputs import Outputs
+    from .pipeline import fit_features
+
+    outputs = Outputs(options.pop("out"), options.pop("model"), options.pop("report"), overwrite)
+    outputs.check(features)
+    working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
+    estimator = METHODS[options.pop("method")](**options, progress=wants_progress(progress))
+    click.echo(fit_features(features, estimator, outputs, missing_chunks, working_on))
+
+
+@mdh.command()
+@input_options
+@click.option("--model", required=True, metavar="PATH", help="Model that fit wrote; a path or URL.")
+@click.option("--out", required=True, metavar="PATH", help="Zarr array of labels to write; a path or URL.")
+@output_options
+@cluster_options
+def predict(
+    features: str, model: str, out: str, missing_chunks: Any, overwrite: bool, progress: bool | None, **settings: Any
+) -> None:
+    """Label the rows of the Zarr array FEATURES with a model.
+
+    FEATURES is a path or URL; that of an array in a group is store.zarr/array.
+    """
+    from .outputs import Outputs
+    from .pipeline import predict_features
+
+    outputs = Outputs(out, overwrite=overwrite)
+    outputs.check(features, model)
+    shown = wants_progress(progress)
+    click.echo(predict_features(features, model, outputs, missing_chunks, shown, cluster(**settings)))
 
 
 @mdh.command()
@@ -96,11 +142,12 @@ def predict(features: str, **options: Any) -> None:
 @cluster_options
 def demo(image: str, out: Path, overwrite: bool, progress: bool | None, **settings: Any) -> None:
     """Segment a photograph end to end and write a report."""
+    from .outputs import require
+
+    require("PIL", "demo")
+    require("jinja2", "demo")
     from .demo import segment_photograph
 
-    click.echo(segment_photograph(image, out, overwrite, wants_progress(progress), settings))
-
-
-def cluster_settings() -> set[str]:
-    """Return the names of the options that `cluster_options` adds."""
-    return {"scheduler", "scheduler_file", "workers", "threads_per_worker", "memory_limit"}
+    # One worker in this process compiles the loops once; every worker process would compile them again.
+    working_on = cluster(**settings, processes=settings["workers"] is not None)
+    click.echo(segment_photograph(image, out, overwrite, wants_progress(progress), working_on))

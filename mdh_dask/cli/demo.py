@@ -1,90 +1,101 @@
 """A photograph, segmented end to end on this machine."""
 
-import io
 import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
 
-import numpy as np
+import dask
 
-from .._typing import AnyArray, Integers
+from .._typing import AnyArray
 from ..estimators import RandomProjectionTree
 from ..io import open_rows, write_rows
 from ..report import write_report
-from .clusters import cluster
-from .pipeline import Outputs, facts_of, write_labels
+from .outputs import Outputs, check_folder
+from .pictures import SAMPLE_IMAGES, WIDEST, encoded, mean_colours, read_picture
+from .pipeline import Cluster, facts_of, write_labels
 
 logger = logging.getLogger(__name__)
 
-SAMPLE_IMAGES = ("china", "flower")
 BLOCKS = 16
+"""Blocks of pixels; for their size alone one would do."""
 
 
-def segment_photograph(image: str, folder: Path, overwrite: bool, progress: bool, settings: dict[str, Any]) -> str:
-    """Write pixels to Zarr, cluster them on a local cluster, write labels, a picture and a report.
+def segment_photograph(image: str, folder: Path, overwrite: bool, progress: bool, cluster: Cluster) -> str:
+    """Write pixels to Zarr, cluster them, write labels, model, a picture and a report to a folder.
 
     Returns
     -------
     str
         What was found and where the report is.
     """
-    picture = read_picture(image)
-    if folder.exists() and not overwrite and any(folder.iterdir()):
-        raise FileExistsError(f"{folder} is not empty: name another folder with --out, or replace it with --overwrite")
-    folder.mkdir(parents=True, exist_ok=True)
-    height, width, bands = picture.shape
-    pixels, labels = folder / "pixels.zarr", folder / "labels.zarr"
     started = perf_counter()
-    with cluster(**settings) as where:
-        write_rows(
-            picture.reshape(-1, bands), pixels, overwrite=overwrite, chunk_rows=-(-height * width // BLOCKS),
-            attributes={"height": height, "width": width},
+    check_demo_folder(folder, overwrite)
+    picture = read_picture(image)
+    logger.info("%s: %s x %s pixels", image, *picture.shape[1::-1])
+    pixels = picture.reshape(-1, 3)
+    block_rows = -(-len(pixels) // BLOCKS)
+    with filled(folder) as growing:
+        with cluster as where, dask.config.set({"mdh-dask.block-size": 3 * block_rows}):
+            model, labels = segment(picture, growing, block_rows, progress)
+        colours = mean_colours(pixels, labels, model.n_clusters_)
+        segmented = colours[labels].reshape(picture.shape)
+        (growing / "segmented.png").write_bytes(encoded(segmented))
+        write_report(
+            growing / "report.html", model.tree_, colours=colours,
+            title=f"A photograph in {model.n_clusters_} segments",
+            facts={"Photograph": about(image, picture), **facts_of(model, where, perf_counter() - started)},
+            images={
+                "The photograph": encoded(picture, "JPEG", WIDEST),
+                "Every pixel in the mean colour of its segment": encoded(segmented, "PNG", WIDEST),
+            },
         )  # fmt: skip
-        rows = open_rows(pixels, block_bytes=1)
-        model = RandomProjectionTree(progress=progress).fit(rows)
-        model.save(folder / "model.zarr", overwrite=overwrite)
-        write_labels(model, model.labels_, Outputs(labels, overwrite=overwrite), progress)
-        segments = open_rows(labels, ndim=1).compute()
-    segmented = mean_colours(picture.reshape(-1, bands), segments, model.n_clusters_).reshape(picture.shape)
-    (folder / "segmented.png").write_bytes(png(segmented))
-    facts = {
-        "picture": f"{image}, {width} x {height} pixels", **facts_of(model), "ran on": where,
-        "seconds": f"{perf_counter() - started:.1f}",
-    }  # fmt: skip
-    report = folder / "report.html"
-    write_report(
-        report, model.tree_, title=f"A photograph in {model.n_clusters_} segments", facts=facts, overwrite=overwrite,
-        images={"the photograph": png(picture), "its segments in their mean colours": png(segmented)},
-    )  # fmt: skip
-    return f"{model.n_clusters_} segments of {len(segments)} pixels; open {report.resolve()}"
+    return f"{model.n_clusters_} segments of {len(pixels)} pixels: open {(folder / 'report.html').resolve()}"
 
 
-def read_picture(image: str) -> AnyArray:
-    """Return a picture as rows x columns x bands, uint8: one of scikit-learn's, or a file."""
-    if image in SAMPLE_IMAGES:
-        from sklearn.datasets import load_sample_image
-
-        return load_sample_image(f"{image}.jpg")
-    if not Path(image).is_file():
-        raise FileNotFoundError(f"expected {' or '.join(map(repr, SAMPLE_IMAGES))}, or a picture's path; got {image!r}")
-    from PIL import Image
-
-    with Image.open(image) as picture:
-        return np.asarray(picture.convert("RGB"))
+def segment(picture: AnyArray, folder: Path, block_rows: int, progress: bool) -> tuple[RandomProjectionTree, AnyArray]:
+    """Write pixels, model and labels to Zarr; return the model and the labels."""
+    height, width, _ = picture.shape
+    pixels, labels = folder / "pixels.zarr", folder / "labels.zarr"
+    write_rows(picture.reshape(-1, 3), pixels, chunk_rows=block_rows, attributes={"height": height, "width": width})
+    model = RandomProjectionTree(progress=progress).fit(open_rows(pixels))
+    logger.info("%s segments in %s passes", model.n_clusters_, model.n_passes_)
+    model.save(folder / "model.zarr")
+    write_labels(model, model.labels_, Outputs(str(labels)), progress)
+    return model, open_rows(labels, ndim=1).compute()
 
 
-def mean_colours(pixels: AnyArray, labels: Integers, n_labels: int) -> AnyArray:
-    """Return every pixel in the mean colour of its segment (thesis section 4.4.5)."""
-    sizes = np.maximum(np.bincount(labels, minlength=n_labels), 1)
-    means = [np.bincount(labels, weights=band, minlength=n_labels) / sizes for band in pixels.T]
-    return np.rint(means).T.astype(np.uint8)[labels]
+def about(image: str, picture: AnyArray) -> str:
+    """Return what a report says about a photograph."""
+    credit = f" by {SAMPLE_IMAGES[image]} (CC BY 2.0, from scikit-learn)" if image in SAMPLE_IMAGES else ""
+    return f"{Path(image).name}{credit}, {picture.shape[1]} x {picture.shape[0]} pixels"
 
 
-def png(picture: AnyArray) -> bytes:
-    """Return a picture as a PNG file."""
-    from PIL import Image
+def check_demo_folder(folder: Path, overwrite: bool) -> None:
+    """Raise an error if a folder cannot be filled."""
+    check_folder(folder.resolve().parent)
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file: name a folder with --out")
+    if folder.exists() and any(folder.iterdir()) and not overwrite:
+        raise FileExistsError(f"{folder} is not empty: name another folder with --out, or replace it with --overwrite")
 
-    buffer = io.BytesIO()
-    Image.fromarray(picture).save(buffer, format="PNG")
-    return buffer.getvalue()
+
+@contextmanager
+def filled(folder: Path) -> Iterator[Path]:
+    """Lend a hidden folder inside `folder` and move what was written there up in the end; after a failure it goes."""
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        with TemporaryDirectory(prefix=".partial-", dir=folder, ignore_cleanup_errors=True) as growing:
+            yield Path(growing)
+            for item in Path(growing).iterdir():
+                final = folder / item.name
+                if final.is_dir():
+                    shutil.rmtree(final)
+                item.replace(final)
+    finally:
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()

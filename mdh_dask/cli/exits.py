@@ -1,18 +1,46 @@
-"""Exit codes that a scheduler of jobs understands, after BSD's ``sysexits.h``."""
+"""Errors as one line and an exit code that a scheduler of jobs understands, after BSD's ``sysexits.h``."""
 
 import logging
-import sys
-from collections.abc import Callable
-from typing import NoReturn
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import click
 
 logger = logging.getLogger(__name__)
 
-OK, FAILED, USAGE = 0, 1, 2
-BAD_DATA, NO_INPUT, CANNOT_CREATE, TRY_AGAIN, INTERRUPTED = 65, 66, 73, 75, 130
+FAILED, USAGE, BAD_DATA, NO_INPUT, MISSING_PACKAGE, CANNOT_CREATE = 1, 2, 65, 66, 69, 73
+NOT_READ_OR_WRITTEN, TRY_AGAIN, NOT_PERMITTED, INTERRUPTED, TERMINATED = 74, 75, 77, 130, 143
+
+EXIT_CODES = """\b
+Exit codes:
+  0    done
+  2    the command line is wrong
+  65   the input does not fit: its shape, its values, a model of other columns
+  66   the input is missing
+  69   a package is missing
+  73   an output exists or cannot be made
+  74   reading or writing failed
+  75   the cluster was not reached or lost: the same command may succeed later
+  77   no permission
+  130  interrupted (143: by SIGTERM); finished outputs stay, others are removed
+  1    anything else, with a traceback
+"""
 
 LOST_CLUSTER = ("KilledWorker", "CommClosedError", "FutureCancelledError", "NoValidWorkerError", "CancelledError")
+
+SPELLINGS = {"overwrite=True": "--overwrite", "missing_chunks='fill'": "--missing-chunks fill"}
+"""How the remedies that errors name for Python are spelt on the command line."""
+
+
+class CannotCreateError(OSError):
+    """An output has no place."""
+
+
+class Terminated(KeyboardInterrupt):
+    """The process got SIGTERM, which job schedulers send before they kill."""
 
 
 def exit_code(error: BaseException) -> int:
@@ -26,9 +54,13 @@ def exit_code(error: BaseException) -> int:
     if type(error).__name__ in LOST_CLUSTER or isinstance(error, (TimeoutError, ConnectionError)):
         return TRY_AGAIN
     for kinds, code in (
+        (Terminated, TERMINATED),
         ((KeyboardInterrupt, click.Abort), INTERRUPTED),
-        ((FileExistsError, PermissionError), CANNOT_CREATE),
+        ((FileExistsError, IsADirectoryError, CannotCreateError), CANNOT_CREATE),
+        (PermissionError, NOT_PERMITTED),
         ((FileNotFoundError, NotADirectoryError), NO_INPUT),
+        (OSError, NOT_READ_OR_WRITTEN),
+        (ImportError, MISSING_PACKAGE),
         ((ValueError, TypeError), BAD_DATA),
     ):
         if isinstance(error, kinds):
@@ -36,15 +68,50 @@ def exit_code(error: BaseException) -> int:
     return FAILED
 
 
-def run(command: Callable[[], object]) -> NoReturn:
-    """Run a command and leave the process with its exit code; errors are logged in one line."""
+def message_of(error: BaseException) -> str:
+    r"""Return the message of an error in one line, its remedies as they are spelt on the command line.
+
+    Examples
+    --------
+    >>> message_of(ValueError("it exists;\n  pass overwrite=True"))
+    'it exists; pass --overwrite'
+    """
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        return "interrupted; what was not finished is removed"
+    text = " ".join(str(error).split()) or type(error).__name__
+    for python, option in SPELLINGS.items():
+        text = text.replace(python, option)
+    return text
+
+
+class Commands(click.Group):
+    """Commands that end with an exit code of this module, under ``mdh-dask`` and ``dask mdh`` alike."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; an error becomes one line in the log and an exit code."""
+        try:
+            with interrupted_by_sigterm():
+                return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            code = exit_code(error)
+            logger.error("%s", message_of(error), exc_info=code == FAILED)
+            ctx.exit(code)
+
+
+@contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """Turn SIGTERM into an exception, so that what is not finished is removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, _terminate)
     try:
-        command()
-        sys.exit(OK)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (Exception, KeyboardInterrupt) as error:
-        code = exit_code(error)
-        logger.error("%s", str(error) or type(error).__name__, exc_info=code == FAILED)
-        sys.exit(code)
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _terminate(*_: object) -> NoReturn:
+    raise Terminated
