@@ -1,5 +1,7 @@
 """Growing a tree: the same for every chunking and scheduler, in the stated number of passes."""
 
+import pickle
+
 import dask
 import dask.array as da
 import numpy as np
@@ -14,6 +16,7 @@ from mdh_dask.tree import growth
 SETTINGS = {
     "sampled": {"sample_size": 1000},
     "exact": {"sample_size": None, "n_projections": 40},
+    "exact, made by workers": {"sample_size": None, "n_projections": 60, "projection": "achlioptas"},
     "in memory": {"sample_size": 20_000},
     "fixed quantile, dip": {"sample_size": 1000, "stop_rule": "fixed", "criterion": "dip"},
     "unscaled, bounded": {"sample_size": 1000, "scale": False, "alpha": 2.0, "bandwidth": "silverman"},
@@ -107,6 +110,21 @@ def test_separated_clusters_take_two_passes_and_a_third_for_the_labels(monkeypat
 def test_exact_mode_takes_one_pass_per_level_and_one_more(monkeypatch, mixture):
     model = model_of("exact")
     assert passes_of(monkeypatch, model, mixture[0]) <= model.tree_.level.max() + 2
+
+
+@pytest.mark.parametrize(("projection", "shipped"), [("uniform_sphere", False), ("row_combinations", True)])
+def test_directions_that_workers_can_make_are_not_sent(monkeypatch, mixture, projection, shipped):
+    sent = []
+
+    def counted(statistic, *args, **kwargs):
+        sent.append(len(pickle.dumps(statistic)))
+        return reduce_rows(statistic, *args, **kwargs)
+
+    monkeypatch.setattr(growth, "reduce_rows", counted)
+    RandomProjectionTree(2000, sample_size=None, projection=projection, max_depth=1).fit(mixture[0])
+    directions = 2000 * 8 * 8
+    bins = 2000 * 2 * 8
+    assert (max(sent) > directions + bins) == shipped
 
 
 def test_a_split_that_the_sample_misplaced_is_moved_by_the_counts_of_all_rows():

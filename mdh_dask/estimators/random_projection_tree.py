@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
 from ..projections import PROJECTIONS
+from ..projections.random import RANDOM_PROJECTIONS
 from ..splits.choose import Chooser
 from ..splits.rules import CRITERIA, SplitRule
 from ..splits.stopping import STOP_RULES
@@ -199,5 +200,6 @@ class RandomProjectionTree(DivisiveEstimator):
             scale=self.scale,
             max_depth=self.max_depth,
             seed=seed,
+            family=self.projection if self.projection in RANDOM_PROJECTIONS else None,
             progress=self._bar,
         )

@@ -5,9 +5,11 @@ it to `RANDOM_PROJECTIONS`.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
+from .._random import generator
 from .._typing import Floats
 
 RandomProjection = Callable[[np.random.Generator, int, int], Floats]
@@ -56,3 +58,29 @@ RANDOM_PROJECTIONS: dict[str, RandomProjection] = {
     "bernoulli": bernoulli,
     "achlioptas": achlioptas,
 }
+
+
+@dataclass(frozen=True)
+class KeyedDirections:
+    """Random directions as the key of the stream that makes them: what is sent to a worker in their place.
+
+    Parameters
+    ----------
+    family : str
+        A name in `RANDOM_PROJECTIONS`.
+    key : tuple of int
+        Of the stream, with the seed first.
+    n_directions : int
+    scale : array of shape (n_features,)
+        Factors of the entries, which make directions for raw rows of those for standardised ones.
+    """
+
+    family: str
+    key: tuple[int, ...]
+    n_directions: int
+    scale: Floats
+
+    def make(self) -> Floats:
+        """Return the directions, shape (n_directions, n_features), float64."""
+        rng = generator(*self.key)
+        return RANDOM_PROJECTIONS[self.family](rng, self.n_directions, len(self.scale)) * self.scale

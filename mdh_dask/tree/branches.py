@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats, Integers
+from ..projections.random import KeyedDirections
 from ..splits.choose import Candidates, Verdict
 from .statistics import BranchPass, Sample, leaves_of, sample_limit
 from .structure import Tree, tree_from_nodes
@@ -48,6 +49,8 @@ class Branch:
     counted: bool
     state: State = State.OPEN
     candidates: Candidates | None = None
+    keyed: KeyedDirections | None = None
+    """The directions of all candidates, if a worker can make them."""
     n_bins: int = 0
     verdict: Verdict | None = None
     children: "tuple[Branch, Branch] | None" = None
@@ -154,7 +157,7 @@ def branch_pass(branches: list[Branch], seed: int, fresh: "dict[Branch, float] |
     return BranchPass(
         seed=seed, left=left, right=right, planes=planes, offsets=offsets,
         first=np.cumsum([0, *(len(c) if c else 0 for c in measured)]),
-        directions=np.concatenate([np.empty((0, d)), *(c.directions for c in measured if c)]),
+        directions=tuple(b.keyed or c.directions for b, c in zip(branches, measured) if c),
         origin=np.concatenate([none, *(c.origin for c in measured if c)]),
         width=np.concatenate([none, *(c.width for c in measured if c)]),
         n_bins=max((b.n_bins for b in branches if b.measured), default=0),

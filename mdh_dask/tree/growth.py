@@ -11,6 +11,7 @@ from .._random import generator
 from .._typing import Floats, Integers, RowArray
 from ..chunks import Progress, map_local, reduce_rows
 from ..density.bandwidth import Bandwidth
+from ..projections.random import KeyedDirections
 from ..splits.choose import Chooser
 from .branches import Branch, State, arrivals_of, branch_pass, hash_bit, tree_of
 from .columns import Standardiser, standardiser
@@ -55,6 +56,8 @@ class Growth:
     max_depth : int or None
         Splits on the way to a leaf, at most.
     seed : int
+    family : str or None
+        Family of random directions that `propose` gives whatever the rows are, so that workers can make them.
     progress : callable
         Makes a progress bar, or None, from the description of a pass.
     """
@@ -67,6 +70,7 @@ class Growth:
     scale: bool
     max_depth: int | None
     seed: int
+    family: str | None = None
     progress: Callable[[str], Progress | None] = field(default=lambda description: None)
     n_passes: int = field(default=0, init=False)
     standardise: Standardiser = field(init=False)
@@ -129,6 +133,9 @@ class Growth:
             branch.state = State.WAITING if len(directions) else State.LEAF
             if len(directions):
                 self._lay_out(branch, directions)
+                if self.family is not None:
+                    key = (self.seed, branch.path)
+                    branch.keyed = KeyedDirections(self.family, key, len(directions), self.standardise.scale)
 
     def _split_sample(self, branch: Branch) -> None:
         """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""

@@ -10,6 +10,7 @@ from .._jit.columns import column_moments
 from .._jit.hashing import hash_rows
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
+from ..projections.random import KeyedDirections
 
 HASH_RANGE = 2**64
 
@@ -142,7 +143,7 @@ class BranchPass(Statistic):
         A row goes left where ``plane . x <= offset``.
     first : array of shape (n_nodes + 1,), int64
         A node is measured along the directions from ``first[node]`` to ``first[node + 1]``.
-    directions : array of shape (n_directions, n_features)
+    directions : array of shape (n_directions, n_features), or a tuple of such arrays and of keys that make them
     origin, width : arrays of shape (n_directions,)
         Of the bins of each direction.
     n_bins : int
@@ -158,7 +159,7 @@ class BranchPass(Statistic):
     planes: Floats
     offsets: Floats
     first: Integers
-    directions: Floats
+    directions: "Floats | tuple[Floats | KeyedDirections, ...]"
     origin: Floats
     width: Floats
     n_bins: int
@@ -172,10 +173,14 @@ class BranchPass(Statistic):
 
     def sweep(self, rows: AnyArray, hashes: Integers, numbers: Integers) -> BranchCounts:
         """Sweep any rows, given their hashes and global numbers."""
-        counts = np.zeros((len(self.directions), 2, self.n_bins), dtype=np.int64)
+        directions = self.directions
+        if isinstance(directions, tuple):
+            made = (part.make() if isinstance(part, KeyedDirections) else part for part in directions)
+            directions = np.concatenate([np.empty((0, rows.shape[1])), *made])
+        counts = np.zeros((len(directions), 2, self.n_bins), dtype=np.int64)
         leaf = sweep_branches(
             rows, self.left, self.right, self.planes, self.offsets, self.first, self.bit, hashes,
-            self.directions, self.origin, self.width, counts,
+            directions, self.origin, self.width, counts,
         )  # fmt: skip
         chosen = np.flatnonzero(hashes < self.limit[leaf])
         sample = Sample(rows[chosen], hashes[chosen], numbers[chosen])
