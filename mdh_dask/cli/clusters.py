@@ -97,15 +97,18 @@ def _this_process(scheduler: str) -> Iterator[str]:
 @contextmanager
 def _elsewhere(address: str | None, file: Path | None, seconds: float) -> Iterator[str]:
     from distributed import Client
+    from distributed.comm import get_address_host_port
 
     _quieten()
     until = monotonic() + seconds
     address = address or _address_in(file or Path(), until)
     remedy = f"in {seconds:g} s: check that it runs, or wait longer with --scheduler-timeout"
     try:
-        client = Client(address=address, timeout=seconds)
+        get_address_host_port(address)
     except ValueError as error:
         raise click.UsageError(f"expected an address, as tcp://host:8786; got {address}: {error}") from error
+    try:
+        client = Client(address=address, timeout=seconds)
     except OSError as error:
         raise TimeoutError(f"no scheduler at {address} {remedy}") from error
     with client:

@@ -1,0 +1,490 @@
+"""The command line: what it writes, what it tells, how it fails, and what it leaves behind."""
+
+import json
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+import zarr
+from click.testing import CliRunner
+from dask.cli import cli as dask_command
+from sklearn.metrics import adjusted_rand_score
+
+from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask.cli import exits, mdh
+from mdh_dask.cli.options import METHODS, description, method_options
+from mdh_dask.cli.outputs import Outputs, overlap
+from mdh_dask.io import open_rows, write_rows
+
+THREADS = ("--scheduler", "threads")
+QUICK = ("--n-projections", "20", *THREADS)
+
+
+def rows_of_blobs(n=900, d=3):
+    y = np.arange(n) % 3
+    return np.random.default_rng(0).normal(size=(n, d)).astype("float32") + 9 * y[:, None].astype("float32"), y
+
+
+def run(*args, under="mdh-dask"):
+    if under == "dask mdh":
+        dask_command.add_command(mdh)
+        return CliRunner().invoke(dask_command, ["mdh", *map(str, args)], prog_name="dask")
+    return CliRunner().invoke(mdh, [str(arg) for arg in args], prog_name="mdh-dask")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A folder of inputs, with a model of three columns."""
+    folder = tmp_path_factory.mktemp("store")
+    X, _ = rows_of_blobs()
+    write_rows(X, folder / "x.zarr", chunk_rows=200)
+    write_rows(X[:, :2].copy(), folder / "two.zarr")
+    write_rows(X[:, 0].copy(), folder / "one.zarr")
+    bad = X.copy()
+    bad[333, 1] = np.nan
+    write_rows(bad, folder / "nan.zarr", chunk_rows=200)
+    zarr.open_group(folder / "group.zarr", mode="w").create_array("features", data=X)
+    zarr.create_array(folder / "empty.zarr", shape=(100, 3), chunks=(10, 3), dtype="f4")
+    zarr.create_array(folder / "complex.zarr", data=X.astype("complex64"))
+    (folder / "broken.zarr").mkdir()
+    (folder / "broken.zarr" / "zarr.json").write_text("{")
+    (folder / "text.txt").write_text("1,2,3\n")
+    assert run("fit", folder / "x.zarr", "--model", folder / "model.zarr", *QUICK).exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def here(store, tmp_path, monkeypatch):
+    """An empty current folder; the inputs are in the folder ``in`` beside it."""
+    (tmp_path / "in").symlink_to(store)
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    return tmp_path / "out"
+
+
+# What the commands write and tell
+
+
+def test_fit_writes_labels_model_and_report_and_one_line_on_standard_output(here):
+    result = run("fit", "../in/x.zarr", "--out", "l.zarr", "--model", "m.zarr", "--report", "r.html", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert re.fullmatch(r"3 clusters of 900 rows in [\d.]+ s: l.zarr, m.zarr, r.html\n", result.stdout)
+    X, y = rows_of_blobs()
+    labels = open_rows("l.zarr", ndim=1).compute()
+    np.testing.assert_array_equal(labels, RandomProjectionTree(n_projections=20).fit(X).labels_)
+    assert adjusted_rand_score(y, labels) > 0.95
+    assert load_model("m.zarr").n_clusters_ == 3
+    assert "../in/x.zarr, 900 rows of 3 float32 features" in Path("r.html").read_text()
+    assert sorted(os.listdir()) == ["l.zarr", "m.zarr", "r.html"]
+
+
+def test_predict_with_the_saved_model_gives_the_labels_of_fit(here):
+    run("fit", "../in/x.zarr", "--out", "l.zarr", "--model", "m.zarr", *QUICK)
+    result = run("predict", "../in/x.zarr", "--model", "m.zarr", "--out", "again.zarr", *THREADS)
+    assert result.stdout == "900 rows in 3 of 3 clusters: again.zarr\n"
+    np.testing.assert_array_equal(open_rows("again.zarr", ndim=1), open_rows("l.zarr", ndim=1))
+
+
+def test_options_reach_the_estimator(here):
+    options = ("--max-clusters", 2, "--no-scale", "--sample-size", "none", "--min-cluster-size", 0.1, "--alpha", 2.5)
+    assert run("fit", "../in/x.zarr", "--model", "m.zarr", *QUICK, *options).exit_code == 0
+    given = load_model("m.zarr").get_params()
+    expected = {"max_clusters": 2, "scale": False, "sample_size": None, "min_cluster_size": 0.1, "alpha": 2.5}
+    assert given == RandomProjectionTree(n_projections=20, **expected).get_params()
+
+
+def test_an_array_in_a_group_is_an_input(here):
+    assert run("fit", "../in/group.zarr/features", "--out", "l.zarr", *QUICK).exit_code == 0
+
+
+def test_urls_are_read_and_written(here, store):
+    url = f"memory://{here.name}"
+    result = run("fit", f"file://{store}/x.zarr", "--out", f"{url}/l.zarr", "--model", f"{url}/m.zarr", *QUICK)
+    assert result.exit_code == 0, result.output
+    again = ("predict", store / "x.zarr", "--model", f"{url}/m.zarr", "--out", f"{url}/l.zarr", *THREADS)
+    assert run(*again).exit_code == exits.CANNOT_CREATE
+    assert run(*again, "--overwrite").exit_code == 0
+    assert open_rows(f"{url}/l.zarr", ndim=1).shape == (900,)
+    assert os.listdir() == []
+
+
+def test_the_log_is_lines_with_times_on_standard_error(here):
+    result = run("fit", "../in/x.zarr", "--out", "l.zarr", *QUICK)
+    lines = result.stderr.splitlines()
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d INFO \S", line) for line in lines), result.stderr
+    assert "900 rows of 3 float32 features in 1 blocks" in lines[0]
+    assert logging.getLogger("mdh_dask").handlers == []
+
+
+def test_the_log_level_silences_the_log_but_no_error(here):
+    assert run("--log-level", "error", "fit", "../in/x.zarr", "--out", "l.zarr", *QUICK).stderr == ""
+    assert "exists" in run("--log-level", "error", "fit", "../in/x.zarr", "--out", "l.zarr", *QUICK).stderr
+
+
+def test_progress_bars_cover_every_pass_where_asked_for_and_no_other_place(here):
+    result = run("fit", "../in/x.zarr", "--out", "l.zarr", *QUICK, "--progress", "--sample-size", 200)
+    for step in ("pass 1: reading", "pass 2: counting", "writing labels"):
+        assert re.search(rf"{step}: 100%", result.stderr), result.stderr
+    assert "%" not in run("fit", "../in/x.zarr", "--out", "l.zarr", *QUICK, "--overwrite").stderr
+
+
+# Help
+
+
+def test_choices_are_shown_as_they_are_typed():
+    text = run("fit", "--help").output
+    for choices in ("dip|kurtosis|relative_depth|variance", "multimodal|normal|silverman|FLOAT", "INT|FLOAT|none"):
+        assert choices in text
+
+
+def test_every_parameter_of_a_method_is_an_option_with_whole_sentences():
+    options = {option.name: option for option in method_options()}
+    for estimator in METHODS.values():
+        assert set(estimator().get_params()) - {"progress"} <= set(options)
+    for name, option in options.items():
+        if name != "method":
+            assert re.fullmatch(r"[A-Z].*[^:]\.", option.help), option.help
+            assert "`" not in option.help
+        if option.type.name == "value" and option.type.optional:
+            assert re.search(r"\bnone\b|[Ii]f given", option.help), option.help
+
+
+def test_unknown_parameters_have_no_description():
+    assert description("    a : int\n        Text.\n", "b") == ""
+
+
+def test_help_tells_all_exit_codes():
+    codes = {str(value) for name, value in vars(exits).items() if name.isupper() and isinstance(value, int)}
+    assert codes <= set(re.findall(r"\d+", run("--help").output))
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_the_commands_themselves_import_nothing_heavy(argument):
+    # The package's own __init__ is left out: what is measured are the modules of the command line.
+    program = (
+        "import importlib.util, sys, types\n"
+        "package = types.ModuleType('mdh_dask')\n"
+        "package.__path__ = list(importlib.util.find_spec('mdh_dask').submodule_search_locations)\n"
+        "sys.modules['mdh_dask'] = package\n"
+        "from mdh_dask.cli import mdh\n"
+        f"mdh.main([{argument!r}], standalone_mode=False)\n"
+        "sys.exit(','.join({'numba', 'distributed', 'sklearn', 'scipy', 'zarr'} & set(sys.modules)) or 0)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+# Errors: one line, the right exit code, nothing half-written
+
+OUT = ("--out", "l.zarr")
+MODEL = ("--model", "../in/model.zarr")
+ERRORS = {
+    "missing input": (("fit", "nope.zarr", *OUT), 66, "there is no Zarr array at nope.zarr"),
+    "a file": (("fit", "../in/text.txt", *OUT), 65, "text.txt is not a Zarr array"),
+    "a folder": (("fit", "../in", *OUT), 65, "is not a Zarr array"),
+    "broken metadata": (("fit", "../in/broken.zarr", *OUT), 65, "broken.zarr is damaged: Zarr cannot read"),
+    "a group": (("fit", "../in/group.zarr", *OUT), 65, "add one to the path, for example ../in/group.zarr/features"),
+    "one dimension": (
+        ("fit", "../in/one.zarr", *OUT),
+        65,
+        r"expected 2 dimension\(s\), got an array of shape \(900,\)",
+    ),
+    "empty store": (("fit", "../in/empty.zarr", *OUT), 65, "10 of 10 chunks are missing .* pass --missing-chunks fill"),
+    "complex numbers": (("fit", "../in/complex.zarr", *OUT), 65, "got dtype complex64"),
+    "NaN": (("fit", "../in/nan.zarr", *OUT), 65, "got 1 NaN and 0 infinite .* the first in row 333"),
+    "NaN in predict": (("predict", "../in/nan.zarr", *MODEL, *OUT), 65, "got 1 NaN and 0 infinite"),
+    "folder of output": (("fit", "../in/x.zarr", "--out", "no/l.zarr"), 73, "folder .*no of an output does not exist"),
+    "folder of report": (("fit", "../in/x.zarr", "--report", "no/r.html"), 73, "does not exist: make it first"),
+    "report is a folder": (("fit", "../in/x.zarr", "--report", "."), 73, "name the file of the report"),
+    "no outputs": (("fit", "../in/x.zarr"), 2, "expected --out, --model or --report; got none of them"),
+    "same outputs": (("fit", "../in/x.zarr", "--out", "a", "--model", "./a"), 2, "expected separate places; got ./a"),
+    "output in output": (("fit", "../in/x.zarr", "--out", "a/l", "--model", "a"), 2, "expected separate places"),
+    "output is input": (("fit", "../in/x.zarr", "--out", "../in/x.zarr", "--overwrite"), 2, "separate places"),
+    "output is model": (("predict", "../in/x.zarr", *MODEL, "--out", "../in/model.zarr"), 2, "separate places"),
+    "report at URL": (("fit", "../in/x.zarr", "--report", "s3://b/r.html"), 2, "expected a local file for the report"),
+    "no model": (("predict", "../in/x.zarr", "--model", "m.zarr", *OUT), 66, "m.zarr is not there"),
+    "other columns": (("predict", "../in/two.zarr", *MODEL, *OUT), 65, "expected 3 columns, as .* got 2 in"),
+    "model is an array": (("predict", "../in/x.zarr", "--model", "../in/two.zarr", *OUT), 65, "got a Zarr array"),
+    "unknown command": (("cluster",), 2, "No such command"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_is_told_in_one_line_and_leaves_nothing_behind(name, here):
+    args, code, message = ERRORS[name]
+    result = run(*args, *(() if name == "unknown command" else THREADS))
+    assert result.exit_code == code, result.output
+    assert re.search(message, result.stderr.splitlines()[-1]), result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+    assert os.listdir() == []
+
+
+@pytest.mark.parametrize("name", ["missing input", "NaN", "folder of output", "no outputs"])
+def test_exit_codes_are_the_same_under_dask_mdh(name, here):
+    args, code, message = ERRORS[name]
+    result = run(*args, *THREADS, under="dask mdh")
+    assert (result.exit_code, os.listdir()) == (code, [])
+    assert re.search(message, result.stderr.splitlines()[-1])
+
+
+def test_outputs_that_exist_are_refused_before_any_work(here, monkeypatch):
+    monkeypatch.setattr("mdh_dask.cli.pipeline.open_features", lambda *_: pytest.fail("work was begun"))
+    Path("there").mkdir()
+    Path("r.html").write_text("mine")
+    for option, path in (("--out", "there"), ("--model", "there"), ("--report", "r.html")):
+        result = run("fit", "../in/x.zarr", option, path, *THREADS)
+        assert result.exit_code == exits.CANNOT_CREATE
+        assert f"{path} exists: name another output, or replace it with --overwrite" in result.stderr
+    assert Path("r.html").read_text() == "mine"
+
+
+def test_overwrite_replaces_outputs_of_the_same_kind_only(here):
+    fit = ("fit", "../in/x.zarr", "--out", "l.zarr", "--model", "m.zarr", "--report", "r.html", *QUICK)
+    assert run(*fit).exit_code == 0
+    assert run(*fit, "--overwrite").exit_code == 0
+    Path("mine").mkdir()
+    for option, path in (("--out", "mine"), ("--out", "m.zarr"), ("--model", "mine"), ("--model", "l.zarr")):
+        result = run("fit", "../in/x.zarr", option, path, *QUICK, "--overwrite")
+        assert result.exit_code == exits.CANNOT_CREATE
+        assert "nothing else is replaced" in result.stderr
+    assert sorted(os.listdir()) == ["l.zarr", "m.zarr", "mine", "r.html"]
+
+
+def test_a_failure_keeps_the_output_that_was_to_be_replaced(here):
+    assert run("predict", "../in/x.zarr", *MODEL, *OUT, *THREADS).exit_code == 0
+    assert run("predict", "../in/nan.zarr", *MODEL, *OUT, *THREADS, "--overwrite").exit_code == exits.BAD_DATA
+    assert open_rows("l.zarr", ndim=1).shape == (900,)
+    assert os.listdir() == ["l.zarr"]
+
+
+def test_a_damaged_model_is_refused(here):
+    run("fit", "../in/x.zarr", "--model", "m.zarr", *QUICK)
+    chunk = next(path for path in Path("m.zarr/planes").rglob("*") if path.is_file() and path.name != "zarr.json")
+    chunk.write_bytes(b"\0" * 10)
+    result = run("predict", "../in/x.zarr", "--model", "m.zarr", *OUT, *THREADS)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (exits.BAD_DATA, 1)
+    assert "m.zarr is a damaged model" in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="nothing is read-only for root")
+def test_a_read_only_folder_is_refused(here):
+    Path("locked").mkdir(mode=0o500)
+    assert run("fit", "../in/x.zarr", "--out", "locked/l.zarr", *THREADS).exit_code == exits.NOT_PERMITTED
+
+
+def test_a_missing_package_is_named_before_any_work(here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = run("fit", "../in/x.zarr", "--report", "r.html", *THREADS)
+    assert result.exit_code == exits.MISSING_PACKAGE
+    assert 'pip install "mdh_dask[report]"' in result.stderr
+
+
+def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("mdh_dask.cli.pipeline.open_features", fail)
+    result = run("fit", "../in/x.zarr", *OUT, *THREADS)
+    assert result.exit_code == exits.FAILED
+    assert "ERROR a bug\nTraceback" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("--quantile", "2", "a float in the range"),
+        ("--quantile", "nan", "a float in the range"),
+        ("--min-depth", "inf", "a float in the range"),
+        ("--n-projections", "0", "an int in the range"),
+        ("--n-projections", "many", "an int in the range"),
+        ("--min-cluster-size", "2.5", "an int in the range .* or a float in the range"),
+        ("--criterion", "DIP", "dip|kurtosis"),
+        ("--random-state", "-1", "INT"),
+        ("--max-clusters", "None", "an int"),
+        ("--method", "kmeans", "rp"),
+        ("--workers", "0", "x>=1"),
+        ("--threads-per-worker", "0", "x>=1"),
+        ("--memory-limit", "2", "an amount of 100 MB or more, as 2GB"),
+        ("--memory-limit", "much", "an amount of 100 MB or more, as 2GB"),
+        ("--scheduler-timeout", "0", "x>0"),
+        ("--scheduler", "here", "an address, as tcp://host:8786, or 'threads'"),
+        ("--scheduler", "tcp://host", "an address, as tcp://host:8786"),
+    ],
+)
+def test_a_bad_value_of_an_option_is_refused_with_what_is_expected(option, value, expected, here):
+    result = run("fit", "../in/x.zarr", *OUT, option, value)
+    assert result.exit_code == exits.USAGE, result.output
+    assert re.search(expected, result.stderr)
+    assert value in result.stderr
+
+
+def test_overlapping_places_are_found_through_links_and_in_urls(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert overlap(f"{tmp_path}/a", f"{tmp_path}/link/a/b")
+    assert overlap("s3://bucket/a/b", "s3://bucket/a")
+    assert not overlap("s3://bucket/a", "s3://bucket/ab")
+    assert not overlap("s3://bucket/a", "gs://bucket/a")
+    Outputs(f"{tmp_path}/a").check(f"{tmp_path}/b")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (TimeoutError(), exits.TRY_AGAIN),
+        (ConnectionRefusedError(), exits.TRY_AGAIN),
+        (type("KilledWorker", (Exception,), {})(), exits.TRY_AGAIN),
+        (PermissionError(), exits.NOT_PERMITTED),
+        (OSError(28, "No space left on device"), exits.NOT_READ_OR_WRITTEN),
+        (KeyboardInterrupt(), exits.INTERRUPTED),
+        (exits.Terminated(), exits.TERMINATED),
+        (click.Abort(), exits.INTERRUPTED),
+        (ImportError(), exits.MISSING_PACKAGE),
+        (AssertionError(), exits.FAILED),
+    ],
+)
+def test_every_kind_of_error_has_its_exit_code(error, code):
+    assert exits.exit_code(error) == code
+
+
+# Clusters
+
+
+@pytest.fixture(scope="module")
+def tcp_cluster():
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        processes=False, protocol="tcp://", n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        yield cluster
+
+
+def test_work_runs_on_a_scheduler_named_by_address_or_file(here, tcp_cluster):
+    Path("scheduler.json").write_text(json.dumps({"address": tcp_cluster.scheduler_address}))
+    named = [("--scheduler", tcp_cluster.scheduler_address), ("--scheduler-file", "scheduler.json")]
+    for i, where in enumerate(named):
+        options = ("--out", f"l{i}.zarr", "--report", f"r{i}.html", "--n-projections", 20, "--progress")
+        result = run("fit", "../in/x.zarr", *options, *where)
+        assert result.exit_code == 0, result.output
+        assert f"scheduler at {tcp_cluster.scheduler_address}" in Path(f"r{i}.html").read_text()
+        assert "writing labels: 100%" in result.stderr
+    assert run("predict", "../in/nan.zarr", *MODEL, *OUT, *named[0]).exit_code == exits.BAD_DATA
+    np.testing.assert_array_equal(open_rows("l0.zarr", ndim=1), open_rows("l1.zarr", ndim=1))
+
+
+def test_a_scheduler_that_does_not_answer_is_given_up(here):
+    result = run("fit", "../in/x.zarr", *OUT, "--scheduler", "tcp://127.0.0.1:9", "--scheduler-timeout", 0.5)
+    assert (result.exit_code, os.listdir()) == (exits.TRY_AGAIN, [])
+    assert "no scheduler at tcp://127.0.0.1:9 in 0.5 s: check that it runs" in result.stderr
+
+
+def test_a_scheduler_without_workers_is_given_up(here):
+    from distributed import LocalCluster
+
+    with LocalCluster(processes=False, protocol="tcp://", n_workers=0, dashboard_address="127.0.0.1:0") as cluster:
+        where = ("--scheduler", cluster.scheduler_address, "--scheduler-timeout", 0.5)
+        result = run("fit", "../in/x.zarr", *OUT, *where)
+    assert result.exit_code == exits.TRY_AGAIN
+    assert "no worker of the scheduler at" in result.stderr
+
+
+@pytest.mark.parametrize("contents", [None, "{", "{}", "[]"])
+def test_a_file_without_an_address_is_given_up(contents, here):
+    if contents is not None:
+        Path("s.json").write_text(contents)
+    result = run("fit", "../in/x.zarr", *OUT, "--scheduler-file", "s.json", "--scheduler-timeout", 0.2)
+    assert result.exit_code == exits.TRY_AGAIN
+    assert "no scheduler has written its address to s.json" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--scheduler-file", "s.json"), ("--workers", 2), ("--threads-per-worker", 2), ("--memory-limit", "2GB")],
+)
+def test_options_of_two_kinds_of_cluster_exclude_each_other(options, here):
+    result = run("fit", "../in/x.zarr", *OUT, *THREADS, *options)
+    assert result.exit_code == exits.USAGE
+    assert options[0] in result.stderr
+
+
+# Whole processes
+
+
+def program(*args):
+    return [sys.executable, "-c", "from mdh_dask.cli import main; main()", *map(str, args)]
+
+
+def start(*args):
+    return subprocess.Popen(
+        program(*args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def wait_for_writing(process, folder):
+    until = time.monotonic() + 60
+    while not list(folder.glob(".l.zarr.partial-*/zarr.json")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def assert_cleanly_stopped(process, code, folder):
+    output, log = process.communicate(timeout=60)
+    assert process.returncode == code, log
+    assert output == ""
+    assert "interrupted; what was not finished is removed" in log.splitlines()[-1]
+    assert "Traceback" not in log
+    assert os.listdir(folder) == []
+
+
+def has_processes(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_command_removes_what_it_was_writing(number, code, here):
+    process = start("predict", "../in/x.zarr", *MODEL, *OUT, *THREADS)
+    wait_for_writing(process, here)
+    process.send_signal(number)
+    assert_cleanly_stopped(process, code, here)
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+def test_an_interrupt_from_a_terminal_stops_the_worker_processes_too(here):
+    process = start("predict", "../in/x.zarr", *MODEL, *OUT, "--workers", 1)
+    wait_for_writing(process, here)
+    os.killpg(process.pid, signal.SIGINT)
+    assert_cleanly_stopped(process, 130, here)
+    until = time.monotonic() + 20
+    while has_processes(process.pid):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.mark.cluster
+def test_worker_processes_do_the_work_and_keep_their_tracebacks(here):
+    local = ("--workers", 1, "--threads-per-worker", 2, "--memory-limit", "1GB")
+    done = subprocess.run(program("predict", "../in/x.zarr", *MODEL, *OUT, *local), capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "900 rows in 3 of 3 clusters: l.zarr\n"), done.stderr
+    assert "1 worker process, 2 threads, dashboard at http://127.0.0.1:" in done.stderr
+    failing = program("predict", "../in/nan.zarr", *MODEL, "--out", "l2.zarr", *local)
+    failed = subprocess.run(failing, capture_output=True, text=True)
+    assert failed.returncode == exits.BAD_DATA
+    assert "got 1 NaN" in failed.stderr.splitlines()[-1]
+    assert "Traceback" not in failed.stderr
+    assert os.listdir() == ["l.zarr"]
