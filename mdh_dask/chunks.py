@@ -13,8 +13,8 @@ To add a statistic, subclass `Statistic` as a frozen dataclass and add an instan
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -174,19 +174,23 @@ def map_rows(
     )  # fmt: skip
 
 
-def map_local(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    """Apply a NumPy or numba function to every item on the threads of this process, BLAS held to one thread each.
+def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any]) -> None:
+    """Apply a NumPy or numba function to every item, and to the items it returns, on the threads of this process.
+
+    An item is begun as soon as there is a thread for it, in no particular order. BLAS is held to one thread each.
 
     Examples
     --------
-    >>> map_local(abs, [-1, 2])
-    [1, 2]
+    >>> seen = []
+    >>> work_through(lambda n: seen.append(n) or range(n), [2])
+    >>> sorted(seen)
+    [0, 0, 1, 2]
     """
-    with threadpool_limits(limits=1):
-        if len(items) < 2 or CPU_COUNT < 2:
-            return [function(item) for item in items]
-        with ThreadPoolExecutor(min(len(items), CPU_COUNT)) as pool:
-            return list(pool.map(function, items))
+    with threadpool_limits(limits=1), ThreadPoolExecutor(CPU_COUNT) as pool:
+        pending = {pool.submit(function, item) for item in items}
+        while pending:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            pending |= {pool.submit(function, item) for future in done for item in future.result()}
 
 
 def is_dask(array: object) -> bool:

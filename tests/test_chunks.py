@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import chunkings
 
-from mdh_dask.chunks import COMBINE_EVERY, Statistic, Together, map_local, map_rows, merge_chunks, reduce_rows
+from mdh_dask.chunks import COMBINE_EVERY, Statistic, Together, map_rows, merge_chunks, reduce_rows, work_through
 
 
 @dataclass(frozen=True)
@@ -295,17 +295,21 @@ class TestMergeChunks:
         np.testing.assert_array_equal(merged.compute(), X)
 
 
-class TestMapLocal:
-    def test_keeps_the_order_of_the_items(self):
-        assert map_local(lambda x: x * x, list(range(50))) == [x * x for x in range(50)]
-
-    @pytest.mark.parametrize("items", [[], [3]])
+class TestWorkThrough:
+    @pytest.mark.parametrize("items", [[], [3], list(range(50))])
     def test_takes_any_number_of_items(self, items):
-        assert map_local(str, items) == [str(item) for item in items]
+        seen = []
+        work_through(lambda x: seen.append(x) or (), items)
+        assert sorted(seen) == items
+
+    def test_goes_on_with_what_an_item_returns(self):
+        seen = []
+        work_through(lambda x: seen.append(x) or [2 * x, 2 * x + 1] * (x < 8), [1])
+        assert sorted(seen) == list(range(1, 16))
 
     def test_passes_on_errors(self):
         with pytest.raises(ZeroDivisionError):
-            map_local(lambda x: 1 / x, [1, 0])
+            work_through(lambda x: [1 / x], [1, 0])
 
 
 def test_statistics_survive_pickling():

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._random import generator
 from .._typing import Floats, Integers, RowArray
-from ..chunks import Progress, map_local, reduce_rows
+from ..chunks import Progress, reduce_rows, work_through
 from ..density.bandwidth import Bandwidth
 from ..projections.random import KeyedDirections
 from ..splits.choose import Chooser
@@ -97,7 +97,7 @@ class Growth:
         """
         root = self._first_pass(rows, check)
         while True:
-            self._look([branch for branch in root.walk() if branch.state is State.OPEN])
+            work_through(self._look_at, [branch for branch in root.walk() if branch.state is State.OPEN])
             fresh = self._fresh_samples(root)
             if not fresh and not any(branch.state is State.WAITING for branch in root.walk()):
                 return tree_of(root)
@@ -116,13 +116,8 @@ class Growth:
         self.n_passes += 1
         return self.progress(f"pass {self.n_passes}: {verb}")
 
-    def _look(self, branches: list[Branch]) -> None:
-        """Look at the samples of open branches, and of the children that come of it, until none is open."""
-        while branches:
-            map_local(self._look_at, branches)
-            branches = [c for b in branches for c in b.children or () if c.state is State.OPEN]
-
-    def _look_at(self, branch: Branch) -> None:
+    def _look_at(self, branch: Branch) -> list[Branch]:
+        """Look at the sample of an open branch; return its children that are to be looked at."""
         too_deep = self.max_depth is not None and branch.level >= self.max_depth
         if too_deep or branch.n_rows < 2 * self.chooser.min_rows or len(branch.sample.hashes) < 2:
             branch.state = State.LEAF
@@ -136,6 +131,7 @@ class Growth:
                 if self.family is not None:
                     key = (self.seed, branch.path)
                     branch.keyed = KeyedDirections(self.family, key, len(directions), self.standardise.scale)
+        return list(branch.children or ())
 
     def _split_sample(self, branch: Branch) -> None:
         """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""

@@ -121,7 +121,7 @@ def _recorded_parts() -> Iterator[list[tuple[str, float]]]:
 
     with (
         mock.patch.object(growth, "reduce_rows", recorded(growth.reduce_rows, lambda pass_: type(pass_).__name__)),
-        mock.patch.object(growth, "map_local", recorded(growth.map_local, lambda look: "looking at samples")),
+        mock.patch.object(growth, "work_through", recorded(growth.work_through, lambda look: "looking at samples")),
     ):
         yield parts
 
