@@ -49,7 +49,7 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--scheduler", metavar="ADDRESS",
-            help="Scheduler that runs elsewhere, as tcp://host:8786; or 'threads': no cluster, this process only.",
+            help="Scheduler elsewhere, as tcp://host:8786; or 'threads': this process only, fastest for small data.",
         ),
     ):  # fmt: skip
         command = option(command)

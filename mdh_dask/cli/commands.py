@@ -134,7 +134,7 @@ def predict(
 
 
 @mdh.command()
-@click.option("--image", default="china", show_default=True, help="'china', 'flower', or a picture of your own.")
+@click.option("--image", default="flower", show_default=True, help="'flower', 'china', or a picture of your own.")
 @click.option(
     "--out", default="mdh-dask-demo", show_default=True, type=click.Path(path_type=Path), help="Folder to write to."
 )

@@ -9,7 +9,7 @@ from sklearn.datasets import load_sample_image
 
 from .._typing import AnyArray, Integers
 
-SAMPLE_IMAGES = {"china": "danielbuechele", "flower": "vultilion"}
+SAMPLE_IMAGES = {"flower": "vultilion", "china": "danielbuechele"}
 """Photographs that scikit-learn holds, and who took them (Creative Commons, CC BY 2.0)."""
 
 WIDEST = 1600
