@@ -1,10 +1,22 @@
 """Clustering by low-density separators for data that do not fit on one machine."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._config import load_defaults
-from .estimators import RandomProjectionTree, load_model
-from .tree.structure import Tree
+
+if TYPE_CHECKING:
+    from .estimators import RandomProjectionTree, load_model
+    from .tree.structure import Tree
 
 __all__ = ["RandomProjectionTree", "Tree", "load_model"]
 __version__ = "0.1.0"
 
 load_defaults()
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: the command line's help needs none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(".tree.structure" if name == "Tree" else ".estimators", __name__), name)

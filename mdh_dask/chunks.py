@@ -32,6 +32,8 @@ from threadpoolctl import threadpool_limits
 
 from ._typing import AnyArray, RowArray
 
+LEAST_BLOCKS, LEAST_BLOCK_BYTES = 32, 4 * 2**20
+
 COMBINE_EVERY = 8
 """States that one combining task adds up: the fan-in of the reduction tree."""
 
@@ -203,11 +205,25 @@ def known_chunks(array: RowArray) -> bool:
     return not any(np.isnan(rows) for rows in array.chunks[0])
 
 
+def default_block_bytes(nbytes: int) -> int:
+    """Return the bytes of a block of rows: ``mdh-dask.block-size``, less if that would make fewer than 32 blocks.
+
+    Fewer blocks would leave workers idle at the end of a pass; below 4 MiB they cost more than that.
+
+    Examples
+    --------
+    >>> default_block_bytes(2**40), default_block_bytes(2**28), default_block_bytes(2**10)
+    (33554432, 8388608, 4194304)
+    """
+    size = parse_bytes(dask.config.get("mdh-dask.block-size", "32MiB"))
+    return min(size, max(nbytes // LEAST_BLOCKS, LEAST_BLOCK_BYTES))
+
+
 def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
     """Merge neighbouring row chunks of a Dask array until each holds about `block_bytes`; none is divided.
 
-    A task costs the scheduler about a millisecond, so many small chunks are slower than a few large ones. By default a
-    block holds ``mdh-dask.block-size`` of Dask's configuration. A NumPy array is returned as it is.
+    A task costs the scheduler about a millisecond, so many small chunks are slower than a few large ones. The default
+    is `default_block_bytes`. A NumPy array is returned as it is.
 
     Examples
     --------
@@ -217,7 +233,7 @@ def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
     if not is_dask(array):
         return array
     if block_bytes is None:
-        block_bytes = parse_bytes(dask.config.get("mdh-dask.block-size"))
+        block_bytes = default_block_bytes(array.nbytes)
     row_bytes = max(1, array.dtype.itemsize * int(np.prod(array.shape[1:])))
     merged: list[int] = []
     for rows in array.chunks[0]:

@@ -11,6 +11,9 @@ from .._numba import jit
 
 TILE = 64
 
+WIDE = 512
+"""Rows of more features are turned a square at a time, so that the written lines stay cached."""
+
 BLOCK = 8192
 """Rows taken through the whole tree before the next ones: what should stay in the processor's second cache."""
 
@@ -99,7 +102,13 @@ def fill_tile(rows, here, start, tile):
     """Write up to `TILE` rows to the columns of `tile`; return their number."""
     size = min(TILE, here.shape[0] - start)
     d = rows.shape[1]
-    for begin in range(0, d, TILE):  # A square at a time, so that of many features the written lines stay cached.
+    if d <= WIDE:
+        for i in range(size):
+            row = rows[here[start + i]]
+            for j in range(d):
+                tile[j, i] = row[j]
+        return size
+    for begin in range(0, d, TILE):
         for i in range(size):
             row = rows[here[start + i]]
             for j in range(begin, min(begin + TILE, d)):

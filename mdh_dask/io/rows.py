@@ -4,15 +4,12 @@ import math
 import os
 from typing import Literal
 
-import dask
 import dask.array as da
 import zarr
 from dask.utils import format_bytes, parse_bytes
 
+from ..chunks import default_block_bytes
 from .nodes import MARK, Options, count_missing, find_node, local_path, unit_rows
-
-BLOCK_BYTES = "32MiB"
-LEAST_BLOCKS, LEAST_BYTES = 32, 4 * 2**20
 
 
 def open_rows(
@@ -129,11 +126,7 @@ def _check_complete(array: zarr.Array, source: object, missing_chunks: str) -> N
 
 def _block_rows(array: zarr.Array, block_bytes: int | str | None) -> int:
     row_bytes = array.dtype.itemsize * math.prod(array.shape[1:])
-    if block_bytes is None:
-        size = parse_bytes(dask.config.get("mdh-dask.block-size", BLOCK_BYTES))
-        size = min(size, max(array.shape[0] * row_bytes // LEAST_BLOCKS, LEAST_BYTES))
-    else:
-        size = parse_bytes(block_bytes)
+    size = default_block_bytes(array.shape[0] * row_bytes) if block_bytes is None else parse_bytes(block_bytes)
     if size < 1:
         raise ValueError(f"block_bytes must be positive; got {format_bytes(size)}")
     unit = unit_rows(array)

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._typing import AnyArray, Floats
 
-MOST_ROWS = 500
+MOST_ROWS = 250
 """Rows that a direction combines at most."""
 
 

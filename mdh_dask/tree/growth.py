@@ -135,8 +135,8 @@ class Growth:
 
     def _split_sample(self, branch: Branch) -> None:
         """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""
-        m = len(branch.sample.hashes)
-        if not branch.complete and m < INFORMATIVE_ROWS:
+        sample = branch.sample if branch.complete else smallest_hashes(branch.sample, self.sample_size or PILOT_ROWS)
+        if not branch.complete and len(sample.hashes) < INFORMATIVE_ROWS:
             branch.state = State.UNSURE
             return
         directions = self._screened(branch)
@@ -144,8 +144,8 @@ class Growth:
         if len(directions) == 0:
             return
         self._lay_out(branch, directions)
-        counts = branch_pass([branch], self.seed).sweep(*branch.sample).counts
-        self._decide(branch, counts, share=m / branch.n_rows)
+        counts = branch_pass([branch], self.seed).sweep(*sample).counts
+        self._decide(branch, counts, share=len(sample.hashes) / branch.n_rows)
         found = branch.verdict is not None and branch.verdict.accepted
         if found:
             branch.lead_with_chosen()

@@ -21,6 +21,9 @@ FIRST_ROUND_ROWS = 2000
 
 FIRST_ROUND_KEEPS = 128
 
+ROUGH_BINS = 2.5
+"""Bins on one bandwidth in the first round, which only sorts out."""
+
 
 def screen(
     rows: AnyArray,
@@ -56,7 +59,7 @@ def screen(
     if len(rows) > 2 * FIRST_ROUND_ROWS and len(directions) > FIRST_ROUND_KEEPS:
         # Hashes decide the order of nothing here: any rows will do, and every n-th are the same for all chunkings.
         some = rows[:: len(rows) // FIRST_ROUND_ROWS]
-        scores = _scores(some, directions, rule, bandwidth, min_rows * len(some) / len(rows), standardise)
+        scores = _scores(some, directions, rule, bandwidth, min_rows * len(some) / len(rows), standardise, ROUGH_BINS)
         directions = directions[np.sort(np.argsort(-scores, kind="stable")[:FIRST_ROUND_KEEPS])]
     scores = _scores(rows, directions, rule, bandwidth, min_rows, standardise)
     unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
@@ -94,7 +97,7 @@ def candidates_for(
     projections = directions @ rows.astype(np.float64).T
     raw = standardise.raw(directions)
     resolution = standardise.resolution_of(raw)
-    origin, width, n_bins = _bins(projections, bandwidth, resolution, n_rows)
+    origin, width, n_bins = _bins(projections, bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
     return Candidates(raw, origin + raw @ standardise.centre, width, resolution), n_bins
 
 
@@ -105,24 +108,29 @@ def _scores(
     bandwidth: Bandwidth,
     min_rows: float,
     standardise: Standardiser,
+    bins_per_bandwidth: float = BINS_PER_BANDWIDTH,
 ) -> Floats:
     scores = np.empty(len(directions))
     for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
         part = slice(first, first + DIRECTIONS_AT_ONCE)
         projections = directions[part].astype(rows.dtype) @ rows.T
         resolution = standardise.resolution_of(standardise.raw(directions[part]))
-        scores[part] = rule.score(_histograms(projections, bandwidth, resolution), min_rows)
+        scores[part] = rule.score(_histograms(projections, bandwidth, resolution, bins_per_bandwidth), min_rows)
     return scores
 
 
-def _histograms(projections: AnyArray, bandwidth: Bandwidth, resolution: Floats) -> Histograms:
-    origin, width, n_bins = _bins(projections, bandwidth, resolution, projections.shape[1])
+def _histograms(
+    projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, bins_per_bandwidth: float
+) -> Histograms:
+    origin, width, n_bins = _bins(projections, bandwidth, resolution, projections.shape[1], bins_per_bandwidth)
     counts = np.zeros((len(projections), n_bins), dtype=np.int32)
     bin_projections(projections, origin.astype(projections.dtype), width.astype(projections.dtype), counts)
     return Histograms(counts, origin, width, bandwidth, resolution)
 
 
-def _bins(projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, n_rows: float) -> tuple[Floats, Floats, int]:
+def _bins(
+    projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, n_rows: float, bins_per_bandwidth: float
+) -> tuple[Floats, Floats, int]:
     mean, sd, low, high = projection_ranges(projections)
     quartiles = sd
     if bandwidth.robust:
@@ -132,7 +140,7 @@ def _bins(projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, n_row
     # Equal rows may differ in the last bits of their projections: what is left of a constant direction is no spread.
     size = np.maximum(np.abs(low), np.abs(high))
     h = np.where(h > 4 * np.finfo(projections.dtype).eps * size, h, np.maximum(size, 1.0))
-    width = h / BINS_PER_BANDWIDTH
+    width = h / bins_per_bandwidth
     # Room for the kernels of the outermost rows, and for rows that the sample does not hold.
     margin = 4 * h + 0.1 * (high - low) * (n_rows > projections.shape[1])
     wanted = np.ceil((high - low + 2 * margin) / width) + 2
