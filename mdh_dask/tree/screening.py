@@ -16,10 +16,10 @@ DIRECTIONS_AT_ONCE = 128
 
 MAX_BINS = 4096
 
-FIRST_ROUND_ROWS = 2000
+FIRST_ROUND_ROWS = 1000
 """Rows on which all directions are scored; only the best of them are scored on all rows of the sample."""
 
-FIRST_ROUND_KEEPS = 128
+FIRST_ROUND_KEEPS = 64
 
 ROUGH_BINS = 2.5
 """Bins on one bandwidth in the first round, which only sorts out."""
