@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdh_dask.projections import PROJECTIONS
-from mdh_dask.projections.rows import row_combinations
+from mdh_dask.projections.rows import MOST_ROWS, row_combinations
 from mdh_dask.tree.columns import Standardiser, standardiser
 from mdh_dask.tree.statistics import HASH_RANGE, FirstPass
 
@@ -77,7 +77,7 @@ def test_raw_directions_project_raw_rows_as_the_standardised_ones_do_but_for_a_s
 
 def test_row_combinations_have_the_covariance_of_the_rows():
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(400, 3)) @ np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.2]])
+    rows = rng.normal(size=(MOST_ROWS, 3)) @ np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.2]])
     V = row_combinations(rng, 20_000, rows)
     np.testing.assert_allclose(np.cov(V.T) / len(rows), np.cov(rows.T, bias=True), atol=0.15)
 

@@ -135,8 +135,9 @@ class Growth:
 
     def _split_sample(self, branch: Branch) -> None:
         """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""
-        sample = branch.sample if branch.complete else smallest_hashes(branch.sample, self.sample_size or PILOT_ROWS)
-        if not branch.complete and len(sample.hashes) < INFORMATIVE_ROWS:
+        size = self.sample_size or PILOT_ROWS
+        sample = branch.sample if branch.complete else smallest_hashes(branch.sample, size)
+        if not branch.complete and len(sample.hashes) < min(INFORMATIVE_ROWS, size):
             branch.state = State.UNSURE
             return
         directions = self._screened(branch)
