@@ -1,0 +1,98 @@
+"""Directions of the largest variance (thesis sections 2.2.1 and 6.2.2)."""
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import svds
+
+from .._random import generator
+from .._typing import AnyArray, Floats
+
+LARGEST_EXACT = 1000
+"""Rows or features up to which a dense eigenproblem is solved; beyond, Lanczos iteration finds the leading ones."""
+
+
+def principal_components(rows: AnyArray, n_components: int) -> Floats:
+    """Return the orthonormal directions along which the rows vary most, in falling order of variance.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+        Finite values; they need not be centred.
+    n_components : int
+        Directions wanted, at least 1.
+
+    Returns
+    -------
+    ndarray of shape (k, n_features), float64
+        `n_components` directions, or as many as the dimensions that the rows span, but at least one. The entry of
+        the largest size is positive in each.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows or features, `n_components` is less than 1, or a value is not finite.
+
+    Notes
+    -----
+    Exact for up to `LARGEST_EXACT` rows or features; for more of both, to the accuracy of ARPACK, from a fixed start.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 0.0], [2.0, 1.0], [4.0, 2.0]])
+    >>> principal_components(rows, 2).round(3)
+    array([[0.894, 0.447]])
+    """
+    return scaled_components(centred_rows(rows), n_components)[0]
+
+
+def scaled_components(centred: Floats, n_components: int) -> tuple[Floats, Floats]:
+    """Return principal components of rows with mean zero, and the standard deviations along them."""
+    if n_components < 1:
+        raise ValueError(f"n_components must be at least 1, got {n_components}")
+    n, d = centred.shape
+    if d <= LARGEST_EXACT:
+        directions, squares = _leading(centred.T @ centred, n_components)
+    elif n <= LARGEST_EXACT:
+        # The scatter of the features has the same eigenvalues as the products of the rows.
+        combinations, squares = _leading(centred @ centred.T, n_components)
+        directions = combinations @ centred
+        directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), np.finfo(float).tiny)
+    else:
+        directions, squares = _by_lanczos(centred, n_components)
+    if squares[0] <= 0:
+        directions, squares = np.eye(1, d), np.zeros(1)
+    spanned = squares > squares[0] * max(n, d) * np.finfo(float).eps
+    spanned[0] = True
+    return with_fixed_signs(directions[spanned]), np.sqrt(np.maximum(squares[spanned], 0.0) / n)
+
+
+def centred_rows(rows: AnyArray) -> Floats:
+    """Return rows as float64 with mean zero; columns that hold one value become exactly zero."""
+    rows = np.asarray(rows)
+    if rows.ndim != 2 or 0 in rows.shape:
+        raise ValueError(f"rows must have shape (n, n_features) with at least one of both, got {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise ValueError("rows must be finite, got NaN or infinite values; remove or impute them")
+    centred = rows.astype(np.float64) - rows[0].astype(np.float64)
+    centred -= centred.mean(axis=0)
+    return centred
+
+
+def with_fixed_signs(directions: Floats) -> Floats:
+    """Return directions whose entry of the largest size is positive."""
+    largest = np.abs(directions).argmax(axis=1)
+    return directions * np.where(directions[np.arange(len(directions)), largest] < 0, -1.0, 1.0)[:, None]
+
+
+def _leading(scatter: Floats, n_components: int) -> tuple[Floats, Floats]:
+    size = len(scatter)
+    values, vectors = eigh(scatter, subset_by_index=(max(size - n_components, 0), size - 1))
+    return vectors[:, ::-1].T.copy(), values[::-1].copy()
+
+
+def _by_lanczos(centred: Floats, n_components: int) -> tuple[Floats, Floats]:
+    smaller = min(centred.shape)
+    start = generator(0).standard_normal(smaller)
+    _, values, directions = svds(centred, k=min(n_components, smaller - 1), v0=start)
+    order = np.argsort(-values, kind="stable")
+    return directions[order], values[order] ** 2
