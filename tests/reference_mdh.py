@@ -1,0 +1,40 @@
+"""The penalised density from its formula (JMLR 17(156), eq. 10), and plain twins of the kernel sums."""
+
+import math
+
+import numpy as np
+
+
+def kernel_sums(projections, place, bandwidth):
+    """Sums of k, u k and (u^2 - 1) k."""
+    u = [(float(x) - place) / bandwidth for x in projections]
+    k = [math.exp(-0.5 * x * x) for x in u]
+    return sum(k), sum(a * b for a, b in zip(u, k)), sum((a * a - 1) * b for a, b in zip(u, k))
+
+
+def kernel_pulls(projections, place, bandwidth):
+    """-u k for each row."""
+    u = [(float(x) - place) / bandwidth for x in projections]
+    return [-x * math.exp(-0.5 * x * x) for x in u]
+
+
+def bin_linearly(projections, origin, width, n_bins):
+    """Weights on bin centres: 1 - distance / width for the centres nearer than a width; all beyond at the ends."""
+    weights = [0.0] * n_bins
+    centres = [origin + (k + 0.5) * width for k in range(n_bins)]
+    for x in projections:
+        x = min(max(float(x), centres[0]), centres[-1])
+        for k, centre in enumerate(centres):
+            weights[k] += max(0.0, 1 - abs(x - centre) / width)
+    return weights
+
+
+def penalised_density(rows, direction, offsets, bandwidth, alpha, eta, epsilon):
+    """f(v, b) for every offset b; neither rows nor direction need be centred or of length one."""
+    projections = rows @ (direction / np.linalg.norm(direction))
+    kernels = np.exp(-0.5 * ((np.asarray(offsets)[..., None] - projections) / bandwidth) ** 2)
+    density = kernels.mean(axis=-1) / (bandwidth * math.sqrt(2 * math.pi))
+    slope_bound = 1 / (math.exp(0.5) * bandwidth**2 * math.sqrt(2 * math.pi))
+    mean, bound = projections.mean(), alpha * projections.std()
+    excess = np.maximum(0, np.maximum(mean - bound - offsets, offsets - mean - bound))
+    return density + slope_bound / eta**epsilon * excess ** (1 + epsilon)
