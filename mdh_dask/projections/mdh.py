@@ -15,7 +15,7 @@ SMALLEST_ALPHA, ALPHA_STEPS = 0.01, 10
 """Where alpha begins, and in how many equal steps it grows."""
 
 STEPS_BEFORE_LAST = 5
-"""Steps of the descent for each value of alpha but the last: five, as in figure 5 of the paper. Between 5 and 10 give the
+"""Steps of the descent for each value of alpha but the last: five, as in figure 5 of the paper. From 5 to 10 give the
 partitions of its table 2; descending to the end while hyperplanes are held near the mean loses that of banknote."""
 
 ETA = 0.01
