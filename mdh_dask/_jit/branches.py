@@ -11,7 +11,7 @@ from .._numba import jit
 
 TILE = 64
 
-WIDE = 512
+WIDE = 64
 """Rows of more features are turned a square at a time, so that the written lines stay cached."""
 
 BLOCK = 8192

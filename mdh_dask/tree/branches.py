@@ -118,7 +118,7 @@ class Branch:
         if not counted:
             sizes *= self.n_rows / sizes.sum()
         left, right = (
-            Branch(2 * self.path + side, Sample(*(p[goes == side + 1] for p in self.sample)), sizes[side], counted)
+            Branch(2 * self.path + side, self.sample.take(np.flatnonzero(goes == side + 1)), sizes[side], counted)
             for side in (0, 1)
         )
         self.children = left, right

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._random import generator
-from .._typing import Floats, Integers, RowArray
+from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Progress, reduce_rows, work_through
 from ..density.bandwidth import Bandwidth
 from ..projections.random import KeyedDirections
@@ -16,7 +16,7 @@ from ..splits.choose import Chooser
 from .branches import Branch, State, arrivals_of, branch_pass, hash_bit, tree_of
 from .columns import Standardiser, standardiser
 from .screening import candidates_for, screen
-from .statistics import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from .statistics import FirstLook, FirstPass, sample_limit, smallest_hashes
 from .structure import Tree
 
 logger = logging.getLogger(__name__)
@@ -124,27 +124,33 @@ class Growth:
         elif branch.complete or self.sample_size is not None:
             self._split_sample(branch)
         else:
-            _, directions = self._propose(branch)
-            branch.state = State.WAITING if len(directions) else State.LEAF
-            if len(directions):
-                self._lay_out(branch, directions)
-                if self.family is not None:
-                    key = (self.seed, branch.path)
-                    branch.keyed = KeyedDirections(self.family, key, len(directions), self.standardise.scale)
+            self._await_all_directions(branch)
         return list(branch.children or ())
+
+    def _await_all_directions(self, branch: Branch) -> None:
+        """Have every proposed direction counted on all rows."""
+        rows, scoring = self._rows(branch)
+        directions = self._propose(branch, scoring)
+        branch.state = State.WAITING if len(directions) else State.LEAF
+        if len(directions):
+            self._lay_out(branch, directions, rows)
+            if self.family is not None:
+                key = (self.seed, branch.path)
+                branch.keyed = KeyedDirections(self.family, key, len(directions), self.standardise.scale)
 
     def _split_sample(self, branch: Branch) -> None:
         """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""
         size = self.sample_size or PILOT_ROWS
-        sample = branch.sample if branch.complete else smallest_hashes(branch.sample, size)
-        if not branch.complete and len(sample.hashes) < min(INFORMATIVE_ROWS, size):
+        if not branch.complete and len(branch.sample.hashes) < min(INFORMATIVE_ROWS, size):
             branch.state = State.UNSURE
             return
-        directions = self._screened(branch)
+        rows, scoring = self._rows(branch)
+        directions = self._screened(branch, scoring)
         branch.state = State.WAITING if len(directions) else State.LEAF
         if len(directions) == 0:
             return
-        self._lay_out(branch, directions)
+        self._lay_out(branch, directions, rows)
+        sample = branch.sample if branch.complete else smallest_hashes(branch.sample, size)
         counts = branch_pass([branch], self.seed).sweep(*sample).counts
         self._decide(branch, counts, share=len(sample.hashes) / branch.n_rows)
         found = branch.verdict is not None and branch.verdict.accepted
@@ -154,33 +160,33 @@ class Growth:
         if branch.complete:
             branch.state = State.SPLIT if found else State.LEAF
 
-    def _rows(self, branch: Branch, scoring: bool) -> Any:
-        """Return the standardised rows of the sample; for scoring, without the half that a hold-out test needs."""
+    def _rows(self, branch: Branch) -> tuple[AnyArray, AnyArray]:
+        """Return standardised rows of the sample, and those that score directions: not the half that tests them."""
         sample = smallest_hashes(branch.sample, self.sample_size or PILOT_ROWS)
-        if scoring and self.chooser.stop.holds_out:
-            half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
-            return self.standardise(sample.rows[half == 0])
-        return self.standardise(sample.rows)
+        rows = self.standardise(sample.rows)
+        if not self.chooser.stop.holds_out:
+            return rows, rows
+        half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
+        return rows, rows[half == 0]
 
-    def _propose(self, branch: Branch) -> tuple[Any, Floats]:
-        """Return the rows that score directions, and the directions; none if all rows are the same."""
-        rows = self._rows(branch, scoring=True)
-        if len(rows) < 2:
-            return rows, np.empty((0, rows.shape[1]))
-        directions = self.propose(rows, generator(self.seed, branch.path))
-        return rows, directions[directions.any(axis=1)]
+    def _propose(self, branch: Branch, scoring: AnyArray) -> Floats:
+        """Return directions for the rows that score them; none if all rows are the same."""
+        if len(scoring) < 2:
+            return np.empty((0, scoring.shape[1]))
+        directions = self.propose(scoring, generator(self.seed, branch.path))
+        return directions[directions.any(axis=1)]
 
-    def _screened(self, branch: Branch) -> Floats:
+    def _screened(self, branch: Branch, scoring: AnyArray) -> Floats:
         """Return the best directions by their scores on the sample."""
-        rows, directions = self._propose(branch)
-        min_rows = self.chooser.min_rows * len(rows) / branch.n_rows
+        min_rows = self.chooser.min_rows * len(scoring) / branch.n_rows
+        directions = self._propose(branch, scoring)
         return screen(
-            rows, directions, self.n_candidates, self.chooser.rule, self.bandwidth, min_rows, self.standardise
+            scoring, directions, self.n_candidates, self.chooser.rule, self.bandwidth, min_rows, self.standardise
         )
 
-    def _lay_out(self, branch: Branch, directions: Floats) -> None:
+    def _lay_out(self, branch: Branch, directions: Floats, rows: AnyArray) -> None:
         branch.candidates, branch.n_bins = candidates_for(
-            self._rows(branch, scoring=False), directions, self.standardise, self.bandwidth, branch.n_rows
+            rows, directions, self.standardise, self.bandwidth, branch.n_rows
         )
 
     def _fresh_samples(self, root: Branch) -> dict[Branch, float]:
@@ -208,7 +214,7 @@ class Growth:
         counted = {b: counts.counts[first:last] for b, first, last in zip(branches, sweep.first, sweep.first[1:])}
         for i, branch in enumerate(branches):
             if branch in fresh:
-                drawn = Sample(*(part[counts.leaf == i] for part in counts.sample))
+                drawn = counts.sample.take(np.flatnonzero(counts.leaf == i))
                 branch.sample = smallest_hashes(drawn, int(fresh[branch]))
                 branch.state = State.OPEN
         # The walk is lazy: under a split that moves or is rejected here, what was counted is not visited.

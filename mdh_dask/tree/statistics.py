@@ -22,6 +22,10 @@ class Sample(NamedTuple):
     hashes: Integers
     numbers: Integers
 
+    def take(self, which: Integers) -> "Sample":
+        """Return some of the rows."""
+        return Sample(*(np.take(part, which, axis=0) for part in self))
+
 
 class Columns(NamedTuple):
     """Number of rows, and of every column: mean, sum of squared deviations, minimum, maximum."""
@@ -68,7 +72,7 @@ def smallest_hashes(sample: Sample, size: int) -> Sample:
     if len(sample.hashes) <= size:
         return sample
     keep = np.flatnonzero(sample.hashes <= np.partition(sample.hashes, size - 1)[size - 1])
-    return Sample(*(part[keep] for part in sample))
+    return sample.take(keep)
 
 
 def loop_ready(block: AnyArray) -> AnyArray:
