@@ -57,7 +57,7 @@ class RandomProjectionTree(DivisiveEstimator):
         very many rows chance makes no valley, so that without it ever shallower ones are taken for clusters.
     alpha : float or None, default=None
         If given, a split lies within `alpha` standard deviations of the mean of its branch.
-    sample_size : int or None, default=20000
+    sample_size : int or None, default=10000
         Rows on which the directions of a branch are scored. The driver holds about four times as many rows. None to
         score all directions on all rows, at the price of a pass over the data for every level.
     scale : bool, default=True
@@ -139,7 +139,7 @@ class RandomProjectionTree(DivisiveEstimator):
         max_depth: int | None = None,
         min_depth: float = 0.1,
         alpha: float | None = None,
-        sample_size: int | None = 20_000,
+        sample_size: int | None = 10_000,
         scale: bool = True,
         random_state: Any = 0,
         progress: bool = False,

@@ -30,7 +30,7 @@ RESERVOIR = 4
 INFORMATIVE_ROWS = 500
 """A branch is not grown ahead on fewer rows of its sample."""
 
-FRESH_ROWS = 4000
+FRESH_ROWS = 2500
 """A fresh sample holds at least this many rows; the largest branches come first, the others wait for a later pass."""
 
 Proposer = Callable[[Any, np.random.Generator], Floats]
