@@ -171,10 +171,11 @@ def test_clusters_hold_at_least_the_rows_asked_for(mixture):
 
 
 def test_no_split_is_shallower_than_the_least_depth(mixture):
-    depths = RandomProjectionTree(200, min_depth=0.0).fit(mixture[0]).tree_.relative_depth
-    bound = np.nanmedian(depths)
+    free = RandomProjectionTree(200, min_depth=0.0).fit(mixture[0]).tree_
+    bound = free.relative_depth[free.left >= 0].min()
     tree = RandomProjectionTree(200, min_depth=bound).fit(mixture[0]).tree_
-    assert tree.relative_depth[tree.left >= 0].min() > bound
+    assert tree != free
+    assert (tree.relative_depth[tree.left >= 0] > bound).all()
 
 
 def test_rounded_columns_do_not_split_between_their_levels():
