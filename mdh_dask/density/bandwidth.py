@@ -84,6 +84,6 @@ def spread_of_counts(counts: AnyArray, width: AnyArray) -> tuple[Floats, Floats,
     mean = inner @ position / safe
     variance = np.maximum(inner @ position.astype(float) ** 2 / safe - mean**2, 0.0)
     below = np.cumsum(inner, axis=-1)
-    upper = (below < 0.75 * safe[..., None]).sum(axis=-1)
-    lower = (below < 0.25 * safe[..., None]).sum(axis=-1)
-    return n, np.sqrt(variance) * width, (upper - lower) * np.asarray(width, dtype=np.float64)
+    bins_between = ((below >= 0.25 * safe[..., None]) & (below < 0.75 * safe[..., None])).sum(axis=-1)
+    quartiles: Floats = np.multiply(bins_between, width, dtype=np.float64)
+    return n, np.sqrt(variance) * width, quartiles

@@ -67,7 +67,7 @@ def plot_density(tree: Tree, node: int, ax: "Axes | None" = None) -> "Axes":
     _draw_threshold(ax, tree, node)
     ax.set_xlim(*window(density))
     ax.locator_params(axis="x", nbins=6)
-    ax.set_ylim(0, 1.05 * density.density.max() or 1)
+    ax.set_ylim(0, 1.05 * float(density.density.max()) or 1.0)
     ax.set_xlabel("projection on the direction of the split")
     return ax
 

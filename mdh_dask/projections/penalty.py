@@ -194,7 +194,7 @@ def descend(
 def depth_at(projections: Floats, offset: float, bandwidth: float) -> float:
     """Return the relative depth at one place, from exact densities there and at the highest bins on both sides."""
     low, high = projections.min() - REACH * bandwidth, projections.max() + REACH * bandwidth
-    n_bins = int(min(2 * BINS_PER_BANDWIDTH * (high - low) / bandwidth + 3, MAX_BINS))
+    n_bins = int(min(2 * BINS_PER_BANDWIDTH * float(high - low) / bandwidth + 3, MAX_BINS))
     width = (high - low) / (n_bins - 2)
     weights = np.zeros(n_bins)
     bin_linearly(projections, low - width, width, weights)

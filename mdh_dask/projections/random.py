@@ -36,7 +36,7 @@ def normal(rng: np.random.Generator, n_directions: int, n_features: int) -> Floa
 
 def bernoulli(rng: np.random.Generator, n_directions: int, n_features: int) -> Floats:
     """Return directions whose entries are -1 or 1 with equal probability."""
-    return rng.choice([-1.0, 1.0], size=(n_directions, n_features))
+    return 2.0 * rng.integers(0, 2, size=(n_directions, n_features)) - 1.0
 
 
 def achlioptas(rng: np.random.Generator, n_directions: int, n_features: int) -> Floats:
