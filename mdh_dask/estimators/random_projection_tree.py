@@ -43,8 +43,8 @@ class RandomProjectionTree(DivisiveEstimator):
     quantile : float, default=0.975
         Of the null distribution. One minus this bounds the probability that a branch without valleys is split.
     n_candidates : int, default=8
-        Directions of a branch that are counted on all rows, and that may be tested one after the other until a
-        valley is accepted; the tests share ``1 - quantile``.
+        Directions of a branch that may be tested one after the other until a valley is accepted; the tests share
+        ``1 - quantile``. All of them are counted on all rows, unless one was accepted on the sample and is confirmed.
     min_cluster_size : int or float or None, default=None
         Rows that a split leaves on both sides at least: a count, a share of all rows if under 1, or, if None, the
         square root of their number.

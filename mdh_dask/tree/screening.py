@@ -57,7 +57,7 @@ def screen(
         they would find the same valley.
     """
     if len(rows) > 2 * FIRST_ROUND_ROWS and len(directions) > FIRST_ROUND_KEEPS:
-        # Hashes decide the order of nothing here: any rows will do, and every n-th are the same for all chunkings.
+        # The sample does not depend on the chunking, so neither does every n-th of its rows.
         some = rows[:: len(rows) // FIRST_ROUND_ROWS]
         scores = _scores(some, directions, rule, bandwidth, min_rows * len(some) / len(rows), standardise, ROUGH_BINS)
         directions = directions[np.sort(np.argsort(-scores, kind="stable")[:FIRST_ROUND_KEEPS])]
