@@ -6,7 +6,7 @@ from scipy import fft
 from .._typing import AnyArray, Floats
 
 BINS_PER_BANDWIDTH = 5
-"""Bins on one bandwidth. Four is the least that keeps the binned estimate within a per cent of the exact one."""
+"""Bins on one bandwidth: four keep the error for 1000 rows or more, five for 300, within a per cent of the peak."""
 
 
 def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Floats:

@@ -208,6 +208,8 @@ class Growth:
         """In one pass, confirm, move or reject the waiting splits by the counts of all rows; renew some samples."""
         branches = list(root.walk())
         sweep = branch_pass(branches, self.seed, fresh)
+        waiting = sum(branch.state is State.WAITING for branch in branches)
+        logger.info("pass %s: %s branches counted, %s sampled anew", self.n_passes + 1, waiting, len(fresh))
         counts = reduce_rows(sweep, rows, progress=self._bar("counting"))
         for branch, n_rows in arrivals_of(branches, counts.arrivals).items():
             branch.n_rows, branch.counted = n_rows, True
