@@ -76,6 +76,12 @@ class Histograms:
         """Where a split after each bin lies, shape (n_directions, n_bins)."""
         return self.origin[:, None] + self.width[:, None] * np.arange(1, self.counts.shape[1] + 1)
 
+    @cached_property
+    def mean(self) -> Floats:
+        """Means, shape (n_directions,), as if all rows of a bin lay at its centre."""
+        centres = self.threshold - self.width[:, None] / 2
+        return (self.counts * centres).sum(axis=1) / np.maximum(self.counts.sum(axis=1), 1)
+
     def bin_of(self, value: float, direction: int) -> int:
         """Return the bin after which a split at `value` lies most nearly."""
         k = round((value - self.origin[direction]) / self.width[direction]) - 1
@@ -87,6 +93,4 @@ class Histograms:
 
     def within(self, alpha: float) -> Booleans:
         """Tell which splits lie within `alpha` standard deviations of the mean, shape (n_directions, n_bins)."""
-        centres = self.threshold - self.width[:, None] / 2
-        mean = (self.counts * centres).sum(axis=1) / np.maximum(self.counts.sum(axis=1), 1)
-        return np.abs(self.threshold - mean[:, None]) <= alpha * self.spread[1][:, None]
+        return np.abs(self.threshold - self.mean[:, None]) <= alpha * self.spread[1][:, None]

@@ -11,9 +11,6 @@ from ..density.histograms import Histograms
 from .rules import SplitRule
 from .stopping import StopRule
 
-SAME_VALLEY = 0.05
-"""A split stays where it is while the density there exceeds the valley's by at most this share of the lower mode."""
-
 
 @dataclass(frozen=True)
 class Candidates:
@@ -60,6 +57,8 @@ class Verdict:
         Rows on both sides.
     histogram : Histograms of one direction
         Of all rows that were counted.
+    moved : bool
+        Whether other rows lie on its sides than on those of the standing split, if there was one.
     """
 
     accepted: bool
@@ -69,6 +68,7 @@ class Verdict:
     n_left: int
     n_right: int
     histogram: Histograms
+    moved: bool
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,13 @@ class Chooser:
         Verdict or None
             None if no candidate has a valley with enough rows on both sides.
         """
-        both, (choosing, testing) = counts.sum(axis=0), self.stop.halves(counts)
-        train, test, whole = (self._histograms(c, candidates) for c in (choosing, testing, both))
+        whole = self._histograms(counts.sum(axis=0), candidates)
+        train = test = whole
+        if self.stop.holds_out:
+            train, test = (self._histograms(half, candidates) for half in counts)
         min_rows = self.min_rows * share
-        min_train = min_rows * choosing[0].sum() / max(both[0].sum(), 1)
-        scores, bins = self.rule.score(train, min_train), self.rule.place(train, min_train)
+        min_train = min_rows * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
+        scores, bins = self.rule.score(train, min_train), self.rule.locate(train, min_train)
         order = [c for c in np.argsort(-scores, kind="stable")[: self.n_tests] if scores[c] > -np.inf]
         for c in order:
             if self.stop.accepts(test[int(c)], int(bins[c]), self.n_root, self.n_tests, rng):
@@ -145,18 +147,15 @@ class Chooser:
         self, whole: Histograms, c: int, min_rows: float, standing: float | None, accepted: bool
     ) -> Verdict | None:
         histogram = whole[c]
-        k = int(self.rule.place(histogram, min_rows)[0])
+        k = int(self.rule.locate(histogram, min_rows)[0])
         if k < 0:
             return None
-        threshold = float(histogram.threshold[0, k])
-        if standing is not None:
-            k_standing = histogram.bin_of(standing, 0)
-            density = histogram.density[0]
-            mode = min(density[: k + 1].max(), density[k:].max())
-            allowed = self.rule.admissible(histogram, min_rows)[0, k_standing]
-            if density[k_standing] - density[k] <= SAME_VALLEY * mode and allowed:
-                k, threshold = k_standing, standing
+        threshold = float(self.rule.at.threshold(histogram)[0, k])
+        kept = None if standing is None else self.rule.at.kept(histogram, k, standing)
+        moved = kept is None or not self.rule.admissible(histogram, min_rows)[0, kept[0]]
+        if kept is not None and not moved:
+            k, threshold = kept
         n_left = int(histogram.n_left[0, k])
         total = int(histogram.n_left[0, -1])
         depth = float(histogram.depth[0, k])
-        return Verdict(accepted, c, threshold, depth, n_left, total - n_left, histogram)
+        return Verdict(accepted, c, threshold, depth, n_left, total - n_left, histogram, moved)

@@ -1,11 +1,11 @@
-"""How directions are scored, and where along a direction the split lies.
+"""How directions are scored, and which splits are admissible.
 
 A criterion is a function from `Histograms` and the admissible splits to one score per direction, larger is better. To
 add one, add it to `CRITERIA`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from .._typing import AnyArray, Booleans, Floats
 from ..density.dip import dip_of_counts
 from ..density.histograms import Histograms
 from ..density.moments import kurtosis, moments_of_counts
+from .places import PLACES, Place
+
+__all__ = ["CRITERIA", "PLACES", "Criterion", "SplitRule"]
 
 Criterion = Callable[[Histograms, Booleans], Floats]
 
@@ -46,7 +49,7 @@ CRITERIA: dict[str, Criterion] = {
 
 @dataclass(frozen=True)
 class SplitRule:
-    """Scores directions by a criterion and splits them where the relative depth is largest.
+    """Scores directions by a criterion and splits them at a place.
 
     Parameters
     ----------
@@ -55,16 +58,24 @@ class SplitRule:
     alpha : float, optional
         Splits farther than `alpha` standard deviations from the mean are not admissible.
     min_depth : float
-        Nor are splits of less relative depth.
+        Nor are valleys of at most this relative depth, for places that are valleys.
+    place : str
+        A name in `PLACES`.
     """
 
     criterion: str = "relative_depth"
     alpha: float | None = None
     min_depth: float = 0.0
+    place: str = field(default="relative_depth", kw_only=True)
+
+    @property
+    def at(self) -> Place:
+        """The place of the split."""
+        return PLACES[self.place]
 
     def admissible(self, histograms: Histograms, min_rows: float) -> Booleans:
         """Tell which bins may be split after, shape (n_directions, n_bins)."""
-        allowed = histograms.leaves_rows(max(min_rows, 1)) & (histograms.depth > self.min_depth)
+        allowed = histograms.leaves_rows(max(min_rows, 1)) & self.at.possible(histograms, self.min_depth)
         if self.alpha is not None:
             allowed &= histograms.within(self.alpha)
         return allowed
@@ -74,15 +85,15 @@ class SplitRule:
         allowed = self.admissible(histograms, min_rows)
         return np.where(allowed.any(axis=1), CRITERIA[self.criterion](histograms, allowed), -np.inf)
 
-    def place(self, histograms: Histograms, min_rows: float) -> AnyArray:
-        """Return the admissible bin of largest relative depth of each direction (thesis eq. 6.7), -1 for none.
+    def locate(self, histograms: Histograms, min_rows: float) -> AnyArray:
+        """Return the best admissible bin of each direction, -1 for none.
 
-        Where the depth is the same over several bins, as in a gap without rows, the middle one is taken.
+        Where the best score is the same over several bins, as in a gap without rows, the middle one is taken.
         """
-        depth = np.where(self.admissible(histograms, min_rows), histograms.depth, 0.0)
-        best = depth.max(axis=1)
-        tied = depth >= best[:, None] * (1 - 1e-9)
+        score = np.where(self.admissible(histograms, min_rows), self.at.score(histograms), 0.0)
+        best = score.max(axis=1)
+        tied = score >= best[:, None] * (1 - 1e-9)
         first = tied.argmax(axis=1)
         # The end of the first run of tied bins.
-        run = np.logical_and.accumulate(tied | (np.arange(depth.shape[1]) < first[:, None]), axis=1).sum(axis=1)
+        run = np.logical_and.accumulate(tied | (np.arange(score.shape[1]) < first[:, None]), axis=1).sum(axis=1)
         return np.where(best > 0, (first + run - 1) // 2, -1)

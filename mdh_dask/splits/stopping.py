@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._typing import AnyArray
 from ..density.histograms import Histograms
 from .null import exceeds_unimodal, uniform_depth_quantile
 
@@ -29,13 +28,6 @@ class StopRule(ABC):
     holds_out: ClassVar[bool] = False
     """Whether one half of the rows chooses a split and the other tests it; else all rows do both."""
 
-    def halves(self, counts: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """Return the counts that choose and those that test, from the two halves (2, n_directions, n_bins)."""
-        if self.holds_out:
-            return counts[0], counts[1]
-        total = counts.sum(axis=0)
-        return total, total
-
     @abstractmethod
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """Tell whether a split after bin `k` of one direction is a valley.
@@ -50,6 +42,15 @@ class StopRule(ABC):
             Splits of this branch that may be tested one after the other, until one is accepted.
         rng : Generator
         """
+
+
+@dataclass(frozen=True)
+class NoTest(StopRule):
+    """Every split that can be placed is made."""
+
+    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
+        """See `StopRule`."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -107,4 +108,5 @@ STOP_RULES: dict[str, type[StopRule]] = {
     "hold-out-uniform": HoldOutUniform,
     "level": LevelQuantile,
     "fixed": FixedQuantile,
+    "none": NoTest,
 }

@@ -1,0 +1,105 @@
+"""Where along a direction the split lies.
+
+A place says which bins may be split after and scores them; the best one is taken. To add one, subclass `Place` and
+register it in `PLACES`.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from .._typing import Booleans, Floats
+from ..density.histograms import Histograms
+
+SAME_VALLEY = 0.05
+"""A split stays where it is while the density there exceeds the valley's by at most this share of the lower mode."""
+
+SAME_MEAN = 0.05
+"""A split stays where it is while it is at most this many standard deviations away from the mean."""
+
+ROUNDING = 1e-9
+"""Relative depths that the rounding errors of a density may make."""
+
+
+class Place(ABC):
+    """Scores the bins of each direction as places of the split."""
+
+    needs_extremes: ClassVar[bool] = False
+    """Whether `Histograms.extremes` are asked for."""
+
+    @abstractmethod
+    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
+        """Tell which bins may be split after, shape (n_directions, n_bins); `min_depth` is for those in valleys."""
+
+    @abstractmethod
+    def score(self, histograms: Histograms) -> Floats:
+        """Return a score of every bin, shape (n_directions, n_bins): larger is better, positive where possible."""
+
+    def threshold(self, histograms: Histograms) -> Floats:
+        """Return where a split after each bin lies, shape (n_directions, n_bins)."""
+        return histograms.threshold
+
+    @abstractmethod
+    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+        """Return bin and threshold of a split at `standing` if it is as good as that after bin `k`, else None.
+
+        The same rows lie on its sides. A split that was found on a sample is kept, not moved, when all rows are
+        counted: what has been grown under it remains.
+        """
+
+
+class RelativeDepth(Place):
+    """The largest relative depth (thesis eq. 6.7)."""
+
+    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
+        """See `Place`."""
+        return histograms.depth > min_depth
+
+    def score(self, histograms: Histograms) -> Floats:
+        """See `Place`."""
+        return histograms.depth
+
+    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+        """See `Place`; `SAME_VALLEY` says how much denser it may be."""
+        here = histogram.bin_of(standing, 0)
+        density = histogram.density[0]
+        mode = min(density[: k + 1].max(), density[k:].max())
+        return (here, standing) if density[here] - density[k] <= SAME_VALLEY * mode else None
+
+
+class MinimumDensity(RelativeDepth):
+    """The lowest density between the outermost modes (dePDDP: Tasoulis et al. 2010; thesis section 4.4)."""
+
+    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
+        """See `Place`; a bin with a higher density on both sides lies between the outermost modes."""
+        return histograms.depth > max(min_depth, ROUNDING)
+
+    def score(self, histograms: Histograms) -> Floats:
+        """See `Place`."""
+        return histograms.density.max(axis=1, keepdims=True) - histograms.density
+
+
+class Mean(Place):
+    """The end of a bin that is nearest to the mean, be there a valley or not (PDDP: Boley 1998)."""
+
+    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
+        """See `Place`."""
+        return np.ones(histograms.counts.shape, dtype=bool)
+
+    def score(self, histograms: Histograms) -> Floats:
+        """See `Place`."""
+        away = np.abs(histograms.threshold - histograms.mean[:, None])
+        return 1 / (1 + away / histograms.width[:, None])
+
+    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+        """See `Place`; `SAME_MEAN` says how far from the mean it may be."""
+        near = abs(standing - histogram.mean[0]) <= SAME_MEAN * histogram.spread[1][0]
+        return (histogram.bin_of(standing, 0), standing) if near else None
+
+
+PLACES: dict[str, Place] = {
+    "relative_depth": RelativeDepth(),
+    "minimum_density": MinimumDensity(),
+    "mean": Mean(),
+}
