@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 
-def kernel_sums(projections, place, bandwidth):
-    """Sums of k, u k and (u^2 - 1) k."""
-    u = [(float(x) - place) / bandwidth for x in projections]
-    k = [math.exp(-0.5 * x * x) for x in u]
+def kernel_sums(points, weights, place, bandwidth):
+    """Weighted sums of k, u k and (u^2 - 1) k."""
+    u = [(float(x) - place) / bandwidth for x in points]
+    k = [float(w) * math.exp(-0.5 * x * x) for w, x in zip(weights, u)]
     return sum(k), sum(a * b for a, b in zip(u, k)), sum((a * a - 1) * b for a, b in zip(u, k))
 
 
@@ -27,6 +27,36 @@ def bin_linearly(projections, origin, width, n_bins):
         for k, centre in enumerate(centres):
             weights[k] += max(0.0, 1 - abs(x - centre) / width)
     return weights
+
+
+def smooth(weights, taps):
+    """Sums of kernels at the bins, pair by pair."""
+    n = len(weights)
+    return [sum(weights[j] * taps[abs(i - j)] for j in range(n) if abs(i - j) < len(taps)) for i in range(n)]
+
+
+def grid_within(centres, density, bound):
+    """Bins within the bound and the bound itself, and the density there by linear interpolation."""
+    grid = np.concatenate([[-bound], centres[np.abs(centres) < bound], [bound]])
+    return grid, np.interp(grid, centres, density)
+
+
+def valleys(grid, height, noise, tolerance):
+    """Ends and middle of every run of equal (or noisy) heights without a lower neighbour, if it is low enough."""
+    height = np.maximum(height, noise)
+    same = lambda i: height[i] == noise and height[i + 1] == noise  # noqa: E731
+    runs, start = [], 0
+    for i in range(len(grid)):
+        if i + 1 == len(grid) or not same(i):
+            runs.append((start, i))
+            start = i + 1
+    padded = np.concatenate([[np.inf], height, [np.inf]])
+    lowest = [
+        (i, j)
+        for i, j in runs
+        if padded[i] >= height[i] and padded[j + 2] >= height[j] and height[i] <= height.min() + tolerance
+    ]
+    return np.array([(grid[i], (grid[i] + grid[j]) / 2, grid[j]) for i, j in lowest]).reshape(-1, 3)
 
 
 def penalised_density(rows, direction, offsets, bandwidth, alpha, eta, epsilon):

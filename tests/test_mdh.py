@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums
+from mdh_dask._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums, smooth
+from mdh_dask._jit.valleys import grid_within, valleys
 from mdh_dask.metrics import binary_v_measure, success_ratio
+from mdh_dask.projections.descent import descend
 from mdh_dask.projections.mdh import mdh_directions, minimum_density_hyperplane, minimum_density_hyperplanes
-from mdh_dask.projections.penalty import PenalisedDensity, depth_at, descend
+from mdh_dask.projections.penalty import PenalisedDensity, depth_at
 
 alphas = st.sampled_from([0.01, 0.1, 0.3, 0.5, 0.9, 1.5])
 
@@ -58,11 +60,11 @@ def brute_force(rows):
 class TestKernelSums:
     @given(seeds, st.integers(0, 50), st.floats(-3, 3), st.floats(0.01, 5))
     def test_equal_their_twins(self, seed, n, place, bandwidth):
-        projections = np.random.default_rng(seed).normal(size=n)
-        expected = reference_mdh.kernel_sums(projections, place, bandwidth)
-        assert kernel_sums(projections, place, bandwidth) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        projections, weights = np.random.default_rng(seed).normal(size=(2, n))
+        expected = reference_mdh.kernel_sums(projections, weights, place, bandwidth)
+        assert kernel_sums(projections, weights, place, bandwidth) == pytest.approx(expected, rel=1e-9, abs=1e-10)
         expected = reference_mdh.kernel_pulls(projections, place, bandwidth)
-        np.testing.assert_allclose(kernel_pulls(projections, place, bandwidth), expected, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(kernel_pulls(projections, place, bandwidth), expected, rtol=1e-12, atol=1e-12)
 
     @given(seeds, st.integers(0, 50), st.integers(2, 30), st.sampled_from([0.1, 0.5]))
     def test_rows_between_two_bins_count_in_both(self, seed, n, n_bins, width):
@@ -72,6 +74,31 @@ class TestKernelSums:
         expected = reference_mdh.bin_linearly(projections, -1.0, width, n_bins)
         np.testing.assert_allclose(weights, expected, atol=1e-12)
         assert weights.sum() == pytest.approx(n)
+
+    @given(seeds, st.integers(1, 30), st.integers(1, 40))
+    def test_smoothed_bins_are_sums_over_pairs_of_bins(self, seed, n, n_taps):
+        random = np.random.default_rng(seed)
+        weights, taps = random.integers(0, 5, n).astype(float), random.random(n_taps)
+        np.testing.assert_allclose(smooth(weights, taps), reference_mdh.smooth(weights, taps), rtol=1e-12)
+
+
+class TestValleys:
+    @given(seeds, st.integers(1, 20), st.floats(0.01, 0.9))
+    def test_the_grid_ends_at_the_bound(self, seed, half, share):
+        centres = (np.arange(2 * half) + 0.5 - half) * 0.3
+        density = np.random.default_rng(seed).random(2 * half)
+        bound = share * centres[-1]
+        for got, expected in zip(
+            grid_within(centres, density, bound), reference_mdh.grid_within(centres, density, bound)
+        ):
+            np.testing.assert_allclose(got, expected, atol=1e-12)
+
+    @given(seeds, st.integers(1, 40), st.sampled_from([0.0, 1.0, 3.0]))
+    def test_are_the_runs_without_a_lower_neighbour_near_the_lowest(self, seed, n, tolerance):
+        height = np.random.default_rng(seed).integers(0, 6, n).astype(float)
+        grid = np.linspace(-1.0, 1.0, n)
+        expected = reference_mdh.valleys(grid, height, 1.0, tolerance)
+        np.testing.assert_allclose(valleys(grid, height.copy(), 1.0, tolerance), expected)
 
 
 class TestIndex:

@@ -6,32 +6,37 @@ import numpy as np
 
 from .._numba import jit
 
+REACH = 8.0
+"""Bandwidths beyond which a kernel adds less than 1e-14 of its height."""
+
 
 @jit
-def kernel_sums(projections, place, bandwidth):
-    """Return the sums of k, u k and (u^2 - 1) k with k = exp(-u^2 / 2) and u = (projection - place) / bandwidth.
+def kernel_sums(points, weights, place, bandwidth):
+    """Return the weighted sums of k, u k and (u^2 - 1) k with k = exp(-u^2 / 2) and u = (point - place) / bandwidth.
 
     They are the density at a place and its first two derivatives, up to constants.
     """
     total = slope = bend = 0.0
     scale = 1.0 / bandwidth
-    for i in range(projections.shape[0]):
-        u = (projections[i] - place) * scale
-        k = math.exp(-0.5 * u * u)
-        total += k
-        slope += u * k
-        bend += (u * u - 1.0) * k
+    for i in range(points.shape[0]):
+        u = (points[i] - place) * scale
+        if abs(u) < REACH:
+            k = weights[i] * math.exp(-0.5 * u * u)
+            total += k
+            slope += u * k
+            bend += (u * u - 1.0) * k
     return total, slope, bend
 
 
 @jit
 def kernel_pulls(projections, place, bandwidth):
     """Return -u k for every row: what moving its projection up does to the density, up to a constant."""
-    pulls = np.empty(projections.shape[0])
+    pulls = np.zeros(projections.shape[0])
     scale = 1.0 / bandwidth
     for i in range(projections.shape[0]):
         u = (projections[i] - place) * scale
-        pulls[i] = -u * math.exp(-0.5 * u * u)
+        if abs(u) < REACH:
+            pulls[i] = -u * math.exp(-0.5 * u * u)
     return pulls
 
 
@@ -47,3 +52,15 @@ def bin_linearly(projections, origin, width, weights):
         k = min(int(x), top - 1)
         weights[k] += k + 1 - x
         weights[k + 1] += x - k
+
+
+@jit
+def smooth(weights, taps):
+    """Return the sums of kernels at the bins; `taps` are the heights of a kernel 0, 1, 2, ... bins from its centre."""
+    n = weights.shape[0]
+    sums = taps[0] * weights
+    for k in range(1, min(taps.shape[0], n)):
+        for i in range(n - k):
+            sums[i] += taps[k] * weights[i + k]
+            sums[i + k] += taps[k] * weights[i]
+    return sums

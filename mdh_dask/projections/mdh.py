@@ -7,16 +7,17 @@ import numpy as np
 
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import BANDWIDTHS
+from .descent import descend
 from .pca import centred_rows, scaled_components
-from .penalty import PenalisedDensity, depth_at, descend
+from .penalty import PenalisedDensity, depth_at
 from .starts import deep_combinations
 
 SMALLEST_ALPHA, ALPHA_STEPS = 0.01, 10
 """Where alpha begins, and in how many equal steps it grows."""
 
-STEPS_BEFORE_LAST = 5
-"""Steps of the descent for each value of alpha but the last: five, as in figure 5 of the paper. From 5 to 10 give the
-partitions of its table 2; descending to the end while hyperplanes are held near the mean loses that of banknote."""
+STEPS_BEFORE_LAST = 8
+"""Steps of the descent for each value of alpha but the last. From 7 to 10 give the partitions of the paper's table 2;
+fewer, or descending to the end while hyperplanes are held near the mean, lose that of banknote."""
 
 ETA = 0.01
 """How far outside the bound a minimiser may lie, in standard deviations along the first principal component."""
@@ -92,7 +93,7 @@ def minimum_density_hyperplane(
     alpha_max : float
         The hyperplane lies at most this many standard deviations from the mean of the projections.
     max_iterations : int
-        Steps of the descent for the last value of alpha; the others take five at most.
+        Steps of the descent for the last value of alpha; the others take eight at most.
 
     Returns
     -------
@@ -107,8 +108,8 @@ def minimum_density_hyperplane(
     Notes
     -----
     The bound alpha grows from 0.01 to `alpha_max` in ten steps, and each descends from where the last ended, by BFGS
-    on the unit sphere (with limited memory for more than 100 features). One evaluation of index and gradient costs
-    O(n n_features). Source: Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, sections 4 and 5.1.1.
+    with limited memory on the unit sphere. One evaluation of index and gradient costs O(n n_features). Source:
+    Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, sections 4 and 5.1.1.
 
     Examples
     --------

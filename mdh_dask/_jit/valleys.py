@@ -1,0 +1,120 @@
+"""The lowest place of a density with a penalty beyond a bound."""
+
+import math
+
+import numpy as np
+
+from .._numba import jit
+from .kernel_sums import bin_linearly, kernel_sums, smooth
+
+NEARLY_LOWEST = 0.003
+"""Valleys of the binned density within this share of its height above the lowest are compared exactly."""
+
+NOISE = 1e-12
+"""Share of the height under which the binned density is that of a gap without rows: one flat valley."""
+
+REACH_OF_BINS = 6.0
+"""Bandwidths from the bound beyond which rows are not binned."""
+
+ROUGHLY, FINELY = 1e-3, 1e-8
+"""Bandwidths to which a valley is located on the bins and on the rows; the error of its density is the square."""
+
+
+@jit
+def lowest_valley(projections, bandwidth, bound, eta, epsilon, steepness, width):
+    """Return the least value of ``f(b) = p(b) + steepness * max(0, |b| - bound)^(1 + epsilon)``, and where it is.
+
+    `p` is the kernel density of the projections. Bins of the given width bracket the valleys of `p` within the bound;
+    the minimisers of `f` are at most `eta` outside.
+    """
+    half = math.ceil((bound + REACH_OF_BINS * bandwidth) / width) + 1
+    weights = np.zeros(2 * half)
+    bin_linearly(projections, -half * width, width, weights)
+    # The outermost bins hold what lies beyond; nothing there reaches the bound.
+    weights[0] = weights[-1] = 0.0
+    taps = np.exp(-0.5 * (np.arange(int(REACH_OF_BINS * bandwidth / width) + 1) * width / bandwidth) ** 2)
+    centres = (np.arange(2 * half) + 0.5 - half) * width
+    density = smooth(weights, taps)
+    top = density.max()
+    grid, height = grid_within(centres, density, bound)
+    places = valleys(grid, height, NOISE * top, NEARLY_LOWEST * top)
+    best, offset = np.inf, 0.0
+    ones = np.ones(projections.shape[0])
+    n = projections.shape[0]
+    for i in range(places.shape[0]):
+        low = max(places[i, 0] - bandwidth, -bound - eta)
+        high = min(places[i, 2] + bandwidth, bound + eta)
+        start = descend_to_valley(
+            centres, weights, n, bandwidth, bound, epsilon, steepness, low, places[i, 1], high, ROUGHLY
+        )[1]
+        value, place = descend_to_valley(
+            projections, ones, n, bandwidth, bound, epsilon, steepness, low, start, high, FINELY
+        )
+        if value < best:
+            best, offset = value, place
+    return best, offset
+
+
+@jit
+def grid_within(centres, density, bound):
+    """Return the places of the bins within the bound and of the bound itself, and the density there."""
+    n, width = 2, centres[1] - centres[0]
+    for i in range(centres.shape[0]):
+        n += -bound < centres[i] < bound
+    grid, height = np.empty(n), np.empty(n)
+    first = (centres.shape[0] - n) // 2 + 1
+    for i in range(1, n - 1):
+        grid[i], height[i] = centres[first + i - 1], density[first + i - 1]
+    # The bins lie evenly on both sides of zero, and reach farther than the bound.
+    share = (bound - centres[first + n - 3]) / width
+    grid[0], height[0] = -bound, (1 - share) * density[first] + share * density[first - 1]
+    grid[-1], height[-1] = bound, (1 - share) * density[first + n - 3] + share * density[first + n - 2]
+    return grid, height
+
+
+@jit
+def valleys(grid, height, noise, tolerance):
+    """Return low end, middle and high end of the valleys that are less than the tolerance above the lowest."""
+    n, least, n_found = grid.shape[0], np.inf, 0
+    found = np.empty((n, 3))
+    for i in range(n):
+        height[i] = max(height[i], noise)
+        least = min(least, height[i])
+    i = 0
+    while i < n:
+        j = i
+        while height[i] <= noise and j + 1 < n and height[j + 1] <= noise:
+            j += 1
+        falls = i == 0 or height[i - 1] >= height[i]
+        rises = j + 1 == n or height[j + 1] >= height[i]
+        if falls and rises and height[i] <= least + tolerance:
+            found[n_found, 0], found[n_found, 1], found[n_found, 2] = grid[i], (grid[i] + grid[j]) / 2, grid[j]
+            n_found += 1
+        i = j + 1
+    return found[:n_found]
+
+
+@jit
+def descend_to_valley(points, weights, n, bandwidth, bound, epsilon, steepness, low, place, high, tolerance):
+    """Return the value and the place of a valley of `f` between `low` and `high`, by Newton's method from `place`."""
+    unit = 1.0 / (n * bandwidth * math.sqrt(2 * math.pi))
+    value = np.inf
+    for _ in range(60):
+        total, slope, bend = kernel_sums(points, weights, place, bandwidth)
+        excess = max(abs(place) - bound, 0.0)
+        value = unit * total + steepness * excess ** (1 + epsilon)
+        slope, bend = slope * unit / bandwidth, bend * unit / bandwidth**2
+        if excess > 0.0:
+            slope += math.copysign(steepness * (1 + epsilon) * excess**epsilon, place)
+            bend += steepness * (1 + epsilon) * epsilon * excess ** (epsilon - 1)
+        if slope < 0.0:
+            low = place
+        else:
+            high = place
+        following = place - slope / bend if bend > 0.0 else np.inf
+        if not low < following < high:
+            following = (low + high) / 2
+        if slope == 0.0 or abs(following - place) <= tolerance * bandwidth:
+            break
+        place = following
+    return value, place
