@@ -155,14 +155,14 @@ class TestStopRules:
 
 
 def chooser(stop="hold-out", n_tests=1, min_rows=50, **rule):
-    return Chooser(SplitRule(**rule), STOP_RULES[stop](), RULE, n_tests, 4000, min_rows)
+    return Chooser(SplitRule(**rule), STOP_RULES[stop](), n_tests, 4000, min_rows)
 
 
 def choose(samples, standing=None, share=1.0, **options):
     """Choose among directions along which the rows have these projections; every second row is held out."""
     counts = np.stack([counts_of(*(x[half::2] for x in samples)) for half in (0, 1)])
     n = len(samples)
-    candidates = Candidates(np.eye(n), np.full(n, LOW), np.full(n, (HIGH - LOW) / N_BINS), np.zeros(n))
+    candidates = Candidates(np.eye(n), np.full(n, LOW), np.full(n, (HIGH - LOW) / N_BINS), np.zeros(n), RULE)
     return chooser(**options).choose(counts, candidates, np.random.default_rng(0), share=share, standing=standing)
 
 

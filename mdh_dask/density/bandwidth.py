@@ -4,7 +4,8 @@ A rule is a factor and a measure of spread; the bandwidth is ``factor * spread *
 `BANDWIDTHS`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -24,14 +25,31 @@ class Bandwidth:
         Larger is smoother.
     robust : bool
         Whether the spread is the smaller of standard deviation and interquartile range / 1.349.
+    principal : bool
+        Whether it is the standard deviation along the first principal component, for every direction of length one.
+    spread : float, optional
+        That standard deviation. Without it, that of each direction is taken.
     """
 
     factor: float
     robust: bool = False
+    principal: bool = False
+    spread: float | None = None
+
+    def fixed(self, spread: float) -> Self:
+        """Return the rule for directions that share a spread."""
+        return replace(self, spread=spread)
+
+    @property
+    def free(self) -> Self:
+        """The rule for the spread of each direction itself, as along a single column."""
+        return replace(self, principal=False, spread=None)
 
     def of(self, n: AnyArray | float, sd: AnyArray | float, quartiles: AnyArray | float) -> Floats:
         """Return bandwidths from numbers of rows, standard deviations and interquartile ranges."""
         spread = np.asarray(sd, dtype=np.float64)
+        if self.spread is not None:
+            spread = np.full_like(spread, self.spread)
         if self.robust:
             quartiles = np.asarray(quartiles, dtype=np.float64)
             spread = np.where(quartiles > 0, np.minimum(spread, quartiles / NORMAL_QUARTILES), spread)
@@ -42,10 +60,12 @@ BANDWIDTHS = {
     "normal": Bandwidth((4 / 3) ** 0.2),
     "multimodal": Bandwidth(0.9),
     "silverman": Bandwidth(0.9, robust=True),
+    "principal": Bandwidth(0.9, principal=True),
 }
 """``normal``: the normal reference rule of thesis section 6.3.1. ``multimodal``: Silverman's 0.9 for multimodal
-densities with the standard deviation, as in JMLR 17(156) section 5.1.1. ``silverman``: the same with the smaller of
-standard deviation and interquartile range, which outliers cannot inflate."""
+densities with the standard deviation of each direction. ``silverman``: the same with the smaller of standard deviation
+and interquartile range, which outliers cannot inflate. ``principal``: the same with the standard deviation along the
+first principal component, one bandwidth for all directions of a branch (JMLR 17(156) section 5.1.1)."""
 
 
 def resolve_bandwidth(rule: "str | float | Bandwidth") -> Bandwidth:
@@ -53,8 +73,8 @@ def resolve_bandwidth(rule: "str | float | Bandwidth") -> Bandwidth:
 
     Examples
     --------
-    >>> resolve_bandwidth(0.9)
-    Bandwidth(factor=0.9, robust=False)
+    >>> resolve_bandwidth(0.9) == Bandwidth(0.9)
+    True
     """
     if isinstance(rule, Bandwidth):
         return rule

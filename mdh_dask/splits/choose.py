@@ -1,6 +1,6 @@
 """From the histograms of a branch's candidate directions to a split, or to the finding that there is none."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -24,19 +24,28 @@ class Candidates:
         Of the bins of each direction's histogram.
     resolution : array of shape (n_candidates,)
         Bandwidth that the rounding of the values alone calls for.
+    bandwidth : Bandwidth
+        The rule for the branch's densities.
     """
 
     directions: Floats
     origin: Floats
     width: Floats
     resolution: Floats
+    bandwidth: Bandwidth
 
     def __len__(self) -> int:
         return len(self.width)
 
     def __getitem__(self, order: "AnyArray | slice") -> Self:
         """Return some of the candidates."""
-        return type(self)(self.directions[order], self.origin[order], self.width[order], self.resolution[order])
+        return replace(
+            self,
+            directions=self.directions[order],
+            origin=self.origin[order],
+            width=self.width[order],
+            resolution=self.resolution[order],
+        )
 
 
 @dataclass(frozen=True)
@@ -79,21 +88,22 @@ class Chooser:
     ----------
     rule : SplitRule
     stop : StopRule
-    bandwidth : Bandwidth
     n_tests : int
         Candidates that may be tested one after the other, in the order of their scores.
     n_root : int
         Rows of the whole data.
     min_rows : int
         Rows that a split leaves on both sides at least.
+    bandwidth : Bandwidth, optional
+        Not read: the candidates bring theirs.
     """
 
     rule: SplitRule
     stop: StopRule
-    bandwidth: Bandwidth
     n_tests: int
     n_root: int
     min_rows: int
+    bandwidth: Bandwidth | None = None
 
     def choose(
         self,
@@ -141,7 +151,7 @@ class Chooser:
         return self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
 
     def _histograms(self, counts: AnyArray, candidates: Candidates) -> Histograms:
-        return Histograms(counts, candidates.origin, candidates.width, self.bandwidth, candidates.resolution)
+        return Histograms(counts, candidates.origin, candidates.width, candidates.bandwidth, candidates.resolution)
 
     def _verdict(
         self, whole: Histograms, c: int, min_rows: float, standing: float | None, accepted: bool

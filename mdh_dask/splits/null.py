@@ -58,7 +58,7 @@ def uniform_depth_quantile(n: float, bandwidth: Bandwidth, quantile: float) -> f
     True
     """
     half_octave = max(int(np.floor(2 * np.log2(max(n, 2)))), 4)
-    return float(np.quantile(_uniform_depths(half_octave, bandwidth), quantile))
+    return float(np.quantile(_uniform_depths(half_octave, bandwidth.free), quantile))
 
 
 def exceeds_unimodal(histogram: Histograms, k: int, level: float, rng: np.random.Generator) -> bool:

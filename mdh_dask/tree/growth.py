@@ -15,23 +15,13 @@ from ..projections.random import KeyedDirections
 from ..splits.choose import Chooser
 from .branches import Branch, State, arrivals_of, branch_pass, hash_bit, tree_of
 from .columns import Standardiser, standardiser
-from .screening import candidates_for, screen
+from .sampling import INFORMATIVE_ROWS, PILOT_ROWS, RESERVOIR, fresh_samples
+from .scatter import ORDERS, prune
+from .screening import bandwidth_of, candidates_for, screen
 from .statistics import FirstLook, FirstPass, sample_limit, smallest_hashes
 from .structure import Tree
 
 logger = logging.getLogger(__name__)
-
-PILOT_ROWS = 1024
-"""Rows of a branch that lay out its histograms when every direction is scored on all rows."""
-
-RESERVOIR = 4
-"""The root's sample, and all fresh samples of one pass together, hold this many times `sample_size` rows."""
-
-INFORMATIVE_ROWS = 500
-"""A branch is not grown ahead on fewer rows of its sample."""
-
-FRESH_ROWS = 2500
-"""A fresh sample holds at least this many rows; the largest branches come first, the others wait for a later pass."""
 
 Proposer = Callable[[Any, np.random.Generator], Floats]
 """Gives directions for the standardised rows of a branch: ``(rows, rng) -> (n_directions, n_features)``."""
@@ -56,6 +46,10 @@ class Growth:
     max_depth : int or None
         Splits on the way to a leaf, at most.
     seed : int
+    order : str or None
+        A name in `ORDERS`: clusters are split in this order until there are enough. None to split all that can be.
+    max_clusters : int or None
+        What is enough, for an order; None to let the order say.
     family : str or None
         Family of random directions that `propose` gives whatever the rows are, so that workers can make them.
     progress : callable
@@ -70,6 +64,8 @@ class Growth:
     scale: bool
     max_depth: int | None
     seed: int
+    order: str | None = None
+    max_clusters: int | None = None
     family: str | None = None
     progress: Callable[[str], Progress | None] = field(default=lambda description: None)
     n_passes: int = field(default=0, init=False)
@@ -97,9 +93,11 @@ class Growth:
         """
         root = self._first_pass(rows, check)
         while True:
-            work_through(self._look_at, [branch for branch in root.walk() if branch.state is State.OPEN])
-            fresh = self._fresh_samples(root)
+            self._look(root)
+            fresh = fresh_samples(root, self.sample_size)
             if not fresh and not any(branch.state is State.WAITING for branch in root.walk()):
+                if self.order is not None:
+                    prune(root, self._in_order(root))
                 return tree_of(root)
             self._count(rows, root, fresh)
 
@@ -116,6 +114,16 @@ class Growth:
         self.n_passes += 1
         return self.progress(f"pass {self.n_passes}: {verb}")
 
+    def _look(self, root: Branch) -> None:
+        """Look at the open branches; if there is an order, only at those whose turn comes."""
+        if self.order is None:
+            work_through(self._look_at, [branch for branch in root.walk() if branch.state is State.OPEN])
+        else:
+            work_through(lambda root: self._in_order(root) and (), [root])
+
+    def _in_order(self, root: Branch) -> set[Branch]:
+        return ORDERS[self.order or ""](root, self.max_clusters, self.standardise, self._look_at)
+
     def _look_at(self, branch: Branch) -> list[Branch]:
         """Look at the sample of an open branch; return its children that are to be looked at."""
         too_deep = self.max_depth is not None and branch.level >= self.max_depth
@@ -130,11 +138,12 @@ class Growth:
     def _await_all_directions(self, branch: Branch) -> None:
         """Have every proposed direction counted on all rows."""
         rows, scoring = self._rows(branch)
+        bandwidth = bandwidth_of(self.bandwidth, scoring)
         directions = self._propose(branch, scoring)
         branch.state = State.WAITING if len(directions) else State.LEAF
         if len(directions):
-            self._lay_out(branch, directions, rows)
-            if self.family is not None:
+            self._lay_out(branch, directions, rows, bandwidth)
+            if self.family is not None and not bandwidth.principal:
                 key = (self.seed, branch.path)
                 branch.keyed = KeyedDirections(self.family, key, len(directions), self.standardise.scale)
 
@@ -145,11 +154,12 @@ class Growth:
             branch.state = State.UNSURE
             return
         rows, scoring = self._rows(branch)
-        directions = self._screened(branch, scoring)
+        bandwidth = bandwidth_of(self.bandwidth, scoring)
+        directions = self._screened(branch, scoring, bandwidth)
         branch.state = State.WAITING if len(directions) else State.LEAF
         if len(directions) == 0:
             return
-        self._lay_out(branch, directions, rows)
+        self._lay_out(branch, directions, rows, bandwidth)
         sample = branch.sample if branch.complete else smallest_hashes(branch.sample, size)
         counts = branch_pass([branch], self.seed).sweep(*sample).counts
         self._decide(branch, counts, share=len(sample.hashes) / branch.n_rows)
@@ -174,35 +184,22 @@ class Growth:
         if len(scoring) < 2:
             return np.empty((0, scoring.shape[1]))
         directions = self.propose(scoring, generator(self.seed, branch.path))
-        return directions[directions.any(axis=1)]
+        directions = directions[directions.any(axis=1)]
+        # A bandwidth that all directions share is that of directions of length one.
+        return (
+            directions / np.linalg.norm(directions, axis=1, keepdims=True) if self.bandwidth.principal else directions
+        )
 
-    def _screened(self, branch: Branch, scoring: AnyArray) -> Floats:
+    def _screened(self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth) -> Floats:
         """Return the best directions by their scores on the sample."""
         min_rows = self.chooser.min_rows * len(scoring) / branch.n_rows
         directions = self._propose(branch, scoring)
-        return screen(
-            scoring, directions, self.n_candidates, self.chooser.rule, self.bandwidth, min_rows, self.standardise
-        )
+        rule = self.chooser.rule
+        return screen(scoring, directions, self.n_candidates, rule, bandwidth, min_rows, self.standardise)
 
-    def _lay_out(self, branch: Branch, directions: Floats, rows: AnyArray) -> None:
-        branch.candidates, branch.n_bins = candidates_for(
-            rows, directions, self.standardise, self.bandwidth, branch.n_rows
-        )
-
-    def _fresh_samples(self, root: Branch) -> dict[Branch, float]:
-        """Choose the leaves whose samples the next pass renews, the largest first; close the unsure ones it cannot."""
-        leaves = [b for b in root.walk() if b.state in (State.UNSURE, State.WAITING) and not b.children]
-        if self.sample_size is None:
-            return dict.fromkeys(leaves, PILOT_ROWS)
-        budget = RESERVOIR * self.sample_size
-        wanted = min(self.sample_size, max(budget / max(len(leaves), 1), FRESH_ROWS))
-        fresh: dict[Branch, float] = {}
-        for branch in sorted(leaves, key=lambda b: (-b.n_rows, b.path)):
-            if min(wanted, branch.n_rows) < 2 * len(branch.sample.hashes):
-                branch.state = State.LEAF if branch.state is State.UNSURE else branch.state
-            elif len(fresh) < max(budget / wanted, 1):
-                fresh[branch] = wanted
-        return fresh
+    def _lay_out(self, branch: Branch, directions: Floats, rows: AnyArray, bandwidth: Bandwidth) -> None:
+        laid_out = candidates_for(rows, directions, self.standardise, bandwidth, branch.n_rows)
+        branch.candidates, branch.n_bins = laid_out
 
     def _count(self, rows: RowArray, root: Branch, fresh: dict[Branch, float]) -> None:
         """In one pass, confirm, move or reject the waiting splits by the counts of all rows; renew some samples."""
@@ -231,7 +228,7 @@ class Growth:
         verdict = branch.verdict
         if verdict is not None and verdict.accepted:
             branch.state = State.SPLIT
-            if before is None or before.threshold != verdict.threshold:
+            if before is None or verdict.moved:
                 branch.part(counted=True)
         elif before is not None:
             # The other candidates have not been counted yet.

@@ -7,6 +7,7 @@ from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
+from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import Candidates
 from ..splits.rules import SplitRule
 from .columns import Standardiser
@@ -23,6 +24,13 @@ FIRST_ROUND_KEEPS = 64
 
 ROUGH_BINS = 2.5
 """Bins on one bandwidth in the first round, which only sorts out."""
+
+
+def bandwidth_of(rule: Bandwidth, rows: AnyArray) -> Bandwidth:
+    """Return the rule for the densities of a branch: a principal one is fixed to the spread of its rows."""
+    if not rule.principal or len(rows) == 0:
+        return rule
+    return rule.fixed(float(scaled_components(centred_rows(rows), 1)[1][0]))
 
 
 def screen(
@@ -98,7 +106,7 @@ def candidates_for(
     raw = standardise.raw(directions)
     resolution = standardise.resolution_of(raw)
     origin, width, n_bins = _bins(projections, bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
-    return Candidates(raw, origin + raw @ standardise.centre, width, resolution), n_bins
+    return Candidates(raw, origin + raw @ standardise.centre, width, resolution, bandwidth), n_bins
 
 
 def _scores(

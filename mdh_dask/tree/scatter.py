@@ -1,0 +1,93 @@
+"""The order of principal direction divisive partitioning: the cluster with the largest scatter is split next."""
+
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Floats
+from .branches import Branch, State
+from .columns import Standardiser
+
+
+class Spread(NamedTuple):
+    """Centroid of a branch's standardised rows, and their squared distances from it, summed; from its sample."""
+
+    centroid: Floats | None
+    """None if no row of the branch is known."""
+    scatter: float
+
+
+def spread_of(branch: Branch, standardise: Standardiser) -> Spread:
+    """Return centroid and scatter of a branch; exact if its sample holds all rows.
+
+    The mean squared distance of the sample's rows stands for that of all `n_rows`.
+    """
+    if len(branch.sample.hashes) == 0:
+        return Spread(None, 0.0)
+    rows = standardise(branch.sample.rows).astype(np.float64)
+    centroid = rows.mean(axis=0)
+    return Spread(centroid, branch.n_rows * float(((rows - centroid) ** 2).sum(axis=1).mean()))
+
+
+def split_by_scatter(
+    root: Branch, max_clusters: int | None, standardise: Standardiser, look: Callable[[Branch], object]
+) -> set[Branch]:
+    """Return the branches that are split, if it is always the cluster with the largest scatter that is split next.
+
+    Parameters
+    ----------
+    root : Branch
+    max_clusters : int or None
+        Where to stop. If None, when the scatter of the clusters' centroids, each counted once, exceeds that of the
+        cluster that would be split next (Boley 1998). Both stop where nothing can be split.
+    standardise : Standardiser
+        Scatter is that of standardised rows.
+    look : callable
+        Looks at an open branch, that is gives it children if it can be split. Only those whose turn comes are.
+
+    Returns
+    -------
+    set of Branch
+
+    References
+    ----------
+    D. Boley: Principal direction divisive partitioning. Data Mining and Knowledge Discovery 2 (1998).
+    """
+    first = spread_of(root, standardise)
+    frontier = [(-first.scatter, root.path, root)]
+    centroids = {root: first.centroid}
+    split: set[Branch] = set()
+    while frontier and len(centroids) < (max_clusters or inf):
+        scatter, _, branch = heappop(frontier)
+        if max_clusters is None and _scatter_of(centroids.values()) > -scatter:
+            break
+        if branch.state is State.OPEN:
+            look(branch)
+        if not branch.children:
+            continue
+        split.add(branch)
+        del centroids[branch]
+        for child in branch.children:
+            spread = spread_of(child, standardise)
+            centroids[child] = spread.centroid
+            heappush(frontier, (-spread.scatter, child.path, child))
+    return split
+
+
+def prune(root: Branch, split: set[Branch]) -> None:
+    """Make a cluster of every branch that is not to be split."""
+    for branch in root.walk():
+        if branch not in split:
+            branch.state, branch.children = State.LEAF, None
+
+
+ORDERS = {"scatter": split_by_scatter}
+"""Orders in which clusters are split until there are enough; without one, all are split that can be."""
+
+
+def _scatter_of(centroids: Iterable[Floats | None]) -> float:
+    points = np.array([c for c in centroids if c is not None])
+    return float(((points - points.mean(axis=0)) ** 2).sum())
