@@ -30,7 +30,7 @@ def bin_of(value, origin, width, n_bins):
     return int(min(max((value - float(origin)) * (1.0 / float(width)), 0.0), n_bins - 1.0))
 
 
-def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts):
+def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, extremes):
     """Follow one row after the other from the root to its leaf."""
     leaves = []
     for row, row_hash in zip(rows, hashes, strict=True):
@@ -39,7 +39,7 @@ def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, direc
             own = slice(first[node], first[node + 1])
             inner, here = left[node] >= 0, [0]
             goes_left = visit_node([row], here, inner, planes[node], offsets[node], None, bit[node], [row_hash],
-                                   directions[own], origin[own], width[own], counts[own])  # fmt: skip
+                                   directions[own], origin[own], width[own], counts[own], extremes[own])  # fmt: skip
             if not inner:
                 break
             node = left[node] if goes_left else right[node]
@@ -47,22 +47,42 @@ def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, direc
     return leaves
 
 
-def sweep_block(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, leaf):
+def sweep_block(
+    rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, extremes, leaf
+):
     """The same, writing the leaves to the last argument."""
-    leaf[:] = sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts)
+    leaf[:] = sweep_branches(
+        rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, extremes
+    )
 
 
-def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions, origin, width, counts):
+def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions, origin, width, counts, extremes):
     """Count each row once along each direction, in the half that its hash names; then left rows first."""
     for i in here:
         half = (int(hashes[i]) >> int(bit)) % 2
         for c, direction in enumerate(directions):
-            counts[c][half][bin_of(project(rows[i], direction), origin[c], width[c], len(counts[c][half]))] += 1
+            x = project(rows[i], direction)
+            counts[c][half][bin_of(x, origin[c], width[c], len(counts[c][half]))] += 1
+            widen(x, origin[c], width[c], extremes[c][half])
     if not inner:
         return 0
     is_left = [project(rows[i], plane) <= offset for i in here]
     here[:] = [i for i, x in zip(here, is_left) if x] + [i for i, x in zip(here, is_left) if not x]
     return sum(is_left)
+
+
+def widen(value, origin, width, extremes):
+    """Let the bin of a value take it, if there are bins; the outermost bins take the tails."""
+    smallest, largest = extremes
+    if len(smallest):
+        k = bin_of(value, origin, width, len(smallest))
+        smallest[k], largest[k] = min(smallest[k], value), max(largest[k], value)
+
+
+def widen_tile(sums, half, origin, scale, extremes):
+    """Widen the bin of one value after the other."""
+    for value, side in zip(sums, half):
+        widen(value, origin, 1.0 / scale, extremes[side])
 
 
 def fill_tile(rows, here, start, tile):
@@ -86,6 +106,17 @@ def bin_projections(projections, origin, width, counts):
         for value in line:
             # The difference is taken in the dtype of the projections.
             counts[c][bin_of(float(value - origin[c]), 0.0, width[c], len(counts[c]))] += 1
+
+
+def bin_extremes(projections, origin, width, extremes):
+    """Collect the values of every bin."""
+    for c, line in enumerate(projections):
+        held = {}
+        for value in line:
+            k = bin_of(float(value - origin[c]), 0.0, width[c], len(extremes[c][0]))
+            held.setdefault(k, []).append(float(value))
+        for k, values in held.items():
+            extremes[c][0][k], extremes[c][1][k] = min(values), max(values)
 
 
 def projection_ranges(projections):

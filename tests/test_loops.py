@@ -10,10 +10,20 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 from strategies import LOOP_DTYPES, chunkings, directions_of_nodes, row_sets, seeds, split_trees
 
-from mdh_dask._jit.binning import bin_projections, projection_ranges
-from mdh_dask._jit.branches import BLOCK, TILE, fill_tile, project_tile, sweep_block, sweep_branches, visit_node
+from mdh_dask._jit.binning import bin_extremes, bin_projections, projection_ranges
+from mdh_dask._jit.branches import (
+    BLOCK,
+    TILE,
+    fill_tile,
+    project_tile,
+    sweep_block,
+    sweep_branches,
+    visit_node,
+    widen_tile,
+)
 from mdh_dask._jit.columns import column_moments
 from mdh_dask._jit.hashing import hash_rows
+from mdh_dask.density.histograms import no_extremes
 from mdh_dask.tree.statistics import leaves_of
 
 word = st.integers(0, 2**63 - 1)
@@ -58,7 +68,7 @@ class TestHashRows:
 
 @st.composite
 def sweeps(draw):
-    """All arguments of `sweep_branches` but the counts, and the shape of these."""
+    """All arguments of `sweep_branches` but counts and extremes, and a function that makes these."""
     rows = draw(row_sets(max_rows=150))
     left, right, planes, offsets = draw(split_trees(rows))
     rng = np.random.default_rng(draw(seeds))
@@ -69,7 +79,13 @@ def sweeps(draw):
         left, right, planes, offsets, first, rng.integers(0, 64, n_nodes), hash_rows(draw(word), 0, len(rows)),
         rng.integers(-1, 2, (n, d)) * rng.choice([1.0, 0.1]), rng.normal(0, 50, n), rng.uniform(0.1, 20, n),
     )  # fmt: skip
-    return rows, arguments, (n, 2, draw(st.integers(1, 12)))
+    n_bins, with_extremes = draw(st.integers(1, 12)), draw(st.booleans())
+    return rows, arguments, lambda: (np.zeros((n, 2, n_bins), np.int64), no_extremes(n, 2, n_bins * with_extremes))
+
+
+def assert_all_equal(actual, expected):
+    for a, b in zip(actual, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 class TestSweepBranches:
@@ -77,39 +93,40 @@ class TestSweepBranches:
     @settings(max_examples=25)
     @given(st.data())
     def test_equals_its_twin(self, dtype, data):
-        rows, arguments, shape = data.draw(sweeps())
+        rows, arguments, nothing = data.draw(sweeps())
         rows = rows.astype(dtype)
-        counts, expected = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        leaves = sweep_branches(rows, *arguments, counts)
-        assert leaves.tolist() == reference.sweep_branches(rows, *arguments, expected)
-        np.testing.assert_array_equal(counts, expected)
+        taken, expected = nothing(), nothing()
+        leaves = sweep_branches(rows, *arguments, *taken)
+        assert leaves.tolist() == reference.sweep_branches(rows, *arguments, *expected)
+        assert_all_equal(taken, expected)
 
     @given(sweeps(), st.data())
     def test_gives_the_same_bits_under_any_blocking_of_the_rows(self, sweep, data):
-        rows, arguments, shape = sweep
-        whole, parts = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        leaves = sweep_branches(rows, *arguments, whole)
+        rows, arguments, nothing = sweep
+        whole, parts = nothing(), nothing()
+        leaves = sweep_branches(rows, *arguments, *whole)
         edges = np.cumsum([0, *data.draw(chunkings(len(rows)))])
         blocks = []
         for a, b in pairwise(edges):
             part = list(arguments)
             part[6] = arguments[6][a:b]
-            blocks.append(sweep_branches(rows[a:b], *part, parts))
+            blocks.append(sweep_branches(rows[a:b], *part, *parts))
         np.testing.assert_array_equal(np.concatenate(blocks), leaves)
-        np.testing.assert_array_equal(parts, whole)
+        assert_all_equal(parts, whole)
 
     @settings(max_examples=10)
     @given(sweeps())
     def test_more_rows_than_a_block_are_swept_like_any(self, sweep):
-        rows, arguments, shape = sweep
+        rows, arguments, nothing = sweep
         copies = BLOCK // len(rows) + 2
         many, hashes = np.tile(rows, (copies, 1)), np.tile(arguments[6], copies)
-        counts, once = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        (counts, extremes), (once, widened) = nothing(), nothing()
         leaves = np.empty(len(rows), dtype=np.int32)
-        sweep_block(rows, *arguments, once, leaves)
-        leaf = sweep_branches(many, *arguments[:6], hashes, *arguments[7:], counts)
+        sweep_block(rows, *arguments, once, widened, leaves)
+        leaf = sweep_branches(many, *arguments[:6], hashes, *arguments[7:], counts, extremes)
         np.testing.assert_array_equal(leaf, np.tile(leaves, copies))
         np.testing.assert_array_equal(counts, once * copies)
+        np.testing.assert_array_equal(extremes, widened)
 
     @given(row_sets([np.float64], max_rows=150), seeds)
     def test_rows_on_the_plane_go_left(self, rows, seed):
@@ -127,12 +144,21 @@ class TestPartsOfTheSweep:
         plane, here = rng.integers(-1, 2, rows.shape[1]) * 1.0, rng.permutation(len(rows))[: len(rows) // 2 + 1]
         offset, hashes, spare = float(np.median(rows @ plane)), hash_rows(seed, 0, len(rows)), np.empty_like(here)
         directions, origin, width = rng.normal(size=(n, rows.shape[1])), rng.normal(0, 50, n), rng.uniform(0.1, 9, n)
-        counts, expected, order = np.zeros((n, 2, 9), np.int64), np.zeros((n, 2, 9), np.int64), here.tolist()
-        rest = 3, hashes, directions, origin, width
-        n_left = visit_node(rows, here, inner, plane, offset, spare, *rest, counts)
-        assert n_left == reference.visit_node(rows, order, inner, plane, offset, None, *rest, expected)
+        taken, expected = ((np.zeros((n, 2, 9), np.int64), no_extremes(n, 2, 9)) for _ in range(2))
+        rest, order = (3, hashes, directions, origin, width), here.tolist()
+        n_left = visit_node(rows, here, inner, plane, offset, spare, *rest, *taken)
+        assert n_left == reference.visit_node(rows, order, inner, plane, offset, None, *rest, *expected)
         assert here.tolist() == order
-        np.testing.assert_array_equal(counts, expected)
+        assert_all_equal(taken, expected)
+
+    @given(st.integers(0, TILE), st.integers(1, 12), seeds)
+    def test_widening_bins_equals_its_twin(self, n, n_bins, seed):
+        rng = np.random.default_rng(seed)
+        sums, half, origin, scale = rng.normal(0, 9, n), rng.integers(0, 2, n), rng.normal(-5, 1), 1 / rng.uniform(1, 3)
+        extremes, expected = no_extremes(2, n_bins), no_extremes(2, n_bins)
+        widen_tile(sums, half, origin, scale, extremes)
+        reference.widen_tile(sums, half, origin, scale, expected)
+        np.testing.assert_array_equal(extremes, expected)
 
     @given(row_sets([np.float64], max_rows=150), seeds)
     def test_filling_and_projecting_a_tile_equal_their_twins(self, rows, seed):
@@ -170,6 +196,22 @@ class TestBinProjections:
         counts = np.zeros((1, 16), np.int32)
         bin_projections(projections, np.zeros(1), np.full(1, 1 / 16), counts)
         np.testing.assert_array_equal(counts[0], np.histogram(projections, 16, (0, 1))[0])
+
+
+class TestBinExtremes:
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @given(st.integers(0, 3), st.integers(0, 80), st.integers(1, 12), seeds)
+    def test_equals_its_twin_in_the_bins_of_the_counts(self, dtype, n_directions, n_rows, n_bins, seed):
+        rng = np.random.default_rng(seed)
+        projections = rng.normal(0, 10, (n_directions, n_rows)).round(1).astype(dtype)
+        layout = rng.normal(-5, 1, n_directions).astype(dtype), rng.uniform(0.1, 3, n_directions).astype(dtype)
+        extremes, expected = no_extremes(n_directions, n_bins), no_extremes(n_directions, n_bins)
+        counts = np.zeros((n_directions, n_bins), np.int32)
+        bin_extremes(projections, *layout, extremes)
+        reference.bin_extremes(projections, *layout, expected)
+        bin_projections(projections, *layout, counts)
+        np.testing.assert_array_equal(extremes, expected)
+        np.testing.assert_array_equal(np.isfinite(extremes).all(axis=1), counts > 0)
 
 
 class TestProjectionRanges:

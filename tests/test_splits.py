@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
-from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.histograms import Histograms, no_extremes
 from mdh_dask.density.modes import relative_depth
-from mdh_dask.splits.choose import Candidates, Chooser
+from mdh_dask.splits.choose import Candidates, Chooser, Counts
 from mdh_dask.splits.null import uniform_depth_quantile
 from mdh_dask.splits.rules import CRITERIA, SplitRule
 from mdh_dask.splits.stopping import STOP_RULES, FixedQuantile, HoldOut, HoldOutUniform, LevelQuantile
@@ -160,8 +160,9 @@ def chooser(stop="hold-out", n_tests=1, min_rows=50, **rule):
 
 def choose(samples, standing=None, share=1.0, **options):
     """Choose among directions along which the rows have these projections; every second row is held out."""
-    counts = np.stack([counts_of(*(x[half::2] for x in samples)) for half in (0, 1)])
+    counts = np.stack([counts_of(*(x[half::2] for x in samples)) for half in (0, 1)], axis=1)
     n = len(samples)
+    counts = Counts(counts, no_extremes(n, 2, 0))
     candidates = Candidates(np.eye(n), np.full(n, LOW), np.full(n, (HIGH - LOW) / N_BINS), np.zeros(n), RULE)
     return chooser(**options).choose(counts, candidates, np.random.default_rng(0), share=share, standing=standing)
 

@@ -1,5 +1,6 @@
 """The law of statistics, and chunk invariance, for every statistic of the package; and the passes over the rows."""
 
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 
@@ -39,6 +40,7 @@ def branch_pass(draw, rows):
         draw(seeds), left, right, planes, offsets, first, rng.normal(size=(n, d)), rng.normal(0, 100, n),
         rng.uniform(0.1, 20, n), draw(st.integers(2, 20)), rng.integers(0, 64, n_nodes),
         (rng.random(n_nodes) * HASH_RANGE).astype(np.uint64) * rng.integers(0, 2, n_nodes, dtype=np.uint64),
+        draw(st.booleans()),
     )  # fmt: skip
 
 
@@ -136,7 +138,7 @@ def example_statistic():
     planes, offsets = np.array([[1.0, 0, 0], [0, 0, 0], [0, 0, 0]]), np.array([5.0, np.nan, np.nan])
     sweep = BranchPass(
         3, *children, planes, offsets, np.array([0, 2, 4, 4]), np.random.default_rng(0).normal(size=(4, 3)),
-        np.full(4, -20.0), np.full(4, 0.5), 80, np.array([0, 1, 2]), np.full(3, 2**60, dtype=np.uint64),
+        np.full(4, -20.0), np.full(4, 0.5), 80, np.array([0, 1, 2]), np.full(3, 2**60, dtype=np.uint64), True,
     )  # fmt: skip
     return Together((FirstPass(3, 2**61), sweep))
 
@@ -217,6 +219,16 @@ class TestFirstPass:
         assert np.shares_memory(loop_ready(rows), rows)
 
 
+def rows_that_reach(sweep, rows, node):
+    """The rows of which the leaf is under the node."""
+    under = {node}
+    for inner in np.flatnonzero(sweep.left >= 0):
+        if inner in under:
+            under |= {int(sweep.left[inner]), int(sweep.right[inner])}
+    leaf = leaves_of(rows, sweep.left, sweep.right, sweep.planes, sweep.offsets)
+    return rows[np.isin(leaf, list(under))]
+
+
 class TestBranchPass:
     @given(st.data())
     def test_every_row_arrives_and_is_counted_once_per_direction_of_the_nodes_on_its_way(self, data):
@@ -241,6 +253,30 @@ class TestBranchPass:
         np.testing.assert_array_equal(value.sample.numbers, 7 + chosen)
         np.testing.assert_array_equal(value.sample.rows, rows[chosen])
         np.testing.assert_array_equal(value.leaf, leaf[chosen])
+
+    @given(st.data())
+    def test_the_extremes_are_those_of_the_projections_in_each_bin(self, data):
+        rows = data.draw(row_sets())
+        sweep = replace(branch_pass(data.draw, rows), extremes=True)
+        value = sweep.chunk(0, rows)
+        held = value.counts > 0
+        smallest, largest = value.extremes[:, :, 0], value.extremes[:, :, 1]
+        np.testing.assert_array_equal(np.isfinite(smallest) & np.isfinite(largest), held)
+        assert (smallest[held] <= largest[held]).all()
+        np.testing.assert_array_equal(smallest[value.counts == 1], largest[value.counts == 1])
+        # No projection lies outside those that were seen, and each extreme is one of them.
+        for c, (first, last) in enumerate(zip(smallest, largest)):
+            node = int(np.searchsorted(sweep.first, c, side="right")) - 1
+            reaches = rows_that_reach(sweep, rows, node)
+            x = [reference.project(row, sweep.directions[c]) for row in reaches]
+            if x:
+                assert (min(x), max(x)) == (first.min(), last.max())
+                seen = np.concatenate([first, last]).ravel()
+                assert set(seen[np.isfinite(seen)].tolist()) <= set(x)
+
+    def test_extremes_cost_nothing_unless_asked_for(self):
+        sweep = replace(example_statistic().parts[1], extremes=False)
+        assert sweep.chunk(0, example_rows()).extremes.size == 0
 
     def test_both_halves_of_the_rows_have_about_the_same_size(self):
         counts = example_statistic().parts[1].chunk(0, example_rows(20_000)).counts

@@ -1,4 +1,4 @@
-"""Ranges and histograms of a matrix of projections."""
+"""Ranges, histograms and the extremes of their bins, of a matrix of projections."""
 
 import numpy as np
 
@@ -14,6 +14,19 @@ def bin_projections(projections, origin, width, counts):
         for i in range(projections.shape[1]):
             k = (projections[c, i] - origin[c]) * scale
             counts[c, int(min(max(k, 0.0), top))] += 1
+
+
+@jit
+def bin_extremes(projections, origin, width, extremes):
+    """Let ``extremes`` (directions x 2 x bins) take the smallest and the largest projection of every bin."""
+    top = extremes.shape[2] - 1.0
+    for c in range(projections.shape[0]):
+        scale = 1.0 / width[c]
+        for i in range(projections.shape[1]):
+            x = projections[c, i]
+            k = int(min(max((x - origin[c]) * scale, 0.0), top))
+            extremes[c, 0, k] = min(extremes[c, 0, k], x)
+            extremes[c, 1, k] = max(extremes[c, 1, k], x)
 
 
 @jit

@@ -19,26 +19,29 @@ BLOCK = 8192
 
 
 @jit
-def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts):
-    """Return the leaf of every row, adding the projections of the measured nodes to `counts`.
+def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, extremes):
+    """Return the leaf of every row, adding the projections of the measured nodes to `counts` and `extremes`.
 
     The tree is `left`, `right` (-1 at a leaf; children follow their parents), `planes` (nodes x features) and
     `offsets`: a row goes left where ``plane . x <= offset``. A node is measured along the rows of `directions`
     from ``first[node]`` to ``first[node + 1]``, whose bins are laid out by `origin` and `width`; `counts` is
-    directions x 2 x bins. The row's half is the bit ``bit[node]`` of its hash.
+    directions x 2 x bins. The row's half is the bit ``bit[node]`` of its hash. `extremes`, directions x 2 x 2 x bins,
+    takes the smallest and the largest projection of every bin; without bins, it takes none.
     """
     leaf = np.empty(rows.shape[0], dtype=np.int32)
     for begin in range(0, rows.shape[0], BLOCK):
         part = slice(begin, begin + BLOCK)
         sweep_block(
             rows[part], left, right, planes, offsets, first, bit, hashes[part], directions, origin, width, counts,
-            leaf[part],
+            extremes, leaf[part],
         )  # fmt: skip
     return leaf
 
 
 @jit
-def sweep_block(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, leaf):
+def sweep_block(
+    rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, extremes, leaf
+):
     """Do the same for rows that fit the cache, writing their leaves to `leaf`."""
     n = rows.shape[0]
     order = np.arange(n)
@@ -54,6 +57,7 @@ def sweep_block(rows, left, right, planes, offsets, first, bit, hashes, directio
             n_left = visit_node(
                 rows, here, inner, planes[node], offsets[node], spare,
                 bit[node], hashes, directions[own], origin[own], width[own], counts[own],
+                extremes[own],
             )  # fmt: skip
         if inner:
             start[left[node]] = start[node]
@@ -64,7 +68,7 @@ def sweep_block(rows, left, right, planes, offsets, first, bit, hashes, directio
 
 
 @jit
-def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions, origin, width, counts):
+def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions, origin, width, counts, extremes):
     """Count ``rows[here]`` along the directions; at an inner node, reorder `here` so that the rows that go left come
     first, each side in its old order. Return the number of rows that go left.
     """  # noqa: D205
@@ -84,6 +88,8 @@ def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions,
             for i in range(size):
                 k = min(max((sums[i] - origin[c]) * scale, 0.0), top)
                 counts[c, half[i], int(k)] += 1
+            if extremes.shape[3] > 0:
+                widen_tile(sums[:size], half, origin[c], scale, extremes[c])
         if inner:
             project_tile(tile, plane, sums)
             for i in range(size):
@@ -95,6 +101,16 @@ def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions,
                     n_right += 1
     here[n_left : n_left + n_right] = spare[:n_right]
     return n_left
+
+
+@jit
+def widen_tile(sums, half, origin, scale, extremes):
+    """Let `extremes` (2 halves x 2 x bins) take the smallest and the largest of the projections that a bin holds."""
+    top = extremes.shape[2] - 1.0
+    for i in range(sums.shape[0]):
+        k = int(min(max((sums[i] - origin) * scale, 0.0), top))
+        extremes[half[i], 0, k] = min(extremes[half[i], 0, k], sums[i])
+        extremes[half[i], 1, k] = max(extremes[half[i], 1, k], sums[i])
 
 
 @jit

@@ -27,6 +27,8 @@ class Histograms:
         Gives the bandwidth of each density from its histogram.
     resolution : array of shape (n_directions,), optional
         Bandwidth that the rounding of the values alone calls for; see `Standardiser.resolution_of`.
+    extremes : array of shape (n_directions, 2, n_bins), optional
+        Smallest and largest projection in every bin; infinity and minus infinity where there is none.
     """
 
     counts: AnyArray
@@ -34,6 +36,7 @@ class Histograms:
     width: Floats
     bandwidth_rule: Bandwidth
     resolution: Floats | float = 0.0
+    extremes: Floats | None = None
 
     def __getitem__(self, which: "int | slice | list[int]") -> Self:
         """Return the histograms of some of the directions."""
@@ -44,6 +47,7 @@ class Histograms:
             origin=self.origin[which],
             width=self.width[which],
             resolution=np.broadcast_to(self.resolution, self.origin.shape)[which],
+            extremes=None if self.extremes is None else self.extremes[which],
         )
 
     @cached_property
@@ -71,6 +75,20 @@ class Histograms:
         """Rows up to the end of each bin, shape (n_directions, n_bins)."""
         return np.cumsum(self.counts, axis=-1)
 
+    @cached_property
+    def gaps(self) -> tuple[Floats, Floats]:
+        """Widths of the gaps without rows around the end of each bin, and their middles, (n_directions, n_bins).
+
+        Zero and NaN where no row lies on one of the sides.
+        """
+        assert self.extremes is not None
+        low, high = self.extremes[:, 0], self.extremes[:, 1]
+        before, after = np.maximum.accumulate(high, axis=1), np.full(high.shape, np.inf)
+        after[:, :-1] = np.minimum.accumulate(low[:, :0:-1], axis=1)[:, ::-1]
+        between = np.isfinite(before) & np.isfinite(after)
+        gap = np.subtract(after, before, out=np.zeros(high.shape), where=between)
+        return gap, np.add(before, gap / 2, out=np.full(high.shape, np.nan), where=between)
+
     @property
     def threshold(self) -> Floats:
         """Where a split after each bin lies, shape (n_directions, n_bins)."""
@@ -94,3 +112,21 @@ class Histograms:
     def within(self, alpha: float) -> Booleans:
         """Tell which splits lie within `alpha` standard deviations of the mean, shape (n_directions, n_bins)."""
         return np.abs(self.threshold - self.mean[:, None]) <= alpha * self.spread[1][:, None]
+
+
+def no_extremes(*shape: int) -> Floats:
+    """Return the extremes of bins without rows, shape (..., 2, n_bins) for (..., n_bins)."""
+    extremes = np.full((*shape[:-1], 2, shape[-1]), np.inf)
+    extremes[..., 1, :] = -np.inf
+    return extremes
+
+
+def joint_extremes(a: Floats, b: Floats) -> Floats:
+    """Return the extremes of the bins of two sets of rows together, shape (..., 2, n_bins).
+
+    Examples
+    --------
+    >>> joint_extremes(np.array([[1.0], [2.0]]), np.array([[0.5], [1.5]])).tolist()
+    [[0.5], [2.0]]
+    """
+    return np.stack([np.minimum(a[..., 0, :], b[..., 0, :]), np.maximum(a[..., 1, :], b[..., 1, :])], axis=-2)

@@ -1,13 +1,13 @@
 """From the histograms of a branch's candidate directions to a split, or to the finding that there is none."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import Bandwidth
-from ..density.histograms import Histograms
+from ..density.histograms import Histograms, joint_extremes
 from .rules import SplitRule
 from .stopping import StopRule
 
@@ -45,6 +45,27 @@ class Candidates:
             origin=self.origin[order],
             width=self.width[order],
             resolution=self.resolution[order],
+        )
+
+
+class Counts(NamedTuple):
+    """What was counted of a branch's rows, in two halves, along its candidates."""
+
+    counts: Integers
+    """Histograms, shape (n_candidates, 2 halves, n_bins)."""
+    extremes: Floats
+    """Smallest and largest projection in every bin, (n_candidates, 2 halves, 2, n_bins); no bins unless asked for."""
+
+    def of(self, candidates: Candidates, half: int | None = None) -> Histograms:
+        """Return the histograms of one half of the rows, or of both."""
+        counts, extremes = self.counts.swapaxes(0, 1), self.extremes.swapaxes(0, 1)
+        return Histograms(
+            counts.sum(axis=0) if half is None else counts[half],
+            candidates.origin,
+            candidates.width,
+            candidates.bandwidth,
+            candidates.resolution,
+            joint_extremes(*extremes) if half is None else extremes[half],
         )
 
 
@@ -107,7 +128,7 @@ class Chooser:
 
     def choose(
         self,
-        counts: AnyArray,
+        counts: Counts,
         candidates: Candidates,
         rng: np.random.Generator,
         *,
@@ -118,8 +139,7 @@ class Chooser:
 
         Parameters
         ----------
-        counts : integer array of shape (2, n_candidates, n_bins)
-            Histograms of the two halves of the branch's rows.
+        counts : Counts
         candidates : Candidates
             Those that were counted.
         rng : Generator
@@ -135,10 +155,9 @@ class Chooser:
         Verdict or None
             None if no candidate has a valley with enough rows on both sides.
         """
-        whole = self._histograms(counts.sum(axis=0), candidates)
-        train = test = whole
+        train = test = whole = counts.of(candidates)
         if self.stop.holds_out:
-            train, test = (self._histograms(half, candidates) for half in counts)
+            train, test = counts.of(candidates, half=0), counts.of(candidates, half=1)
         min_rows = self.min_rows * share
         min_train = min_rows * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
         scores, bins = self.rule.score(train, min_train), self.rule.locate(train, min_train)
@@ -149,9 +168,6 @@ class Chooser:
                 if verdict is not None:
                     return verdict
         return self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
-
-    def _histograms(self, counts: AnyArray, candidates: Candidates) -> Histograms:
-        return Histograms(counts, candidates.origin, candidates.width, candidates.bandwidth, candidates.resolution)
 
     def _verdict(
         self, whole: Histograms, c: int, min_rows: float, standing: float | None, accepted: bool

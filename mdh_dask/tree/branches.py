@@ -129,7 +129,9 @@ def hash_bit(branch: Branch) -> int:
     return branch.level % 32
 
 
-def branch_pass(branches: list[Branch], seed: int, fresh: "dict[Branch, float] | None" = None) -> BranchPass:
+def branch_pass(
+    branches: list[Branch], seed: int, fresh: "dict[Branch, float] | None" = None, extremes: bool = False
+) -> BranchPass:
     """Return the statistic that counts the waiting ones of some branches on the rows that reach them.
 
     Parameters
@@ -140,6 +142,8 @@ def branch_pass(branches: list[Branch], seed: int, fresh: "dict[Branch, float] |
         Of the rows' hashes.
     fresh : dict, optional
         Leaves of which a fresh sample is drawn, with the number of rows wanted.
+    extremes : bool
+        Whether the smallest and the largest projection in every bin are looked for.
     """
     place = {branch: i for i, branch in enumerate(branches)}
     d = branches[0].sample.rows.shape[1]
@@ -161,7 +165,7 @@ def branch_pass(branches: list[Branch], seed: int, fresh: "dict[Branch, float] |
         origin=np.concatenate([none, *(c.origin for c in measured if c)]),
         width=np.concatenate([none, *(c.width for c in measured if c)]),
         n_bins=max((b.n_bins for b in branches if b.measured), default=0),
-        bit=np.array([hash_bit(b) for b in branches]), limit=limit,
+        bit=np.array([hash_bit(b) for b in branches]), limit=limit, extremes=extremes,
     )  # fmt: skip
 
 

@@ -3,16 +3,17 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from .._random import generator
-from .._typing import AnyArray, Floats, Integers, RowArray
+from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Progress, reduce_rows, work_through
 from ..density.bandwidth import Bandwidth
 from ..projections.random import KeyedDirections
-from ..splits.choose import Chooser
+from ..splits.choose import Chooser, Counts
 from .branches import Branch, State, arrivals_of, branch_pass, hash_bit, tree_of
 from .columns import Standardiser, standardiser
 from .sampling import INFORMATIVE_ROWS, PILOT_ROWS, RESERVOIR, fresh_samples
@@ -161,8 +162,8 @@ class Growth:
             return
         self._lay_out(branch, directions, rows, bandwidth)
         sample = branch.sample if branch.complete else smallest_hashes(branch.sample, size)
-        counts = branch_pass([branch], self.seed).sweep(*sample).counts
-        self._decide(branch, counts, share=len(sample.hashes) / branch.n_rows)
+        counts = branch_pass([branch], self.seed, extremes=self._extremes).sweep(*sample)
+        self._decide(branch, counts.along(slice(None)), share=len(sample.hashes) / branch.n_rows)
         found = branch.verdict is not None and branch.verdict.accepted
         if found:
             branch.lead_with_chosen()
@@ -185,10 +186,10 @@ class Growth:
             return np.empty((0, scoring.shape[1]))
         directions = self.propose(scoring, generator(self.seed, branch.path))
         directions = directions[directions.any(axis=1)]
-        # A bandwidth that all directions share is that of directions of length one.
-        return (
-            directions / np.linalg.norm(directions, axis=1, keepdims=True) if self.bandwidth.principal else directions
-        )
+        if self.bandwidth.principal:
+            # The bandwidth that all directions share is that of directions of length one.
+            directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+        return directions
 
     def _screened(self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth) -> Floats:
         """Return the best directions by their scores on the sample."""
@@ -204,13 +205,14 @@ class Growth:
     def _count(self, rows: RowArray, root: Branch, fresh: dict[Branch, float]) -> None:
         """In one pass, confirm, move or reject the waiting splits by the counts of all rows; renew some samples."""
         branches = list(root.walk())
-        sweep = branch_pass(branches, self.seed, fresh)
+        sweep = branch_pass(branches, self.seed, fresh, self._extremes)
         waiting = sum(branch.state is State.WAITING for branch in branches)
         logger.info("pass %s: %s branches counted, %s sampled anew", self.n_passes + 1, waiting, len(fresh))
         counts = reduce_rows(sweep, rows, progress=self._bar("counting"))
         for branch, n_rows in arrivals_of(branches, counts.arrivals).items():
             branch.n_rows, branch.counted = n_rows, True
-        counted = {b: counts.counts[first:last] for b, first, last in zip(branches, sweep.first, sweep.first[1:])}
+        directions = (slice(first, last) for first, last in pairwise(sweep.first))
+        counted = {b: counts.along(own) for b, own in zip(branches, directions) if own.start < own.stop}
         for i, branch in enumerate(branches):
             if branch in fresh:
                 drawn = counts.sample.take(np.flatnonzero(counts.leaf == i))
@@ -218,10 +220,10 @@ class Growth:
                 branch.state = State.OPEN
         # The walk is lazy: under a split that moves or is rejected here, what was counted is not visited.
         for branch in root.walk():
-            if len(counted.get(branch, ())):
+            if branch in counted:
                 self._confirm(branch, counted[branch], again=branch in fresh and self.sample_size is not None)
 
-    def _confirm(self, branch: Branch, counts: Integers, again: bool) -> None:
+    def _confirm(self, branch: Branch, counts: Counts, again: bool) -> None:
         """Decide on all rows; a branch without a valley is looked at again if it has a fresh sample."""
         before = branch.verdict if branch.children else None
         self._decide(branch, counts, standing=before.threshold if before else None)
@@ -236,8 +238,12 @@ class Growth:
         else:
             branch.state = State.OPEN if again else State.LEAF
 
-    def _decide(self, branch: Branch, counts: Integers, share: float = 1.0, standing: float | None = None) -> None:
+    def _decide(self, branch: Branch, counts: Counts, share: float = 1.0, standing: float | None = None) -> None:
         assert branch.candidates is not None
-        counted = branch.candidates[: len(counts)]
+        counted = branch.candidates[: len(counts.counts)]
         rng = generator(self.seed, branch.path, 1)
-        branch.verdict = self.chooser.choose(counts.swapaxes(0, 1), counted, rng, share=share, standing=standing)
+        branch.verdict = self.chooser.choose(counts, counted, rng, share=share, standing=standing)
+
+    @property
+    def _extremes(self) -> bool:
+        return self.chooser.rule.at.needs_extremes

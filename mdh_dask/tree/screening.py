@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .._jit.binning import bin_projections, projection_ranges
+from .._jit.binning import bin_extremes, bin_projections, projection_ranges
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
-from ..density.histograms import Histograms
+from ..density.histograms import Histograms, no_extremes
 from ..density.kde import BINS_PER_BANDWIDTH
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import Candidates
@@ -123,17 +123,23 @@ def _scores(
         part = slice(first, first + DIRECTIONS_AT_ONCE)
         projections = directions[part].astype(rows.dtype) @ rows.T
         resolution = standardise.resolution_of(standardise.raw(directions[part]))
-        scores[part] = rule.score(_histograms(projections, bandwidth, resolution, bins_per_bandwidth), min_rows)
+        histograms = _histograms(projections, bandwidth, resolution, bins_per_bandwidth, rule.at.needs_extremes)
+        scores[part] = rule.score(histograms, min_rows)
     return scores
 
 
 def _histograms(
-    projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, bins_per_bandwidth: float
+    projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, bins_per_bandwidth: float, with_extremes: bool
 ) -> Histograms:
     origin, width, n_bins = _bins(projections, bandwidth, resolution, projections.shape[1], bins_per_bandwidth)
     counts = np.zeros((len(projections), n_bins), dtype=np.int32)
-    bin_projections(projections, origin.astype(projections.dtype), width.astype(projections.dtype), counts)
-    return Histograms(counts, origin, width, bandwidth, resolution)
+    layout = origin.astype(projections.dtype), width.astype(projections.dtype)
+    bin_projections(projections, *layout, counts)
+    extremes = None
+    if with_extremes:
+        extremes = no_extremes(len(projections), n_bins)
+        bin_extremes(projections, *layout, extremes)
+    return Histograms(counts, origin, width, bandwidth, resolution, extremes)
 
 
 def _bins(

@@ -10,7 +10,9 @@ from .._jit.columns import column_moments
 from .._jit.hashing import hash_rows
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
+from ..density.histograms import joint_extremes, no_extremes
 from ..projections.random import KeyedDirections
+from ..splits.choose import Counts
 
 HASH_RANGE = 2**64
 
@@ -53,11 +55,17 @@ class BranchCounts(NamedTuple):
 
     counts: Integers
     """Shape (n_directions, 2 halves, n_bins)."""
+    extremes: Floats
+    """Smallest and largest projection in every bin, shape (n_directions, 2 halves, 2, n_bins); no bins unless asked."""
     arrivals: Integers
     """Rows per leaf, shape (n_nodes,); zero at inner nodes."""
     sample: Sample
     leaf: Integers
     """Leaf of each row of the sample."""
+
+    def along(self, directions: slice) -> Counts:
+        """Return what was counted along some of the directions."""
+        return Counts(self.counts[directions], self.extremes[directions])
 
 
 def sample_limit(n_wanted: float, n_rows: float) -> int:
@@ -155,6 +163,8 @@ class BranchPass(Statistic):
         The bit of the hash that names a row's half at that node.
     limit : array of shape (n_nodes,), uint64
         Rows of this leaf whose hash is under the limit are sampled.
+    extremes : bool
+        Whether the smallest and the largest projection in every bin are looked for.
     """
 
     seed: int
@@ -169,6 +179,7 @@ class BranchPass(Statistic):
     n_bins: int
     bit: Integers
     limit: Integers
+    extremes: bool = False
 
     def chunk(self, start: int, *blocks: AnyArray) -> BranchCounts:
         """Sweep one block of consecutive rows."""
@@ -182,18 +193,21 @@ class BranchPass(Statistic):
             made = (part.make() if isinstance(part, KeyedDirections) else part for part in directions)
             directions = np.concatenate([np.empty((0, rows.shape[1])), *made])
         counts = np.zeros((len(directions), 2, self.n_bins), dtype=np.int64)
+        extremes = no_extremes(len(directions), 2, self.n_bins if self.extremes else 0)
         leaf = sweep_branches(
             rows, self.left, self.right, self.planes, self.offsets, self.first, self.bit, hashes,
-            directions, self.origin, self.width, counts,
+            directions, self.origin, self.width, counts, extremes,
         )  # fmt: skip
         chosen = np.flatnonzero(hashes < self.limit[leaf])
         sample = Sample(rows[chosen], hashes[chosen], numbers[chosen])
-        return BranchCounts(counts, np.bincount(leaf, minlength=len(self.left)), sample, leaf[chosen])
+        arrivals = np.bincount(leaf, minlength=len(self.left))
+        return BranchCounts(counts, extremes, arrivals, sample, leaf[chosen])
 
     def combine(self, left: BranchCounts, right: BranchCounts) -> BranchCounts:
-        """Add counts and join samples."""
+        """Add counts, join extremes and samples."""
         return BranchCounts(
             left.counts + right.counts,
+            joint_extremes(left.extremes, right.extremes),
             left.arrivals + right.arrivals,
             _concatenate(left.sample, right.sample),
             np.concatenate([left.leaf, right.leaf]),
@@ -206,7 +220,7 @@ def leaves_of(rows: AnyArray, left: Integers, right: Integers, planes: Floats, o
     zeros, nothing = np.zeros(n + 1, dtype=np.int64), np.empty(0)
     return sweep_branches(
         loop_ready(rows), left, right, planes, offsets, zeros, zeros, np.empty(0, dtype=np.uint64),
-        np.empty((0, d)), nothing, nothing, np.empty((0, 2, 0), dtype=np.int64),
+        np.empty((0, d)), nothing, nothing, np.empty((0, 2, 0), dtype=np.int64), no_extremes(0, 2, 0),
     )  # fmt: skip
 
 
