@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from strategies import histograms
 
 from mdh_dask.density.bandwidth import BANDWIDTHS, NORMAL_QUARTILES, Bandwidth, resolve_bandwidth, spread_of_counts
+from mdh_dask.splits.null import uniform_depth_quantile
 
 positive = st.floats(1e-3, 1e3)
 sizes = st.integers(1, 10**9)
@@ -33,6 +34,22 @@ class TestRules:
         plain, robust = Bandwidth(0.9), Bandwidth(0.9, robust=True)
         assert robust.of(100, 1.0, NORMAL_QUARTILES) == pytest.approx(plain.of(100, 1.0, NORMAL_QUARTILES))
 
+    @given(sizes, positive, positive)
+    def test_a_principal_rule_gives_every_direction_the_spread_it_was_fixed_to(self, n, spread, sd):
+        rule = BANDWIDTHS["principal"].fixed(spread)
+        expected = 0.9 * spread / n ** (1 / 5)
+        np.testing.assert_allclose(rule.of(n, np.array([sd, 0.0]), np.ones(2)), [expected, expected])
+
+    @given(sizes, positive, positive)
+    def test_a_rule_that_is_free_takes_the_spread_of_each_direction(self, n, spread, sd):
+        rule = BANDWIDTHS["principal"]
+        assert rule.fixed(spread).free == BANDWIDTHS["multimodal"]
+        assert rule.of(n, sd, sd) == BANDWIDTHS["multimodal"].of(n, sd, sd)
+
+    def test_the_uniform_null_knows_nothing_of_a_fixed_spread(self):
+        fixed = BANDWIDTHS["principal"].fixed(1e6)
+        assert uniform_depth_quantile(500, fixed, 0.9) == uniform_depth_quantile(500, BANDWIDTHS["multimodal"], 0.9)
+
     def test_rules_take_stacks(self):
         stacked = BANDWIDTHS["silverman"].of(np.array([32, 1]), np.array([1.0, 2.0]), np.array([1.349, 0.0]))
         np.testing.assert_allclose(stacked, [0.45, 1.8])
@@ -40,7 +57,7 @@ class TestRules:
     def test_no_rows_give_a_finite_bandwidth(self):
         assert np.isfinite(BANDWIDTHS["normal"].of(0, 1.0, 1.0))
 
-    @pytest.mark.parametrize("rule", ["normal", "multimodal", "silverman"])
+    @pytest.mark.parametrize("rule", sorted(BANDWIDTHS))
     def test_names_numbers_and_rules_are_resolved(self, rule):
         assert resolve_bandwidth(rule) is BANDWIDTHS[rule]
         assert resolve_bandwidth(BANDWIDTHS[rule]) is BANDWIDTHS[rule]

@@ -1,14 +1,19 @@
 """Rules that place splits, criteria that rank directions, stop rules, and the choice among candidates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import reference_pddp
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import gaussian_kde
 from strategies import seeds
 
+from mdh_dask._jit.binning import bin_extremes, bin_projections
 from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
 from mdh_dask.density.histograms import Histograms, no_extremes
-from mdh_dask.density.modes import relative_depth
+from mdh_dask.density.modes import modes, relative_depth
 from mdh_dask.splits.choose import Candidates, Chooser, Counts
 from mdh_dask.splits.null import uniform_depth_quantile
 from mdh_dask.splits.rules import CRITERIA, SplitRule
@@ -93,6 +98,127 @@ class TestPlace:
             assert abs(near) < 1.5
 
 
+class TestMinimumDensity:
+    @given(any_histograms(), st.integers(1, 60), st.floats(0, 1))
+    def test_no_admissible_bin_with_a_higher_mode_on_both_sides_is_less_dense(self, histograms, min_rows, min_depth):
+        rule = SplitRule(place="minimum_density", min_depth=min_depth)
+        deep = histograms.leaves_rows(min_rows) & (histograms.depth > max(min_depth, 1e-9))
+        for density, allowed, k in zip(histograms.density, deep, rule.locate(histograms, min_rows)):
+            if allowed.any():
+                assert allowed[k]
+                assert density[k] <= density[allowed].min() + 1e-9 * density.max()
+            else:
+                assert k == -1
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_is_the_minimiser_of_scipys_density_of_the_rows_between_the_outermost_modes(self, seed):
+        rng = np.random.default_rng(seed)
+        sample = np.concatenate([rng.normal(centre, 1, 300 * weight) for centre, weight in ((-6, 1), (-2, 3), (4, 2))])
+        histogram = histograms_of(sample)
+        k = SplitRule(place="minimum_density").locate(histogram, 1)[0]
+        grid = np.linspace(LOW, HIGH, 4801)
+        density = gaussian_kde(sample, histogram.bandwidth[0] / sample.std(ddof=1))(grid)
+        peaks = modes(density)
+        lowest = peaks[0] + density[peaks[0] : peaks[-1]].argmin()
+        # Of two valleys that are equally low, either is right.
+        assert np.interp(histogram.threshold[0, k], grid, density) - density[lowest] < 0.01 * density.max()
+
+    def test_the_lowest_valley_is_not_the_deepest_beside_a_low_mode(self):
+        # Relative depth weighs a valley against the lower of its modes.
+        rng = np.random.default_rng(0)
+        sample = np.concatenate([rng.normal(-5, 1, 10_000), rng.normal(0, 1, 10_000), rng.normal(4.2, 0.7, 60)])
+        histogram = histograms_of(sample)
+        deepest, lowest = (
+            histogram.threshold[0, SplitRule(place=place).locate(histogram, 30)[0]]
+            for place in ("relative_depth", "minimum_density")
+        )
+        assert deepest < -1.5
+        assert lowest > 2
+
+    def test_one_mode_is_not_split(self):
+        histogram = histograms_of(np.linspace(-3, 3, 1001) ** 3 / 3)
+        assert SplitRule(place="minimum_density").locate(histogram, 1)[0] == -1
+
+
+class TestMean:
+    @given(seeds, st.integers(2, 300), st.integers(1, 3))
+    def test_the_nearest_end_of_a_bin_is_taken_whatever_the_depth(self, seed, n, power):
+        sample = np.random.default_rng(seed).normal(size=n) ** power
+        histogram = histograms_of(sample)
+        k = SplitRule(place="mean", min_depth=9.0).locate(histogram, 1)[0]
+        allowed = histogram.threshold[0, histogram.leaves_rows(1)[0]]
+        if len(allowed):
+            nearest = np.abs(allowed - histogram.mean[0]).min()
+            assert abs(histogram.threshold[0, k] - histogram.mean[0]) == pytest.approx(nearest, abs=1e-12)
+            assert abs(histogram.mean[0] - np.clip(sample, LOW, HIGH).mean()) <= histogram.width[0] / 2 * (1 + 1e-9)
+        else:
+            assert k == -1
+
+    def test_both_sides_keep_enough_rows(self):
+        histogram = histograms_of(np.r_[np.zeros(95), np.full(5, 11.0)] + np.linspace(0, 0.5, 100))
+        k = SplitRule(place="mean").locate(histogram, 20)[0]
+        assert min(histogram.n_left[0, k], 100 - histogram.n_left[0, k]) >= 20
+        assert SplitRule(place="mean").locate(histogram, 51)[0] == -1
+
+
+class TestGap:
+    @given(seeds, st.integers(2, 200), st.integers(1, 20), st.sampled_from([np.float32, np.float64]))
+    def test_is_the_middle_of_the_widest_gap_between_consecutive_projections(self, seed, n, min_rows, dtype):
+        rng = np.random.default_rng(seed)
+        sample = (rng.normal(size=n) * 3 + rng.choice([-5, 0, 5], n)).astype(dtype).astype(float)
+        sample = sample[(sample > LOW) & (sample < HIGH)]
+        found = reference_pddp.middle_of_widest_gap(sample, min_rows)
+        histogram = with_extremes(sample)
+        rule = SplitRule(place="gap")
+        k = rule.locate(histogram, min_rows)[0]
+        if found is None or found[0] < histogram.width[0]:
+            assert k == -1
+        else:
+            assert rule.at.threshold(histogram)[0, k] == pytest.approx(found[1], abs=1e-12)
+            assert histogram.n_left[0, k] == (sample <= found[1]).sum()
+
+    def test_a_gap_narrower_than_a_bin_is_no_separation(self):
+        width = (HIGH - LOW) / N_BINS
+        for gap, expected in ((0.9, -1), (1.1, N_BINS // 2 - 1)):
+            sample = np.concatenate([np.linspace(-9, -gap / 2, 200), np.linspace(gap / 2, 9, 200)]) * width
+            assert SplitRule(place="gap").locate(with_extremes(sample), 1)[0] == expected
+
+    def test_a_deeper_valley_with_stray_rows_is_passed_over_for_the_widest_gap(self):
+        # Stray rows in the deepest valley; none between the clusters on the right.
+        rng = np.random.default_rng(0)
+        sample = np.concatenate(
+            [rng.uniform(-8, -4, 4000), [-3, -2], rng.uniform(-1, 3, 3000), rng.uniform(4.8, 8, 400)]
+        )
+        histogram = with_extremes(sample)
+        rule = SplitRule(place="gap")
+        k = rule.locate(histogram, 100)[0]
+        assert 3 < rule.at.threshold(histogram)[0, k] < 4.8
+        assert histogram.threshold[0, SplitRule().locate(histogram, 100)[0]] < -1
+
+    def test_the_choosing_half_finds_the_gap_and_all_rows_its_middle(self):
+        sample = np.random.default_rng(0).uniform(2, 5, 1000) * np.tile([-1, -1, 1, 1], 250)
+        sample[1], sample[3] = -0.5, 1.5
+        verdict = choose([sample], place="gap")
+        assert verdict.accepted
+        assert verdict.threshold == 0.5
+
+    @pytest.mark.parametrize(("standing", "moved"), [(0.4, False), (-1.4, False), (-2.5, True), (7.0, True)])
+    def test_a_standing_split_takes_the_middle_of_its_gap_and_moves_from_another(self, standing, moved):
+        sample = np.random.default_rng(0).uniform(2, 5, 1000) * np.tile([-1, -1, 1, 1], 250)
+        sample[:4] = -1.5, -1.5, 2.0, 2.0
+        verdict = choose([sample], place="gap", standing=standing)
+        assert (verdict.threshold, verdict.moved) == (0.25, moved)
+
+
+def with_extremes(sample):
+    histogram = histograms_of(sample)
+    extremes = no_extremes(1, N_BINS)
+    bin_extremes(sample[None], histogram.origin, histogram.width, extremes)
+    counts = np.zeros((1, N_BINS), np.int64)
+    bin_projections(sample[None], histogram.origin, histogram.width, counts)
+    return replace(histogram, counts=counts, extremes=extremes)
+
+
 class TestCriteria:
     @pytest.mark.parametrize("criterion", ["relative_depth", "dip", "kurtosis"])
     @pytest.mark.parametrize("seed", range(5))
@@ -162,7 +288,11 @@ def choose(samples, standing=None, share=1.0, **options):
     """Choose among directions along which the rows have these projections; every second row is held out."""
     counts = np.stack([counts_of(*(x[half::2] for x in samples)) for half in (0, 1)], axis=1)
     n = len(samples)
-    counts = Counts(counts, no_extremes(n, 2, 0))
+    extremes = no_extremes(n, 2, N_BINS)
+    for half in (0, 1):
+        own = np.array([x[half::2] for x in samples])
+        bin_extremes(own, np.full(n, LOW), np.full(n, (HIGH - LOW) / N_BINS), extremes[:, half])
+    counts = Counts(counts, extremes)
     candidates = Candidates(np.eye(n), np.full(n, LOW), np.full(n, (HIGH - LOW) / N_BINS), np.zeros(n), RULE)
     return chooser(**options).choose(counts, candidates, np.random.default_rng(0), share=share, standing=standing)
 
@@ -207,6 +337,16 @@ class TestChooser:
         verdict = choose([sample], standing=standing)
         assert (verdict.accepted, verdict.threshold) == (True, standing)
         assert verdict.n_left == pytest.approx((sample <= standing).sum(), abs=5)
+
+    def test_a_standing_split_stays_near_the_mean(self):
+        sample = np.random.default_rng(0).uniform(-5, 5, 4000)
+        sd, options = sample.std(), {"place": "mean", "stop": "none"}
+        anew = choose([sample], **options).threshold
+        for away, stays in ((-0.04, True), (0.04, True), (0.06, False)):
+            standing = round((sample.mean() + away * sd - LOW) / 0.05) * 0.05 + LOW
+            verdict = choose([sample], standing=standing, **options)
+            assert verdict.moved != stays
+            assert verdict.threshold == (standing if stays else anew)
 
     @pytest.mark.parametrize("standing", [-3.0, 2.5, 11.5, -50.0])
     def test_a_standing_split_moves_when_the_valley_is_elsewhere(self, standing):

@@ -1,0 +1,238 @@
+"""Principal direction divisive partitioning and its kin against their naive twins, and the order of scatter."""
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import reference_pddp as naive
+from scipy.stats import gaussian_kde
+
+from mdh_dask.density.bandwidth import BANDWIDTHS
+from mdh_dask.density.modes import modes, relative_depth
+from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.projections.pca import principal_components
+from mdh_dask.projections.random import RANDOM_PROJECTIONS
+from mdh_dask.simulate import gaussian_mixture
+from mdh_dask.splits.choose import Chooser
+from mdh_dask.splits.rules import PLACES, SplitRule
+from mdh_dask.splits.stopping import STOP_RULES
+from mdh_dask.tree.growth import Growth
+
+
+def growth_of(rows, place, *, propose=None, stop="none", min_rows=1, bandwidth="normal", sample_size=10_000, **options):
+    """Growth on the first principal component, by default of every split that can be placed."""
+    return Growth(
+        propose=propose or (lambda rows, rng: principal_components(rows, 1)),
+        chooser=Chooser(SplitRule("variance", place=place), STOP_RULES[stop](), 1, len(rows), min_rows),
+        bandwidth=BANDWIDTHS[bandwidth],
+        n_candidates=1,
+        sample_size=sample_size,
+        **{"scale": False, "max_depth": None, "seed": 0} | options,
+    )
+
+
+def tree_of(rows, place, **options):
+    return growth_of(rows, place, **options).grow(rows, lambda look: None)
+
+
+def nested_clusters(seed=0, n=40, d=5):
+    """Eight clusters of equal size, each pair of pairs of them apart along another line and by another distance."""
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    centres = np.zeros((1, d))
+    for axis, (near, far) in zip(axes, [(40, 40), (12, 20), (4, 7)]):
+        apart = rng.uniform(near, far, len(centres))[:, None] * axis
+        centres = np.concatenate([centres - apart, centres + apart])
+    return rng.permutation(np.repeat(centres, n, axis=0) + rng.normal(0, 0.5, (8 * n, d)))
+
+
+def same_partition(first, second):
+    return len(np.unique(first)) == len(np.unique(second)) == len(np.unique(np.c_[first, second], axis=0))
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    X, y = gaussian_mixture(20_000, 8, 6, sd=1.0, random_state=5)
+    return X.compute(), y.compute()
+
+
+class TestAgainstNaivePartitioning:
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("max_clusters", range(2, 9))
+    def test_pddp_makes_the_same_clusters(self, seed, max_clusters):
+        rows = nested_clusters(seed)
+        tree = tree_of(rows, "mean", order="scatter", max_clusters=max_clusters)
+        labels, _ = naive.pddp(rows, naive.mean_of, max_clusters)
+        assert same_partition(tree.labels(rows), labels)
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_pddp_stops_when_the_centroids_scatter_more_than_any_cluster(self, seed):
+        # With few rows, the scatter of the clusters falls under that of the centroids before all eight are found.
+        for n in (2, 5, 40):
+            rows = nested_clusters(seed, n)
+            labels, _ = naive.pddp(rows, naive.mean_of)
+            assert same_partition(tree_of(rows, "mean", order="scatter").labels(rows), labels)
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_each_split_of_pddp_is_at_the_mean_along_the_first_component(self, seed):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 4)) + 100
+        tree = tree_of(rows, "mean", order="scatter", max_clusters=6)
+        for node, own in rows_of_inner_nodes(tree, rows):
+            component = naive.first_component(own)
+            assert abs(tree.planes[node] @ component) == pytest.approx(1)
+            mean = (own @ tree.planes[node]).mean()
+            # The mean of the bins' centres differs from it by less than half a bin, and so does the nearest end.
+            assert abs(tree.offsets[node] - mean) <= tree.width[node]
+
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("max_clusters", [2, 4, 7])
+    def test_ipddp_makes_the_same_clusters(self, seed, max_clusters):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4))
+        tree = tree_of(rows, "gap", order="scatter", max_clusters=max_clusters)
+        labels, _ = naive.pddp(rows, lambda x: naive.middle_of_widest_gap(x)[1], max_clusters)
+        assert same_partition(tree.labels(rows), labels)
+        for node, own in rows_of_inner_nodes(tree, rows):
+            _, middle = naive.middle_of_widest_gap(own @ tree.planes[node])
+            assert tree.offsets[node] == pytest.approx(middle, abs=1e-12)
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_depddp_splits_at_the_lowest_density_between_the_outermost_modes_until_there_is_one(self, seed):
+        rows = nested_clusters(seed)
+        tree = tree_of(rows, "minimum_density")
+        assert tree.n_leaves >= 8
+        for node, own in rows_of_inner_nodes(tree, rows):
+            grid, density = kernel_estimate(own @ tree.planes[node], tree.bandwidth[node])
+            peaks = modes(density)
+            lowest = density[peaks[0] : peaks[-1]].min()
+            here = np.interp(tree.offsets[node], grid, density)
+            assert grid[peaks[0]] < tree.offsets[node] < grid[peaks[-1]]
+            assert here - lowest < 0.02 * density.max()
+        for leaf in np.flatnonzero(tree.n_rows[tree.leaves] > 1):
+            own = rows[tree.labels(rows) == leaf]
+            x = own @ naive.first_component(own)
+            _, density = kernel_estimate(x, (4 / (3 * len(x))) ** 0.2 * x.std())
+            # No second mode that bins could tell from none.
+            assert relative_depth(density, density.max()).max() < 0.005
+
+
+def kernel_estimate(x, h):
+    grid = np.linspace(x.min() - 3 * h, x.max() + 3 * h, 4000)
+    return grid, gaussian_kde(x, h / x.std(ddof=1))(grid)
+
+
+def rows_of_inner_nodes(tree, rows):
+    """Each inner node with the rows that reach it."""
+    leaf = tree.apply(rows)
+    under = [{node} for node in range(tree.n_nodes)]
+    for node in range(tree.n_nodes)[::-1]:
+        if tree.left[node] >= 0:
+            under[node] |= under[tree.left[node]] | under[tree.right[node]]
+    return [(node, rows[np.isin(leaf, list(under[node]))]) for node in np.flatnonzero(tree.left >= 0)]
+
+
+SETTINGS = {
+    "pddp": {"place": "mean", "order": "scatter"},
+    "pddp, six": {"place": "mean", "order": "scatter", "max_clusters": 6},
+    "ipddp": {"place": "gap", "min_rows": 50, "stop": "hold-out"},
+    "ipddp, untested": {"place": "gap", "min_rows": 50},
+    "depddp": {"place": "minimum_density", "min_rows": 50},
+    "principal bandwidth": {"place": "relative_depth", "min_rows": 50, "stop": "hold-out", "bandwidth": "principal"},
+}
+
+
+class TestLargerThanTheSample:
+    @pytest.mark.parametrize("sample_size", [1000, None])
+    @pytest.mark.parametrize("setting", SETTINGS)
+    def test_trees_are_bit_identical_for_any_chunking(self, mixture, setting, sample_size):
+        X, y = mixture
+        options = SETTINGS[setting] | {"sample_size": sample_size}
+        expected = tree_of(X, **options)
+        assert expected.n_leaves > 1
+        with dask.config.set(scheduler="synchronous"):
+            for rows in (7001, (1, 9999, 10_000), 1013):
+                assert tree_of(da.from_array(X, chunks=(rows, 8)), **options) == expected
+        labels = expected.labels(X)
+        np.testing.assert_array_equal(np.bincount(labels), expected.n_rows[expected.leaves])
+        assert setting == "pddp" or adjusted_rand_index(y, labels) > 0.9
+
+    def test_splits_at_the_mean_that_a_sample_found_are_left_where_they_are(self, mixture):
+        growth = growth_of(mixture[0], **SETTINGS["pddp, six"], sample_size=2500)
+        assert growth.grow(mixture[0], lambda look: None).n_leaves == 6
+        assert growth.n_passes == 2
+
+    def test_a_gap_that_a_sample_found_is_split_in_its_middle_on_all_rows(self):
+        rng = np.random.default_rng(0)
+        rows = np.concatenate([rng.uniform(0, 1, (30_000, 1)), rng.uniform(3, 4, (30_000, 1))])
+        growth = growth_of(rows, "gap", sample_size=1000, stop="hold-out", min_rows=200)
+        tree = growth.grow(rows, lambda look: None)
+        low, high = rows[rows < 2].max(), rows[rows > 2].min()
+        assert tree.n_leaves == 2
+        assert tree.offsets[0] * np.sign(tree.planes[0, 0]) == pytest.approx((low + high) / 2, abs=1e-12)
+        assert growth.n_passes == 2
+
+
+class TestOrder:
+    def test_only_the_clusters_whose_turn_comes_are_looked_at(self):
+        rows, seen = nested_clusters(), []
+
+        def propose(rows, rng):
+            seen.append(len(rows))
+            return principal_components(rows, 1)
+
+        tree_of(rows, "mean", propose=propose, order="scatter", max_clusters=4)
+        assert len(seen) == 3
+
+    def test_a_cluster_that_cannot_be_split_leaves_its_turn_to_the_next(self):
+        # The widest cluster is too small to be split.
+        rng = np.random.default_rng(0)
+        rows = np.concatenate([rng.normal(0, 60, (30, 2)) + 900, nested_clusters(d=5)[:, :2]])
+        tree = tree_of(rows, "mean", order="scatter", max_clusters=4, min_rows=20)
+        sizes = tree.n_rows[tree.leaves]
+        assert tree.n_leaves == 4
+        assert 30 in sizes
+
+    def test_growth_ends_where_nothing_can_be_split(self):
+        rows = np.repeat(np.arange(3.0), 20)[:, None]
+        assert tree_of(rows, "mean", order="scatter", max_clusters=50).n_leaves == 3
+        assert tree_of(np.zeros((9, 2)), "mean", order="scatter").n_leaves == 1
+
+    @pytest.mark.parametrize("place", PLACES)
+    def test_the_order_takes_nothing_but_splits_that_growth_without_it_makes(self, place):
+        rows = nested_clusters(3)
+        everything, some = (
+            tree_of(rows, place, min_rows=20, **order) for order in ({}, {"order": "scatter", "max_clusters": 4})
+        )
+        assert some.n_leaves == 4
+        assert len(np.unique(np.c_[some.labels(rows), everything.labels(rows)], axis=0)) == everything.n_leaves
+
+
+class TestPrincipalBandwidth:
+    @pytest.mark.parametrize("length", [1.0, 1e-3, 50.0])
+    def test_is_that_of_the_first_component_for_directions_of_any_length(self, length):
+        rng = np.random.default_rng(0)
+        rows = rng.normal(size=(400, 3)) * [5, 1, 0.2]
+        tree = tree_of(
+            rows, "mean", propose=lambda rows, rng: length * np.eye(3)[1:2], bandwidth="principal", max_depth=1
+        )
+        sd = (rows @ naive.first_component(rows)).std()
+        assert tree.bandwidth[0] / np.linalg.norm(tree.planes[0]) == pytest.approx(0.9 * sd * 400**-0.2, rel=1e-6)
+
+    def test_every_branch_has_its_own(self):
+        rows = nested_clusters()
+        tree = tree_of(rows, "relative_depth", bandwidth="principal", min_rows=20)
+        for node, own in rows_of_inner_nodes(tree, rows):
+            sd = (own @ naive.first_component(own)).std()
+            assert tree.bandwidth[node] == pytest.approx(0.9 * sd * len(own) ** -0.2, rel=1e-6)
+
+    def test_directions_that_workers_could_make_have_length_one_all_the_same(self, mixture):
+        rows = mixture[0][:3000]
+        family = RANDOM_PROJECTIONS["normal"]
+        options = {"sample_size": None, "bandwidth": "principal", "min_rows": 50, "stop": "hold-out", "max_depth": 2}
+        shipped, made = (
+            tree_of(rows, "relative_depth", propose=lambda rows, rng: family(rng, 30, 8), family=name, **options)
+            for name in (None, "normal")
+        )
+        assert shipped.n_leaves > 1
+        assert shipped == made
