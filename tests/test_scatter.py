@@ -5,7 +5,10 @@ import dask.array as da
 import numpy as np
 import pytest
 import reference_pddp as naive
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import gaussian_kde
+from strategies import row_sets
 
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.modes import modes, relative_depth
@@ -16,7 +19,11 @@ from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.choose import Chooser
 from mdh_dask.splits.rules import PLACES, SplitRule
 from mdh_dask.splits.stopping import STOP_RULES
+from mdh_dask.tree.branches import Branch
+from mdh_dask.tree.columns import Standardiser
 from mdh_dask.tree.growth import Growth
+from mdh_dask.tree.scatter import split_by_scatter, spread_of
+from mdh_dask.tree.statistics import Sample
 
 
 def growth_of(rows, place, *, propose=None, stop="none", min_rows=1, bandwidth="normal", sample_size=10_000, **options):
@@ -171,6 +178,30 @@ class TestLargerThanTheSample:
         assert tree.n_leaves == 2
         assert tree.offsets[0] * np.sign(tree.planes[0, 0]) == pytest.approx((low + high) / 2, abs=1e-12)
         assert growth.n_passes == 2
+
+
+def branch_of(rows, n_rows):
+    numbers = np.arange(len(rows))
+    return Branch(1, Sample(rows, numbers.astype(np.uint64), numbers), n_rows, counted=True)
+
+
+class TestSpread:
+    @given(row_sets(), st.floats(1, 50))
+    def test_scatter_is_that_of_the_standardised_rows_times_what_they_stand_for(self, rows, times):
+        d = rows.shape[1]
+        standardise = Standardiser(np.full(d, 3.0), np.linspace(0.5, 2, d), np.zeros(d))
+        spread = spread_of(branch_of(rows, times * len(rows)), standardise)
+        standard = standardise(rows).astype(float)
+        np.testing.assert_allclose(spread.centroid, standard.mean(axis=0), rtol=1e-9, atol=1e-9)
+        size = len(rows) * np.abs(standard).max() ** 2
+        assert spread.scatter == pytest.approx(times * naive.scatter(standard), rel=1e-9, abs=1e-9 * times * size)
+
+    def test_a_branch_of_which_no_row_is_known_has_no_centroid_and_waits_for_the_others(self):
+        standardise = Standardiser(np.zeros(2), np.ones(2), np.zeros(2))
+        root, known, unknown = (branch_of(rows, 10) for rows in (np.eye(2), np.eye(2) + 5, np.empty((0, 2))))
+        root.children = known, unknown
+        assert spread_of(unknown, standardise) == (None, 0.0)
+        assert split_by_scatter(root, None, standardise, lambda branch: None) == {root}
 
 
 class TestOrder:

@@ -147,13 +147,13 @@ class Chooser:
         share : float
             Share of the branch's rows that were counted.
         standing : float, optional
-            Threshold of a split on the first candidate, found on a sample. It is left where it is if the valley is
-            still there.
+            Threshold of a split on the first candidate, found on a sample. It is left where it is if that is as good
+            a place; see `Place.kept`.
 
         Returns
         -------
         Verdict or None
-            None if no candidate has a valley with enough rows on both sides.
+            None if no candidate has an admissible split.
         """
         train = test = whole = counts.of(candidates)
         if self.stop.holds_out:

@@ -132,3 +132,4 @@ PLACES: dict[str, Place] = {
     "mean": Mean(),
     "gap": Gap(),
 }
+"""The splitting rules of PDDP (``mean``) and of its two extensions, and that of the thesis."""
