@@ -9,6 +9,9 @@ from collections.abc import Callable
 import numpy as np
 
 from .._typing import AnyArray, Floats
+from .ica import independent_components
+from .mdh import mdh_directions
+from .pca import principal_components
 from .random import RANDOM_PROJECTIONS, RandomProjection
 from .rows import row_combinations
 
@@ -24,4 +27,7 @@ def _whatever_the_rows(family: RandomProjection) -> Projection:
 PROJECTIONS: dict[str, Projection] = {
     "row_combinations": lambda rows, rng, n_directions: row_combinations(rng, n_directions, rows),
     **{name: _whatever_the_rows(family) for name, family in RANDOM_PROJECTIONS.items()},
+    "pca": lambda rows, rng, n_directions: principal_components(rows, n_directions),
+    "ica": lambda rows, rng, n_directions: independent_components(rows, n_directions),
+    "mdh": mdh_directions,
 }
