@@ -6,10 +6,31 @@ from typing import TYPE_CHECKING, Any
 from ._config import load_defaults
 
 if TYPE_CHECKING:
-    from .estimators import RandomProjectionTree, load_model
+    from .estimators import (
+        IPDDP,
+        PDDP,
+        DePDDP,
+        DivisiveClustering,
+        HierarchicalMDH,
+        ICATree,
+        PCATree,
+        RandomProjectionTree,
+        load_model,
+    )
     from .tree.structure import Tree
 
-__all__ = ["RandomProjectionTree", "Tree", "load_model"]
+__all__ = [
+    "IPDDP",
+    "PDDP",
+    "DePDDP",
+    "DivisiveClustering",
+    "HierarchicalMDH",
+    "ICATree",
+    "PCATree",
+    "RandomProjectionTree",
+    "Tree",
+    "load_model",
+]
 __version__ = "0.1.0"
 
 load_defaults()

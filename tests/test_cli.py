@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from dask.cli import cli as dask_command
 from sklearn.metrics import adjusted_rand_score
 
-from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask import PCATree, RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.cli.options import METHODS, description, method_options
+from mdh_dask.cli.options import METHODS, ParameterType, description, method_options
 from mdh_dask.cli.outputs import Outputs, overlap
 from mdh_dask.io import open_rows, write_rows
 
@@ -101,6 +101,19 @@ def test_options_reach_the_estimator(here):
     assert given == RandomProjectionTree(n_projections=20, **expected).get_params()
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_writes_what_its_estimator_finds_by_default(method, here):
+    outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
+    result = run("fit", "../in/x.zarr", *outputs, "--method", method, *THREADS)
+    assert result.exit_code == 0, result.output
+    estimator = METHODS[method]().fit(rows_of_blobs()[0])
+    np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), estimator.labels_)
+    model = load_model("m.zarr")
+    assert type(model) is METHODS[method]
+    assert model.get_params() == estimator.get_params()
+    assert METHODS[method].__name__ in Path("r.html").read_text()
+
+
 def test_an_array_in_a_group_is_an_input(here):
     assert run("fit", "../in/group.zarr/features", "--out", "l.zarr", *QUICK).exit_code == 0
 
@@ -141,7 +154,11 @@ def test_progress_bars_cover_every_pass_where_asked_for_and_no_other_place(here)
 
 def test_choices_are_shown_as_they_are_typed():
     text = run("fit", "--help").output
-    for choices in ("dip|kurtosis|relative_depth|variance", "multimodal|normal|silverman|FLOAT", "INT|FLOAT|none"):
+    for choices in (
+        "dip|kurtosis|relative_depth|variance",
+        "multimodal|normal|principal|silverman|FLOAT",
+        "INT|FLOAT|none",
+    ):
         assert choices in text
 
 
@@ -157,8 +174,38 @@ def test_every_parameter_of_a_method_is_an_option_with_whole_sentences():
             assert re.search(r"\bnone\b|[Ii]f given", option.help), option.help
 
 
-def test_unknown_parameters_have_no_description():
-    assert description("    a : int\n        Text.\n", "b") == ""
+def test_help_shows_a_default_with_its_methods_unless_they_all_agree():
+    text = " ".join(run("fit", "--help").output.split())
+    for shown in (
+        "[default: rp]",
+        "[default: 1000 for rp; 5 for pca, ica]",
+        "[default: row_combinations for rp]",
+        "[default: none for rp, pca, ica, pddp, ipddp, mdh; 1 for depddp]",
+        "[default: 10000]",
+        "[default: --scale]",
+        "[default: none for rp, pca, ica, ipddp, depddp; 1.0 for mdh]",
+    ):
+        assert shown in text, shown
+
+
+def test_every_value_that_a_method_allows_can_be_typed():
+    for option in method_options()[1:]:
+        for method in option.defaults:
+            words = ParameterType(METHODS[method]._parameter_constraints[option.name]).words
+            assert not words or set(words) <= set(option.type.words)
+
+
+def test_what_methods_say_differently_is_said_of_each():
+    (option,) = (option for option in method_options() if option.name == "max_clusters")
+    assert re.fullmatch(
+        r"If more are found, .* With none: no limit\. For pddp: Clusters to find\. If none, .*", option.help
+    )
+    assert option.help.count("For ") == 1
+
+
+def test_an_undocumented_parameter_has_no_description(monkeypatch):
+    monkeypatch.setattr(PCATree, "__doc__", None)
+    assert description(PCATree, "quantile") == ""
 
 
 def test_help_tells_all_exit_codes():
@@ -213,6 +260,16 @@ ERRORS = {
     "no model": (("predict", "../in/x.zarr", "--model", "m.zarr", *OUT), 66, "m.zarr is not there"),
     "other columns": (("predict", "../in/two.zarr", *MODEL, *OUT), 65, "expected 3 columns, as .* got 2 in"),
     "model is an array": (("predict", "../in/x.zarr", "--model", "../in/two.zarr", *OUT), 65, "got a Zarr array"),
+    "option of another method": (
+        ("fit", "../in/x.zarr", *OUT, "--method", "depddp", "--n-projections", 1000),
+        2,
+        "--method depddp has no option --n-projections; its options are --bandwidth, .*, --scale, --random-state$",
+    ),
+    "value of another method": (
+        ("fit", "../in/x.zarr", *OUT, "--method", "mdh", "--alpha", "none"),
+        2,
+        "The 'alpha' parameter of --method mdh must be a float in the range .*Got None instead",
+    ),
     "unknown command": (("cluster",), 2, "No such command"),
 }
 

@@ -9,7 +9,17 @@ import zarr
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask import (
+    IPDDP,
+    PDDP,
+    DePDDP,
+    DivisiveClustering,
+    HierarchicalMDH,
+    ICATree,
+    PCATree,
+    RandomProjectionTree,
+    load_model,
+)
 from mdh_dask.estimators.divisive import rows_of_share
 from mdh_dask.io import write_rows
 from mdh_dask.metrics import adjusted_rand_index
@@ -18,7 +28,22 @@ from mdh_dask.simulate import gaussian_mixture
 QUICK = {"n_projections": 60}
 
 
-@parametrize_with_checks([RandomProjectionTree(**QUICK)])
+# One of the checks has 50 rows of two columns, too few for a level that five tests share.
+TWO_COMPONENTS = {"n_projections": 2, "n_candidates": 2}
+
+
+@parametrize_with_checks(
+    [
+        DivisiveClustering(**QUICK),
+        RandomProjectionTree(**QUICK),
+        PCATree(**TWO_COMPONENTS),
+        ICATree(**TWO_COMPONENTS),
+        PDDP(),
+        IPDDP(),
+        DePDDP(),
+        HierarchicalMDH(starts="pca2"),
+    ]
+)
 @pytest.mark.filterwarnings("ignore:Can't check.*array_api:sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)

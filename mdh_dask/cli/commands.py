@@ -95,19 +95,22 @@ CLUSTER_SETTINGS = (
 @click.option("--report", metavar="FILE", help="HTML report to write.")
 @output_options
 @cluster_options
-def fit(features: str, missing_chunks: Any, overwrite: bool, progress: bool | None, **options: Any) -> None:
+@click.pass_context
+def fit(
+    ctx: click.Context, features: str, missing_chunks: Any, overwrite: bool, progress: bool | None, **options: Any
+) -> None:
     """Cluster the rows of the Zarr array FEATURES.
 
     FEATURES is a path or URL; that of an array in a group is store.zarr/array.
     """
-    from .options import METHODS
+    from .options import estimator_of
     from .outputs import Outputs
     from .pipeline import fit_features
 
     outputs = Outputs(options.pop("out"), options.pop("model"), options.pop("report"), overwrite)
     outputs.check(features)
     working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
-    estimator = METHODS[options.pop("method")](**options, progress=wants_progress(progress))
+    estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
     click.echo(fit_features(features, estimator, outputs, missing_chunks, working_on))
 
 

@@ -1,19 +1,45 @@
-"""Command-line options made from an estimator's parameters and their documentation."""
+"""Command-line options made from the estimators' parameters and their documentation."""
 
 import inspect
 import math
 import re
+from collections.abc import Mapping
 from functools import cache
 from numbers import Integral, Real
 from typing import Any
 
 import click
-from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
+from click.core import ParameterSource
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    make_constraint,
+    validate_parameter_constraints,
+)
 
-from ..estimators import RandomProjectionTree
+from ..estimators import (
+    IPDDP,
+    PDDP,
+    DePDDP,
+    DivisiveClustering,
+    HierarchicalMDH,
+    ICATree,
+    PCATree,
+    RandomProjectionTree,
+)
+from ..estimators.docstrings import entries, sections
 
-METHODS = {"rp": RandomProjectionTree}
-"""Values of ``--method``."""
+METHODS: dict[str, type[DivisiveClustering]] = {
+    "rp": RandomProjectionTree,
+    "pca": PCATree,
+    "ica": ICATree,
+    "pddp": PDDP,
+    "ipddp": IPDDP,
+    "depddp": DePDDP,
+    "mdh": HierarchicalMDH,
+}
+"""Values of ``--method``, the default first."""
 
 
 class ParameterType(click.ParamType):
@@ -53,37 +79,111 @@ class ParameterType(click.ParamType):
         self.fail(f"expected {limits or self.values}; got {value!r}", param, ctx)
 
 
+class MethodOption(click.Option):
+    """The option of a parameter of some of the methods, which is no default of its own: that is the method's.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.parameter = name
+        self.defaults = {method: parameters_of(method)[name] for method in METHODS if name in parameters_of(method)}
+        # The first method's allows whatever the others do; `estimator_of` knows what they do not.
+        constraints = METHODS[next(iter(self.defaults))]._parameter_constraints[name]
+        kind = None if constraints == ["boolean"] else ParameterType(constraints)
+        flag = flag_of(name)
+        flags = flag if kind else f"{flag}/--no-{flag[2:]}"
+        super().__init__([flags, name], type=kind, default=None, help=self.text())
+
+    def text(self) -> str:
+        """Return what the first of the methods says about the parameter, and what others say that is different."""
+        texts = {method: description(METHODS[method], self.parameter) for method in self.defaults}
+        first, *others = dict.fromkeys(texts.values())
+        for other in others:
+            first += f" For {', '.join(method for method in texts if texts[method] == other)}: {other}"
+        return first
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return flags and help, with the methods that have the option and their defaults."""
+        record = super().get_help_record(ctx)
+        return record and (record[0], f"{record[1]}  [{self.shown_defaults()}]")
+
+    def shown_defaults(self) -> str:
+        """Return the default if it is that of all methods, else the defaults with the methods that have them."""
+        methods: dict[str, list[str]] = {}
+        for method, default in self.defaults.items():
+            methods.setdefault(shown(self.parameter, default), []).append(method)
+        if len(methods) == 1 and len(self.defaults) == len(METHODS):
+            return f"default: {next(iter(methods))}"
+        return "default: " + "; ".join(f"{default} for {', '.join(names)}" for default, names in methods.items())
+
+
 @cache
 def method_options() -> list[click.Option]:
-    """Return an option for every parameter of the methods; its value arrives under the parameter's name."""
-    options = [click.Option(["--method"], default="rp", type=click.Choice(sorted(METHODS)), show_default=True)]
-    for name, parameter in inspect.signature(RandomProjectionTree).parameters.items():
-        if name == "progress":
-            continue
-        constraints = RandomProjectionTree._parameter_constraints[name]
-        kind = None if constraints == ["boolean"] else ParameterType(constraints)
-        flag = "--" + name.replace("_", "-")
-        text = description(RandomProjectionTree.__doc__ or "", name)
-        if kind and kind.optional and "none" not in text:
-            text += " With none: no limit."
-        options.append(
-            click.Option(
-                [flag if kind else f"{flag}/--no-{flag[2:]}", name], type=kind, help=text, show_default=True,
-                default="none" if parameter.default is None else parameter.default,
+    """Return ``--method`` and an option for every parameter of the methods, whose value arrives under its name."""
+    classes = ", ".join(f"{method} ({estimator.__name__})" for method, estimator in METHODS.items())
+    method = click.Option(
+        ["--method"], default=next(iter(METHODS)), type=click.Choice(list(METHODS)), show_default=True,
+        help=f"How the directions of a branch are found and where it is split: {classes}.",
+    )  # fmt: skip
+    names = dict.fromkeys(name for method in METHODS for name in parameters_of(method))
+    return [method, *(MethodOption(name) for name in names)]
+
+
+def parameters_of(method: str) -> dict[str, Any]:
+    """Return the parameters of a method that are options, with their defaults."""
+    signature = inspect.signature(METHODS[method])
+    return {name: parameter.default for name, parameter in signature.parameters.items() if name != "progress"}
+
+
+def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], progress: bool) -> DivisiveClustering:
+    """Return the estimator of a method with the options that were typed; an error if one of them is not for it."""
+    own = parameters_of(method)
+    typed = {name: options[name] for name in options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    for name in typed:
+        if name not in own:
+            raise click.UsageError(
+                f"--method {method} has no option {flag_of(name)}; its options are {', '.join(map(flag_of, own))}", ctx
             )
-        )  # fmt: skip
-    return options
+    try:
+        validate_parameter_constraints(METHODS[method]._parameter_constraints, typed, f"--method {method}")
+    except InvalidParameterError as error:
+        raise click.UsageError(str(error), ctx) from error
+    return METHODS[method](**typed, progress=progress)
 
 
-def description(docstring: str, parameter: str) -> str:
-    r"""Return a parameter's description in a numpydoc docstring as it reads on the command line.
+def flag_of(name: str) -> str:
+    """Return the option of a parameter."""
+    return "--" + name.replace("_", "-")
+
+
+def shown(name: str, default: Any) -> str:
+    """Return the default of a parameter as it would be typed.
 
     Examples
     --------
-    >>> description("    size : int or None\n        Rows (paper 1): ``1`` or, if None,\n        all.\n", "size")
-    'Rows (paper 1): 1 or, if none, all.'
+    >>> shown("n", 1), shown("share", 0.5), shown("size", None), shown("scale", False)
+    ('1', '0.5', 'none', '--no-scale')
     """
-    found = re.search(rf"^    {parameter} : .*\n((?:        .*\n)+)", docstring, flags=re.MULTILINE)
-    text = " ".join(found.group(1).split()) if found else ""
-    text = re.sub(r" \(thesis [^)]*\)", "", re.sub(r"``?\"?|\"?``?", "", text))
-    return re.sub(r"\bNone\b", "none", text)
+    if isinstance(default, bool):
+        return flag_of(name if default else f"no_{name}")
+    return "none" if default is None else str(default)
+
+
+def description(estimator: type[DivisiveClustering], parameter: str) -> str:
+    """Return what an estimator's documentation says about a parameter, as it reads on the command line.
+
+    Examples
+    --------
+    >>> description(PCATree, "max_depth")
+    'Splits above a cluster at most. With none: no limit.'
+    """
+    entry = entries(sections(estimator.__doc__).get("Parameters", "")).get(parameter, "")
+    text = " ".join(entry.split("\n")[1:])
+    text = re.sub(r"``?\"?|\"?``?", "", " ".join(text.split()))
+    text = re.sub(r"\bNone\b", "none", re.sub(r" \(thesis [^)]*\)", "", text))
+    unlimited = None in estimator._parameter_constraints[parameter] and "none" not in text
+    return f"{text} With none: no limit." if unlimited else text

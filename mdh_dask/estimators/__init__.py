@@ -1,6 +1,20 @@
 """The scikit-learn face of the package."""
 
+from .components import ICATree, PCATree
+from .divisive import DivisiveClustering
+from .minimum_density import HierarchicalMDH
 from .models import load_model
+from .principal_directions import IPDDP, PDDP, DePDDP
 from .random_projection_tree import RandomProjectionTree
 
-__all__ = ["RandomProjectionTree", "load_model"]
+__all__ = [
+    "IPDDP",
+    "PDDP",
+    "DePDDP",
+    "DivisiveClustering",
+    "HierarchicalMDH",
+    "ICATree",
+    "PCATree",
+    "RandomProjectionTree",
+    "load_model",
+]

@@ -1,90 +1,208 @@
-"""What all divisive estimators share: fit, predict, save."""
+"""Divisive clustering with every part open to choice; the named methods are configurations of it."""
 
-from abc import abstractmethod
+from dataclasses import dataclass
 from math import ceil, sqrt
-from pathlib import Path
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
-from tqdm.auto import tqdm
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import Integers, RowArray
-from ..chunks import Progress, map_rows, merge_chunks
-from ..io.models import save_tree
+from .._typing import AnyArray
+from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
+from ..projections import PROJECTIONS, Projection
+from ..projections.random import RANDOM_PROJECTIONS
+from ..splits.choose import Chooser
+from ..splits.rules import CRITERIA, PLACES, SplitRule
+from ..splits.stopping import STOP_RULES
 from ..tree.growth import Growth
-from ..tree.structure import Tree
-from .validation import as_rows, check_finite, check_first_look
+from ..tree.scatter import ORDERS
+from .base import TreeEstimator
+from .docstrings import documented
+from .validation import checked_directions
 
 
-class DivisiveEstimator(ClusterMixin, BaseEstimator):
-    """Base of the estimators that grow one tree of separators."""
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class DivisiveClustering(TreeEstimator):
+    """Divisive clustering by separators across projections, with every part open to choice.
 
-    @abstractmethod
+    Every branch is projected on some directions. The best of them splits it, if the stop rule accepts that; the
+    branches that are left are the clusters. The named methods, as `RandomProjectionTree`, are this class with other
+    defaults and without the parameters that they settle.
+
+    Parameters
+    ----------
+    projection : str or callable
+        What gives the directions of a branch: a name in `mdh_dask.projections.PROJECTIONS`, that is ``"pca"`` and
+        ``"ica"`` (principal and independent components), ``"mdh"`` (minimum density pursuit) or a random family of
+        `RandomProjectionTree`; or a function ``(rows, rng, n_directions) -> directions`` of the branch's standardised
+        sample and a NumPy generator, which returns an array of shape (at most n_directions, n_features) and may be
+        called by several threads at once. A model with a function cannot be saved.
+    n_projections : int
+        Directions that are scored for every branch.
+    criterion : {"relative_depth", "dip", "variance", "kurtosis"}
+        What makes a direction good (thesis section 6.2.6).
+    split_rule : {"relative_depth", "minimum_density", "mean", "gap"}
+        Where along a direction the split lies. ``"relative_depth"``: in the deepest valley (thesis eq. 6.7);
+        ``"minimum_density"``: where the density is lowest between the outermost modes; ``"mean"``: at the mean;
+        ``"gap"``: in the middle of the widest gap between neighbouring projections, if that is at least a fifth of a
+        bandwidth wide. The last two need no valley: `min_depth` does not count.
+    bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
+        Rule for the bandwidth: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``, ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or
+        the second with the standard deviation along the branch's first principal component for all its directions; a
+        number replaces the factor of the first.
+    stop_rule : {"hold-out", "hold-out-uniform", "level", "fixed", "none"}
+        When a valley is real. ``"fixed"``: deeper than a quantile of the deepest valley of as many uniform rows as
+        there are in all (thesis section 6.3.1); ``"level"``: as there are in the branch. ``"hold-out-uniform"``: half
+        of the rows choose the split, the depth on the other half is compared (thesis algorithm 1). ``"hold-out"``:
+        the same, compared with rows from the closest unimodal distribution, which is also right for long tails.
+        ``"none"``: every split that can be placed is made.
+    quantile : float
+        Of the null distribution. One minus this bounds the probability that a branch without valleys is split.
+    n_candidates : int
+        Directions of a branch that may be tested one after the other until a valley is accepted; the tests share
+        ``1 - quantile``. All of them are counted on all rows, unless one was accepted on the sample and is confirmed.
+    min_cluster_size : int or float or None
+        Rows that a split leaves on both sides at least: a count, a share of all rows if under 1, or, if None, the
+        square root of their number.
+    order : {"scatter"} or None
+        Which clusters are split. If None, all that can be. ``"scatter"``: always the one with the largest sum of
+        squared distances from its centroid, until there are `max_clusters`; if that is None, until the same sum over
+        the centroids of the clusters exceeds it.
+    max_clusters : int or None
+        If more are found, the splits of largest relative depth that hang together are kept.
+    max_depth : int or None
+        Splits above a cluster at most.
+    min_depth : float
+        Least relative depth of a split: how much the lower mode exceeds the valley, as a share of the valley. Among
+        very many rows chance makes no valley, so that without it ever shallower ones are taken for clusters.
+    alpha : float or None
+        If given, a split lies within `alpha` standard deviations of the mean of its branch.
+    sample_size : int or None
+        Rows on which the directions of a branch are scored. The driver holds about four times as many rows. None to
+        score all directions on all rows, at the price of a pass over the data for every level.
+    scale : bool
+        Whether the columns are taken in units of their standard deviation, which the first pass measures.
+    random_state : int, RandomState instance or None
+        The same integer gives the same tree whatever the chunks, the scheduler and the number of workers.
+    progress : bool
+        Whether every pass shows a progress bar.
+
+    Attributes
+    ----------
+    labels_ : ndarray or dask Array of shape (n_samples,), int32
+        NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one pass.
+    n_clusters_ : int
+    tree_ : Tree
+        The splits, with the density of every node.
+    n_passes_ : int
+        Passes over the data that `fit` made.
+    n_features_in_ : int
+
+    See Also
+    --------
+    load_model : Read a saved model.
+
+    Notes
+    -----
+    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
+    the tree plus two; directions that depend on the rows are then found on 1024 rows of a branch.
+
+    References
+    ----------
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, section 6.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import DivisiveClustering
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+    >>> def single_columns(rows, rng, n_directions):
+    ...     return np.eye(rows.shape[1])[:n_directions]
+    >>> DivisiveClustering(projection=single_columns).fit(X).n_clusters_
+    4
+    """
+
+    # The keys are views: a name that is registered later is an option, too.
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "projection": [StrOptions(PROJECTIONS.keys()), callable],
+        "n_projections": [Interval(Integral, 1, None, closed="left")],
+        "criterion": [StrOptions(CRITERIA.keys())],
+        "split_rule": [StrOptions(PLACES.keys())],
+        "bandwidth": [StrOptions(BANDWIDTHS.keys()), Interval(Real, 0, None, closed="neither")],
+        "stop_rule": [StrOptions(STOP_RULES.keys())],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "n_candidates": [Interval(Integral, 1, None, closed="left")],
+        "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
+        "order": [None, StrOptions(ORDERS.keys())],
+        "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
+        "max_depth": [None, Interval(Integral, 0, None, closed="left")],
+        "min_depth": [Interval(Real, 0, None, closed="left")],
+        "alpha": [None, Interval(Real, 0, None, closed="neither")],
+        "sample_size": [None, Interval(Integral, 1, None, closed="left")],
+        "scale": ["boolean"],
+        "random_state": ["random_state"],
+        "progress": ["boolean"],
+    }
+
+    projection: str | Projection = "row_combinations"
+    n_projections: int = 1000
+    criterion: str = "relative_depth"
+    split_rule: str = "relative_depth"
+    bandwidth: str | float = "normal"
+    stop_rule: str = "hold-out"
+    quantile: float = 0.975
+    n_candidates: int = 8
+    min_cluster_size: float | None = None
+    order: str | None = None
+    max_clusters: int | None = None
+    max_depth: int | None = None
+    min_depth: float = 0.1
+    alpha: float | None = None
+    sample_size: int | None = 10_000
+    scale: bool = True
+    random_state: Any = 0
+    progress: bool = False
+
+    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
+        """Return directions for the standardised sample of a branch, shape (n_directions, n_features)."""
+        propose = PROJECTIONS[self.projection] if isinstance(self.projection, str) else self.projection
+        return checked_directions(propose(rows, rng, self.n_projections), rows.shape[1])
+
     def _growth(self, n_rows: int, seed: int) -> Growth:
-        """Return what grows the tree, from the estimator's parameters."""
+        named = self.projection if isinstance(self.projection, str) else None
+        return Growth(
+            propose=self._directions,
+            chooser=Chooser(
+                rule=SplitRule(self.criterion, self.alpha, self.min_depth, place=self.split_rule),
+                stop=STOP_RULES[self.stop_rule](self.quantile),
+                n_tests=self.n_candidates,
+                n_root=n_rows,
+                min_rows=rows_of_share(self.min_cluster_size, n_rows),
+            ),
+            bandwidth=resolve_bandwidth(self.bandwidth),
+            n_candidates=self.n_candidates,
+            sample_size=self.sample_size,
+            scale=self.scale,
+            max_depth=self.max_depth,
+            seed=seed,
+            order=self.order,
+            max_clusters=self.max_clusters,
+            family=named if named in RANDOM_PROJECTIONS else None,
+            progress=self._bar,
+        )
 
-    def _fit(self, X: Any) -> Self:
-        rows = as_rows(self, X, reset=True)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        growth = self._growth(len(rows), seed)
-        tree = growth.grow(merge_chunks(rows), check_first_look)
-        self.tree_ = tree if self.max_clusters is None else tree.prune(self.max_clusters)
-        self.n_passes_ = growth.n_passes
-        self.n_clusters_ = self.tree_.n_leaves
-        self.labels_ = map_rows(_labels, rows, dtype="int32", shared=self.tree_)
-        return self
-
-    def predict(self, X: Any) -> RowArray:
-        """Return the label of every row.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), int32
-            NumPy for NumPy input; else lazy, in the row chunks of `X`, one pass to compute.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
-        """
-        check_is_fitted(self)
-        return map_rows(_labels, as_rows(self, X, reset=False), dtype="int32", shared=self.tree_)
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the model to a Zarr group with JSON attributes; `load_model` reads it.
-
-        Parameters
-        ----------
-        path : str or Path
-        overwrite : bool, default=False
-
-        Raises
-        ------
-        FileExistsError
-            If there is something at `path` and `overwrite` is False.
-        """
-        check_is_fitted(self)
-        parameters = {
-            "estimator": type(self).__name__,
-            "parameters": self.get_params(),
-            "n_features": self.n_features_in_,
-            "feature_names": list(getattr(self, "feature_names_in_", [])) or None,
-            "n_passes": self.n_passes_,
-        }
-        save_tree(path, self.tree_, parameters=parameters, overwrite=overwrite)
-
-    def _bar(self, description: str) -> Progress | None:
-        if not self.progress:
-            return None
-        return lambda total: tqdm(total=total, desc=description, unit="block")
+    def _saved_parameters(self) -> dict[str, Any]:
+        if callable(self.projection):
+            raise TypeError(
+                f"expected the name of a projection in a model that is saved; got the function {self.projection!r}. "
+                "Register it, as mdh_dask.projections.PROJECTIONS['mine'] = function, and fit with projection='mine'."
+            )
+        return super()._saved_parameters()
 
 
 def rows_of_share(size: float | None, n_rows: int) -> int:
@@ -98,8 +216,3 @@ def rows_of_share(size: float | None, n_rows: int) -> int:
     if size is None:
         return ceil(sqrt(n_rows))
     return ceil(size * n_rows) if isinstance(size, float) and size < 1 else int(size)
-
-
-def _labels(tree: Tree, rows: Any) -> Integers:
-    check_finite(rows)
-    return tree.labels(rows)

@@ -6,9 +6,17 @@ from typing import Any
 import numpy as np
 
 from ..io.models import load_tree
+from .components import ICATree, PCATree
+from .divisive import DivisiveClustering
+from .minimum_density import HierarchicalMDH
+from .principal_directions import IPDDP, PDDP, DePDDP
 from .random_projection_tree import RandomProjectionTree
 
-ESTIMATORS = {cls.__name__: cls for cls in (RandomProjectionTree,)}
+ESTIMATORS = {
+    cls.__name__: cls
+    for cls in (DivisiveClustering, RandomProjectionTree, PCATree, ICATree, PDDP, IPDDP, DePDDP, HierarchicalMDH)
+}
+"""The classes of which models are saved, by their names."""
 
 
 def load_model(path: str | Path) -> Any:

@@ -102,3 +102,22 @@ def check_finite(rows: AnyArray) -> None:
             f"(inf) values in a block of {len(rows)} rows, the first in its row {int(bad.any(axis=1).argmax())}. "
             "Drop these rows or fill in the values first."
         )
+
+
+def checked_directions(directions: Any, n_features: int) -> AnyArray:
+    """Return what a projection proposed, if these are directions.
+
+    Raises
+    ------
+    ValueError
+        If it is not an array of finite numbers of shape (n_directions, `n_features`).
+    """
+    directions = np.asarray(directions)
+    if directions.ndim != 2 or directions.shape[1] != n_features or directions.dtype.kind not in "iuf":
+        raise ValueError(
+            f"expected directions of shape (n_directions, {n_features}) from the projection; got an array of shape "
+            f"{directions.shape} and dtype {directions.dtype}. Return one direction in each row."
+        )
+    if not np.isfinite(directions).all():
+        raise ValueError("expected finite directions from the projection; got NaN or infinite entries")
+    return directions

@@ -1,0 +1,91 @@
+"""Trees of separators on leading components."""
+
+from dataclasses import dataclass, field
+
+from ..projections import Projection
+from .divisive import DivisiveClustering
+from .docstrings import documented
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class PCATree(DivisiveClustering):
+    """Divisive clustering by low-density separators on principal components; finds the number of clusters.
+
+    Every branch is projected on its leading principal components. The one whose density has the deepest valley splits
+    it there, if the valley is deeper than chance would make it.
+
+    Parameters
+    ----------
+    n_projections : int
+        Leading principal components of every branch that are scored.
+
+    Notes
+    -----
+    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
+    the tree plus two. The components are those of `sample_size` rows of a branch, with None of 1024, and with a
+    hold-out rule of the half of them that does not test the split.
+
+    References
+    ----------
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, sections 6.2.2 and 6.2.4.
+
+    Examples
+    --------
+    >>> from mdh_dask import PCATree
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+    >>> PCATree().fit(X).n_clusters_
+    4
+    """
+
+    projection: str | Projection = field(init=False, default="pca")
+    n_projections: int = 5
+    n_candidates: int = 5
+    order: str | None = field(init=False, default=None)
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class ICATree(DivisiveClustering):
+    """Divisive clustering by low-density separators on independent components; finds the number of clusters.
+
+    Every branch is projected on its leading independent components, those of the largest excess kurtosis in size.
+    The one whose density has the deepest valley splits it there, if the valley is deeper than chance would make it.
+
+    Parameters
+    ----------
+    n_projections : int
+        Principal components of every branch that are unmixed into as many independent ones, 20 at most; all of these
+        are scored.
+
+    Notes
+    -----
+    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
+    the tree plus two. The components are those of `sample_size` rows of a branch, with None of 1024, and with a
+    hold-out rule of the half of them that does not test the split.
+
+    References
+    ----------
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, sections 6.2.2 and 6.2.4.
+
+    J.-F. Cardoso and A. Souloumiac, Jacobi angles for simultaneous diagonalization, SIAM Journal on Matrix Analysis
+    and Applications 17(1), 1996.
+
+    Examples
+    --------
+    >>> from mdh_dask import ICATree
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+    >>> ICATree().fit(X).n_clusters_
+    4
+    """
+
+    projection: str | Projection = field(init=False, default="ica")
+    n_projections: int = 5
+    n_candidates: int = 5
+    order: str | None = field(init=False, default=None)

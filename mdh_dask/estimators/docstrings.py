@@ -1,0 +1,77 @@
+"""Docstrings of configurations: a parameter is described once, in the class that is configured."""
+
+import inspect
+import re
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=type)
+
+INHERITED = ("Attributes", "See Also")
+"""Sections that are the same for a class and what it configures."""
+
+
+def documented(cls: C) -> C:
+    r"""Complete the docstring of a class: its parameters with their defaults, in order, and the sections `INHERITED`.
+
+    What the class does not describe itself is taken from its base. Parameters that the base has and the class has not
+    are left out.
+
+    Examples
+    --------
+    >>> class Tree:
+    ...     '''A tree.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     depth : int
+    ...         Splits above a cluster at most.
+    ...     seed : int
+    ...         Of the directions.
+    ...     '''
+    >>> @documented
+    ... class Stump(Tree):
+    ...     '''A tree of one split.'''
+    ...
+    ...     def __init__(self, depth=1): ...
+    >>> sections(Stump.__doc__)["Parameters"].split("\n")
+    ['depth : int, default=1', '    Splits above a cluster at most.']
+    """
+    base, own = sections(cls.__base__.__doc__), sections(cls.__doc__)
+    described = entries(base.get("Parameters", "")) | entries(own.pop("Parameters", ""))
+    parameters = [
+        _with_default(described[name], parameter.default)
+        for name, parameter in inspect.signature(cls).parameters.items()
+        if name in described
+    ]
+    inherited = {title: base[title] for title in INHERITED if title in base}
+    whole = {"": own.pop(""), "Parameters": "\n".join(parameters), **inherited, **own}
+    cls.__doc__ = "\n\n".join(
+        f"{title}\n{'-' * len(title)}\n{text}" if title else text for title, text in whole.items()
+    )
+    return cls
+
+
+def sections(docstring: str | None) -> dict[str, str]:
+    """Return the sections of a numpydoc docstring by their titles, what comes before them under an empty one."""
+    first, *rest = re.split(r"^(\w[\w ]*)\n-+\n", inspect.cleandoc(docstring or ""), flags=re.MULTILINE)
+    return {"": first.strip(), **{title: text.strip() for title, text in zip(rest[::2], rest[1::2])}}
+
+
+def entries(section: str) -> dict[str, str]:
+    r"""Return the entries of a section by the names they begin with.
+
+    Examples
+    --------
+    >>> entries('''n : int
+    ...     Rows.
+    ... m : int
+    ...     Columns.''')
+    {'n': 'n : int\n    Rows.', 'm': 'm : int\n    Columns.'}
+    """
+    return {entry.split(" :")[0]: entry for entry in re.split(r"\n(?=\S)", section) if entry}
+
+
+def _with_default(entry: str, default: Any) -> str:
+    head, *text = entry.split("\n")
+    shown = f'"{default}"' if isinstance(default, str) else repr(default)
+    return "\n".join([f"{head.split(', default=')[0]}, default={shown}", *text])

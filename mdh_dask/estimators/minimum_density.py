@@ -1,0 +1,75 @@
+"""Trees of minimum density hyperplanes."""
+
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._typing import AnyArray
+from ..projections import Projection
+from ..projections.mdh import mdh_directions
+from .divisive import DivisiveClustering
+from .docstrings import documented
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class HierarchicalMDH(DivisiveClustering):
+    """Divisive clustering by minimum density hyperplanes; finds the number of clusters.
+
+    For every branch projection pursuit turns hyperplanes until the density on them is least. The one whose valley is
+    deepest splits the branch, if the valley is deeper than chance would make it.
+
+    Parameters
+    ----------
+    starts : {"default", "pca2"}
+        Where the pursuit starts. ``"pca2"``: at the first two principal components, as in the paper. ``"default"``: at
+        these and at the random combinations of rows that already show the deepest valleys.
+    alpha : float
+        A split lies within `alpha` standard deviations of the mean of its branch, and so does every hyperplane that
+        the pursuit considers.
+
+    Notes
+    -----
+    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
+    the tree plus two. The pursuit works on `sample_size` rows of a branch, with None on 1024, and with a hold-out rule
+    on the half of them that does not test the split. It smooths by ``0.9 sd(pc1) n^(-1/5)``, with the standard
+    deviation along the first principal component; `bandwidth` is that of the densities that place and test the split.
+
+    References
+    ----------
+    N. G. Pavlidis, D. P. Hofmeyr and S. K. Tasoulis, Minimum density hyperplanes, Journal of Machine Learning Research
+    17(156), 2016.
+
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> from mdh_dask import HierarchicalMDH
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(1000, 5, 3, sd=1.0, random_state=0)
+    >>> HierarchicalMDH(starts="pca2").fit(X).n_clusters_
+    3
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DivisiveClustering._parameter_constraints,
+        "starts": [StrOptions({"default", "pca2"})],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    projection: str | Projection = field(init=False, default="mdh")
+    n_projections: int = field(init=False, default=1000)
+    criterion: str = field(init=False, default="relative_depth")
+    order: str | None = field(init=False, default=None)
+    starts: Literal["default", "pca2"] = "default"
+    bandwidth: str | float = "multimodal"
+    n_candidates: int = 5
+    alpha: float = 1.0
+
+    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
+        return mdh_directions(rows, rng, starts=self.starts, alpha_max=self.alpha)

@@ -1,0 +1,142 @@
+"""Principal direction divisive partitioning, and its variants that look for a separation."""
+
+from dataclasses import dataclass, field
+
+from ..projections import Projection
+from .divisive import DivisiveClustering
+from .docstrings import documented
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class PDDP(DivisiveClustering):
+    """Divide branches at the mean of their first principal component, always the one with the largest scatter.
+
+    Principal direction divisive partitioning. It looks for no valley: clusters are compact rather than apart. The
+    scatter of a cluster is the sum of the squared distances of its rows from their centroid.
+
+    Parameters
+    ----------
+    bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
+        Rule for the bandwidth of the densities that the tree keeps, for pictures. A split lies on the bound of two
+        bins, which are a fifth of a bandwidth wide.
+    max_clusters : int or None
+        Clusters to find. If None, branches are split until the scatter of the centroids of the clusters exceeds the
+        largest scatter of a cluster (Boley 1998): that takes the more clusters the more rows there are.
+
+    Notes
+    -----
+    Passes: one if there are at most four times `sample_size` rows; else two or more. Scatter and component are those
+    of the sample of a branch, all of its rows if the sample holds them.
+
+    References
+    ----------
+    D. Boley, Principal direction divisive partitioning, Data Mining and Knowledge Discovery 2(4), 1998.
+
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, section 2.2.1.
+
+    Examples
+    --------
+    >>> from mdh_dask import PDDP
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+    >>> PDDP(max_clusters=4).fit(X).n_clusters_
+    4
+    """
+
+    projection: str | Projection = field(init=False, default="pca")
+    n_projections: int = field(init=False, default=1)
+    criterion: str = field(init=False, default="variance")
+    split_rule: str = field(init=False, default="mean")
+    stop_rule: str = field(init=False, default="none")
+    quantile: float = field(init=False, default=0.975)
+    n_candidates: int = field(init=False, default=1)
+    order: str | None = field(init=False, default="scatter")
+    min_depth: float = field(init=False, default=0.0)
+    alpha: float | None = field(init=False, default=None)
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class IPDDP(DivisiveClustering):
+    """Divide branches in the middle of the widest gap along their first principal component.
+
+    Interval principal direction divisive partitioning, with a test whether the density has a valley at the gap.
+
+    Notes
+    -----
+    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    ones follow only if a large branch shows a new split on a fresh sample. With ``sample_size=None``, the depth of
+    the tree plus two. The component is that of `sample_size` rows of a branch, with None of 1024, and with a hold-out
+    rule of the half of them that does not test the split. The gap is that of all rows. The test is not the paper's.
+
+    References
+    ----------
+    S. K. Tasoulis, D. K. Tasoulis and V. P. Plagianakos, Enhancing principal direction divisive clustering, Pattern
+    Recognition 43(10), 2010.
+
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, section 2.2.1.
+
+    Examples
+    --------
+    >>> from mdh_dask import IPDDP
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+    >>> IPDDP().fit(X).n_clusters_
+    4
+    """
+
+    projection: str | Projection = field(init=False, default="pca")
+    n_projections: int = field(init=False, default=1)
+    criterion: str = field(init=False, default="relative_depth")
+    split_rule: str = field(init=False, default="gap")
+    n_candidates: int = field(init=False, default=1)
+    order: str | None = field(init=False, default=None)
+    min_depth: float = field(init=False, default=0.0)
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class DePDDP(DivisiveClustering):
+    """Divide branches where the density along their first principal component is lowest between its outermost modes.
+
+    Density enhanced principal direction divisive partitioning. A branch of which this density is unimodal is a
+    cluster. Nothing is tested, so that rows far out in the tails become clusters of their own: `PCATree` with
+    ``split_rule="minimum_density"`` tests.
+
+    Notes
+    -----
+    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
+    the tree plus two. The component is that of `sample_size` rows of a branch, with None of 1024. The default
+    bandwidth is that of the paper, ``sd(pc1) (4 / (3 n))^(1/5)``; a smaller one finds more clusters.
+
+    References
+    ----------
+    S. K. Tasoulis, D. K. Tasoulis and V. P. Plagianakos, Enhancing principal direction divisive clustering, Pattern
+    Recognition 43(10), 2010.
+
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, section 4.4.
+
+    Examples
+    --------
+    >>> from mdh_dask import DePDDP
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+    >>> DePDDP(min_cluster_size=50).fit(X).n_clusters_
+    4
+    """
+
+    projection: str | Projection = field(init=False, default="pca")
+    n_projections: int = field(init=False, default=1)
+    criterion: str = field(init=False, default="relative_depth")
+    split_rule: str = field(init=False, default="minimum_density")
+    stop_rule: str = field(init=False, default="none")
+    quantile: float = field(init=False, default=0.975)
+    n_candidates: int = field(init=False, default=1)
+    order: str | None = field(init=False, default=None)
+    min_cluster_size: float | None = 1
+    min_depth: float = 0.0

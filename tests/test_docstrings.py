@@ -1,0 +1,110 @@
+"""The help of the estimators: complete, and true about the defaults."""
+
+import inspect
+import re
+
+import pytest
+from numpydoc.docscrape import NumpyDocString
+
+import mdh_dask
+from mdh_dask.estimators.docstrings import documented, entries, sections
+from mdh_dask.estimators.models import ESTIMATORS
+
+
+@pytest.fixture(params=ESTIMATORS.values(), ids=ESTIMATORS)
+def estimator(request):
+    """Each of the estimators."""
+    return request.param
+
+
+def test_every_parameter_is_described_in_order_with_its_real_default(estimator):
+    described = {p.name: p for p in NumpyDocString(inspect.getdoc(estimator))["Parameters"]}
+    assert list(described) == list(inspect.signature(estimator).parameters) == list(described)
+    for name, value in estimator().__dict__.items():
+        kind, default = described[name].type.split(", default=")
+        assert eval(default, {}) == value
+        assert kind
+        assert re.fullmatch(r"[A-Z].*[^:]\.", " ".join(described[name].desc)), name
+
+
+def test_every_choice_of_a_parameter_is_described(estimator):
+    described = entries(sections(estimator.__doc__)["Parameters"])
+    for name, entry in described.items():
+        for constraint in estimator._parameter_constraints[name]:
+            for choice in getattr(constraint, "options", ()):
+                if name != "projection" or estimator is not mdh_dask.DivisiveClustering:
+                    assert f'"{choice}"' in entry, (name, choice)
+
+
+def test_no_word_of_a_hidden_parameter_is_left(estimator):
+    shown = set(entries(sections(estimator.__doc__)["Parameters"]))
+    for hidden in set(inspect.signature(mdh_dask.DivisiveClustering).parameters) - shown:
+        assert not re.search(rf"`{hidden}`", estimator.__doc__), hidden
+
+
+def test_help_has_what_a_reader_looks_for(estimator):
+    parsed = NumpyDocString(inspect.getdoc(estimator))
+    assert re.fullmatch(r"[A-Z].*\.", " ".join(parsed["Summary"]))
+    assert "Passes:" in " ".join(parsed["Notes"])
+    assert "thesis" in " ".join(parsed["References"])
+    assert f"{estimator.__name__}(" in " ".join(parsed["Examples"])
+    attributes = {attribute.name for attribute in parsed["Attributes"]}
+    assert attributes == {"labels_", "n_clusters_", "tree_", "n_passes_", "n_features_in_"}
+
+
+def test_what_a_class_describes_itself_comes_first():
+    class Base:
+        """A base.
+
+        Parameters
+        ----------
+        a : int
+            The base's.
+        b : str or None
+            Text of
+            two lines.
+
+        Attributes
+        ----------
+        c_ : int
+        """
+
+    @documented
+    class Own(Base):
+        """A class.
+
+        More.
+
+        Parameters
+        ----------
+        a : float
+            Its own.
+
+        Notes
+        -----
+        Some.
+        """
+
+        def __init__(self, b="x", a=None): ...
+
+    assert Own.__doc__ == (
+        'A class.\n\nMore.\n\nParameters\n----------\nb : str or None, default="x"\n    Text of\n    two lines.\n'
+        "a : float, default=None\n    Its own.\n\nAttributes\n----------\nc_ : int\n\nNotes\n-----\nSome."
+    )
+
+
+def test_a_class_without_a_docstring_has_only_what_it_inherits():
+    class Base:
+        """A base.
+
+        Parameters
+        ----------
+        a : int
+            The base's.
+        """
+
+    @documented
+    class Own(Base):
+        def __init__(self, a=1, b=2): ...
+
+    assert sections(Own.__doc__) == {"": "", "Parameters": "a : int, default=1\n    The base's."}

@@ -1,0 +1,243 @@
+"""The composable estimator, and the named methods that are configurations of it."""
+
+import inspect
+
+import dask.array as da
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mdh_dask
+from mdh_dask import (
+    IPDDP,
+    PDDP,
+    DePDDP,
+    DivisiveClustering,
+    HierarchicalMDH,
+    ICATree,
+    PCATree,
+    RandomProjectionTree,
+    load_model,
+)
+from mdh_dask.estimators.models import ESTIMATORS
+from mdh_dask.projections import PROJECTIONS
+from mdh_dask.simulate import gaussian_mixture
+
+METHODS = [
+    DivisiveClustering(n_projections=60),
+    RandomProjectionTree(60),
+    PCATree(),
+    ICATree(n_projections=3),
+    PDDP(max_clusters=4),
+    IPDDP(),
+    DePDDP(min_cluster_size=100),
+    HierarchicalMDH(starts="pca2"),
+]
+
+
+@pytest.fixture(params=METHODS, ids=lambda method: type(method).__name__)
+def method(request):
+    """Each method, not fitted."""
+    return clone(request.param)
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    """Rows and their groups; no group lies around the mean of a branch, so that splits at the mean find them, too."""
+    return [array.compute() for array in gaussian_mixture(4000, 5, 4, sd=0.5, random_state=3)]
+
+
+@pytest.fixture(scope="module")
+def rows(mixture):
+    return mixture[0]
+
+
+@pytest.fixture(scope="module")
+def groups(mixture):
+    return mixture[1]
+
+
+def assert_same_partition(labels, groups):
+    assert len({*zip(labels.tolist(), groups.tolist())}) == len({*labels.tolist()}) == len({*groups.tolist()})
+
+
+def test_separated_clusters_are_found_and_new_rows_find_theirs(method, rows, groups):
+    model = method.fit(rows)
+    assert model.n_clusters_ == 4
+    assert_same_partition(model.labels_, groups)
+    np.testing.assert_array_equal(model.predict(rows), model.labels_)
+
+
+@pytest.mark.parametrize("sample_size", [10_000, 600], ids=["all rows in the sample", "several passes"])
+def test_the_tree_is_the_same_whatever_the_chunks(method, rows, groups, sample_size):
+    method.set_params(sample_size=sample_size)
+    tree = clone(method).fit(rows).tree_
+    assert tree.n_leaves == 4
+    for chunks in ((1000, 5), (1501, 2)):
+        model = clone(method).fit(da.from_array(rows, chunks=chunks))
+        assert model.tree_ == tree
+        assert_same_partition(model.labels_.compute(), groups)
+
+
+def test_a_saved_model_predicts_the_same_and_keeps_its_parameters(method, rows, tmp_path):
+    model = method.set_params(max_depth=1, random_state=4).fit(rows)
+    model.save(tmp_path / "model.zarr")
+    loaded = load_model(tmp_path / "model.zarr")
+    assert type(loaded) is type(model)
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.predict(rows), model.labels_)
+
+
+def test_a_clone_keeps_every_parameter(method):
+    other = {"max_clusters": 7, "max_depth": 5, "sample_size": 77, "scale": False, "random_state": 9, "progress": True}
+    changed = clone(method).set_params(**other)
+    assert clone(changed).get_params() == method.get_params() | other
+
+
+def test_the_least_and_the_most_of_clusters_are_kept(method, rows):
+    assert method.set_params(max_clusters=2).fit(rows).n_clusters_ == 2
+    assert method.set_params(max_clusters=1).fit(rows).n_clusters_ == 1
+
+
+def test_bad_parameters_are_named_before_any_work(method):
+    X = da.from_array(np.ones((100, 2))).map_blocks(lambda block: pytest.fail("rows were read"), meta=np.ones((0, 0)))
+    for name in method.get_params():
+        with pytest.raises(ValueError, match=rf"The '{name}' parameter of {type(method).__name__} must be .* Got \(\)"):
+            clone(method).set_params(**{name: ()}).fit(X)
+
+
+def test_every_parameter_has_a_constraint(method):
+    assert set(method.get_params()) <= set(method._parameter_constraints)
+
+
+def test_a_parameter_that_a_method_settles_cannot_be_given():
+    for cls, hidden in (
+        (PCATree, {"projection": "ica"}),
+        (RandomProjectionTree, {"order": "scatter"}),
+        (PDDP, {"split_rule": "gap"}),
+        (HierarchicalMDH, {"n_projections": 5}),
+    ):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{next(iter(hidden))}'"):
+            cls(**hidden)
+        with pytest.raises(ValueError, match=f"Invalid parameter '{next(iter(hidden))}'"):
+            cls().set_params(**hidden)
+
+
+@pytest.mark.parametrize("method", METHODS[:-1], ids=lambda method: type(method).__name__)
+def test_a_method_but_the_last_is_the_composable_class_with_its_settings(method, rows):
+    # HierarchicalMDH lets the pursuit know its starts and alpha.
+    settings = {name: getattr(method, name) for name in inspect.signature(DivisiveClustering).parameters}
+    assert DivisiveClustering(**settings).fit(rows).tree_ == clone(method).fit(rows).tree_
+
+
+def test_the_composable_class_has_the_defaults_of_random_projection_trees():
+    whole = DivisiveClustering().get_params()
+    assert whole == whole | RandomProjectionTree().get_params()
+
+
+def test_only_the_number_of_random_projections_may_be_given_without_a_name():
+    assert RandomProjectionTree(77).n_projections == 77
+    for cls in ESTIMATORS.values():
+        with pytest.raises(TypeError, match="positional argument"):
+            cls(5, 5)
+
+
+def test_random_projection_trees_take_random_projections_only():
+    with pytest.raises(ValueError, match="The 'projection' parameter of RandomProjectionTree must be a str among"):
+        RandomProjectionTree(projection="pca").fit(np.ones((5, 2)))
+
+
+def test_the_pursuit_is_bounded_by_alpha_which_cannot_be_left_out():
+    with pytest.raises(ValueError, match="The 'alpha' parameter of HierarchicalMDH must be a float"):
+        HierarchicalMDH(alpha=None).fit(np.ones((5, 2)))
+
+
+@pytest.mark.parametrize("starts", ["default", "pca2"])
+def test_starts_and_alpha_reach_the_pursuit(starts, rows, monkeypatch):
+    given = []
+
+    def directions(rows, rng, **parameters):
+        given.append(parameters)
+        return np.eye(rows.shape[1])
+
+    monkeypatch.setattr("mdh_dask.estimators.minimum_density.mdh_directions", directions)
+    HierarchicalMDH(starts=starts, alpha=0.7, max_depth=1).fit(rows)
+    assert given == [{"starts": starts, "alpha_max": 0.7}]
+
+
+@pytest.mark.parametrize("projection", PROJECTIONS)
+def test_every_projection_finds_separated_clusters(projection, rows):
+    assert DivisiveClustering(projection=projection, n_projections=60).fit(rows).n_clusters_ == 4
+
+
+def columns(rows, rng, n_directions):
+    """Project on single columns."""
+    return np.eye(rows.shape[1])[:n_directions]
+
+
+def test_a_function_is_a_projection_and_gets_what_it_needs(rows):
+    given = []
+
+    def projection(rows, rng, n_directions):
+        given.append((rows.shape, type(rng), n_directions))
+        return columns(rows, rng, n_directions)
+
+    model = DivisiveClustering(projection=projection, n_projections=4, sample_size=500).fit(rows)
+    assert model.n_clusters_ == 4
+    assert {(d, rng, n) for (_, d), rng, n in given} == {(5, np.random.Generator, 4)}
+    assert max(n for (n, _), *_ in given) <= 500
+    assert (np.count_nonzero(model.tree_.planes, axis=1) <= 1).all()
+
+
+def test_a_model_with_a_function_is_not_saved_but_one_with_its_registered_name_is(rows, tmp_path, monkeypatch):
+    model = DivisiveClustering(projection=columns).fit(rows)
+    with pytest.raises(TypeError, match=r"got the function <function columns.*Register it, as mdh_dask.projections"):
+        model.save(tmp_path / "model.zarr")
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setitem(PROJECTIONS, "columns", columns)
+    named = DivisiveClustering(projection="columns").fit(rows)
+    assert named.tree_ == model.tree_
+    named.save(tmp_path / "model.zarr")
+    monkeypatch.undo()
+    np.testing.assert_array_equal(load_model(tmp_path / "model.zarr").predict(rows), model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("directions", "message"),
+    [
+        (np.ones(5), r"shape \(n_directions, 5\) from the projection; got an array of shape \(5,\)"),
+        (np.ones((5, 2)), r"got an array of shape \(5, 2\) and dtype float64. Return one direction in each row"),
+        (np.ones((2, 5), dtype=complex), "dtype complex128"),
+        (np.full((2, 5), np.nan), "expected finite directions from the projection"),
+        (None, r"got an array of shape \(\) and dtype object"),
+    ],
+)
+def test_what_is_no_direction_is_refused(directions, message, rows):
+    with pytest.raises(ValueError, match=message):
+        DivisiveClustering(projection=lambda rows, rng, n: directions).fit(rows)
+
+
+def test_a_projection_without_directions_makes_one_cluster(rows):
+    assert DivisiveClustering(projection=lambda rows, rng, n: np.empty((0, 5))).fit(rows).n_clusters_ == 1
+
+
+def test_a_named_component_tree_projects_on_its_components():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2)) * [5.0, 1.0] + np.repeat([[0.0, -4.0], [0.0, 4.0]], 1500, axis=0)
+    # The clusters are apart along the second component only, and that of the least variance.
+    assert PCATree(n_projections=1, scale=False).fit(X).n_clusters_ == 1
+    assert PCATree(n_projections=2, scale=False).fit(X).n_clusters_ == 2
+    assert ICATree(n_projections=2, scale=False).fit(X).n_clusters_ == 2
+
+
+def test_density_between_the_outermost_modes_ends_where_it_has_one_mode():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    assert DePDDP(min_cluster_size=100).fit(X).n_clusters_ == 1
+    assert PDDP(max_clusters=4).fit(X).n_clusters_ == 4
+
+
+def test_all_names_are_exported():
+    assert set(ESTIMATORS) <= set(mdh_dask.__all__)
+    for name, cls in ESTIMATORS.items():
+        assert getattr(mdh_dask, name) is getattr(mdh_dask.estimators, name) is cls
