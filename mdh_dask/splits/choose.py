@@ -115,8 +115,6 @@ class Chooser:
         Rows of the whole data.
     min_rows : int
         Rows that a split leaves on both sides at least.
-    bandwidth : Bandwidth, optional
-        Not read: the candidates bring theirs.
     """
 
     rule: SplitRule
@@ -124,7 +122,6 @@ class Chooser:
     n_tests: int
     n_root: int
     min_rows: int
-    bandwidth: Bandwidth | None = None
 
     def choose(
         self,
