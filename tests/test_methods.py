@@ -147,12 +147,12 @@ def test_random_projection_trees_take_random_projections_only():
         RandomProjectionTree(projection="pca").fit(np.ones((5, 2)))
 
 
-def test_the_pursuit_is_bounded_by_alpha_which_cannot_be_left_out():
-    with pytest.raises(ValueError, match="The 'alpha' parameter of HierarchicalMDH must be a float"):
-        HierarchicalMDH(alpha=None).fit(np.ones((5, 2)))
+def test_the_bound_of_the_pursuit_cannot_be_left_out():
+    with pytest.raises(ValueError, match="The 'alpha_max' parameter of HierarchicalMDH must be a float"):
+        HierarchicalMDH(alpha_max=None).fit(np.ones((5, 2)))
 
 
-@pytest.mark.parametrize("starts", ["default", "pca2"])
+@pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
 def test_starts_and_alpha_reach_the_pursuit(starts, rows, monkeypatch):
     given = []
 
@@ -161,7 +161,7 @@ def test_starts_and_alpha_reach_the_pursuit(starts, rows, monkeypatch):
         return np.eye(rows.shape[1])
 
     monkeypatch.setattr("mdh_dask.estimators.minimum_density.mdh_directions", directions)
-    HierarchicalMDH(starts=starts, alpha=0.7, max_depth=1).fit(rows)
+    HierarchicalMDH(starts=starts, alpha_max=0.7, max_depth=1).fit(rows)
     assert given == [{"starts": starts, "alpha_max": 0.7}]
 
 

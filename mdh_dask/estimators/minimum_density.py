@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray
 from ..projections import Projection
-from ..projections.mdh import mdh_directions
+from ..projections.mdh import Starts, mdh_directions
 from .divisive import DivisiveClustering
 from .docstrings import documented
 
@@ -24,12 +24,13 @@ class HierarchicalMDH(DivisiveClustering):
 
     Parameters
     ----------
-    starts : {"default", "pca2"}
-        Where the pursuit starts. ``"pca2"``: at the first two principal components, as in the paper. ``"default"``: at
-        these and at the random combinations of rows that already show the deepest valleys.
-    alpha : float
-        A split lies within `alpha` standard deviations of the mean of its branch, and so does every hyperplane that
-        the pursuit considers.
+    starts : {"valleys", "balanced", "pca2"}
+        Where the pursuits start. ``"pca2"``: at the first two principal components, as in the paper. ``"valleys"``: at
+        these and at the eight directions that show the deepest valleys among 1000 random combinations of rows and the
+        single columns. ``"balanced"``: at the components and three such directions, with hyperplanes first held near
+        the mean.
+    alpha_max : float
+        Standard deviations from the mean of the branch within which pursuits from the components keep hyperplanes.
 
     Notes
     -----
@@ -58,18 +59,17 @@ class HierarchicalMDH(DivisiveClustering):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DivisiveClustering._parameter_constraints,
-        "starts": [StrOptions({"default", "pca2"})],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "starts": [StrOptions(set(get_args(Starts)))],
+        "alpha_max": [Interval(Real, 0, None, closed="neither")],
     }
 
     projection: str | Projection = field(init=False, default="mdh")
     n_projections: int = field(init=False, default=1000)
     criterion: str = field(init=False, default="relative_depth")
     order: str | None = field(init=False, default=None)
-    starts: Literal["default", "pca2"] = "default"
-    bandwidth: str | float = "multimodal"
-    n_candidates: int = 5
-    alpha: float = 1.0
+    alpha: float | None = field(init=False, default=None)
+    starts: Starts = "valleys"
+    alpha_max: float = 1.5
 
     def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
-        return mdh_directions(rows, rng, starts=self.starts, alpha_max=self.alpha)
+        return mdh_directions(rows, rng, starts=self.starts, alpha_max=self.alpha_max)

@@ -29,5 +29,5 @@ PROJECTIONS: dict[str, Projection] = {
     **{name: _whatever_the_rows(family) for name, family in RANDOM_PROJECTIONS.items()},
     "pca": lambda rows, rng, n_directions: principal_components(rows, n_directions),
     "ica": lambda rows, rng, n_directions: independent_components(rows, n_directions),
-    "mdh": mdh_directions,
+    "mdh": lambda rows, rng, n_directions: mdh_directions(rows, rng, n_directions, starts="valleys"),
 }

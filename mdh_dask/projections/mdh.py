@@ -1,74 +1,25 @@
 """Minimum density hyperplanes by projection pursuit (JMLR 17(156); thesis section 4.2.1)."""
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from .._typing import AnyArray, Floats
-from ..density.bandwidth import BANDWIDTHS
-from .descent import descend
 from .pca import centred_rows, scaled_components
-from .penalty import PenalisedDensity, depth_at
-from .starts import deep_combinations
+from .pursuit import MDHResult, Step, growing_alphas, pursue
+from .starts import Start, valley_starts
 
-SMALLEST_ALPHA, ALPHA_STEPS = 0.01, 10
-"""Where alpha begins, and in how many equal steps it grows."""
+__all__ = ["MDHResult", "Step", "mdh_directions", "minimum_density_hyperplane", "minimum_density_hyperplanes"]
 
-STEPS_BEFORE_LAST = 8
-"""Steps of the descent for each value of alpha but the last. From 7 to 10 give the partitions of the paper's table 2;
-fewer, or descending to the end while hyperplanes are held near the mean, lose that of banknote."""
+Starts = Literal["balanced", "valleys", "pca2"]
+"""Where pursuits start: see `mdh_directions`."""
 
-ETA = 0.01
-"""How far outside the bound a minimiser may lie, in standard deviations along the first principal component."""
+N_BALANCED, N_VALLEYS = 3, 8
+"""Random starts that are pursued besides the two components."""
 
-
-@dataclass(frozen=True)
-class Step:
-    """Where the pursuit stood at the end of one value of alpha.
-
-    Parameters
-    ----------
-    alpha : float
-        Standard deviations from the mean to which hyperplanes were free of penalty.
-    direction : ndarray of shape (n_features,)
-        Of length one.
-    offset : float
-        Projection of the hyperplane.
-    index : float
-        Penalised density on it.
-    """
-
-    alpha: float
-    direction: Floats
-    offset: float
-    index: float
-
-
-@dataclass(frozen=True)
-class MDHResult:
-    """A minimum density hyperplane ``{x : direction . x = offset}``.
-
-    Parameters
-    ----------
-    direction : ndarray of shape (n_features,), float64
-        Of length one.
-    offset : float
-        In units of the projections.
-    density : float
-        Kernel density on the hyperplane, per unit of the projections; infinite if all rows are equal.
-    relative_depth : float
-        JMLR 17(156), eq. 30, with the height of one row's kernel added to the denominator, which keeps it finite; zero
-        if no value of alpha led to a hyperplane with a mode on both sides.
-    path : tuple of Step
-        The start and the outcome of each value of alpha.
-    """
-
-    direction: Floats
-    offset: float
-    density: float
-    relative_depth: float
-    path: tuple[Step, ...]
+MOST_COMPONENTS = 50
+"""With more features, hyperplanes are pursued from the default starts in the span of these and of so many principal
+components: where rows are few for their features, noise parts them anywhere."""
 
 
 def minimum_density_hyperplane(
@@ -76,7 +27,7 @@ def minimum_density_hyperplane(
     start: AnyArray,
     *,
     bandwidth: float | None = None,
-    alpha_max: float = 0.9,
+    alpha_max: float = 1.5,
     max_iterations: int = 50,
 ) -> MDHResult:
     """Return the hyperplane of low density that projection pursuit reaches from a start.
@@ -91,7 +42,7 @@ def minimum_density_hyperplane(
         Standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along the
         first principal component times ``n ** (-1/5)``.
     alpha_max : float
-        The hyperplane lies at most this many standard deviations from the mean of the projections.
+        The hyperplane lies at most this many standard deviations from the mean of the projections; 0.9 in the paper.
     max_iterations : int
         Steps of the descent for the last value of alpha; the others take eight at most.
 
@@ -119,6 +70,7 @@ def minimum_density_hyperplane(
     >>> bool(abs(result.direction[0]) > 0.99), bool(abs(result.offset) < 1)
     (True, True)
     """
+    _check(bandwidth, alpha_max)
     centred = centred_rows(rows)
     v = np.asarray(start, dtype=np.float64)
     if v.shape != centred.shape[1:] or not 0 < np.linalg.norm(v) < np.inf:
@@ -127,8 +79,14 @@ def minimum_density_hyperplane(
             f"length {np.linalg.norm(v)}"
         )
     sd = float(scaled_components(centred, 1)[1][0])
-    result = _pursue(centred, v / np.linalg.norm(v), sd, bandwidth, alpha_max, max_iterations)
-    return _moved(result, np.asarray(rows)[0] - centred[0])
+    result = pursue(
+        centred.astype(np.float64, copy=False),
+        Start(_unit(v), growing_alphas(alpha_max)),
+        sd,
+        bandwidth,
+        max_iterations,
+    )
+    return result.moved(None, np.asarray(rows)[0] - centred[0])
 
 
 def mdh_directions(
@@ -136,9 +94,9 @@ def mdh_directions(
     rng: np.random.Generator,
     n_directions: int | None = None,
     *,
-    starts: Literal["default", "pca2"] = "default",
+    starts: Starts = "balanced",
     bandwidth: float | None = None,
-    alpha_max: float = 0.9,
+    alpha_max: float = 1.5,
 ) -> Floats:
     """Return normals of minimum density hyperplanes from several starts, the greatest relative depth first.
 
@@ -150,11 +108,16 @@ def mdh_directions(
         Draws the random starts.
     n_directions : int, optional
         At most this many are returned; by default one for every start.
-    starts : {"default", "pca2"}
-        ``pca2``: the first two principal components, as in the paper. ``default``: these and, of 200 random
-        combinations of rows, the three with the deepest valleys.
-    bandwidth, alpha_max
+    starts : {"balanced", "valleys", "pca2"}
+        ``pca2``: the first two principal components, as in the paper. ``balanced``: these and three more directions
+        that already show deep valleys, of 1000 random combinations of rows and the single columns; from all of them
+        hyperplanes are first held near the mean. ``valleys``: the components and eight such directions, from which
+        hyperplanes are held near the valley that they show, wherever that is: for trees, as a cluster beside many
+        others lies far from their mean.
+    bandwidth
         As for `minimum_density_hyperplane`.
+    alpha_max : float
+        As there; with ``valleys`` for the pursuits from components only.
 
     Returns
     -------
@@ -175,16 +138,18 @@ def mdh_directions(
     ((2, 2), True)
     """
     results = minimum_density_hyperplanes(rows, rng, starts=starts, bandwidth=bandwidth, alpha_max=alpha_max)
-    return np.array([result.direction for result in results[:n_directions]])
+    # A pursuit from a valley that leaves it for the bound has found nothing.
+    found = [result for result in results if result.relative_depth > 0] or results[:1]
+    return np.array([result.direction for result in found[:n_directions]])
 
 
 def minimum_density_hyperplanes(
     rows: AnyArray,
     rng: np.random.Generator,
     *,
-    starts: Literal["default", "pca2"] = "default",
+    starts: Starts = "balanced",
     bandwidth: float | None = None,
-    alpha_max: float = 0.9,
+    alpha_max: float = 1.5,
     max_iterations: int = 50,
 ) -> list[MDHResult]:
     """Return the hyperplane that each of several starts leads to, the greatest relative depth first.
@@ -199,46 +164,35 @@ def minimum_density_hyperplanes(
     >>> best.relative_depth >= second.relative_depth
     True
     """
-    if starts not in ("default", "pca2"):
-        raise ValueError(f"starts must be 'default' or 'pca2', got {starts!r}")
+    if starts not in get_args(Starts):
+        raise ValueError(f"starts must be one of {', '.join(map(repr, get_args(Starts)))}, got {starts!r}")
+    _check(bandwidth, alpha_max)
     centred = centred_rows(rows)
-    V, sd = scaled_components(centred, 2)
-    if starts == "default" and sd[0] > 0:
-        V = np.concatenate([V, deep_combinations(rng, centred, alpha_max)])
-    results = [_pursue(centred, v, float(sd[0]), bandwidth, alpha_max, max_iterations) for v in V]
     mean = np.asarray(rows)[0] - centred[0]
-    return [_moved(result, mean) for result in sorted(results, key=lambda result: -result.relative_depth)]
+    n_components = MOST_COMPONENTS if starts != "pca2" and centred.shape[1] > MOST_COMPONENTS else 2
+    components, sd = scaled_components(centred, n_components)
+    places = [Start(v, growing_alphas(alpha_max)) for v in components[:2]]
+    if sd[0] > 0 and starts == "valleys":
+        places += valley_starts(rng, centred, N_VALLEYS)
+    elif sd[0] > 0 and starts == "balanced":
+        near = valley_starts(rng, centred, N_BALANCED, within=alpha_max)
+        places += [Start(start.direction, growing_alphas(alpha_max)) for start in near]
+    basis = None
+    if n_components > 2 and sd[0] > 0:
+        basis = np.linalg.qr(np.array([*components, *(start.direction for start in places)]).T)[0].T
+        centred = centred @ basis.T.astype(centred.dtype)
+        places = [Start(_unit(basis @ start.direction), start.alphas) for start in places]
+    centred = centred.astype(np.float64, copy=False)
+    results = [pursue(centred, start, float(sd[0]), bandwidth, max_iterations) for start in places]
+    return [r.moved(basis, mean) for r in sorted(results, key=lambda r: -r.relative_depth)]
 
 
-def _pursue(
-    centred: Floats, v: Floats, sd: float, bandwidth: float | None, alpha_max: float, max_iterations: int
-) -> MDHResult:
-    """Return the hyperplane for rows with mean zero, whose first principal component has standard deviation `sd`."""
+def _unit(v: Floats) -> Floats:
+    return v / np.linalg.norm(v)
+
+
+def _check(bandwidth: float | None, alpha_max: float) -> None:
     if bandwidth is not None and not 0 < bandwidth < np.inf:
         raise ValueError(f"bandwidth must be positive and finite, got {bandwidth}; None chooses one from the rows")
     if not 0 < alpha_max < np.inf:
         raise ValueError(f"alpha_max must be positive and finite, got {alpha_max}; the usual value is 0.9")
-    if sd == 0:
-        return MDHResult(v, 0.0, np.inf, 0.0, ())
-    h = bandwidth or float(BANDWIDTHS["multimodal"].of(len(centred), sd, sd))
-    index = PenalisedDensity(centred, h, eta=min(ETA * sd, h))
-    alphas = np.linspace(min(SMALLEST_ALPHA, alpha_max), alpha_max, ALPHA_STEPS + 1).tolist()
-    best = index.best_separator(v, alphas[0])
-    path = [Step(alphas[0], v, best.offset, best.index)]
-    chosen = None
-    for alpha in alphas:
-        n_steps = max_iterations if alpha == alphas[-1] else min(max_iterations, STEPS_BEFORE_LAST)
-        v, best = descend(index, v, alpha, n_steps, unit=1 / sd)
-        path.append(Step(alpha, v, best.offset, best.index))
-        if best.inside:
-            chosen = path[-1]
-    depth = depth_at(centred @ chosen.direction, chosen.offset, h) if chosen else 0.0
-    last = chosen or path[-1]
-    density = index.density(last.direction, last.offset)
-    return MDHResult(last.direction, last.offset, density, depth, tuple(path))
-
-
-def _moved(result: MDHResult, mean: Floats) -> MDHResult:
-    """Return a hyperplane of rows of mean zero, for the rows as they were."""
-    path = tuple(replace(step, offset=step.offset + float(mean @ step.direction)) for step in result.path)
-    return replace(result, offset=result.offset + float(mean @ result.direction), path=path)

@@ -54,28 +54,32 @@ def scaled_components(centred: Floats, n_components: int) -> tuple[Floats, Float
         directions, squares = _leading(centred.T @ centred, n_components)
     elif n <= LARGEST_EXACT:
         # The scatter of the features has the same eigenvalues as the products of the rows.
-        combinations, squares = _leading(centred @ centred.T, n_components)
+        combinations, squares = _leading((centred @ centred.T).astype(np.float64), n_components)
         directions = combinations @ centred
         directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), np.finfo(float).tiny)
     else:
         directions, squares = _by_lanczos(centred, n_components)
     if squares[0] <= 0:
         directions, squares = np.eye(1, d), np.zeros(1)
-    spanned = squares > squares[0] * max(n, d) * np.finfo(float).eps
+    spanned = squares > squares[0] * max(n, d) * np.finfo(centred.dtype).eps
     spanned[0] = True
     return with_fixed_signs(directions[spanned]), np.sqrt(np.maximum(squares[spanned], 0.0) / n)
 
 
 def centred_rows(rows: AnyArray) -> Floats:
-    """Return rows as float64 with mean zero; columns that hold one value become exactly zero."""
+    """Return rows as float64 with mean zero; columns that hold one value become exactly zero.
+
+    Many float32 columns stay float32: as float64 they could fill the memory.
+    """
     rows = np.asarray(rows)
     if rows.ndim != 2 or 0 in rows.shape:
         raise ValueError(f"rows must have shape (n, n_features) with at least one of both, got {rows.shape}")
     if not np.isfinite(rows).all():
         raise ValueError("rows must be finite, got NaN or infinite values; remove or impute them")
-    centred = rows.astype(np.float64) - rows[0].astype(np.float64)
-    centred -= centred.mean(axis=0)
-    return centred
+    many = rows.dtype == np.float32 and rows.shape[1] > LARGEST_EXACT
+    moved: Floats = rows.astype(np.float32 if many else np.float64)
+    moved = moved - moved[0]
+    return moved - moved.mean(axis=0, dtype=np.float64).astype(moved.dtype)
 
 
 def with_fixed_signs(directions: Floats) -> Floats:
@@ -95,4 +99,4 @@ def _by_lanczos(centred: Floats, n_components: int) -> tuple[Floats, Floats]:
     start = generator(0).standard_normal(smaller)
     _, values, directions = svds(centred, k=min(n_components, smaller - 1), v0=start)
     order = np.argsort(-values, kind="stable")
-    return directions[order], values[order] ** 2
+    return directions[order].astype(np.float64), values[order].astype(np.float64) ** 2

@@ -34,7 +34,11 @@ def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray
     >>> bool(abs(V[:, 0].std() / V[:, 1].std() - 3) < 0.3)
     True
     """
-    if len(rows) > MOST_ROWS:
-        rows = rows[np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))]
+    rows = some_rows(rng, rows)
     centred = rows - rows.mean(axis=0)
     return rng.standard_normal((n_directions, len(rows)), dtype=centred.dtype) @ centred
+
+
+def some_rows(rng: np.random.Generator, rows: AnyArray) -> AnyArray:
+    """Return at most `MOST_ROWS` rows, drawn at random, in their order."""
+    return rows if len(rows) <= MOST_ROWS else rows[np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))]
