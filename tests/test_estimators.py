@@ -16,6 +16,7 @@ from mdh_dask import (
     DivisiveClustering,
     HierarchicalMDH,
     ICATree,
+    MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
     load_model,
@@ -28,20 +29,17 @@ from mdh_dask.simulate import gaussian_mixture
 QUICK = {"n_projections": 60}
 
 
-# One of the checks has 50 rows of two columns, too few for a level that five tests share.
-TWO_COMPONENTS = {"n_projections": 2, "n_candidates": 2}
-
-
 @parametrize_with_checks(
     [
         DivisiveClustering(**QUICK),
         RandomProjectionTree(**QUICK),
-        PCATree(**TWO_COMPONENTS),
-        ICATree(**TWO_COMPONENTS),
+        PCATree(),
+        ICATree(),
         PDDP(),
         IPDDP(),
         DePDDP(),
         HierarchicalMDH(starts="pca2"),
+        MinimumDensityHyperplane(starts="pca2"),
     ]
 )
 @pytest.mark.filterwarnings("ignore:Can't check.*array_api:sklearn.exceptions.SkipTestWarning")

@@ -25,6 +25,7 @@ from ..estimators import (
     DivisiveClustering,
     HierarchicalMDH,
     ICATree,
+    MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
 )
@@ -38,6 +39,7 @@ METHODS: dict[str, type[DivisiveClustering]] = {
     "ipddp": IPDDP,
     "depddp": DePDDP,
     "mdh": HierarchicalMDH,
+    "hyperplane": MinimumDensityHyperplane,
 }
 """Values of ``--method``, the default first."""
 

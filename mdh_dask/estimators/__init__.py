@@ -2,6 +2,7 @@
 
 from .components import ICATree, PCATree
 from .divisive import DivisiveClustering
+from .hyperplane import MinimumDensityHyperplane
 from .minimum_density import HierarchicalMDH
 from .models import load_model
 from .principal_directions import IPDDP, PDDP, DePDDP
@@ -14,6 +15,7 @@ __all__ = [
     "DivisiveClustering",
     "HierarchicalMDH",
     "ICATree",
+    "MinimumDensityHyperplane",
     "PCATree",
     "RandomProjectionTree",
     "load_model",

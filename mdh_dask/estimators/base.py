@@ -48,10 +48,14 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         growth = self._growth(len(rows), seed)
         tree = growth.grow(merge_chunks(rows), check_first_look)
         self.tree_ = tree if self.max_clusters is None else tree.prune(self.max_clusters)
+        self._keep(growth)
         self.n_passes_ = growth.n_passes
         self.n_clusters_ = self.tree_.n_leaves
         self.labels_ = map_rows(_labels, rows, dtype="int32", shared=self.tree_)
         return self
+
+    def _keep(self, growth: Growth) -> None:
+        """Set what an estimator keeps of the growth besides the tree."""
 
     def predict(self, X: Any) -> RowArray:
         """Return the label of every row.

@@ -173,12 +173,15 @@ class DivisiveClustering(TreeEstimator):
         propose = PROJECTIONS[self.projection] if isinstance(self.projection, str) else self.projection
         return checked_directions(propose(rows, rng, self.n_projections), rows.shape[1])
 
+    def _rule(self) -> SplitRule:
+        return SplitRule(self.criterion, self.alpha, self.min_depth, place=self.split_rule)
+
     def _growth(self, n_rows: int, seed: int) -> Growth:
         named = self.projection if isinstance(self.projection, str) else None
         return Growth(
             propose=self._directions,
             chooser=Chooser(
-                rule=SplitRule(self.criterion, self.alpha, self.min_depth, place=self.split_rule),
+                rule=self._rule(),
                 stop=STOP_RULES[self.stop_rule](self.quantile),
                 n_tests=self.n_candidates,
                 n_root=n_rows,

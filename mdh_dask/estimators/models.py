@@ -8,13 +8,24 @@ import numpy as np
 from ..io.models import load_tree
 from .components import ICATree, PCATree
 from .divisive import DivisiveClustering
+from .hyperplane import MinimumDensityHyperplane
 from .minimum_density import HierarchicalMDH
 from .principal_directions import IPDDP, PDDP, DePDDP
 from .random_projection_tree import RandomProjectionTree
 
 ESTIMATORS = {
     cls.__name__: cls
-    for cls in (DivisiveClustering, RandomProjectionTree, PCATree, ICATree, PDDP, IPDDP, DePDDP, HierarchicalMDH)
+    for cls in (
+        DivisiveClustering,
+        RandomProjectionTree,
+        PCATree,
+        ICATree,
+        PDDP,
+        IPDDP,
+        DePDDP,
+        HierarchicalMDH,
+        MinimumDensityHyperplane,
+    )
 }
 """The classes of which models are saved, by their names."""
 

@@ -61,6 +61,8 @@ class MDHResult:
         if no value of alpha led to a hyperplane with a mode on both sides.
     bandwidth : float
         Standard deviation of the kernel, in units of the projections.
+    eta : float
+        How far outside the bound the penalty let a minimiser lie, in units of the projections.
     path : tuple of Step
         The start and the outcome of each value of alpha.
     """
@@ -70,6 +72,7 @@ class MDHResult:
     density: float
     relative_depth: float
     bandwidth: float
+    eta: float
     path: tuple[Step, ...]
 
     def moved(self, basis: Floats | None, mean: Floats) -> Self:
@@ -113,7 +116,7 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, ma
     """
     v = start.direction
     if sd == 0:
-        return MDHResult(v, 0.0, np.inf, 0.0, 0.0, ())
+        return MDHResult(v, 0.0, np.inf, 0.0, 0.0, 0.0, ())
     h = bandwidth or float(BANDWIDTHS["multimodal"].of(len(centred), sd, sd))
     index = PenalisedDensity(centred, h, eta=min(ETA * sd, h))
     best = index.best_separator(v, start.alphas[0])
@@ -128,4 +131,4 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, ma
     depth = depth_at(centred @ chosen.direction, chosen.offset, h) if chosen else 0.0
     last = chosen or path[-1]
     density = index.density(last.direction, last.offset)
-    return MDHResult(last.direction, last.offset, density, depth, h, tuple(path))
+    return MDHResult(last.direction, last.offset, density, depth, h, index.eta, tuple(path))

@@ -138,7 +138,7 @@ class Chooser:
         ----------
         counts : Counts
         candidates : Candidates
-            Those that were counted.
+            All of the branch, of which the first may alone have been counted. The tests share their level with all.
         rng : Generator
             For simulated null distributions.
         share : float
@@ -152,15 +152,17 @@ class Chooser:
         Verdict or None
             None if no candidate has an admissible split.
         """
+        n_tests = min(self.n_tests, len(candidates))
+        candidates = candidates[: len(counts.counts)]
         train = test = whole = counts.of(candidates)
         if self.stop.holds_out:
             train, test = counts.of(candidates, half=0), counts.of(candidates, half=1)
         min_rows = self.min_rows * share
         min_train = min_rows * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
         scores, bins = self.rule.score(train, min_train), self.rule.locate(train, min_train)
-        order = [c for c in np.argsort(-scores, kind="stable")[: self.n_tests] if scores[c] > -np.inf]
+        order = [c for c in np.argsort(-scores, kind="stable")[:n_tests] if scores[c] > -np.inf]
         for c in order:
-            if self.stop.accepts(test[int(c)], int(bins[c]), self.n_root, self.n_tests, rng):
+            if self.stop.accepts(test[int(c)], int(bins[c]), self.n_root, n_tests, rng):
                 verdict = self._verdict(whole, int(c), min_rows, standing if c == 0 else None, accepted=True)
                 if verdict is not None:
                     return verdict

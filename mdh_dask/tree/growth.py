@@ -240,9 +240,8 @@ class Growth:
 
     def _decide(self, branch: Branch, counts: Counts, share: float = 1.0, standing: float | None = None) -> None:
         assert branch.candidates is not None
-        counted = branch.candidates[: len(counts.counts)]
         rng = generator(self.seed, branch.path, 1)
-        branch.verdict = self.chooser.choose(counts, counted, rng, share=share, standing=standing)
+        branch.verdict = self.chooser.choose(counts, branch.candidates, rng, share=share, standing=standing)
 
     @property
     def _extremes(self) -> bool:

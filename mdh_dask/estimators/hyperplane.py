@@ -1,0 +1,142 @@
+"""One minimum density hyperplane: a bi-partition."""
+
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._typing import AnyArray, Floats
+from ..projections import Projection
+from ..projections.mdh import Starts, minimum_density_hyperplanes
+from ..projections.path import path_points
+from ..projections.pursuit import MDHResult
+from ..splits.rules import SplitRule
+from ..tree.growth import Growth
+from .divisive import DivisiveClustering
+from .docstrings import documented
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class MinimumDensityHyperplane(DivisiveClustering):
+    """The hyperplane of least density among those near the mean, which parts the rows in two.
+
+    Projection pursuit turns hyperplanes from several starts until the density on them is least; of their ends, the one
+    with the deepest valley is taken.
+
+    Parameters
+    ----------
+    starts : {"balanced", "valleys", "pca2"}
+        Where the pursuits start. ``"pca2"``: at the first two principal components, as in the paper. ``"balanced"``: at
+        these and at the three directions that show the deepest valleys among 1000 random combinations of rows and the
+        single columns. ``"valleys"``: at the components and eight such directions, with hyperplanes held near the
+        valley that they show.
+    alpha_max : float
+        The hyperplane lies within this many standard deviations of the mean; 0.9 in the paper.
+
+    Attributes
+    ----------
+    direction_ : ndarray of shape (n_features,)
+        Normal of the hyperplane, for rows as they are given; of length one in units of the scaled columns. NaN if no
+        hyperplane has a mode on both sides: then there is one cluster.
+    offset_ : float
+        Rows with ``x @ direction_ > offset_`` have label 1.
+    density_ : float
+        Kernel density on the hyperplane, of all rows, per unit of the projections.
+    relative_depth_ : float
+        How much the lower mode beside the hyperplane exceeds the density on it, as a share of that (eq. 30).
+    path_ : tuple of PathPoint
+        Where the pursuit stood for each value of alpha: see `mdh_dask.plotting.plot_mdh_path`. A model that is loaded
+        has none.
+    labels_ : ndarray or dask Array of shape (n_samples,), int32
+        NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one pass.
+    n_clusters_ : int
+        2, or 1 if no hyperplane has a mode on both sides.
+    tree_ : Tree
+        The split, with the densities of the rows and of both sides.
+    n_passes_ : int
+        Passes over the data that `fit` made.
+    n_features_in_ : int
+
+    Notes
+    -----
+    Passes: one if there are at most four times `sample_size` rows; else the pursuit works on `sample_size` rows, and a
+    second pass places the hyperplane along the direction by the density of all rows.
+
+    References
+    ----------
+    N. G. Pavlidis, D. P. Hofmeyr and S. K. Tasoulis, Minimum density hyperplanes, Journal of Machine Learning Research
+    17(156), 2016.
+
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, section 4.2.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import MinimumDensityHyperplane
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 200, axis=0)
+    >>> model = MinimumDensityHyperplane().fit(X)
+    >>> bool(abs(model.direction_[0]) > abs(model.direction_[1])), bool(abs(model.offset_) < 0.5)
+    (True, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DivisiveClustering._parameter_constraints,
+        "starts": [StrOptions(set(get_args(Starts)))],
+        "alpha_max": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    projection: str | Projection = field(init=False, default="mdh")
+    n_projections: int = field(init=False, default=1)
+    criterion: str = field(init=False, default="relative_depth")
+    split_rule: str = field(init=False, default="minimum_density")
+    stop_rule: str = field(init=False, default="none")
+    quantile: float = field(init=False, default=0.975)
+    n_candidates: int = field(init=False, default=1)
+    min_cluster_size: float | None = field(init=False, default=1)
+    order: str | None = field(init=False, default=None)
+    max_clusters: int | None = field(init=False, default=None)
+    max_depth: int | None = field(init=False, default=1)
+    min_depth: float = field(init=False, default=0.0)
+    alpha: float | None = field(init=False, default=None)
+    starts: Starts = "balanced"
+    alpha_max: float = 1.5
+    bandwidth: str | float = "principal"
+
+    def _rule(self) -> SplitRule:
+        return replace(super()._rule(), alpha=self.alpha_max)
+
+    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
+        best = minimum_density_hyperplanes(rows, rng, starts=self.starts, alpha_max=self.alpha_max)[0]
+        self._pursued: tuple[AnyArray, MDHResult] = rows, best
+        return best.direction[None]
+
+    def _keep(self, growth: Growth) -> None:
+        rows, result = self.__dict__.pop("_pursued", (None, None))
+        scale, centre = growth.standardise.scale, growth.standardise.centre
+        self.path_ = path_points(np.asarray(rows, dtype=float), result, scale, centre) if result else ()
+
+    @property
+    def direction_(self) -> Floats:
+        """Normal of the hyperplane, for rows as they are given."""
+        return self.tree_.planes[0]
+
+    @property
+    def offset_(self) -> float:
+        """Projection of the hyperplane."""
+        return float(self.tree_.offsets[0])
+
+    @property
+    def density_(self) -> float:
+        """Kernel density on the hyperplane."""
+        density = self.tree_.density(0)
+        return float(np.interp(self.offset_, density.position, density.density)) if density else np.nan
+
+    @property
+    def relative_depth_(self) -> float:
+        """How much the lower mode exceeds the density on the hyperplane, as a share of that."""
+        return float(self.tree_.relative_depth[0])

@@ -1,0 +1,138 @@
+"""A single minimum density hyperplane: what it says of itself, in whatever form the rows come."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import gaussian_kde
+from strategies import seeds
+
+from mdh_dask import MinimumDensityHyperplane, load_model
+from mdh_dask.projections.mdh import minimum_density_hyperplanes
+
+
+def two_clouds(n=600, d=4, gap=6.0, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, d)) * np.linspace(1, 3, d) + 10.0
+    rows[: n // 2, 0] += gap
+    return rows
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return two_clouds()
+
+
+@pytest.fixture(scope="module")
+def model(rows):
+    return MinimumDensityHyperplane().fit(rows)
+
+
+def test_labels_are_the_sides_of_the_hyperplane(model, rows):
+    assert model.n_clusters_ == 2
+    np.testing.assert_array_equal(model.labels_, rows @ model.direction_ > model.offset_)
+
+
+def test_separated_clouds_are_parted(model):
+    assert np.abs(np.diff([model.labels_[:300].mean(), model.labels_[300:].mean()])) > 0.98
+
+
+def test_the_direction_has_length_one_in_units_of_the_columns(model, rows):
+    assert np.linalg.norm(model.direction_ * rows.std(axis=0)) == pytest.approx(1, rel=1e-3)
+
+
+def test_density_and_depth_are_those_of_a_kernel_density_of_all_rows(model, rows):
+    projections = rows @ model.direction_
+    scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    h = 0.9 * np.sqrt(np.linalg.eigvalsh(np.cov(scaled.T, bias=True))[-1]) * len(rows) ** -0.2
+    density = gaussian_kde(projections, h / projections.std(ddof=1))
+    grid = np.linspace(projections.min(), projections.max(), 2000)
+    left, right = (density(grid[side]).max() for side in (grid < model.offset_, grid > model.offset_))
+    here = density(model.offset_)[0]
+    assert model.density_ == pytest.approx(here, rel=0.05)
+    # One row's kernel is added to the denominator.
+    floor = 1 / (len(rows) * h * np.sqrt(2 * np.pi))
+    assert model.relative_depth_ == pytest.approx((min(left, right) - here) / (here + floor), rel=0.05)
+
+
+def test_the_hyperplane_is_that_of_the_pursuit(rows):
+    scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    best = minimum_density_hyperplanes(scaled, np.random.default_rng(0), starts="pca2", alpha_max=0.9)[0]
+    model = MinimumDensityHyperplane(starts="pca2", alpha_max=0.9).fit(rows)
+    cosine = (model.direction_ * rows.std(axis=0)) @ best.direction
+    assert abs(cosine) > 0.999
+    assert (model.offset_ - rows.mean(axis=0) @ model.direction_) * np.sign(cosine) == pytest.approx(
+        best.offset, abs=0.05
+    )
+
+
+@given(seeds, st.floats(0.3, 2.0))
+def test_the_hyperplane_lies_within_the_bound(seed, alpha_max):
+    rows = two_clouds(n=200, d=2, gap=3.0, seed=seed)
+    model = MinimumDensityHyperplane(starts="pca2", alpha_max=alpha_max).fit(rows)
+    if model.n_clusters_ == 2:
+        projections = rows @ model.direction_
+        assert abs(model.offset_ - projections.mean()) <= (alpha_max + 0.1) * projections.std()
+
+
+def test_the_path_leads_from_the_start_to_the_hyperplane(model, rows):
+    alphas = [point.alpha for point in model.path_]
+    assert alphas == sorted(alphas)
+    for point in model.path_:
+        projections = rows @ point.direction
+        assert point.bounds == pytest.approx(
+            (projections.mean() - point.alpha * projections.std(), projections.mean() + point.alpha * projections.std())
+        )
+        assert point.position[point.penalised.argmin()] == pytest.approx(point.offset, abs=0.1)
+        assert point.index == pytest.approx(point.penalised.min(), rel=0.05)
+        assert np.trapezoid(point.density, point.position) == pytest.approx(1, abs=0.01)
+    # The last step that was a minimiser inside the bound is the hyperplane.
+    assert min(np.linalg.norm(point.direction - model.direction_) for point in model.path_) < 1e-12
+
+
+def test_chunks_do_not_change_the_hyperplane(rows, model):
+    lazy = MinimumDensityHyperplane().fit(da.from_array(rows, chunks=(70, -1)))
+    np.testing.assert_array_equal(lazy.direction_, model.direction_)
+    assert lazy.offset_ == model.offset_
+    np.testing.assert_array_equal(lazy.labels_.compute(), model.labels_)
+
+
+def test_more_rows_than_the_sample_take_two_passes_and_place_the_hyperplane_by_all():
+    rows = two_clouds(n=6000)
+    model = MinimumDensityHyperplane(sample_size=500).fit(rows)
+    assert model.n_passes_ == 2
+    assert model.tree_.n_rows.tolist() == [6000, *np.bincount(model.labels_)]
+    assert 2990 < model.labels_.sum() < 3010
+
+
+def test_a_saved_hyperplane_is_the_same_without_its_path(model, rows, tmp_path):
+    model.save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    np.testing.assert_array_equal(loaded.predict(rows), model.labels_)
+    assert (loaded.offset_, loaded.density_, loaded.relative_depth_) == (
+        model.offset_,
+        model.density_,
+        model.relative_depth_,
+    )
+    assert not hasattr(loaded, "path_")
+
+
+@pytest.mark.parametrize("rows", [np.ones((20, 3)), np.random.default_rng(0).normal(size=(2, 3))], ids=["equal", "two"])
+def test_where_there_is_nothing_to_part_there_is_one_cluster_or_a_row_on_either_side(rows):
+    model = MinimumDensityHyperplane().fit(rows)
+    assert model.n_clusters_ == len(np.unique(model.labels_))
+    assert np.isnan(model.offset_) == (model.n_clusters_ == 1)
+
+
+@pytest.mark.parametrize("d", [1, 3, 200])
+def test_any_number_of_columns_will_do(d):
+    rows = two_clouds(n=300, d=d, gap=12.0)
+    assert MinimumDensityHyperplane().fit(rows).n_clusters_ == 2
+
+
+def test_constant_duplicate_and_collinear_columns_do_no_harm(rows):
+    rows = np.column_stack([rows, rows[:, 0], np.full(len(rows), 3.0), rows[:, 0] + rows[:, 1]])
+    model = MinimumDensityHyperplane().fit(rows)
+    assert abs(model.labels_[:300].mean() - model.labels_[300:].mean()) > 0.98
+    assert model.direction_[-2] == 0
