@@ -68,3 +68,16 @@ def penalised_density(rows, direction, offsets, bandwidth, alpha, eta, epsilon):
     mean, bound = projections.mean(), alpha * projections.std()
     excess = np.maximum(0, np.maximum(mean - bound - offsets, offsets - mean - bound))
     return density + slope_bound / eta**epsilon * excess ** (1 + epsilon)
+
+
+def sum_rows_in_bins(rows, directions, origin, width, centre, scale, n_bins):
+    """Numbers and sums of the standardised rows in every bin, row by row, without rounding."""
+    counts = np.zeros((len(directions), n_bins), dtype=int)
+    sums = np.zeros((len(directions), n_bins, rows.shape[1]))
+    for x in np.asarray(rows, dtype=float):
+        for k, v in enumerate(directions):
+            place = math.floor((float(v @ x) - origin[k]) / width[k])
+            if 0 <= place < n_bins:
+                counts[k, place] += 1
+                sums[k, place] += (x - centre) * scale
+    return counts, sums

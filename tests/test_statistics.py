@@ -17,6 +17,7 @@ from strategies import chunkings, directions_of_nodes, row_sets, seeds, split_tr
 
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.metrics import Contingency
+from mdh_dask.tree.columns import Standardiser
 from mdh_dask.tree.statistics import (
     HASH_RANGE,
     BranchPass,
@@ -27,6 +28,8 @@ from mdh_dask.tree.statistics import (
     sample_limit,
     smallest_hashes,
 )
+from mdh_dask.tree.structure import tree_from_nodes
+from mdh_dask.tree.valleys import ValleyPass
 
 
 def branch_pass(draw, rows):
@@ -73,7 +76,26 @@ def several_together(draw):
     return Together((first_pass(draw), branch_pass(draw, rows), first_pass(draw))), (rows,)
 
 
+@st.composite
+def valleys(draw):
+    rows = draw(row_sets([np.float32, np.float64]))
+    left, right, planes, offsets = draw(split_trees(rows))
+    rng, d = np.random.default_rng(draw(seeds)), planes.shape[1]
+    nodes = [
+        {"left": a, "right": b, "n_rows": 0, "plane": v, "offset": c}
+        for a, b, v, c in zip(left, right, planes, offsets)
+    ]
+    tree = tree_from_nodes(nodes, d)
+    splits = np.flatnonzero(tree.left >= 0)
+    standardise = Standardiser(rng.normal(size=d), rng.uniform(0.01, 1, d), np.zeros(d))
+    directions = rng.normal(size=(len(splits), 2, d))
+    return ValleyPass(
+        tree, splits, directions, rng.normal(-100, 50, (len(splits), 2)), rng.uniform(0.1, 20, len(splits)), standardise
+    ), (rows,)
+
+
 STATISTICS = {
+    "ValleyPass": valleys(),
     "FirstPass": first_looks(),
     "BranchPass": sweeps(),
     "Contingency": contingencies(),

@@ -13,6 +13,7 @@ from .._typing import Integers, RowArray
 from ..chunks import Progress, map_rows, merge_chunks
 from ..io.models import save_tree
 from ..tree.growth import Growth
+from ..tree.polish import polish
 from ..tree.structure import Tree
 from .validation import as_rows, check_finite, check_first_look
 
@@ -46,8 +47,10 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         rows = as_rows(self, X, reset=True)
         seed = int(check_random_state(self.random_state).randint(2**31))
         growth = self._growth(len(rows), seed)
-        tree = growth.grow(merge_chunks(rows), check_first_look)
-        self.tree_ = tree if self.max_clusters is None else tree.prune(self.max_clusters)
+        merged = merge_chunks(rows)
+        tree = growth.grow(merged, check_first_look)
+        tree = tree if self.max_clusters is None else tree.prune(self.max_clusters)
+        self.tree_ = polish(tree, merged, growth.standardise, growth.bar) if self.polish else tree
         self._keep(growth)
         self.n_passes_ = growth.n_passes
         self.n_clusters_ = self.tree_.n_leaves

@@ -82,6 +82,9 @@ class DivisiveClustering(TreeEstimator):
     sample_size : int or None
         Rows on which the directions of a branch are scored. The driver holds about four times as many rows. None to
         score all directions on all rows, at the price of a pass over the data for every level.
+    polish : bool
+        Whether the hyperplanes of the finished tree are turned to where the density of all rows on them is least, in
+        up to five more passes. The number of clusters stays.
     scale : bool
         Whether the columns are taken in units of their standard deviation, which the first pass measures.
     random_state : int, RandomState instance or None
@@ -144,6 +147,7 @@ class DivisiveClustering(TreeEstimator):
         "min_depth": [Interval(Real, 0, None, closed="left")],
         "alpha": [None, Interval(Real, 0, None, closed="neither")],
         "sample_size": [None, Interval(Integral, 1, None, closed="left")],
+        "polish": ["boolean"],
         "scale": ["boolean"],
         "random_state": ["random_state"],
         "progress": ["boolean"],
@@ -164,6 +168,7 @@ class DivisiveClustering(TreeEstimator):
     min_depth: float = 0.1
     alpha: float | None = None
     sample_size: int | None = 10_000
+    polish: bool = False
     scale: bool = True
     random_state: Any = 0
     progress: bool = False

@@ -55,6 +55,7 @@ class PDDP(DivisiveClustering):
     order: str | None = field(init=False, default="scatter")
     min_depth: float = field(init=False, default=0.0)
     alpha: float | None = field(init=False, default=None)
+    polish: bool = field(init=False, default=False)
 
 
 @documented
@@ -94,6 +95,7 @@ class IPDDP(DivisiveClustering):
     split_rule: str = field(init=False, default="gap")
     n_candidates: int = field(init=False, default=1)
     order: str | None = field(init=False, default=None)
+    polish: bool = field(init=False, default=False)
     min_depth: float = field(init=False, default=0.0)
 
 
@@ -138,5 +140,6 @@ class DePDDP(DivisiveClustering):
     quantile: float = field(init=False, default=0.975)
     n_candidates: int = field(init=False, default=1)
     order: str | None = field(init=False, default=None)
+    polish: bool = field(init=False, default=False)
     min_cluster_size: float | None = 1
     min_depth: float = 0.0

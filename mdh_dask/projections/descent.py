@@ -20,6 +20,9 @@ SUFFICIENT, FLATTER = 1e-4, 0.9
 
 MAX_TRIALS = 20
 
+Memory = deque[tuple[Floats, Floats, float]]
+"""Steps, the changes of the gradient over them, and their inner products."""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -55,11 +58,11 @@ def descend(
         return Point(x, best, best.index / unit, best.gradient / (length * unit))
 
     here = at(start)
-    memory: deque[tuple[Floats, Floats, float]] = deque(maxlen=MEMORY)
+    memory: Memory = deque(maxlen=MEMORY)
     for _ in range(max_iterations):
         if np.abs(here.gradient).max() <= TOLERANCE:
             break
-        following = _line_search(at, here, _step(here.gradient, memory))
+        following = _line_search(at, here, quasi_newton_step(here.gradient, memory))
         if following is None:
             break
         step, change = following.x - here.x, following.gradient - here.gradient
@@ -69,7 +72,7 @@ def descend(
     return here.x / np.linalg.norm(here.x), here.separator
 
 
-def _step(gradient: Floats, memory: deque[tuple[Floats, Floats, float]]) -> Floats:
+def quasi_newton_step(gradient: Floats, memory: Memory) -> Floats:
     """Return the quasi-Newton step: minus the gradient times the inverse Hessian that the remembered steps tell."""
     direction = -gradient
     if not memory:

@@ -105,13 +105,14 @@ class Growth:
     def _first_pass(self, rows: RowArray, check: Callable[[FirstLook], None]) -> Branch:
         wanted = RESERVOIR * self.sample_size if self.sample_size else PILOT_ROWS
         limit = sample_limit(wanted, len(rows))
-        look = reduce_rows(FirstPass(self.seed, limit), rows, progress=self._bar("reading"))
+        look = reduce_rows(FirstPass(self.seed, limit), rows, progress=self.bar("reading"))
         check(look)
         sample = smallest_hashes(look.sample, wanted)
         self.standardise = standardiser(look.columns, sample, self.scale)
         return Branch(1, sample, len(rows), counted=True)
 
-    def _bar(self, verb: str) -> Progress | None:
+    def bar(self, verb: str) -> Progress | None:
+        """Count a pass, and return what makes its progress bar."""
         self.n_passes += 1
         return self.progress(f"pass {self.n_passes}: {verb}")
 
@@ -208,7 +209,7 @@ class Growth:
         sweep = branch_pass(branches, self.seed, fresh, self._extremes)
         waiting = sum(branch.state is State.WAITING for branch in branches)
         logger.info("pass %s: %s branches counted, %s sampled anew", self.n_passes + 1, waiting, len(fresh))
-        counts = reduce_rows(sweep, rows, progress=self._bar("counting"))
+        counts = reduce_rows(sweep, rows, progress=self.bar("counting"))
         for branch, n_rows in arrivals_of(branches, counts.arrivals).items():
             branch.n_rows, branch.counted = n_rows, True
         directions = (slice(first, last) for first, last in pairwise(sweep.first))

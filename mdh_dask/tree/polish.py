@@ -1,0 +1,180 @@
+"""Turning the hyperplanes of a grown tree until the density of all rows on them is least."""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .._typing import Floats, Integers, RowArray
+from ..chunks import Progress, reduce_rows
+from ..density.kde import kernel_density, kernel_height
+from ..density.modes import relative_depth
+from ..projections.descent import MEMORY, Memory, quasi_newton_step
+from .columns import Standardiser
+from .statistics import BranchPass
+from .structure import Tree
+from .valleys import BINS_PER_BANDWIDTH, REACH, Valley, ValleyPass, ValleySums, valley_of
+
+logger = logging.getLogger(__name__)
+
+ROUNDS = 3
+"""Steps of the descent."""
+
+TRIALS = (1.0, 0.3, 0.1)
+"""Lengths of a step that are tried in the same pass, as shares of the quasi-Newton step."""
+
+WORTHWHILE = 1e-3
+"""A step that lowers the density by a smaller share is the last."""
+
+Bar = Callable[[str], Progress | None]
+
+
+@dataclass
+class Splitter:
+    """A hyperplane on its way: unit direction for standardised rows, valley there, bandwidth, and what it learned."""
+
+    direction: Floats
+    bandwidth: float
+    length: float
+    """Of the tree's direction: projections on it are so many times those on the direction of length one."""
+    unit: float
+    """About the standard deviation of the projections: what makes a step independent of the scale of the rows."""
+    place: float
+    """For raw rows, as the directions that are passed to workers."""
+    valley: Valley | None = None
+    trials: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    moving: bool = True
+    memory: Memory = field(default_factory=lambda: deque(maxlen=MEMORY))
+
+    def propose(self) -> None:
+        """Set the directions to look at next."""
+        if self.valley is None:
+            self.trials = self.direction[None]
+            return
+        step = quasi_newton_step(self.valley.gradient * self.unit, self.memory)
+        ends = self.direction + np.array(TRIALS)[:, None] * step
+        self.trials = ends / np.linalg.norm(ends, axis=1, keepdims=True)
+
+    def origins(self, standardise: Standardiser) -> Floats:
+        """Return where the bins of the trials begin: around the place to which the rows near the valley move."""
+        raw = standardise.raw(self.trials) @ standardise.centre
+        if self.valley is None:
+            return np.array([self.place]) - REACH * self.bandwidth
+        shift = (self.trials - self.direction) @ self.valley.centre
+        here = self.place - standardise.raw(self.direction) @ standardise.centre
+        return here + shift + raw - REACH * self.bandwidth
+
+    def learn(self, sums: ValleySums, i: int, origins: Floats) -> None:
+        """Move to the trial of least density, if that is lower than here."""
+        valleys = [
+            valley_of(int(sums.n_rows[i]), sums.counts[i, k], sums.sums[i, k], v, float(origins[k]), self.bandwidth)
+            for k, v in enumerate(self.trials)
+        ]
+        found = [k for k, valley in enumerate(valleys) if np.isfinite(valley.place)]
+        best = min(found, key=lambda k: valleys[k].value, default=None)
+        before = self.valley
+        if best is None or (before is not None and valleys[best].value >= before.value * (1 - WORTHWHILE)):
+            self.moving = False
+            return
+        after = valleys[best]
+        if before is not None:
+            step = self.trials[best] - self.direction
+            change = (after.gradient - before.gradient) * self.unit
+            if (product := float(step @ change)) > 0:
+                self.memory.append((step, change, product))
+        self.direction, self.valley, self.place = self.trials[best], after, after.place
+
+
+def polish(tree: Tree, rows: RowArray, standardise: Standardiser, bar: Bar) -> Tree:
+    """Return the tree with its hyperplanes turned to where the density of all rows on them is least.
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : array of shape (n_rows, n_features), NumPy or Dask
+    standardise : Standardiser
+        Of the columns, as the tree was grown with.
+    bar : callable
+        Makes a progress bar, or None, from the description of a pass.
+
+    Returns
+    -------
+    Tree
+        With the same nodes, and the densities and numbers of rows along the new hyperplanes.
+
+    Notes
+    -----
+    Up to ``ROUNDS + 2`` passes. In each, one step is made for all splits at once: the rows around each split, summed
+    by bins of their projections, give the density and its gradient (JMLR 17(156), section 4) at once, along
+    several lengths of the step. The kernel stays that of the tree; the test of the splits is not repeated.
+    """
+    splits = np.flatnonzero(tree.left >= 0)
+    if len(splits) == 0:
+        return tree
+    splitters = [_splitter(tree, int(node), standardise) for node in splits]
+    for _ in range(ROUNDS + 1):
+        moving = [i for i, splitter in enumerate(splitters) if splitter.moving]
+        if not moving:
+            break
+        for i in moving:
+            splitters[i].propose()
+        origins = [splitters[i].origins(standardise) for i in moving]
+        statistic = ValleyPass(
+            tree, splits[moving], np.array([standardise.raw(splitters[i].trials) for i in moving]), np.array(origins),
+            np.array([splitters[i].bandwidth / BINS_PER_BANDWIDTH for i in moving]), standardise,
+        )  # fmt: skip
+        sums = reduce_rows(statistic, rows, progress=bar("polishing"))
+        for place, i in enumerate(moving):
+            splitters[i].learn(sums, place, origins[place])
+        tree = _turned(tree, splits, splitters, standardise)
+        logger.info("%s of %s splits were turned", sum(s.moving for s in splitters), len(splitters))
+    return _counted(tree, rows, bar)
+
+
+def _splitter(tree: Tree, node: int, standardise: Standardiser) -> Splitter:
+    scale = standardise.scale
+    v = np.divide(tree.planes[node], scale, out=np.zeros(len(scale)), where=scale > 0)
+    length = float(np.linalg.norm(v))
+    h = tree.bandwidth[node] / length
+    return Splitter(v / length, h, length, h * tree.n_rows[node] ** 0.2, tree.offsets[node] / length)
+
+
+def _turned(tree: Tree, splits: Integers, splitters: list[Splitter], standardise: Standardiser) -> Tree:
+    planes, offsets = tree.planes.copy(), tree.offsets.copy()
+    for node, splitter in zip(splits, splitters):
+        if splitter.valley is not None:
+            planes[node] = standardise.raw(splitter.direction) * splitter.length
+            offsets[node] = splitter.place * splitter.length
+    return replace(tree, planes=planes, offsets=offsets)
+
+
+def _counted(tree: Tree, rows: RowArray, bar: Bar) -> Tree:
+    """Return the tree with the histograms along its directions counted anew."""
+    sizes = np.diff(tree.first_bin)
+    nodes = np.flatnonzero(sizes)
+    sweep = BranchPass(
+        seed=0, left=tree.left, right=tree.right, planes=tree.planes, offsets=tree.offsets,
+        first=np.concatenate([[0], np.cumsum(sizes > 0)]), directions=tree.planes[nodes],
+        origin=tree.origin[nodes], width=tree.width[nodes], n_bins=int(sizes.max()),
+        bit=np.zeros(tree.n_nodes, dtype=np.int64), limit=np.zeros(tree.n_nodes, dtype=np.uint64),
+    )  # fmt: skip
+    value = reduce_rows(sweep, rows, progress=bar("counting"))
+    counts = value.counts.sum(axis=1)
+    n_rows, depth, bins = value.arrivals.copy(), tree.relative_depth.copy(), []
+    for node in reversed(np.flatnonzero(tree.left >= 0)):
+        n_rows[node] = n_rows[tree.left[node]] + n_rows[tree.right[node]]
+    for node, size, own in zip(nodes.tolist(), sizes[nodes].tolist(), counts):
+        # The last of its bins holds what lies beyond.
+        bins.append(np.append(own[: size - 1], own[size - 1 :].sum()))
+        depth[node] = _depth(bins[-1], tree, node)
+    return replace(tree, n_rows=n_rows, relative_depth=depth, bins=np.concatenate(bins))
+
+
+def _depth(counts: Integers, tree: Tree, node: int) -> float:
+    width, h = tree.width[node], tree.bandwidth[node]
+    density = kernel_density(counts, width, h)
+    depths = relative_depth(density, kernel_height(counts[1:-1].sum(), h))
+    place = int(np.clip(round((tree.offsets[node] - tree.origin[node]) / width) - 1, 0, len(counts) - 1))
+    return float(depths[place])

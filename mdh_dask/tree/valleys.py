@@ -1,0 +1,138 @@
+"""One pass that tells, for every split of a tree and some directions each, the density near it and how it changes."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit.row_sums import sum_rows_in_bins
+from .._jit.valleys import descend_to_valley
+from .._typing import AnyArray, Booleans, Floats, Integers
+from ..chunks import Statistic
+from .columns import Standardiser
+from .statistics import leaves_of, loop_ready
+from .structure import Tree
+
+REACH = 4
+"""Bandwidths on both sides of a split within which rows are looked at."""
+
+BINS_PER_BANDWIDTH = 8
+
+N_BINS = 2 * REACH * BINS_PER_BANDWIDTH
+
+
+class ValleySums(NamedTuple):
+    """Value of `ValleyPass`."""
+
+    n_rows: Integers
+    """Of each split, shape (n_splits,)."""
+    counts: Integers
+    """Rows per bin, shape (n_splits, n_trials, N_BINS)."""
+    sums: Floats
+    """Sums of the standardised rows per bin, shape (n_splits, n_trials, N_BINS, n_features)."""
+
+
+class Valley(NamedTuple):
+    """The lowest density near a split, for directions of length one of the standardised rows."""
+
+    value: float
+    place: float
+    """In units of the projections; NaN if the density only falls towards an end of what was looked at."""
+    gradient: Floats
+    """Of the density by the direction, tangent to the unit sphere."""
+    centre: Floats
+    """Mean of the standardised rows around the valley."""
+
+
+@dataclass(frozen=True)
+class ValleyPass(Statistic):
+    """Sums of the rows around the splits of a tree, along some directions for each.
+
+    Parameters
+    ----------
+    tree : Tree
+    splits : integer array of shape (n_splits,)
+        Inner nodes that are looked at.
+    directions : array of shape (n_splits, n_trials, n_features)
+        For raw rows.
+    origin : array of shape (n_splits, n_trials)
+        Where the first bin begins.
+    width : array of shape (n_splits,)
+        Of a bin.
+    standardise : Standardiser
+
+    Notes
+    -----
+    A state takes ``512 n_features`` bytes for each direction. All sums are exact: they do not depend on the chunks.
+    """
+
+    tree: Tree
+    splits: Integers
+    directions: Floats
+    origin: Floats
+    width: Floats
+    standardise: Standardiser
+
+    def chunk(self, start: int, *blocks: AnyArray) -> ValleySums:
+        """Sum the rows of one block."""
+        rows = loop_ready(blocks[0])
+        tree, standardise = self.tree, self.standardise
+        leaf = leaves_of(rows, tree.left, tree.right, tree.planes, tree.offsets)
+        n_splits, n_trials, d = self.directions.shape
+        counts = np.zeros((n_splits, n_trials, N_BINS), dtype=np.int64)
+        sums = np.zeros((n_splits, n_trials, N_BINS, d))
+        n_rows = np.zeros(n_splits, dtype=np.int64)
+        for i, under in enumerate(leaves_under(tree, self.splits)):
+            chosen = np.flatnonzero(under[leaf])
+            n_rows[i] = len(chosen)
+            sum_rows_in_bins(
+                rows, chosen, self.directions[i], self.origin[i], np.full(n_trials, self.width[i]),
+                standardise.centre, standardise.scale, counts[i], sums[i],
+            )  # fmt: skip
+        return ValleySums(n_rows, counts, sums)
+
+    def combine(self, left: ValleySums, right: ValleySums) -> ValleySums:
+        """Add."""
+        return ValleySums(left.n_rows + right.n_rows, left.counts + right.counts, left.sums + right.sums)
+
+
+def leaves_under(tree: Tree, nodes: Integers) -> Booleans:
+    """Tell which nodes of a tree are some nodes or descend from them, shape (len(nodes), n_nodes)."""
+    under = np.zeros((len(nodes), tree.n_nodes), dtype=bool)
+    parent = tree.parent
+    for i, ancestor in enumerate(nodes):
+        under[i, ancestor] = True
+        for node in range(int(ancestor) + 1, tree.n_nodes):
+            under[i, node] = under[i, parent[node]]
+    return under
+
+
+def valley_of(n_rows: int, counts: AnyArray, sums: Floats, direction: Floats, origin: float, h: float) -> Valley:
+    """Return the valley of one direction of length one from the sums around a split.
+
+    Parameters
+    ----------
+    n_rows : int
+        Of the node.
+    counts, sums : arrays of shape (N_BINS,) and (N_BINS, n_features)
+    direction : array of shape (n_features,)
+        For standardised rows.
+    origin : float
+        Where the first bin begins.
+    h : float
+        Bandwidth.
+    """
+    centres = origin + h / BINS_PER_BANDWIDTH * (np.arange(N_BINS) + 0.5)
+    low, high = centres[0] + h, centres[-1] - h
+    # Along a coarse grid first: Newton's method goes downhill from there.
+    grid = np.linspace(low, high, 2 * N_BINS)
+    u = (centres - grid[:, None]) / h
+    start = grid[(np.exp(-0.5 * u**2) @ counts).argmin()]
+    weights = counts.astype(np.float64)
+    value, place = descend_to_valley(centres, weights, max(n_rows, 1), h, np.inf, 1.0, 0.0, low, start, high, 1e-8)
+    u = (centres - place) / h
+    kernel = np.exp(-0.5 * u**2)
+    gradient = (-u * kernel) @ sums / (max(n_rows, 1) * h**2 * np.sqrt(2 * np.pi))
+    centre = kernel @ sums / max(kernel @ weights, 1e-300)
+    at_end = min(place - low, high - place) < 1e-3 * h
+    return Valley(value, np.nan if at_end else place, gradient - (gradient @ direction) * direction, centre)

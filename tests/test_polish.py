@@ -1,0 +1,171 @@
+"""Polishing: hyperplanes turned by all rows, whatever their chunks, to lower densities and never to higher ones."""
+
+import dask.array as da
+import numpy as np
+import pytest
+import reference_mdh
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import seeds
+
+from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree, load_model
+from mdh_dask._jit.row_sums import QUANTUM, sum_rows_in_bins
+from mdh_dask.metrics import contingency_table, normalized_mutual_information
+from mdh_dask.simulate import gaussian_mixture
+from mdh_dask.tree.columns import Standardiser
+from mdh_dask.tree.polish import ROUNDS, polish
+from mdh_dask.tree.structure import tree_from_nodes
+from mdh_dask.tree.valleys import N_BINS, leaves_under, valley_of
+
+
+def nmi(groups, labels):
+    return normalized_mutual_information(contingency_table(groups, labels))
+
+
+def unit(v):
+    return v / np.linalg.norm(v)
+
+
+def densities(tree):
+    """Density on the hyperplane of every split."""
+    nodes = [tree.density(node) for node in np.flatnonzero(tree.left >= 0)]
+    return np.array([np.interp(node.threshold, node.position, node.density) for node in nodes])
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    return [a.compute() for a in gaussian_mixture(20_000, 20, 6, centre_range=(-10, 10), sd=4.5, random_state=0)]
+
+
+@pytest.fixture(scope="module")
+def models(mixture):
+    rows = mixture[0]
+    return tuple(RandomProjectionTree(300, sample_size=1000, polish=polish).fit(rows) for polish in (False, True))
+
+
+def test_every_hyperplane_comes_to_a_lower_density(models):
+    rough, polished = (densities(model.tree_) for model in models)
+    assert (polished < rough).all()
+    assert (polished < 0.5 * rough).any()
+    assert (models[1].tree_.relative_depth > models[0].tree_.relative_depth)[models[0].tree_.left >= 0].all()
+
+
+def test_the_clusters_come_closer_to_the_groups_and_stay_as_many(models, mixture):
+    rough, polished = models
+    assert polished.n_clusters_ == rough.n_clusters_
+    assert nmi(mixture[1], polished.labels_) > nmi(mixture[1], rough.labels_) + 0.005
+
+
+def test_the_counts_of_the_tree_are_those_of_the_labels(models, mixture):
+    tree = models[1].tree_
+    np.testing.assert_array_equal(tree.n_rows[tree.leaves], np.bincount(models[1].labels_))
+    for node in range(tree.n_nodes):
+        if len(tree.histogram(node)):
+            assert tree.histogram(node).sum() == tree.n_rows[node]
+    np.testing.assert_array_equal(models[1].predict(mixture[0]), models[1].labels_)
+
+
+def test_polishing_takes_at_most_so_many_passes_more(models):
+    assert models[0].n_passes_ < models[1].n_passes_ <= models[0].n_passes_ + ROUNDS + 2
+
+
+@pytest.mark.parametrize("chunks", [999, 5000])
+def test_chunks_do_not_change_a_bit(chunks, models, mixture):
+    lazy = RandomProjectionTree(300, sample_size=1000, polish=True).fit(da.from_array(mixture[0], chunks=(chunks, -1)))
+    assert lazy.tree_ == models[1].tree_
+
+
+def test_polished_models_are_saved_and_read(models, mixture, tmp_path):
+    models[1].save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    assert loaded.polish
+    np.testing.assert_array_equal(loaded.predict(mixture[0]), models[1].labels_)
+
+
+def test_a_hyperplane_pursued_on_all_rows_stays_about_where_it_is():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 3)) * [1.0, 2.0, 3.0]
+    rows[:1000, 0] += 5
+    rough, polished = (
+        MinimumDensityHyperplane(polish=polish, bandwidth="multimodal").fit(rows) for polish in (False, True)
+    )
+    cosine = unit(rough.direction_ * rows.std(axis=0)) @ unit(polished.direction_ * rows.std(axis=0))
+    assert cosine > 0.99
+    assert polished.density_ <= rough.density_
+
+
+def test_a_tree_without_splits_and_rows_without_clusters_are_left_alone():
+    rows = np.random.default_rng(0).normal(size=(500, 3))
+    model = HierarchicalMDH(polish=True).fit(rows)
+    assert (model.n_clusters_, model.n_passes_) == (1, 1)
+    assert HierarchicalMDH(polish=True).fit(np.ones((10, 2))).n_clusters_ == 1
+
+
+def test_a_hyperplane_at_the_wrong_angle_is_turned_to_the_valley():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(4000, 2))
+    rows[::2, 0] += 6
+    rows -= rows.mean(axis=0)
+    angle = 0.4
+    direction = np.array([np.cos(angle), np.sin(angle)])
+    projections = rows @ direction
+    origin, width = projections.min() - 1, (np.ptp(projections) + 2) / 200
+    bins = np.bincount(((projections - origin) / width).astype(int), minlength=200)
+    split = {"left": 1, "right": 2, "n_rows": 4000, "plane": direction, "offset": 0.0, "relative_depth": 1.0}
+    split |= {"origin": origin, "width": width, "bandwidth": 0.3, "bins": bins}
+    leaf = {"left": -1, "right": -1, "n_rows": 2000}
+    tree = tree_from_nodes([split, leaf, leaf], 2)
+    standardise = Standardiser(np.zeros(2), np.ones(2), np.zeros(2))
+    turned = polish(tree, rows, standardise, lambda description: None)
+    assert unit(turned.planes[0])[0] > 0.999
+    assert densities(turned)[0] < 0.5 * densities(tree)[0]
+
+
+class TestValley:
+    @given(seeds, st.integers(1, 40), st.integers(1, 4), st.sampled_from([np.float32, np.float64]))
+    def test_sums_equal_their_twin_up_to_the_quantum(self, seed, n, d, dtype):
+        rng = np.random.default_rng(seed)
+        rows, directions = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(2, d))
+        centre, scale = rng.normal(size=d), rng.uniform(0.5, 2, d)
+        origin, width = rng.normal(-2, 1, 2), rng.uniform(0.1, 0.5, 2)
+        chosen = np.flatnonzero(rng.integers(0, 2, n))
+        counts, sums = np.zeros((2, 12), dtype=np.int64), np.zeros((2, 12, d))
+        sum_rows_in_bins(rows, chosen, directions, origin, width, centre, scale, counts, sums)
+        expected = reference_mdh.sum_rows_in_bins(rows[chosen], directions, origin, width, centre, scale, 12)
+        np.testing.assert_array_equal(counts, expected[0])
+        np.testing.assert_allclose(sums, expected[1], atol=n * QUANTUM)
+        np.testing.assert_array_equal(sums, np.rint(sums / QUANTUM) * QUANTUM)
+
+    @given(seeds)
+    def test_gradient_is_that_of_central_differences_of_the_exact_density(self, seed):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(800, 3)) + np.repeat([[-2.5, 0, 0], [2.5, 0, 0]], 400, axis=0)
+        v, h = unit(np.array([1.0, 0.2, -0.3]) + 0.1 * rng.normal(size=3)), 0.4
+        counts, sums = np.zeros((1, N_BINS), dtype=np.int64), np.zeros((1, N_BINS, 3))
+        origin, width = np.array([-4 * h]), np.array([8 * h / N_BINS])
+        sum_rows_in_bins(rows, np.arange(800), v[None], origin, width, np.zeros(3), np.ones(3), counts, sums)
+        valley = valley_of(800, counts[0], sums[0], v, float(origin[0]), h)
+        if not np.isfinite(valley.place):
+            return
+        along = unit(np.cross(v, rng.normal(size=3)))
+
+        def lowest(t):
+            offsets = valley.place + np.linspace(-0.2, 0.2, 2001) * h
+            return reference_mdh.penalised_density(rows, v + t * along, offsets, h, 99.0, 1.0, 1.0).min()
+
+        assert valley.value == pytest.approx(lowest(0.0), rel=0.02)
+        difference = (lowest(1e-3) - lowest(-1e-3)) / 2e-3
+        assert valley.gradient @ along == pytest.approx(difference, rel=0.1, abs=2e-3)
+        assert valley.gradient @ v == pytest.approx(0, abs=1e-12)
+
+    def test_a_density_that_only_falls_has_no_valley(self):
+        counts = np.arange(N_BINS)[::-1]
+        assert np.isnan(valley_of(100, counts, np.zeros((N_BINS, 2)), np.array([1.0, 0.0]), 0.0, 1.0).place)
+
+    def test_descendants_follow_their_ancestors(self):
+        split = {"n_rows": 1, "plane": np.ones(1), "offset": 0.0}
+        leaf = {"left": -1, "right": -1, "n_rows": 1}
+        tree = tree_from_nodes(
+            [{**split, "left": 1, "right": 4}, {**split, "left": 2, "right": 3}, leaf, leaf, leaf], 1
+        )
+        np.testing.assert_array_equal(leaves_under(tree, np.array([0, 1])), [[1, 1, 1, 1, 1], [0, 1, 1, 1, 0]])
