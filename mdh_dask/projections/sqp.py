@@ -1,0 +1,203 @@
+"""Minimum density hyperplanes by sequential quadratic programming: direction and offset change together.
+
+Unlike projection pursuit this looks for no best offset at every step, and so ends in many different local minima. Such
+hyperplanes are weak partitions, of use when many are combined (thesis, section 4.2.3): a part for ensembles to build
+on, not for a single partition, which `minimum_density_hyperplane` is for.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import minimize
+
+from .._jit.kernel_sums import kernel_pulls, kernel_sums
+from .._typing import AnyArray, Floats
+from ..density.bandwidth import BANDWIDTHS
+from ..density.kde import kernel_height
+from .mdh import MOST_COMPONENTS
+from .pca import centred_rows, scaled_components
+from .penalty import depth_at
+from .pursuit import MDHResult
+
+TOLERANCE = 1e-8
+"""Relative change of the density at which the descent ends."""
+
+FLOOR = 1e-3
+"""Share of one row's kernel: a gap in which the density is lower has no rows."""
+
+ASIDE = 0.1
+"""Bandwidths to both sides at which the density on a local minimiser is not lower."""
+
+ROOM = 1e-6
+"""How near the bound still holds a hyperplane, in standard deviations along the first principal component."""
+
+
+@dataclass(frozen=True)
+class ConstrainedDensity:
+    """The problem of JMLR 17(156), eq. 9, for vectors ``x = (v, b)`` of a direction and an offset.
+
+    Minimise the density on the hyperplane, such that ``|b| <= alpha * sd_v`` and ``v . v = 1``. The objective is a
+    growing function of the density, ``h^2 log(n sqrt(2 pi) h p(b | v) + FLOOR)``: its second derivatives are near one
+    whatever the bandwidth `h`, as the first step of the descent takes them to be, and it falls in gaps as well.
+
+    Parameters
+    ----------
+    centred : array of shape (n, n_features), float64
+        Rows with mean zero and standard deviation one along the first principal component.
+    bandwidth : float
+        Standard deviation of the Gaussian kernel, positive.
+    alpha : float
+        Bound on the offset, in standard deviations of the projections.
+    """
+
+    centred: Floats
+    bandwidth: float
+    alpha: float
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """Of the features; the standard deviation of projections comes from it, without another look at the rows."""
+        covariance: Floats = self.centred.T @ self.centred / len(self.centred)
+        return covariance
+
+    def total(self, x: Floats) -> float:
+        """Return the sum of the rows' kernels on the hyperplane: the density in heights of one row's kernel."""
+        projections = self.centred @ x[:-1]
+        return float(kernel_sums(projections, np.ones(len(projections)), float(x[-1]), self.bandwidth)[0])
+
+    def objective(self, x: Floats) -> tuple[float, Floats]:
+        """Return the objective and its gradient."""
+        projections, h = self.centred @ x[:-1], self.bandwidth
+        total = kernel_sums(projections, np.ones(len(projections)), float(x[-1]), h)[0] + FLOOR
+        pulls = kernel_pulls(projections, float(x[-1]), h)
+        return h**2 * float(np.log(total)), h / total * np.append(pulls @ self.centred, -pulls.sum())
+
+    def sd(self, v: Floats) -> float:
+        """Return the standard deviation of the projections."""
+        return float(np.sqrt(max(float(v @ self.covariance @ v), 0.0)))
+
+    def room(self, x: Floats) -> Floats:
+        """Return the distances from the lower and from the upper bound; negative beyond it."""
+        bound = self.alpha * self.sd(x[:-1])
+        return np.array([bound + x[-1], bound - x[-1]])
+
+    def room_gradient(self, x: Floats) -> Floats:
+        """Return the gradients of both distances; the standard deviation's is taken as zero where that is zero."""
+        v = x[:-1]
+        slope = self.alpha * (self.covariance @ v) / max(self.sd(v), np.finfo(float).tiny)
+        return np.array([[*slope, 1.0], [*slope, -1.0]])
+
+    def solve(self, start: Floats, max_iterations: int) -> Floats:
+        """Return a vector that fulfils the constraints, of a density no higher than the feasible start's."""
+        sphere = {"type": "eq", "fun": lambda x: x[:-1] @ x[:-1] - 1, "jac": lambda x: np.append(2 * x[:-1], 0.0)}
+        found = minimize(
+            self.objective,
+            start,
+            jac=True,
+            method="SLSQP",
+            constraints=[{"type": "ineq", "fun": self.room, "jac": self.room_gradient}, sphere],
+            options={"maxiter": max_iterations, "ftol": TOLERANCE * self.bandwidth**2},
+        ).x
+        v = found[:-1] / np.linalg.norm(found[:-1])
+        bound = self.alpha * self.sd(v)
+        end = np.append(v, np.clip(found[-1], -bound, bound))
+        return end if self.total(end) <= self.total(start) else start
+
+    def is_inner_minimiser(self, x: Floats) -> bool:
+        """Return whether the offset is a local minimiser of the density that no bound holds."""
+        aside = np.append(np.zeros(len(x) - 1), ASIDE * self.bandwidth)
+        lowest = min(self.total(x - aside), self.total(x + aside))
+        return bool(self.room(x).min() > ROOM and self.total(x) <= lowest + FLOOR)
+
+
+def constrained_hyperplane(
+    rows: AnyArray,
+    start: AnyArray,
+    offset: float = 0.0,
+    *,
+    bandwidth: float | None = None,
+    alpha: float = 0.9,
+    max_iterations: int = 100,
+) -> MDHResult:
+    """Return the hyperplane of locally minimal density near the mean to which a start leads.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+        Finite values, in columns of comparable scale; at least one row.
+    start : array of shape (n_features,)
+        Direction of any length but zero.
+    offset : float
+        Where the first hyperplane lies: standard deviations of the projections on `start` from their mean.
+    bandwidth : float, optional
+        Standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along the
+        first principal component times ``n ** (-1/5)``.
+    alpha : float
+        The hyperplane lies at most this many standard deviations from the mean of the projections.
+    max_iterations : int
+        Steps of the descent at most; some tens suffice.
+
+    Returns
+    -------
+    MDHResult
+        With a relative depth of zero unless it is a local minimiser of the density within the bound, `eta` zero and an
+        empty path.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, a value is not finite, `start` is zero, `bandwidth` or `alpha` not positive, or
+        `offset` beyond `alpha`.
+
+    Notes
+    -----
+    One evaluation costs O(n n_features), one step O(n_features^3) besides. With more than `MOST_COMPONENTS` features,
+    the hyperplane is therefore sought in the span of the start and of so many principal components. Source: Pavlidis,
+    Hofmeyr and Tasoulis, JMLR 17(156), 2016, eq. 9; thesis (Yates 2017), eq. 4.3. Algorithm 3 there starts from
+    random directions and the offset zero.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(400, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 200, axis=0)
+    >>> result = constrained_hyperplane(rows, [1.0, 1.0])
+    >>> bool(abs(result.direction[0]) > 0.99), bool(abs(result.offset) < 1)
+    (True, True)
+    """
+    centred = centred_rows(rows)
+    mean = np.asarray(rows)[0] - centred[0]
+    v = _checked(start, centred.shape[1], offset, bandwidth, alpha)
+    components, sds = scaled_components(centred, MOST_COMPONENTS)
+    if (sd := float(sds[0])) == 0:
+        return MDHResult(v, 0.0, np.inf, 0.0, 0.0, 0.0, ()).moved(None, mean)
+    basis = None
+    if centred.shape[1] > MOST_COMPONENTS:
+        basis = np.linalg.qr(np.array([*components, v]).T)[0].T
+        centred, v = centred @ basis.T.astype(centred.dtype), basis @ v
+    h = bandwidth or float(BANDWIDTHS["multimodal"].of(len(centred), sd, sd))
+    problem = ConstrainedDensity(centred.astype(np.float64, copy=False) / sd, h / sd, alpha)
+    x = problem.solve(np.append(v, offset * problem.sd(v)), max_iterations)
+    density = problem.total(x) * float(kernel_height(np.array(len(centred)), np.array(h)))
+    depth = 0.0
+    if problem.is_inner_minimiser(x):
+        depth = depth_at(problem.centred @ x[:-1], float(x[-1]), problem.bandwidth)
+    return MDHResult(x[:-1], float(x[-1]) * sd, density, depth, h, 0.0, ()).moved(basis, mean)
+
+
+def _checked(start: AnyArray, n_features: int, offset: float, bandwidth: float | None, alpha: float) -> Floats:
+    """Return the start of length one, after a look at all arguments."""
+    if bandwidth is not None and not 0 < bandwidth < np.inf:
+        raise ValueError(f"bandwidth must be positive and finite, got {bandwidth}; None chooses one from the rows")
+    if not 0 < alpha < np.inf:
+        raise ValueError(f"alpha must be positive and finite, got {alpha}; the usual value is 0.9")
+    if not abs(offset) <= alpha:
+        raise ValueError(f"offset must be from -alpha to alpha, -{alpha} to {alpha}, got {offset}; 0 is the mean")
+    v = np.asarray(start, dtype=np.float64)
+    length = np.linalg.norm(v)
+    if v.shape != (n_features,) or not 0 < length < np.inf:
+        raise ValueError(
+            f"start must be a direction of {n_features} finite entries, not all zero, got shape {v.shape} and "
+            f"length {length}"
+        )
+    return v / length

@@ -1,0 +1,325 @@
+"""Hyperplanes by sequential quadratic programming: exact gradients, constraints, the lowest of the plane, laws."""
+
+import numpy as np
+import pytest
+import reference_mdh
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult
+from strategies import seeds
+
+from mdh_dask.projections import sqp
+from mdh_dask.projections.mdh import MOST_COMPONENTS
+from mdh_dask.projections.sqp import ConstrainedDensity, constrained_hyperplane
+
+alphas = st.sampled_from([0.01, 0.3, 0.9, 1.5])
+bandwidths = st.sampled_from([0.1, 0.35, 1.0])
+
+
+def clouds(seed, n, d, gap=3.0):
+    """Some clouds at random places, stretched at random."""
+    rng = np.random.default_rng(seed)
+    centres = gap * rng.normal(size=(rng.integers(1, 5), d))
+    return rng.normal(size=(n, d)) * rng.uniform(0.5, 2, d) + centres[rng.integers(0, len(centres), n)]
+
+
+def unit(v):
+    return v / np.linalg.norm(v)
+
+
+def density(rows, direction, offsets, h):
+    """The kernel density from its formula, without penalty."""
+    return reference_mdh.penalised_density(rows, direction, offsets, h, 1e9, 1.0, 1.0)
+
+
+def lowest_of_the_plane(rows, h, alpha):
+    """The lowest density over a grid of angles and of offsets within the bound."""
+    lowest = np.inf
+    for angle in np.linspace(0, np.pi, 361):
+        v = np.array([np.cos(angle), np.sin(angle)])
+        p = rows @ v
+        offsets = p.mean() + np.linspace(-alpha, alpha, 401) * p.std()
+        lowest = min(lowest, density(rows, v, offsets, h).min())
+    return lowest
+
+
+def differences(function, x, step=1e-6):
+    """The derivatives of a function by every entry of `x`, from central differences, on the last axis."""
+    return np.stack([(function(x + e) - function(x - e)) / (2 * step) for e in step * np.eye(len(x))], axis=-1)
+
+
+class TestProblem:
+    @given(seeds, st.integers(2, 60), st.integers(1, 5), alphas, bandwidths)
+    def test_gradients_are_those_of_central_differences(self, seed, n, d, alpha, h):
+        rows = clouds(seed, n, d)
+        rows -= rows.mean(axis=0)
+        problem = ConstrainedDensity(rows / np.linalg.norm(rows, 2) * np.sqrt(n), h, alpha)
+        random = np.random.default_rng(seed)
+        x = np.append(unit(random.normal(size=d)), random.uniform(-1, 1))
+        gradient = problem.objective(x)[1]
+        np.testing.assert_allclose(gradient, differences(lambda y: problem.objective(y)[0], x), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(problem.room_gradient(x), differences(problem.room, x), rtol=1e-4, atol=1e-6)
+
+    @given(seeds, st.integers(2, 60), st.integers(1, 5), alphas)
+    def test_room_is_the_distance_from_the_bounds(self, seed, n, d, alpha):
+        rows = clouds(seed, n, d)
+        v = unit(np.random.default_rng(seed).normal(size=d))
+        problem = ConstrainedDensity(rows - rows.mean(axis=0), 0.3, alpha)
+        bound = alpha * (rows @ v).std()
+        np.testing.assert_allclose(problem.room(np.append(v, 0.4)), [bound + 0.4, bound - 0.4], rtol=1e-9)
+
+    def test_the_objective_grows_with_the_density(self):
+        rows = clouds(3, 50, 2)
+        rows -= rows.mean(axis=0)
+        problem = ConstrainedDensity(rows, 0.3, 0.9)
+        X = np.column_stack([np.tile([0.6, 0.8], (100, 1)), np.linspace(-3, 3, 100)])
+        order = np.argsort(density(rows, X[0, :2], X[:, 2], 0.3))
+        values = np.array([problem.objective(x)[0] for x in X])[order]
+        assert (np.diff(values) >= 0).all()
+
+    @given(seeds, st.integers(2, 60), st.integers(1, 5), alphas, st.floats(-1, 1), st.integers(0, 30))
+    def test_solutions_keep_to_the_sphere_and_the_bound_after_any_number_of_steps(
+        self, seed, n, d, alpha, share, n_steps
+    ):
+        rows = clouds(seed, n, d)
+        rows -= rows.mean(axis=0)
+        problem = ConstrainedDensity(rows / np.linalg.norm(rows, 2) * np.sqrt(n), 0.3, alpha)
+        v = unit(np.random.default_rng(seed).normal(size=d))
+        start = np.append(v, share * alpha * problem.sd(v))
+        x = problem.solve(start, n_steps)
+        assert np.linalg.norm(x[:-1]) == pytest.approx(1, abs=1e-12)
+        assert problem.room(x).min() >= -1e-12
+        assert problem.total(x) <= problem.total(start)
+
+    def test_an_end_above_the_start_is_not_taken(self, monkeypatch):
+        rows = np.array([[-1.0], [1.0]])
+        problem, start = ConstrainedDensity(rows, 0.3, 1.0), np.array([1.0, 0.1])
+        for offset, kept in [(0.9, True), (0.0, False)]:
+            monkeypatch.setattr(sqp, "minimize", lambda *_, x=offset, **__: OptimizeResult(x=np.array([1.0, x])))
+            assert problem.solve(start, 10)[-1] == (0.1 if kept else 0.0)
+
+    def test_rows_on_a_line_have_no_negative_variance_across_it(self):
+        random = np.random.default_rng(0)
+        for _ in range(20):
+            along, across = random.normal(size=(2, 4))
+            rows = random.normal(size=20)[:, None] * unit(along)
+            across = unit(across - (across @ unit(along)) * unit(along))
+            assert ConstrainedDensity(rows, 1.0, 1.0).sd(across) == pytest.approx(0, abs=1e-7)
+
+
+class TestHyperplane:
+    @given(seeds, st.integers(2, 150), st.integers(1, 6), alphas, st.floats(-1, 1), bandwidths | st.none())
+    def test_keeps_to_the_bound_and_never_lies_above_its_start(self, seed, n, d, alpha, share, bandwidth):
+        rows = clouds(seed, n, d)
+        start = unit(np.random.default_rng(seed).normal(size=d))
+        result = constrained_hyperplane(rows, start, share * alpha, bandwidth=bandwidth, alpha=alpha)
+        p = rows @ result.direction
+        assert np.linalg.norm(result.direction) == pytest.approx(1)
+        assert abs(result.offset - p.mean()) <= alpha * p.std() + 1e-6
+        first = (rows @ start).mean() + share * alpha * (rows @ start).std()
+        h = result.bandwidth
+        assert result.density <= density(rows, start, first, h) * (1 + 1e-6) + 1e-12
+        assert result.density == pytest.approx(float(density(rows, result.direction, result.offset, h)), rel=1e-6)
+        assert (result.path, result.eta) == ((), 0.0)
+
+    @pytest.mark.parametrize("alpha", [0.05, 0.3, 0.9])
+    @pytest.mark.parametrize("seed", range(6))
+    def test_in_two_dimensions_is_a_stationary_point(self, seed, alpha):
+        rows, random = clouds(seed, 200, 2), np.random.default_rng(seed)
+        rows -= rows.mean(axis=0)
+        result = constrained_hyperplane(rows, random.normal(size=2), bandwidth=0.5, alpha=alpha)
+
+        def p(y):
+            v = np.array([np.cos(y[0]), np.sin(y[0])])
+            return float(density(rows, v, y[1] * (rows @ v).std(), 0.5))
+
+        v = result.direction
+        beta = result.offset / (rows @ v).std()  # In angle and beta, the bound is that of a box.
+        by_angle, by_beta = differences(p, np.array([np.arctan2(v[1], v[0]), beta])) / result.density
+        assert by_angle == pytest.approx(0, abs=1e-2)
+        if abs(beta) < alpha - 1e-6:
+            assert by_beta == pytest.approx(0, abs=1e-2)
+        else:
+            assert by_beta * beta <= 1e-2
+
+    @pytest.mark.parametrize("bandwidth", [0.003, 0.03, 0.3])
+    def test_in_one_dimension_it_rests_within_a_thousandth_of_any_bandwidth_from_a_minimum(self, bandwidth):
+        rows = np.random.default_rng(0).normal(size=(1000, 1))
+        for offset in np.linspace(-0.8, 0.8, 9):
+            result = constrained_hyperplane(rows, [1.0], offset, bandwidth=bandwidth)
+            if result.relative_depth > 0:
+                near = density(rows, [1.0], result.offset + bandwidth * np.array([-1e-3, 0, 1e-3]), bandwidth)
+                assert near.min() >= near[1] * (1 - 1e-9)
+
+    @pytest.mark.parametrize("alpha", [0.3, 0.9])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_in_two_dimensions_the_best_of_many_starts_is_the_lowest_of_all_hyperplanes(self, seed, alpha):
+        rows = clouds(seed, 150, 2)
+        ends = [
+            constrained_hyperplane(rows, [np.cos(angle), np.sin(angle)], share * alpha, bandwidth=0.4, alpha=alpha)
+            for angle in np.linspace(0, np.pi, 24, endpoint=False)
+            for share in (-1, -0.5, 0, 0.5, 1)
+        ]
+        lowest = lowest_of_the_plane(rows, 0.4, alpha)
+        assert lowest * 0.99 <= min(end.density for end in ends) <= lowest
+
+    @given(seeds, st.integers(2, 5), alphas)
+    def test_a_positive_depth_means_a_minimiser_between_two_modes_within_the_bound(self, seed, d, alpha):
+        rows = clouds(seed, 150, d)
+        result = constrained_hyperplane(rows, np.ones(d), bandwidth=0.4, alpha=alpha)
+        p = rows @ result.direction
+        room = alpha * p.std() - abs(result.offset - p.mean())
+        near = density(rows, result.direction, result.offset + np.array([-0.04, 0.0, 0.04]), 0.4)
+        kernel = 1 / (len(rows) * 0.4 * np.sqrt(2 * np.pi))
+        inside = room > 1e-4 and near.min() >= near[1]
+        grid = np.linspace(p.min(), p.max(), 2000)
+        f = density(rows, result.direction, grid, 0.4)
+        modes = min(f[grid < result.offset].max(initial=0), f[grid > result.offset].max(initial=0))
+        expected = max(modes - near[1], 0) / (near[1] + kernel)
+        if inside:
+            assert result.relative_depth == pytest.approx(expected, rel=0.01, abs=0.003)
+        elif result.relative_depth > 0:
+            assert room > 0
+            assert near.min() >= near[1] - 2e-3 * kernel
+
+    def test_held_by_the_bound_it_has_no_depth(self):
+        rows = np.concatenate([np.random.default_rng(0).normal(size=150), np.full(50, 8.0)])[:, None]
+        held, free = (constrained_hyperplane(rows, [1.0], alpha=alpha) for alpha in (0.2, 0.9))
+        assert held.offset == pytest.approx(rows.mean() + 0.2 * rows.std())
+        assert held.relative_depth == 0
+        assert free.relative_depth > 1
+
+    def test_on_a_mode_between_two_others_it_has_no_depth(self):
+        # By symmetry, the density has no slope at the start.
+        rows = np.repeat([[-3.0], [0.0], [3.0]], [40, 20, 40], axis=0)
+        result = constrained_hyperplane(rows, [1.0], bandwidth=0.8)
+        assert result.offset == 0
+        assert result.relative_depth == 0
+
+    def test_before_it_has_come_to_rest_it_has_no_depth(self):
+        rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 100, axis=0)
+        early, rest = (constrained_hyperplane(rows, [1.0, 0.3], 0.3, max_iterations=n) for n in (0, 100))
+        assert early.offset == pytest.approx((rows @ unit([1.0, 0.3])).mean() + 0.3 * (rows @ unit([1.0, 0.3])).std())
+        assert early.relative_depth == 0
+        assert rest.relative_depth > 1
+
+    def test_an_offset_may_be_a_local_minimiser_beside_a_lower_one(self):
+        rows = np.repeat([[-4.0], [0.0], [4.0]], [100, 60, 40], axis=0)
+        left, right = (constrained_hyperplane(rows, [1.0], offset, bandwidth=1.0) for offset in (-0.3, 0.8))
+        assert -3 < left.offset < -1
+        assert 1 < right.offset < 3
+        assert right.density < left.density
+        assert left.relative_depth > 0
+
+    @pytest.mark.parametrize("d", [4, MOST_COMPONENTS + 10])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_rotating_moving_and_scaling_the_rows_does_the_same_to_the_hyperplane(self, seed, d):
+        rows, random = clouds(seed + 10, 300, d), np.random.default_rng(seed)
+        start, shift = random.normal(size=(2, d))
+        Q, _ = np.linalg.qr(random.normal(size=(d, d)))
+        here = constrained_hyperplane(rows, start, 0.2)
+        there = constrained_hyperplane(2.5 * rows @ Q.T + shift, Q @ start, 0.2)
+        np.testing.assert_allclose(there.direction, Q @ here.direction, atol=1e-3)
+        assert there.offset == pytest.approx(2.5 * here.offset + shift @ there.direction, abs=1e-2)
+        assert there.density == pytest.approx(here.density / 2.5, rel=1e-3)
+        assert there.relative_depth == pytest.approx(here.relative_depth, rel=1e-2)
+
+    @pytest.mark.parametrize("sign", [1.0, -3.0])
+    def test_turning_the_start_round_turns_the_hyperplane_round(self, sign):
+        rows = clouds(5, 200, 3)
+        here = constrained_hyperplane(rows, [1.0, 2.0, -1.0], 0.1)
+        there = constrained_hyperplane(rows, sign * np.array([1.0, 2.0, -1.0]), np.sign(sign) * 0.1)
+        np.testing.assert_allclose(there.direction, np.sign(sign) * here.direction, atol=1e-4)
+        assert there.offset == pytest.approx(np.sign(sign) * here.offset, abs=1e-4)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("d", [MOST_COMPONENTS, MOST_COMPONENTS + 1, 1001])
+    def test_many_features_are_sought_in_the_span_of_components_and_start(self, d, dtype):
+        rows = np.random.default_rng(0).normal(size=(150, d)).astype(dtype)
+        rows[:75, :30] += 4
+        start = np.ones(d)
+        np.testing.assert_allclose(
+            constrained_hyperplane(rows, start, max_iterations=0).direction, unit(start), rtol=1e-3
+        )
+        result = constrained_hyperplane(rows, start)
+        parts = rows @ result.direction > result.offset
+        assert len(np.unique(parts[:75])) == len(np.unique(parts[75:])) == 1
+        assert parts[0] != parts[-1]
+        first = density(rows.astype(float), start, (rows @ unit(start)).mean(), result.bandwidth)
+        assert result.density <= first
+
+
+class TestDegenerateRows:
+    @pytest.mark.parametrize("bandwidth", [None, 0.01, 50.0])
+    @pytest.mark.parametrize("alpha", [0.01, 0.9, 20.0])
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            np.zeros((1, 3)),
+            np.full((9, 3), 0.1),
+            np.array([[0.0, 0.0], [1.0, 2.0]]),
+            np.repeat([[0.0, 0.0], [1.0, 2.0]], 50, axis=0),
+            np.arange(7.0)[:, None],
+            np.column_stack([np.arange(20.0), np.arange(20.0), np.zeros(20)]),
+            np.array([[0.0, 0.0]] * 99 + [[1e6, 1.0]]),
+            np.random.default_rng(0).normal(size=(5, 80)),
+        ],
+        ids=["one row", "equal", "two rows", "two places", "one column", "collinear", "outlier", "few rows"],
+    )
+    def test_the_hyperplane_is_finite_and_within_the_bound(self, rows, alpha, bandwidth):
+        d = rows.shape[1]
+        for start in np.vstack([np.random.default_rng(0).normal(size=(3, d)), np.eye(d)[[0, -1]]]):
+            result = constrained_hyperplane(rows, start, bandwidth=bandwidth, alpha=alpha)
+            p = rows @ result.direction
+            assert np.linalg.norm(result.direction) == pytest.approx(1)
+            assert abs(result.offset - p.mean()) <= alpha * p.std() + 1e-6 * (1 + np.abs(rows).max())
+            assert 0 <= result.relative_depth < np.inf
+            assert result.density >= 0
+
+    def test_a_direction_without_spread_is_no_obstacle(self):
+        rows = np.array([[-1.0, 0.0], [1.0, 0.0]])
+        result = constrained_hyperplane(rows, [0.0, 1.0], bandwidth=0.5)
+        assert abs(result.offset) < 1e-9
+        assert result.relative_depth == 0
+
+    def test_one_column_splits_between_its_clouds(self):
+        random = np.random.default_rng(0)
+        rows = np.concatenate([random.normal(size=100), random.normal(10, 1, 100)])[:, None]
+        result = constrained_hyperplane(rows, [-2.0])
+        assert result.direction == [-1.0]
+        assert -7 < result.offset < -3
+        assert result.relative_depth > 5
+
+    def test_equal_rows_have_no_hyperplane_to_look_for(self):
+        result = constrained_hyperplane(np.full((5, 2), 3.0), [0.0, 2.0])
+        assert (result.offset, result.density, result.relative_depth, result.path) == (3.0, np.inf, 0.0, ())
+
+    def test_a_gap_without_rows_is_deep_wherever_the_hyperplane_lies_in_it(self):
+        rows = np.repeat([[-5.0], [5.0]], 20, axis=0)
+        for offset in (0.4, 1 - 0.065 / 5, 1 - 0.055 / 5):
+            result = constrained_hyperplane(rows, [1.0], offset, bandwidth=0.01, alpha=1.5)
+            assert result.density < 1e-3
+            assert result.relative_depth == pytest.approx(20, rel=1e-3)
+
+    @pytest.mark.parametrize(
+        ("start", "options", "message"),
+        [
+            ([1.0], {}, "direction of 2 finite entries"),
+            ([0.0, 0.0], {}, "not all zero"),
+            ([np.nan, 1.0], {}, "finite"),
+            ([1.0, 0.0], {"bandwidth": 0.0}, "bandwidth must be positive"),
+            ([1.0, 0.0], {"alpha": -1.0}, "alpha must be positive"),
+            ([1.0, 0.0], {"offset": 1.0}, "offset must be from -alpha to alpha, -0.9 to 0.9, got 1.0"),
+            ([1.0, 0.0], {"offset": np.nan}, "offset must be from -alpha to alpha"),
+        ],
+    )
+    def test_bad_arguments_are_refused(self, start, options, message):
+        with pytest.raises(ValueError, match=message):
+            constrained_hyperplane(clouds(0, 10, 2), start, **options)
+
+    @pytest.mark.parametrize(
+        ("rows", "message"), [([[np.nan, 1.0]], "finite"), ([1.0, 2.0], "shape"), (np.zeros((0, 2)), "at least one")]
+    )
+    def test_bad_rows_are_refused(self, rows, message):
+        with pytest.raises(ValueError, match=message):
+            constrained_hyperplane(np.asarray(rows), [1.0, 0.0])
