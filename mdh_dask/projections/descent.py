@@ -9,11 +9,14 @@ import numpy as np
 from .._typing import Floats
 from .penalty import PenalisedDensity, Separator
 
-MEMORY = 20
+MEMORY = 10
 """Steps that are remembered: all of them while alpha grows."""
 
 TOLERANCE = 1e-4
 """Gradient, in the units of `descend`, at which the descent ends."""
+
+WORTHWHILE = 1e-4
+"""Nor does a step follow one that lowered the index by a smaller share."""
 
 SUFFICIENT, FLATTER = 1e-4, 0.9
 """Weak Wolfe conditions: share of the promised fall that a step makes, share of the slope that it leaves."""
@@ -68,7 +71,9 @@ def descend(
         step, change = following.x - here.x, following.gradient - here.gradient
         if (product := float(step @ change)) > 0:
             memory.append((step, change, product))
-        here = following
+        gain, here = here.value - following.value, following
+        if gain <= WORTHWHILE * here.value:
+            break
     return here.x / np.linalg.norm(here.x), here.separator
 
 

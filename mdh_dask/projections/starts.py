@@ -65,16 +65,16 @@ def valley_starts(rng: np.random.Generator, centred: AnyArray, n_starts: int, wi
     >>> bool(abs(start.direction[0]) > 0.9), bool(start.alphas[0] < 0.5)
     (True, True)
     """
-    base = some_rows(rng, centred)
-    base = base - base.mean(axis=0)
+    base = some_rows(rng, centred).astype(np.float32)
+    base -= base.mean(axis=0)
     # Any rows will do to look at; those of equal distance are the same for the same sample.
-    looked_at = centred[:: max(1, len(centred) // ROWS_LOOKED_AT)]
-    weights = rng.standard_normal((N_DRAWN, len(base)))
+    looked_at = centred[:: max(1, len(centred) // ROWS_LOOKED_AT)].astype(np.float32)
+    weights = rng.standard_normal((N_DRAWN, len(base)), dtype=np.float32)
     # The combinations themselves are made of those only that are kept.
-    length = np.sqrt(np.maximum((weights @ (base @ base.T) * weights).sum(axis=1), np.finfo(float).tiny))
+    length = np.sqrt(np.maximum((weights @ (base @ base.T) * weights).sum(axis=1), np.finfo(np.float32).tiny))
     columns = _columns_without_ties(looked_at)
     projections = np.concatenate([weights @ (base @ looked_at.T) / length[:, None], looked_at.T[columns]])
-    depth, alpha = _deepest_valleys(projections.astype(np.float64), np.sqrt(len(centred)) / len(centred), within)
+    depth, alpha = _deepest_valleys(projections, np.sqrt(len(centred)) / len(centred), within)
     starts = []
     for i in np.argsort(-depth, kind="stable")[:n_starts]:
         if depth[i] > 0:
