@@ -6,7 +6,19 @@ import numpy as np
 
 from .._typing import AnyArray, Booleans, Floats
 from ..tree.structure import Tree
-from .parts import GREY, INK, LEFT, RIGHT, check_node, has_valley, new_axes, node_title, window
+from .parts import (
+    GREY,
+    INK,
+    LEFT,
+    RIGHT,
+    bare_axes,
+    check_node,
+    fill_sides,
+    has_valley,
+    new_axes,
+    node_title,
+    window,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,14 +67,16 @@ def plot_density(tree: Tree, node: int, ax: "Axes | None" = None) -> "Axes":
     check_node(tree, node)
     ax = new_axes(ax, (6.4, 3.2))
     ax.set_title(node_title(tree, node), fontsize="medium")
-    ax.set_yticks([])
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    bare_axes(ax)
     density = tree.density(node)
     if density is None:
         ax.set_xticks([])
         ax.text(0.5, 0.5, "no density to show", transform=ax.transAxes, ha="center", color=GREY)
         return ax
-    _fill_sides(ax, tree, node)
+    if tree.left[node] >= 0:
+        fill_sides(ax, *density)
+    else:
+        ax.fill_between(density.position, density.density, color=GREY, alpha=0.45, linewidth=0)
     ax.plot(density.position, density.density, color=INK, linewidth=1.2)
     _draw_threshold(ax, tree, node)
     ax.set_xlim(*window(density))
@@ -136,17 +150,6 @@ def plot_scatter(
     ax.set_xlabel("projection on the direction of the split")
     ax.set_ylabel("most variance within the separator")
     return ax
-
-
-def _fill_sides(ax: Any, tree: Tree, node: int) -> None:
-    position, height, threshold = tree.density(node) or ((), (), np.nan)
-    if tree.left[node] < 0:
-        ax.fill_between(position, height, color=GREY, alpha=0.45, linewidth=0)
-        return
-    # Both sides end on the threshold itself, which need not be the centre of a bin.
-    at = np.union1d(position, threshold)
-    for side, colour in ((at <= threshold, LEFT), (at >= threshold, RIGHT)):
-        ax.fill_between(at[side], np.interp(at[side], position, height), color=colour, alpha=0.55, linewidth=0)
 
 
 def _draw_threshold(ax: Any, tree: Tree, node: int) -> None:

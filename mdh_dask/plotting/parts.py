@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._typing import Floats
 from ..tree.structure import NodeDensity, Tree
 
 if TYPE_CHECKING:
@@ -16,15 +17,32 @@ TAIL = 0.0005
 """Share of the rows that a picture may leave out at either end."""
 
 
-def new_axes(ax: "Axes | None", size: tuple[float, float]) -> Any:
-    """Return the given axes, or those of a new figure of that size in inches, made without pyplot."""
-    if ax is not None:
-        return ax
+def new_figure(size: tuple[float, float]) -> Any:
+    """Return a new figure of that size in inches, made without pyplot."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError('drawing needs Matplotlib: pip install "mdh_dask[plot]"') from error
-    return Figure(figsize=size, layout="constrained").add_subplot()
+    return Figure(figsize=size, layout="constrained")
+
+
+def new_axes(ax: "Axes | None", size: tuple[float, float]) -> Any:
+    """Return the given axes, or those of a new figure of that size in inches."""
+    return new_figure(size).add_subplot() if ax is None else ax
+
+
+def bare_axes(ax: Any) -> None:
+    """Leave nothing but the lower axis, as heights of densities are for comparison only."""
+    ax.set_yticks([])
+    ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def fill_sides(ax: Any, position: Floats, height: Floats, threshold: float) -> None:
+    """Fill the region under a density in the colours of the two sides of a threshold."""
+    # Both sides end on the threshold itself, which need not be the centre of a bin.
+    at = np.union1d(position, threshold)
+    for side, colour in ((at <= threshold, LEFT), (at >= threshold, RIGHT)):
+        ax.fill_between(at[side], np.interp(at[side], position, height), color=colour, alpha=0.55, linewidth=0)
 
 
 def check_node(tree: Tree, node: int) -> None:
