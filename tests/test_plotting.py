@@ -1,17 +1,22 @@
-"""Drawings: what stands on the axes is what the tree holds."""
+"""Drawings: what stands on the axes is what the tree, or the path of a pursuit, holds."""
 
+import re
 import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.animation import AbstractMovieWriter
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from mdh_dask.plotting import plot_density, plot_scatter, plot_tree
+from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane
+from mdh_dask.plotting import animate_mdh_path, plot_density, plot_mdh_path, plot_scatter, plot_tree
 from mdh_dask.plotting.parts import LEFT, RIGHT, short_count, window
 from mdh_dask.plotting.trees import NARROWEST_EDGE, WIDEST_EDGE
+from mdh_dask.projections.path import PathPoint
+from mdh_dask.projections.pursuit import Step
 from mdh_dask.tree.structure import NodeDensity, tree_from_nodes
 
 HILLS = np.histogram(np.r_[np.random.default_rng(0).normal(-2, 0.6, 300), np.random.default_rng(1).normal(2, 0.8, 700)],
@@ -27,6 +32,37 @@ def small_tree():
     """Return a split of 1000 rows into a leaf with a rejected valley and one of which nothing is known."""
     root = {"left": 1, "right": 2, "n_rows": 1000, "offset": -0.325, "relative_depth": 3.21} | MEASURED
     return tree_from_nodes([root, leaf(300, offset=-1.0, relative_depth=0.05, **MEASURED), leaf(700)], n_features=3)
+
+
+def path_point(alpha, offset=-0.325, mean=0.8, spread=2.0, shift=0.0):
+    """Return a point of a pursuit along which the rows are two hills about 0, moved by a shift."""
+    position, density = np.linspace(-6, 6, 120) + shift, HILLS / HILLS.sum() / 0.1
+    bounds = (mean - alpha * spread + shift, mean + alpha * spread + shift)
+    excess = np.maximum(np.maximum(bounds[0] - position, position - bounds[1]), 0)
+    penalised = density + 100 * excess**2
+    return PathPoint(alpha, np.ones(1), offset + shift, 0.0, bounds, position, density, penalised)
+
+
+def small_path():
+    """Return a start whose split the penalty holds, a split within the bounds, and one far away on the line."""
+    return (path_point(0.01, offset=0.77), path_point(0.6), path_point(0.9, shift=1000.0))
+
+
+def described(ax):
+    """Return all that the panel of a point shows."""
+    return ax.get_title(), [line.get_xydata().tolist() for line in ax.lines], ax.get_xlim(), ax.get_ylim()
+
+
+class Frames(AbstractMovieWriter):
+    """Takes down what the frames of an animation show."""
+
+    def setup(self, fig, outfile, dpi=None):
+        self.fig, self.seen = fig, []
+
+    def grab_frame(self, **_):
+        self.seen.append(described(self.fig.axes[0]))
+
+    def finish(self): ...
 
 
 def random_tree(n_leaves, rng):
@@ -134,14 +170,16 @@ def test_given_axes_are_drawn_on_and_returned():
 def test_pyplot_is_not_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     tree = small_tree()
-    for ax in (plot_density(tree, 0), plot_tree(tree), plot_scatter(tree, np.eye(3))):
+    for ax in (plot_density(tree, 0), plot_tree(tree), plot_scatter(tree, np.eye(3)), plot_mdh_path(small_path())[0]):
         ax.figure.draw_without_rendering()
+    animate_mdh_path(small_path()).to_jshtml()
 
 
 def test_without_matplotlib_the_error_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r'pip install "mdh_dask\[plot\]"'):
-        plot_density(small_tree(), 0)
+    for draw in (lambda: plot_density(small_tree(), 0), lambda: animate_mdh_path(small_path())):
+        with pytest.raises(ImportError, match=r'pip install "mdh_dask\[plot\]"'):
+            draw()
 
 
 @settings(deadline=None, max_examples=25)
@@ -265,3 +303,134 @@ def test_what_cannot_be_drawn_is_refused():
         plot_scatter(tree, rows, labels=[0, 1, 2])
     with pytest.raises(TypeError, match=r"got builtins\.list"):
         plot_scatter(tree, rows.tolist())
+
+
+def test_every_panel_of_a_path_shows_its_density_its_index_its_split_and_its_bounds():
+    path = small_path()
+    for ax, point in zip(plot_mdh_path(path), path, strict=True):
+        density, penalised, bar, split = ax.lines
+        np.testing.assert_array_equal(density.get_xydata(), np.column_stack([point.position, point.density]))
+        np.testing.assert_array_equal(penalised.get_xydata(), np.column_stack([point.position, point.penalised]))
+        assert split.get_xdata() == [point.offset, point.offset]
+        assert tuple(bar.get_xdata()) == point.bounds
+
+
+def test_the_two_sides_of_a_point_of_a_path_meet_at_its_split():
+    for ax, point in zip(plot_mdh_path(small_path()), small_path()):
+        left, right = (filled(ax)[colour] for colour in (LEFT, RIGHT))
+        assert left[1] == right[0] == point.offset
+
+
+@pytest.mark.parametrize(("offset", "style"), [(0.19, ":"), (0.21, "-"), (1.39, "-"), (1.41, ":")])
+def test_a_split_that_only_the_penalty_holds_is_dotted(offset, style):
+    (ax,) = plot_mdh_path([path_point(alpha=0.3, mean=0.8, spread=2.0, offset=offset)])
+    assert ax.lines[3].get_linestyle() == style
+
+
+@pytest.mark.parametrize(("unit", "text"), [(1.0, "0.070"), (0.01, "7.0"), (0.001, "70"), (1e6, "7.0e-08")])
+def test_titles_of_a_path_tell_alpha_and_the_density_on_the_split(unit, text):
+    density = np.array([0.1, 0.04, 0.2]) / unit
+    point = PathPoint(0.314, np.ones(1), 0.5 * unit, 0.0, (0.0, unit), unit * np.arange(3), density, density)
+    first, second = plot_mdh_path([point, point])
+    assert first.get_title() == f"start: alpha = 0.31, density on the split {text}"
+    assert second.get_title() == f"alpha = 0.31, density on the split {text}"
+
+
+def test_panels_of_a_path_have_one_scale_that_holds_every_split_and_density():
+    path = (path_point(0.5), path_point(0.5, mean=-2.0, shift=50.0), path_point(0.5, offset=9.0))
+    ends = np.array([ax.get_xlim() for ax in plot_mdh_path(path)])
+    np.testing.assert_allclose(ends[:, 1] - ends[:, 0], ends[0, 1] - ends[0, 0])
+    for point, (low, high) in zip(path, ends):
+        shown = (point.position >= low) & (point.position <= high)
+        assert low < point.offset < high
+        assert point.density[shown].sum() >= 0.999 * point.density.sum()
+    heights = {ax.get_ylim() for ax in plot_mdh_path(path)}
+    assert len(heights) == 1
+    assert heights.pop()[1] > path[0].density.max()
+
+
+@pytest.mark.parametrize("n_points", [1, 2, 8, 9, 12, 40])
+def test_at_most_eight_points_of_a_path_are_drawn_evenly_from_the_first_to_the_last(n_points):
+    axes = plot_mdh_path([path_point(i / 100) for i in range(n_points)])
+    drawn = [round(100 * float(ax.get_title().split("alpha = ")[1][:4])) for ax in axes]
+    assert len(drawn) == min(n_points, 8)
+    assert (drawn[0], drawn[-1]) == (0, n_points - 1)
+    assert set(np.diff(drawn)) <= {(n_points - 1) // 7, (n_points - 1) // 7 + 1}
+    axes[0].figure.draw_without_rendering()
+
+
+def test_the_steps_that_are_asked_for_are_drawn_in_their_order():
+    panels = plot_mdh_path(small_path(), steps=[-1, 0])
+    assert [described(ax) for ax in panels] == [described(plot_mdh_path(small_path())[step]) for step in (2, 0)]
+
+
+def test_nothing_in_a_picture_of_a_path_overlaps():
+    figure = plot_mdh_path([path_point(i / 10) for i in range(8)])[0].figure
+    figure.draw_without_rendering()
+    parts = [*figure.axes, *figure.legends, *figure.texts]
+    assert len(parts) == 10
+    boxes = [part.get_tightbbox() for part in parts]
+    assert all(a.padded(-1).overlaps(b) == (a is b) for a in boxes for b in boxes)
+
+
+def test_a_path_is_drawn_on_given_axes_evenly():
+    given = Figure().subplots(1, 2)
+    panels = plot_mdh_path(small_path(), axes=given)
+    assert list(panels) == list(given)
+    assert [ax.get_title().split(",")[0] for ax in panels] == ["start: alpha = 0.01", "alpha = 0.90"]
+    single = Figure().subplots()
+    assert plot_mdh_path(small_path(), [1], axes=single).tolist() == [single]
+
+
+def test_an_estimator_is_drawn_by_its_path():
+    rows = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 30, axis=0)
+    model = MinimumDensityHyperplane(starts="pca2").fit(rows)
+    panels = plot_mdh_path(model, [0, -1])
+    assert [described(ax) for ax in panels] == [described(ax) for ax in plot_mdh_path(model.path_, [0, -1])]
+    assert panels[1].lines[3].get_xdata()[0] == model.path_[-1].offset
+
+
+def test_frames_of_an_animated_path_are_its_points_one_by_one():
+    frames = Frames()
+    animate_mdh_path(small_path()).save("unused", writer=frames)
+    assert frames.seen == [described(ax) for ax in plot_mdh_path(small_path())]
+
+
+def test_an_animated_path_is_a_page_that_plays_at_the_interval():
+    page = animate_mdh_path(small_path(), interval=250).to_jshtml()
+    assert page.count("data:image/png") == 3
+    assert re.search(r"new Animation\(frames, img_id, slider_id, 250", page)
+
+
+@pytest.mark.parametrize("draw", [plot_mdh_path, animate_mdh_path])
+def test_what_is_no_path_is_refused_with_a_remedy(draw):
+    for model in (MinimumDensityHyperplane(), HierarchicalMDH()):
+        with pytest.raises(ValueError, match=f"expected the path.*got {type(model).__name__} without path_: call fit"):
+            draw(model)
+    with pytest.raises(ValueError, match=r"at least one point; got an empty one.*: fit rows that differ"):
+        draw(MinimumDensityHyperplane().fit(np.ones((20, 3))))
+    with pytest.raises(TypeError, match=r"expected the points of a pursuit.*got Step: give a model, or its path_"):
+        draw((Step(0.1, np.ones(1), 0.0, 0.0),))
+    with pytest.raises(TypeError, match="got ndarray: give a model"):
+        draw(np.ones((3, 2)))
+
+
+def test_steps_that_a_path_has_not_are_refused():
+    for step in (3, -4):
+        with pytest.raises(IndexError, match=f"0 to 2, or negative from its end; got {step}"):
+            plot_mdh_path(small_path(), [0, step])
+    for steps in (2, [], [0.5]):
+        with pytest.raises(ValueError, match=r"list of integers, such as \[0, 3, -1\], got "):
+            plot_mdh_path(small_path(), steps)
+
+
+@pytest.mark.parametrize(("steps", "n_axes", "n_steps"), [(None, 4, 3), ([0], 2, 1), ([0, 1], 1, 2)])
+def test_a_path_needs_as_many_axes_as_steps(steps, n_axes, n_steps):
+    with pytest.raises(ValueError, match=f"{n_steps} steps are drawn on as many axes; got {n_axes}: give as many"):
+        plot_mdh_path(small_path(), steps, axes=Figure().subplots(1, n_axes))
+
+
+@pytest.mark.parametrize("interval", [0, -1.0, np.nan, np.inf])
+def test_an_interval_is_a_positive_time(interval):
+    with pytest.raises(ValueError, match=f"positive number of milliseconds, got {interval}"):
+        animate_mdh_path(small_path(), interval)

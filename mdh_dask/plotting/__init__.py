@@ -1,12 +1,13 @@
-"""Drawings of trees, of the densities of their nodes, and of rows beside a split.
+"""Drawings of trees, of the densities of their nodes, of rows beside a split, and of the way of a pursuit.
 
-Every function draws on a given Matplotlib axes and returns it. Without one it makes a `matplotlib.figure.Figure` of
-its own, never one of pyplot's, so that it also works on threads and worker processes: save it by
-``ax.figure.savefig(...)``, or name ``ax.figure`` at the end of a notebook cell after ``%matplotlib inline``.
-Matplotlib is loaded on the first call.
+Every function draws on the Matplotlib axes that it is given and returns them. Without any it makes a
+`matplotlib.figure.Figure` of its own, as the animation always does, never one of pyplot's, so that it also works on
+threads and worker processes: save it by ``ax.figure.savefig(...)``, or name ``ax.figure`` at the end of a notebook cell
+after ``%matplotlib inline``. Matplotlib is loaded on the first call.
 """
 
 from .nodes import plot_density, plot_scatter
+from .paths import animate_mdh_path, plot_mdh_path
 from .trees import plot_tree
 
-__all__ = ["plot_density", "plot_scatter", "plot_tree"]
+__all__ = ["animate_mdh_path", "plot_density", "plot_mdh_path", "plot_scatter", "plot_tree"]
