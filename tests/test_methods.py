@@ -241,3 +241,15 @@ def test_all_names_are_exported():
     assert set(ESTIMATORS) <= set(mdh_dask.__all__)
     for name, cls in ESTIMATORS.items():
         assert getattr(mdh_dask, name) is getattr(mdh_dask.estimators, name) is cls
+
+
+@pytest.mark.parametrize("d", [20, 100])
+@pytest.mark.parametrize("seed", range(3))
+def test_pursuit_finds_clusters_that_differ_in_one_of_many_columns(d, seed):
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(0, 2, 3000)
+    rows = rng.normal(size=(3000, d))
+    rows[:, 3] += 5 * groups
+    model = HierarchicalMDH(random_state=seed).fit(rows)
+    assert model.n_clusters_ == 2
+    assert np.abs(np.mean(model.labels_ == groups) - 0.5) > 0.48
