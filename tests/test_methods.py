@@ -15,6 +15,7 @@ from mdh_dask import (
     DivisiveClustering,
     HierarchicalMDH,
     ICATree,
+    MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
     load_model,
@@ -253,3 +254,16 @@ def test_pursuit_finds_clusters_that_differ_in_one_of_many_columns(d, seed):
     model = HierarchicalMDH(random_state=seed).fit(rows)
     assert model.n_clusters_ == 2
     assert np.abs(np.mean(model.labels_ == groups) - 0.5) > 0.48
+
+
+@pytest.mark.parametrize("method", [HierarchicalMDH(), MinimumDensityHyperplane()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(("n", "d"), [(2, 1), (2, 5), (10, 1), (1000, 1), (200, 3000)])
+def test_pursuit_takes_any_shape(method, n, d):
+    rows = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
+    rows[: n // 2] += 8
+    model = clone(method).fit(rows)
+    assert (
+        model.n_clusters_
+        == len(np.unique(model.labels_))
+        == (2 if n > 10 or type(method) is MinimumDensityHyperplane else 1)
+    )

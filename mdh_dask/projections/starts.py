@@ -71,6 +71,8 @@ def valley_starts(rng: np.random.Generator, centred: AnyArray, n_starts: int, wi
     weights = rng.standard_normal((N_DRAWN, len(base)), dtype=np.float32)
     # The combinations themselves are made of those only that are kept.
     length = np.sqrt(np.maximum((weights @ (base @ base.T) * weights).sum(axis=1), np.finfo(np.float32).tiny))
+    # What cancels out nearly is rounding errors.
+    length[length < 1e-3 * length.max()] = np.inf
     columns = _columns_without_ties(looked_at)
     projections = np.concatenate([weights @ (base @ looked_at.T) / length[:, None], looked_at.T[columns]])
     depth, alpha = _deepest_valleys(projections, np.sqrt(len(centred)) / len(centred), within)
@@ -97,19 +99,22 @@ def _deepest_valleys(projections: Floats, least_share: float, within: float) -> 
     for first in range(0, len(projections), DIRECTIONS_AT_ONCE):
         part = slice(first, first + DIRECTIONS_AT_ONCE)
         histograms = _histograms(projections[part])
-        allowed = histograms.leaves_rows(least_share * projections.shape[1]) & histograms.within(within)
+        allowed = histograms.leaves_rows(least_share * projections.shape[1])
+        if np.isfinite(within):
+            allowed &= histograms.within(within)
         depths = np.where(allowed, histograms.depth, 0.0)
         best = depths.argmax(axis=1)
         each = np.arange(len(best))
         depth[part] = depths[each, best]
-        alpha[part] = np.abs(histograms.threshold[each, best]) / np.maximum(histograms.spread[1], 1e-300)
+        sd = histograms.spread[1]
+        alpha[part] = np.abs(histograms.threshold[each, best]) / np.where(sd > 0, sd, 1.0)
     return depth, alpha
 
 
 def _histograms(projections: Floats) -> Histograms:
     _, sd, low, high = projection_ranges(projections)
     rule = BANDWIDTHS["multimodal"]
-    h = np.maximum(rule.of(projections.shape[1], sd, sd), 1e-6 * sd.max(initial=0.0))
+    h = np.maximum(rule.of(projections.shape[1], sd, sd), 1e-6 * np.maximum(-low, high))
     width = np.where(h > 0, h, 1.0) / BINS_PER_BANDWIDTH
     # The mean is zero; far outliers may fall into the outermost bins.
     n_bins = int(min(2 * (np.maximum(-low, high) / width).max(initial=0.0) + 40, MAX_BINS))
