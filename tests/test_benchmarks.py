@@ -1,15 +1,17 @@
 """The benchmarks run and their tables are complete; their figures are for a quiet machine, not for tests."""
 
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks import honesty, memory, passes, quality, speed
+from benchmarks import honesty, memory, passes, pursuit, pursuit_speed, quality, speed
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.shared import Table, Times, interleaved, ratio_row, write_json
 from click.testing import CliRunner
 
-VERDICTS = {"met", "not met", "-", "not found: skipped"}
+VERDICTS = {"met", "not met", "-", "not found: skipped", "not installed: skipped"}
 
 
 def checked(tables):
@@ -25,8 +27,80 @@ def checked(tables):
 
 
 def test_every_benchmark_has_a_name():
-    assert set(BENCHMARKS) == {"quality", "honesty", "speed", "memory", "passes"}
+    assert set(BENCHMARKS) == {"quality", "honesty", "speed", "memory", "passes", "pursuit", "pursuit_speed"}
     assert all(set(module.SHORT) <= set(module.run.__annotations__) for module in BENCHMARKS.values())
+
+
+@pytest.fixture
+def two_clusters(tmp_path):
+    """A folder with one set, of two clusters far apart, a column that is constant and a row that is not complete."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = (rng.normal(size=(600, 3)) + 9 * y[:, None]).astype(np.float32)
+    X[:, 2] = 1
+    X[0, 0] = np.nan
+    np.savez(tmp_path / "pendigits.npz", X=X, y=y)
+    return str(tmp_path)
+
+
+def lines_of(table, **where):
+    lines = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    return [line for line in lines if all(line[name] == value for name, value in where.items())]
+
+
+def test_pursuit_scores_hyperplanes_and_trees_beside_what_was_published(two_clusters):
+    paper, default, trees, mixtures = checked(
+        pursuit.run(seeds=(0,), mixture_seeds=(0,), mixtures=((5, 10),), folder=two_clusters)
+    )
+    (line,) = lines_of(paper, set="pendigits")
+    assert line | {"rows": 599, "columns": 2, "SR": 1.0, "published V": 0.39, "verdict": "met"} == line
+    assert [row[0] for row in paper.rows] == list(pursuit.HYPERPLANES)
+    assert default.rows[-1] == ("mean of 1", 1.0, 1.0, pytest.approx(0.26), pytest.approx(0.61))
+    (line,) = lines_of(trees, set="pendigits", method="HierarchicalMDH")
+    assert line | {"NMI": 1.0, "clusters": 2.0, "verdict": "met"} == line
+    assert {line["verdict"] for line in lines_of(trees, set="pendigits")} == {"met", "-"}
+    (line,) = lines_of(mixtures)
+    assert line | {"components": 5, "columns": 10, "rows": 500, "published NMI": 0.353} == line
+
+
+def test_pursuit_goes_on_without_any_set(monkeypatch):
+    monkeypatch.delenv(pursuit.FOLDER, raising=False)
+    *tables, mixtures = checked(pursuit.run(seeds=(0,), mixture_seeds=(0,), mixtures=((5, 10),)))
+    assert {row[-1] for table in tables for row in table.rows} == {"not found: skipped"}
+    assert len(mixtures.rows) == 1
+
+
+def test_pursuit_speed_compares_with_half_the_authors_time_k_means_and_other_projections(
+    two_clusters, monkeypatch, tmp_path
+):
+    monkeypatch.setitem(sys.modules, "HiPart.clustering", None)
+    sizes = {"repeats": 1, "n_rows": 4000, "wide_rows": 300, "wide_columns": (5, 10), "folder": two_clusters}
+    tables = checked(pursuit_speed.run(**sizes))
+    assert tables[0].rows[0][-1] == "not found: skipped"
+    (line,) = lines_of(tables[0], set="pendigits")
+    assert line | {"NMI": 1.0, "clusters": 2.0} == line
+    assert tables[1].rows[0][-1] == "not installed: skipped"
+    assert [row[0] for table in tables for row in table.rows if "ratio" in table.columns] == [
+        "pendigits", *2 * ["HierarchicalMDH / k-means", "RandomProjectionTree / k-means"]
+    ]  # fmt: skip
+    assert [(row[0], row[-1]) for row in tables[-1].rows] == [(5, 1.0), (10, 1.0)]
+    pursuit_speed.plot(tables, tmp_path / "times.png")
+    assert (tmp_path / "times.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_pursuit_speed_times_another_implementation_if_it_is_there(two_clusters, monkeypatch):
+    class MDH:
+        def __init__(self, max_clusters_number, random_state):
+            pass
+
+        def fit(self, X):
+            self.labels_ = (X[:, 0] > 4.5).astype(float)
+            return self
+
+    monkeypatch.setitem(sys.modules, "HiPart.clustering", SimpleNamespace(MDH=MDH))
+    monkeypatch.setattr(pursuit_speed, "version", lambda name: "1")
+    (line,) = lines_of(pursuit_speed._against_hipart(pursuit_speed.labelled_set("pendigits", two_clusters), 300))
+    assert line | {"set": "pendigits, 300 rows", "NMI": 1.0, "HiPart's NMI": 1.0} == line
 
 
 def test_quality_scores_the_sets_that_are_there_and_names_the_others(tmp_path):

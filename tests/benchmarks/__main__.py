@@ -5,15 +5,19 @@ from pathlib import Path
 
 import click
 
-from . import honesty, memory, passes, quality, speed
+from . import honesty, memory, passes, pursuit, pursuit_speed, quality, speed
 from .shared import Table, write_json
 
-BENCHMARKS = {module.__name__.rpartition(".")[2]: module for module in (quality, honesty, speed, memory, passes)}
+MODULES = (quality, honesty, speed, memory, passes, pursuit, pursuit_speed)
+
+BENCHMARKS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 
 
 @click.command()
 @click.argument("name", type=click.Choice(list(BENCHMARKS)))
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for NAME.json.")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for NAME.json, and for a picture."
+)
 @click.option("--short", is_flag=True, help="Fewer seeds, repeats and rows: minutes instead of tens of minutes.")
 @click.option("--rows", type=click.IntRange(min=1000), help="Rows of the simulated data.")
 def main(name: str, out: Path | None, short: bool, rows: int | None) -> None:
@@ -22,7 +26,7 @@ def main(name: str, out: Path | None, short: bool, rows: int | None) -> None:
     sizes = dict(benchmark.SHORT) if short else {}
     if rows is not None:
         if "n_rows" not in signature(benchmark.run).parameters:
-            raise click.UsageError(f"{name} takes no --rows: its clouds have fixed sizes; leave it out")
+            raise click.UsageError(f"{name} takes no --rows: its sizes are fixed; leave it out")
         sizes["n_rows"] = rows
     tables: list[Table] = []
     for table in benchmark.run(**sizes):
@@ -30,6 +34,8 @@ def main(name: str, out: Path | None, short: bool, rows: int | None) -> None:
         tables.append(table)
         if out is not None:  # after every table: a long run that is interrupted keeps what it has
             write_json(out / f"{name}.json", tables, sizes)
+    if out is not None and hasattr(benchmark, "plot"):
+        benchmark.plot(tables, out / f"{name}.png")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """Are the clusters the right ones: agreement with known labels, with default parameters."""
 
-import os
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +10,9 @@ from mdh_dask import RandomProjectionTree
 from mdh_dask.metrics import adjusted_rand_index, contingency_table, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 
-from .shared import Table, verdict
+from .shared import FOLDER, SKIPPED, Table, labelled_set, verdict
 
 SHORT: dict[str, Any] = {"seeds": (0,)}
-
-FOLDER = "MDH_DASK_DATA"
-"""Environment variable that names the folder of the labelled sets: npz files with X and y."""
 
 
 class Required(NamedTuple):
@@ -47,7 +42,6 @@ COLUMNS = ("set", "rows", "columns", "classes", "seed", "NMI", "ARI", "clusters"
 
 def run(seeds: Sequence[int] = (0, 1, 2), n_rows: int = 1_000_000, folder: str | None = None) -> Iterator[Table]:
     """Score labelled sets, as far as they are there, and a simulated mixture of which the seed draws the rows too."""
-    folder = folder or os.environ.get(FOLDER)
     rows = [line for name in SETS for line in _set_lines(name, folder, seeds)]
     yield Table(f"Labelled sets (folder: ${FOLDER})", COLUMNS, rows)
     rows = []
@@ -58,13 +52,10 @@ def run(seeds: Sequence[int] = (0, 1, 2), n_rows: int = 1_000_000, folder: str |
 
 
 def _set_lines(name: str, folder: str | None, seeds: Sequence[int]) -> list[tuple[Any, ...]]:
-    path = Path(folder or "", f"{name}.npz")
-    if folder is None or not path.exists():
-        return [(name, *["-"] * (len(COLUMNS) - 2), "not found: skipped")]
-    with np.load(path) as arrays:
-        X, y = arrays["X"], arrays["y"]
-    whole = ~np.isnan(X).any(axis=1)
-    X, y = X[whole], y[whole]
+    found = labelled_set(name, folder)
+    if found is None:
+        return [(name, *["-"] * (len(COLUMNS) - 2), SKIPPED)]
+    X, y = found
     return [_line(name, X, y, len(np.unique(y)), seed, SETS[name]) for seed in seeds]
 
 

@@ -20,6 +20,11 @@ from mdh_dask.chunks import Statistic
 from mdh_dask.io import write_rows
 from mdh_dask.simulate import gaussian_mixture
 
+FOLDER = "MDH_DASK_DATA"
+"""Environment variable that names the folder of the labelled sets: npz files with X and y."""
+
+SKIPPED = "not found: skipped"
+
 PACKAGES = ("mdh_dask", "dask", "distributed", "zarr", "numpy", "scipy", "numba", "scikit-learn")
 
 CHUNK_ROWS = 32_768
@@ -50,6 +55,18 @@ def _cell(value: Any) -> str:
 def verdict(holds: bool | np.bool_) -> str:
     """Say whether a requirement is met."""
     return "met" if holds else "not met"
+
+
+def labelled_set(name: str, folder: str | None = None) -> tuple[Any, Any] | None:
+    """Return the complete rows of a set and their classes; None if there is no folder or no such file."""
+    folder = folder or os.environ.get(FOLDER)
+    path = Path(folder or "", f"{name}.npz")
+    if folder is None or not path.exists():
+        return None
+    with np.load(path) as arrays:
+        X, y = arrays["X"], arrays["y"]
+    whole = ~np.isnan(X).any(axis=1)
+    return X[whole], y[whole]
 
 
 def write_json(path: Path, tables: list[Table], sizes: dict[str, Any]) -> None:
@@ -113,9 +130,11 @@ def two_threads() -> Iterator[None]:
         yield
 
 
-def store_mixture(path: Path, n_rows: int, n_columns: int, n_clusters: int = 20, seed: int = 0) -> Path:
+def store_mixture(
+    path: Path, n_rows: int, n_columns: int, n_clusters: int = 20, seed: int = 0, sd: float = 2.5
+) -> Path:
     """Write the rows of a simulated mixture to a Zarr array in chunks of `CHUNK_ROWS` rows."""
-    X, _ = gaussian_mixture(n_rows, n_columns, n_clusters, chunk_rows=CHUNK_ROWS, random_state=seed)
+    X, _ = gaussian_mixture(n_rows, n_columns, n_clusters, sd=sd, chunk_rows=CHUNK_ROWS, random_state=seed)
     write_rows(X, path, chunk_rows=min(CHUNK_ROWS, n_rows))
     return path
 
