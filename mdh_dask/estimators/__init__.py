@@ -3,6 +3,7 @@
 from .components import ICATree, PCATree
 from .divisive import DivisiveClustering
 from .hyperplane import MinimumDensityHyperplane
+from .kernel_pca_features import KernelPCAFeatures
 from .minimum_density import HierarchicalMDH
 from .models import load_model
 from .principal_directions import IPDDP, PDDP, DePDDP
@@ -15,6 +16,7 @@ __all__ = [
     "DivisiveClustering",
     "HierarchicalMDH",
     "ICATree",
+    "KernelPCAFeatures",
     "MinimumDensityHyperplane",
     "PCATree",
     "RandomProjectionTree",

@@ -1,0 +1,230 @@
+"""Kernel principal components of rows, by the Nyström method, as a transformer of scikit-learn."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+from tqdm.auto import tqdm
+
+from .._random import generator
+from .._typing import AnyArray, Floats, RowArray
+from ..chunks import map_rows, merge_chunks, reduce_rows
+from ..kernels import KERNELS, LANDMARKS, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
+from ..kernels.landmarks import SAMPLE
+from ..tree.columns import standardiser
+from ..tree.statistics import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from .validation import as_rows, check_finite, check_first_look
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Coordinates of rows along the leading principal components of a kernel's feature space.
+
+    Clusters that no hyperplane separates may be separated by one in these coordinates. The components are those of
+    some rows, the landmarks; with no more rows than landmarks this is kernel principal component analysis, with more
+    its Nyström approximation.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="local_scaling"
+        ``"rbf"``: Gaussian, as wide as the median distance between landmarks. ``"local_scaling"``: Gaussian, with a
+        width for each row that is its distance to the 7th neighbour. ``"polynomial"``, of degree 3;
+        ``"quadratic"``: all columns and their products; ``"cosine"``. ``"nearest_neighbors"``: the graph of the 10
+        nearest neighbours, whose components are a spectral embedding. ``"precomputed"``: `X` holds the kernel of all
+        rows with all in `fit`, of new rows with these in `transform`. Parameters are given with a kernel of
+        `mdh_dask.kernels`, as ``RBF(width=2.0)``. A function ``(rows, landmarks) -> matrix`` is a kernel, too.
+    n_landmarks : int, default=1000
+        Rows whose images span the feature space; mapping costs time in proportion, finding the components its cube.
+    variance : float, default=0.9
+        Share of the landmarks' variance in the feature space that the components keep.
+    n_components : int or None, default=None
+        Number of components, instead of `variance`.
+    landmark_method : {"uniform", "kmeans++", "leverage"}, default="uniform"
+        ``"uniform"``: any rows. Of a sample of ten times as many rows, ``"kmeans++"`` takes some that lie far apart;
+        ``"leverage"`` draws those that others explain the least in the feature space.
+    scale : bool, default=True
+        Whether the columns are centred and taken in units of their standard deviation before the kernel.
+    random_state : int, RandomState instance or None, default=0
+        The same integer gives the same map whatever the chunks, the scheduler and the number of workers.
+    progress : bool, default=False
+        Whether `fit` shows a progress bar.
+
+    Attributes
+    ----------
+    map_ : NystromMap
+        The function from a block of rows to their features.
+    landmarks_ : ndarray of shape (n_landmarks,), int64
+        Row numbers of the landmarks.
+    n_components_ : int
+    eigenvalues_ : ndarray of shape (n_components_,), float64
+        Variances of the landmarks' features, in falling order.
+    explained_variance_ratio_ : ndarray of shape (n_components_,), float64
+        The same as shares of the variance in the whole feature space.
+    n_features_in_ : int
+
+    See Also
+    --------
+    sklearn.decomposition.KernelPCA : For rows in memory, all of which are landmarks.
+
+    Notes
+    -----
+    Passes: `fit` makes one, the result of `transform` one when it is computed. Features are float32 and centred at the
+    mean of the landmarks in the feature space. A row has the same features whatever the chunks are. Components of less
+    than a millionth of the first one's variance are left out.
+
+    References
+    ----------
+    C. Williams and M. Seeger, Using the Nyström method to speed up kernel machines, 2001. K. Yates, PhD thesis,
+    Lancaster University, 2017, chapter 5. L. Zelnik-Manor and P. Perona, Self-tuning spectral clustering, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import KernelPCAFeatures, RandomProjectionTree
+    >>> from sklearn.pipeline import make_pipeline
+    >>> rng = np.random.default_rng(0)
+    >>> angle, radius = rng.uniform(0, 2 * np.pi, 2000), np.repeat([1.0, 5.0], 1000)
+    >>> X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.1, (2000, 2))
+    >>> features = KernelPCAFeatures(kernel="quadratic", n_landmarks=300)
+    >>> np.bincount(make_pipeline(features, RandomProjectionTree(scale=False, max_clusters=2)).fit_predict(X))
+    array([1000, 1000])
+    """
+
+    # The keys are views: a name that is registered later is an option, too.
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(KERNELS.keys()), Kernel, callable],
+        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "variance": [Interval(Real, 0, 1, closed="right")],
+        "n_components": [None, Interval(Integral, 1, None, closed="left")],
+        "landmark_method": [StrOptions(LANDMARKS.keys())],
+        "scale": ["boolean"],
+        "random_state": ["random_state"],
+        "progress": ["boolean"],
+    }
+
+    kernel: str | Kernel | Callable = "local_scaling"
+    n_landmarks: int = 1000
+    variance: float = 0.9
+    n_components: int | None = None
+    landmark_method: str = "uniform"
+    scale: bool = True
+    random_state: Any = 0
+    progress: bool = False
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the landmarks and find their components, in one pass.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            Numbers without NaN and infinities. Dask arrays need known row chunks.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or `X` is not as described; before any work where that can be seen, else in the pass.
+        """
+        rows = as_rows(self, X, reset=True)
+        kernel = resolve_kernel(self.kernel)
+        self._check_precomputed(kernel, rows)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
+        look = self._first_look(rows, seed, wanted)
+        sample = smallest_hashes(look.sample, wanted)
+        centre, scale = self._standard(kernel, look, sample)
+        sample = sample.take(np.argsort(sample.hashes, kind="stable"))
+        standardised = (sample.rows - centre) * scale
+        rng = generator(seed, SAMPLE)
+        chosen = choose_landmarks(standardised, self.n_landmarks, self.landmark_method, kernel, rng)
+        chosen = chosen[np.argsort(sample.numbers[chosen])]
+        self.landmarks_ = sample.numbers[chosen]
+        self._keep(
+            nystrom_map(
+                standardised[chosen], kernel.among(self.landmarks_), centre, scale,
+                variance=self.variance, n_components=self.n_components,
+            )
+        )  # fmt: skip
+        return self
+
+    def transform(self, X: Any) -> RowArray:
+        """Return the features of every row.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples, n_components_), float32
+            NumPy for NumPy input; else lazy, in the row chunks of `X`, one pass to compute.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+        """
+        check_is_fitted(self)
+        rows = as_rows(self, X, reset=False)
+        return map_rows(features_of, rows, dtype="float32", n_columns=self.n_components_, shared=self.map_)
+
+    def _check_precomputed(self, kernel: Kernel, rows: RowArray) -> None:
+        if kernel.uses_columns:
+            return
+        if rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                f"expected a square array for a precomputed kernel, of all rows with all; got shape {rows.shape}"
+            )
+        if self.landmark_method != "uniform":
+            raise ValueError(
+                f"expected landmark_method='uniform' with a precomputed kernel; got {self.landmark_method!r}, which "
+                "needs coordinates"
+            )
+
+    def _first_look(self, rows: RowArray, seed: int, wanted: int) -> FirstLook:
+        def bar(total: int) -> Any:
+            return tqdm(total=total, desc="pass 1: reading", unit="block")
+
+        first_pass = FirstPass(seed, sample_limit(wanted, len(rows)))
+        look = reduce_rows(first_pass, merge_chunks(rows), progress=bar if self.progress else None)
+        check_first_look(look)
+        return look
+
+    def _standard(self, kernel: Kernel, look: FirstLook, sample: Sample) -> tuple[Floats, Floats]:
+        """Return the shift and the scale of the columns: none, where they would change what the user asks for."""
+        if kernel.uses_columns and (self.scale or kernel.shift_invariant):
+            columns = standardiser(look.columns, sample, self.scale)
+            return columns.centre, columns.scale
+        return np.zeros(self.n_features_in_), np.ones(self.n_features_in_)
+
+    def _keep(self, feature_map: NystromMap) -> None:
+        self.map_ = feature_map
+        self.n_components_ = self._n_features_out = feature_map.n_components
+        self.eigenvalues_ = feature_map.eigenvalues
+        self.explained_variance_ratio_ = feature_map.eigenvalues / (feature_map.total_variance or 1.0)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        # Features are float32 whatever the rows are.
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def features_of(feature_map: NystromMap, rows: AnyArray) -> Floats:
+    """Return the features of a block of rows, or an error if these are not finite."""
+    check_finite(rows)
+    return feature_map(rows)

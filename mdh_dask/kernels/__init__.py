@@ -1,0 +1,34 @@
+"""Mercer kernels, and the map to the feature space that landmarks span.
+
+A kernel is a frozen value, see `Kernel`. To add one, add its class to `KERNELS`.
+"""
+
+from .base import Kernel
+from .distances import RBF, LocalScaling
+from .given import FromFunction, Precomputed
+from .landmarks import LANDMARKS, choose_landmarks
+from .neighbours import NearestNeighbors
+from .nystrom import NystromMap, nystrom_map
+from .products import Cosine, Polynomial, Quadratic
+from .registry import KERNELS, resolve_kernel
+from .saving import map_from_arrays, map_to_arrays
+
+__all__ = [
+    "KERNELS",
+    "LANDMARKS",
+    "RBF",
+    "Cosine",
+    "FromFunction",
+    "Kernel",
+    "LocalScaling",
+    "NearestNeighbors",
+    "NystromMap",
+    "Polynomial",
+    "Precomputed",
+    "Quadratic",
+    "choose_landmarks",
+    "map_from_arrays",
+    "map_to_arrays",
+    "nystrom_map",
+    "resolve_kernel",
+]

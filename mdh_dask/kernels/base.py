@@ -1,0 +1,77 @@
+"""What a kernel is: a frozen value that gives the inner products of rows and landmarks in its feature space."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Self
+
+import numpy as np
+
+from .._typing import AnyArray, Floats, Integers
+
+Filler = Callable[[Floats, Floats], None]
+"""Writes the kernel between rows, shape (n, n_features), and landmarks into an array of shape (n, n_landmarks)."""
+
+
+class Kernel(ABC):
+    """A Mercer kernel: a frozen dataclass whose fields are plain numbers and arrays.
+
+    To add one, subclass it and add its name to `KERNELS`. `fit` returns the value in which everything is known that
+    depends on the landmarks; it is what a model is saved with.
+    """
+
+    shift_invariant: ClassVar[bool] = False
+    """Whether moving all rows changes nothing, so that they may be centred."""
+
+    uses_columns: ClassVar[bool] = True
+    """Whether rows are coordinates, which may be scaled."""
+
+    def fit(self, landmarks: Floats) -> Self:
+        """Return the kernel with the widths that the landmarks, shape (n_landmarks, n_features), suggest."""
+        return self
+
+    @abstractmethod
+    def against(self, landmarks: Floats) -> Filler:
+        """Return the function that writes the kernel between rows, of the dtype of the landmarks, and these."""
+
+    def matrix(self, rows: Floats, landmarks: Floats) -> Floats:
+        """Return the kernel between rows and landmarks, shape (n_rows, n_landmarks)."""
+        out = np.empty((len(rows), len(landmarks)), dtype=landmarks.dtype)
+        self.against(landmarks)(rows, out)
+        return out
+
+    def gram(self, landmarks: Floats) -> Floats:
+        """Return the kernel among the landmarks, symmetric to the last bit."""
+        products = self.matrix(landmarks, landmarks)
+        return (products + products.T) / 2
+
+    def diagonal(self, rows: Floats) -> Floats:
+        """Return the kernel of every row with itself."""
+        return np.ones(len(rows))
+
+    def dtype(self, landmarks: Floats) -> type[np.floating]:
+        """Return the dtype in which products of rows with these landmarks are exact enough."""
+        return np.float64
+
+    def among(self, numbers: Integers) -> Self:
+        """Return the kernel for landmarks that have these global row numbers."""
+        return self
+
+    def kept(self, landmarks: Floats) -> AnyArray:
+        """Return what `against` needs of the landmarks."""
+        return landmarks.astype(self.dtype(landmarks))
+
+
+def single_or_double(landmarks: Floats, finest: float | Floats) -> type[np.floating]:
+    """Return float32 where squared distances, found from products, are then exact to a hundredth of `finest` squared.
+
+    The error of ``|x|^2 + |y|^2 - 2 x.y`` near a landmark grows with the landmark's squared length.
+    """
+    largest = 4 * np.square(landmarks).sum(axis=1)
+    exact = np.all(largest * np.finfo(np.float32).eps <= 0.01 * np.square(finest))
+    return np.float32 if exact and 1e-20 < largest.max() < 1e30 else np.float64
+
+
+def checked_number(name: str, value: object, least: float, kind: type | tuple[type, ...] = (int, float)) -> None:
+    """Raise an error if a parameter of a kernel is no number above `least`."""
+    if isinstance(value, bool) or not isinstance(value, (kind, np.number)) or not least < value < np.inf:  # type: ignore[operator]
+        raise ValueError(f"{name} must be a finite number greater than {least:g}, got {value!r}")

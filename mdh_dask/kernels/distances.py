@@ -1,0 +1,151 @@
+"""Kernels of the distance: Gaussians of one width, or of a width for every row."""
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from .._jit.affinities import local_exponents, squares_from_products
+from .._typing import Floats
+from .base import Filler, Kernel, checked_number, single_or_double
+
+LEAST_SCALE = 0.1
+"""A local scale is at least this share of the median of those that are not zero: duplicated rows have none."""
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    """Gaussian kernel ``exp(-|x - y|^2 / (2 width^2))``.
+
+    Parameters
+    ----------
+    width : float or "robust"
+        In units of the columns after scaling; ``"robust"`` is `robust_width` of the landmarks.
+
+    Examples
+    --------
+    >>> RBF(width=1.0).matrix(np.array([[0.0]]), np.array([[0.0], [1.0]])).round(3)
+    array([[1.   , 0.607]])
+    """
+
+    width: float | str = "robust"
+    shift_invariant: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.width != "robust":
+            checked_number("width", self.width, 0)
+
+    def fit(self, landmarks: Floats) -> Self:
+        """Set the width."""
+        return replace(self, width=robust_width(landmarks)) if self.width == "robust" else self
+
+    def against(self, landmarks: Floats) -> Filler:
+        """Return the function that fills in the kernel with these landmarks."""
+        squares = squared_distances_to(landmarks)
+        factor = landmarks.dtype.type(-0.5 / float(self.width) ** 2)
+
+        def fill(rows: Floats, out: Floats) -> None:
+            squares(rows, out)
+            out *= factor
+            np.exp(out, out=out)
+
+        return fill
+
+    def dtype(self, landmarks: Floats) -> type[np.floating]:
+        """Return float32 unless the width is small beside the rows."""
+        return single_or_double(landmarks, float(self.width))
+
+
+@dataclass(frozen=True)
+class LocalScaling(Kernel):
+    """Gaussian kernel with a width for every row, ``exp(-|x - y|^2 / (s_x s_y))``.
+
+    The scale s of a landmark is the distance to its k-th nearest other landmark. A row counts its nearest landmark as
+    itself: its scale is the distance to the one after the k-th, which is the same where the row is a landmark.
+
+    Parameters
+    ----------
+    neighbour : int
+        k.
+    scales : array of shape (n_landmarks,), optional
+        Set by `fit`, as is `floor`.
+    floor : float
+        Least scale: `LEAST_SCALE` of the median scale that is not zero.
+
+    Notes
+    -----
+    Source: Zelnik-Manor and Perona, Self-tuning spectral clustering (2004); thesis section 5.5.1.
+    """
+
+    neighbour: int = 7
+    scales: Floats | None = field(default=None, repr=False, compare=False)
+    floor: float = field(default=0.0, repr=False, compare=False)
+    shift_invariant: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        checked_number("neighbour", self.neighbour, 0, int)
+
+    def fit(self, landmarks: Floats) -> Self:
+        """Set the scales of the landmarks."""
+        distances = neighbour_distances(landmarks, self.neighbour)
+        floor = least_scale(distances)
+        return replace(self, scales=np.maximum(distances, floor), floor=floor)
+
+    def against(self, landmarks: Floats) -> Filler:
+        """Return the function that fills in the kernel with these landmarks."""
+        squares = squared_distances_to(landmarks)
+        assert self.scales is not None
+        inverse = (1 / self.scales).astype(landmarks.dtype)
+        k = min(self.neighbour + 1, len(landmarks))
+
+        def fill(rows: Floats, out: Floats) -> None:
+            squares(rows, out)
+            local_exponents(out, k, self.floor, inverse)
+            np.exp(out, out=out)
+
+        return fill
+
+    def dtype(self, landmarks: Floats) -> type[np.floating]:
+        """Return float32 unless a scale is small beside its landmark."""
+        assert self.scales is not None
+        return single_or_double(landmarks, self.scales)
+
+
+def robust_width(landmarks: Floats) -> float:
+    """Return the median distance between two landmarks that differ; 1 if none do."""
+    squares = squared_distances(landmarks)[np.triu_indices(len(landmarks), 1)]
+    squares = squares[squares > 0]
+    return float(np.sqrt(np.median(squares))) if squares.size else 1.0
+
+
+def neighbour_distances(landmarks: Floats, k: int) -> Floats:
+    """Return the distance of every landmark to its k-th nearest other one, or to the farthest if there are fewer."""
+    k = min(k, len(landmarks) - 1)
+    return np.sqrt(np.partition(squared_distances(landmarks), k, axis=1)[:, k])
+
+
+def least_scale(distances: Floats) -> float:
+    """Return the least scale for landmarks with these distances to a neighbour; `LEAST_SCALE` if all are zero."""
+    positive = distances[distances > 0]
+    return LEAST_SCALE * (float(np.median(positive)) if positive.size else 1.0)
+
+
+def squared_distances(landmarks: Floats) -> Floats:
+    """Return the squared distances among landmarks; what rounding leaves between equal ones is zero."""
+    out = np.empty((len(landmarks), len(landmarks)), dtype=landmarks.dtype)
+    squared_distances_to(landmarks)(landmarks, out)
+    out[out <= 16 * np.finfo(out.dtype).eps * np.square(landmarks).sum(axis=1).max(initial=0.0)] = 0.0
+    np.fill_diagonal(out, 0.0)
+    return out
+
+
+def squared_distances_to(landmarks: Floats) -> Filler:
+    """Return the function that writes the squared distances of rows to these landmarks."""
+    doubled = np.ascontiguousarray(-2 * landmarks.T)
+    landmark_squares = np.square(landmarks).sum(axis=1)
+
+    def fill(rows: Floats, out: Floats) -> None:
+        np.dot(rows, doubled, out=out)
+        squares_from_products(out, np.square(rows).sum(axis=1), landmark_squares)
+
+    return fill

@@ -1,0 +1,83 @@
+"""Kernels that the user brings: a function, or a matrix."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._typing import AnyArray, Floats, Integers
+from .base import Filler, Kernel
+
+
+@dataclass(frozen=True)
+class FromFunction(Kernel):
+    """A function ``(rows, landmarks) -> matrix`` of shape (n_rows, n_landmarks), symmetric and positive definite."""
+
+    function: Callable[[Floats, Floats], Any]
+
+    def against(self, landmarks: Floats) -> Filler:
+        """Return the function that fills in the kernel with these landmarks."""
+
+        def fill(rows: Floats, out: Floats) -> None:
+            matrix = np.asarray(self.function(rows, landmarks))
+            if matrix.shape != out.shape or matrix.dtype.kind not in "biuf":
+                raise ValueError(
+                    f"expected numbers of shape {out.shape} from the kernel function, one for each row and landmark; "
+                    f"got shape {matrix.shape} and dtype {matrix.dtype}"
+                )
+            if not np.isfinite(matrix).all():
+                raise ValueError("expected finite numbers from the kernel function; got NaN or infinities")
+            out[...] = matrix
+
+        return fill
+
+    def gram(self, landmarks: Floats) -> Floats:
+        """Return the kernel among the landmarks, if it is symmetric."""
+        return symmetric(self.matrix(landmarks, landmarks), "the kernel function")
+
+    def diagonal(self, rows: Floats) -> Floats:
+        """Return the kernel of every row with itself."""
+        return np.array([self.matrix(row[None], row[None])[0, 0] for row in rows])
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """The rows already hold the kernel: in `fit` of all rows with all, afterwards of new rows with those of `fit`.
+
+    Parameters
+    ----------
+    columns : array of shape (n_landmarks,), optional
+        Which of the rows of `fit` are landmarks; set by `among`.
+    """
+
+    columns: Integers | None = field(default=None, repr=False, compare=False)
+    uses_columns: ClassVar[bool] = False
+
+    def among(self, numbers: Integers) -> Self:
+        """Return the kernel for landmarks that have these global row numbers."""
+        return replace(self, columns=np.asarray(numbers, dtype=np.int64))
+
+    def against(self, landmarks: Floats) -> Filler:
+        """Return the function that picks the columns of the landmarks."""
+        columns = np.arange(len(landmarks)) if self.columns is None else self.columns
+
+        def fill(rows: Floats, out: Floats) -> None:
+            np.take(rows, columns, axis=1, out=out)
+
+        return fill
+
+    def gram(self, landmarks: Floats) -> Floats:
+        """Return the kernel among the landmarks, if it is symmetric."""
+        return symmetric(self.matrix(landmarks, landmarks), "a precomputed kernel")
+
+    def kept(self, landmarks: Floats) -> AnyArray:
+        """Keep nothing but the number of landmarks."""
+        return np.empty((len(landmarks), 0))
+
+
+def symmetric(matrix: Floats, source: str) -> Floats:
+    """Return a symmetric matrix without what rounding left of asymmetry, or raise an error."""
+    if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-5 * np.abs(matrix).max(initial=0.0):
+        raise ValueError(f"expected a symmetric matrix from {source}; got one in which k(x, y) differs from k(y, x)")
+    return (matrix + matrix.T) / 2

@@ -1,0 +1,68 @@
+"""Which rows become landmarks."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigvalsh
+from sklearn.cluster import kmeans_plusplus
+
+from .._typing import Floats, Integers
+from .base import Kernel
+
+SAMPLE = 10
+"""Landmarks are chosen from this many times as many rows, if the rows themselves say which."""
+
+
+def first_rows(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Generator) -> Integers:
+    """Return the first rows: a uniform sample, if the rows are in the order of their hashes."""
+    return np.arange(min(n_landmarks, len(rows)))
+
+
+def far_apart(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Generator) -> Integers:
+    """Return rows that k-means++ would start from: each drawn by its squared distance to those before."""
+    seed = int(rng.integers(2**31))
+    return np.unique(kmeans_plusplus(rows, n_landmarks, random_state=seed)[1])
+
+
+def high_leverage(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Generator) -> Integers:
+    """Return rows drawn by their approximate ridge leverage scores, which the first rows as landmarks give.
+
+    Source: Alaoui and Mahoney, Fast randomized kernel ridge regression with statistical guarantees (2015); Musco and
+    Musco, Recursive sampling for the Nyström method (2017).
+    """
+    pilot = rows[:n_landmarks]
+    fitted = kernel.fit(pilot)
+    with_pilot = fitted.matrix(rows, pilot)
+    gram = fitted.gram(pilot)
+    values = eigvalsh(gram)
+    # What the smaller half of the eigenvalues leaves is the noise in which the others stand out.
+    ridge = max(float(values[: (len(values) + 1) // 2].mean()), 1e-6 * float(values[-1]), np.finfo(float).tiny)
+    gram[np.diag_indices_from(gram)] += ridge
+    explained = np.einsum("ij,ji->i", with_pilot, cho_solve(cho_factor(gram), with_pilot.T))
+    scores = np.maximum(fitted.diagonal(rows) - explained, 0) / ridge
+    scores += 1e-12 + 1e-6 * scores.max()
+    return np.sort(rng.choice(len(rows), n_landmarks, replace=False, p=scores / scores.sum()))
+
+
+LANDMARKS: dict[str, Callable[[Floats, int, Kernel, np.random.Generator], Integers]] = {
+    "uniform": first_rows,
+    "kmeans++": far_apart,
+    "leverage": high_leverage,
+}
+
+
+def choose_landmarks(rows: Floats, n_landmarks: int, method: str, kernel: Kernel, rng: np.random.Generator) -> Integers:
+    """Return which rows become landmarks: all, if they are no more than that.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features), float64
+        In the order of their hashes.
+    n_landmarks : int
+    method : {"uniform", "kmeans++", "leverage"}
+    kernel : Kernel
+    rng : Generator
+    """
+    if len(rows) <= n_landmarks:
+        return np.arange(len(rows))
+    return LANDMARKS[method](rows, n_landmarks, kernel, rng)

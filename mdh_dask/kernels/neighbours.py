@@ -1,0 +1,62 @@
+"""The neighbour graph of the landmarks as a kernel: features are then a spectral embedding."""
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from .._jit.affinities import neighbour_affinities
+from .._typing import Floats
+from .base import Filler, Kernel, checked_number
+from .distances import least_scale, neighbour_distances, squared_distances_to
+
+
+@dataclass(frozen=True)
+class NearestNeighbors(Kernel):
+    """Affinity ``D^(-1/2) A D^(-1/2)`` of the symmetric graph of nearest neighbours among landmarks.
+
+    A landmark is linked to itself and to its k nearest others, with the weight ``exp(-|x - y|^2 / (s_x s_y))`` of
+    `LocalScaling` for the distance s to the k-th, halved where only one of both is among the neighbours of the other.
+    A row is linked to its k + 1 nearest landmarks, and to those within whose k-th neighbour it falls; D holds the sums
+    of weights.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        k.
+    radii, inverse_roots : arrays of shape (n_landmarks,), optional
+        Distance to the k-th neighbour and ``degree^(-1/2)``; set by `fit`, as is the least scale `floor`.
+
+    Notes
+    -----
+    Not positive definite: directions of negative eigenvalues are left out. Source: von Luxburg, A tutorial on spectral
+    clustering (2007); Bengio et al., Out-of-sample extensions for LLE, Isomap, MDS, eigenmaps, and spectral clustering
+    (2004).
+    """
+
+    n_neighbors: int = 10
+    radii: Floats | None = field(default=None, repr=False, compare=False)
+    inverse_roots: Floats | None = field(default=None, repr=False, compare=False)
+    floor: float = field(default=0.0, repr=False, compare=False)
+    shift_invariant: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        checked_number("n_neighbors", self.n_neighbors, 0, int)
+
+    def fit(self, landmarks: Floats) -> Self:
+        """Set radii and degrees of the landmarks."""
+        radii = neighbour_distances(landmarks, self.n_neighbors)
+        alone = replace(self, radii=radii, inverse_roots=np.ones(len(landmarks)), floor=least_scale(radii))
+        # Divided by the root of its own degree alone, a row sums to that root.
+        return replace(alone, inverse_roots=1 / alone.matrix(landmarks, landmarks).sum(axis=1))
+
+    def against(self, landmarks: Floats) -> Filler:
+        """Return the function that fills in the affinities to these landmarks."""
+        squares = squared_distances_to(landmarks)
+        k = min(self.n_neighbors + 1, len(landmarks))
+
+        def fill(rows: Floats, out: Floats) -> None:
+            squares(rows, out)
+            neighbour_affinities(out, k, self.floor, self.radii, self.inverse_roots)
+
+        return fill

@@ -1,0 +1,141 @@
+"""The Nyström map: from rows to their coordinates along the kernel principal components of landmarks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from .._typing import AnyArray, Floats
+from .base import Kernel
+from .blas import HEIGHT, exact_dtype, one_blas_thread
+
+RANK_TOLERANCE = 1e-6
+"""Components of less variance than this share of the first's are left out: single precision drowns them."""
+
+
+@dataclass(frozen=True)
+class NystromMap:
+    """Maps rows to features whose inner products approximate the centred kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Fitted to the landmarks.
+    landmarks : array of shape (n_landmarks, n_features)
+        Standardised, as ``(x - centre) * scale``.
+    centre, scale : arrays of shape (n_features,), float64
+    projection : array of shape (n_landmarks, n_components), float32 or float64
+        Features are ``kernel(x, landmarks) @ projection + intercept``, computed in this dtype.
+    intercept : array of shape (n_components,)
+        Puts the origin at the mean of the landmarks in feature space.
+    eigenvalues : array of shape (n_components,), float64
+        Variances of the features over the landmarks, in falling order.
+    total_variance : float
+        Of the landmarks in feature space, along all directions of positive variance.
+    """
+
+    kernel: Kernel
+    landmarks: AnyArray
+    centre: Floats
+    scale: Floats
+    projection: Floats
+    intercept: Floats
+    eigenvalues: Floats
+    total_variance: float
+
+    @property
+    def n_components(self) -> int:
+        """Dimension of the features."""
+        return self.projection.shape[1]
+
+    def __call__(self, rows: AnyArray) -> Floats:
+        """Return the features of raw rows, shape (n, n_components), float32.
+
+        A row is mapped to the same bits whatever rows come with it, on processors of one kind.
+        """
+        out = np.empty((len(rows), self.n_components), dtype=np.float32)
+        if not len(rows):
+            return out
+        with one_blas_thread():
+            widths = (len(self.centre), len(self.landmarks)), self.projection.shape
+            dtype = exact_dtype(self.projection.dtype.type, *widths)
+            fill = self.kernel.against(self.landmarks.astype(dtype, copy=False))
+            projection, intercept = (x.astype(dtype, copy=False) for x in (self.projection, self.intercept))
+            block = np.empty((HEIGHT, len(self.centre)), dtype)
+            affinities = np.empty((HEIGHT, len(self.landmarks)), dtype)
+            features = np.empty((HEIGHT, self.n_components), dtype)
+            for start in range(0, len(rows), HEIGHT):
+                some = rows[start : start + HEIGHT]
+                np.multiply(some - self.centre, self.scale, out=block[: len(some)], casting="same_kind")
+                # A row that is there fills the block up: what no kernel can choke on.
+                block[len(some) :] = block[0]
+                fill(block, affinities)
+                np.dot(affinities, projection, out=features)
+                np.add(features, intercept, out=features)
+                out[start : start + HEIGHT] = features[: len(some)]
+        return out
+
+
+def nystrom_map(
+    landmarks: Floats,
+    kernel: Kernel,
+    centre: Floats,
+    scale: Floats,
+    *,
+    variance: float = 0.9,
+    n_components: int | None = None,
+) -> NystromMap:
+    """Return the map to the kernel principal components of some landmarks.
+
+    Parameters
+    ----------
+    landmarks : array of shape (n_landmarks, n_features), float64
+        Standardised, as ``(x - centre) * scale``.
+    kernel : Kernel
+    centre, scale : arrays of shape (n_features,)
+    variance : float
+        Share of the landmarks' variance in feature space that the components keep, from 0 to 1.
+    n_components : int, optional
+        Number of components instead; fewer, if there are fewer of more than `RANK_TOLERANCE`.
+
+    Notes
+    -----
+    The kernel among the landmarks is centred: the origin is their mean, not that of all rows, which moves all features
+    alike. If all rows are landmarks this is kernel principal component analysis; else the features of a row are the
+    projection of its image on the span of the landmarks' images about their mean. Costs O(m^2 n_features + m^3) for m
+    landmarks, on one thread, so that the map does not depend on their number.
+    """
+    with one_blas_thread():
+        fitted = kernel.fit(landmarks)
+        gram = fitted.gram(landmarks)
+        mean = gram.mean(axis=0)
+        values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
+        values, vectors = values[::-1], vectors[:, ::-1]
+        n_kept, total = _dimension(values, float(np.abs(gram).max()), variance, n_components)
+        vectors = vectors[:, :n_kept] * _signs(vectors[:, :n_kept])
+        roots = np.sqrt(values[:n_kept].clip(0))
+        projection = np.divide(vectors, roots, out=np.zeros_like(vectors), where=total > 0)
+        intercept = -mean @ projection
+    dtype = fitted.dtype(landmarks)
+    m = len(landmarks)
+    return NystromMap(
+        fitted, fitted.kept(landmarks), centre, scale, projection.astype(dtype), intercept.astype(dtype),
+        roots**2 / m, total / m,
+    )  # fmt: skip
+
+
+def _dimension(values: Floats, largest: float, variance: float, n_components: int | None) -> tuple[int, float]:
+    """Return how many components are kept, at least one, and the sum of all positive eigenvalues."""
+    # Rounding leaves eigenvalues of this size to a kernel that is constant.
+    if values[0] <= len(values) ** 2 * np.finfo(float).eps * largest:
+        return 1, 0.0
+    positive = values[values > RANK_TOLERANCE * values[0]]
+    total = float(values[values > 0].sum())
+    if n_components is None:
+        n_components = int(np.searchsorted(np.cumsum(positive), variance * total)) + 1
+    return min(n_components, len(positive)), total
+
+
+def _signs(vectors: Floats) -> Floats:
+    largest = np.abs(vectors).argmax(axis=0)
+    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -1,0 +1,32 @@
+"""Kernels by their names."""
+
+from collections.abc import Callable
+
+from .base import Kernel
+from .distances import RBF, LocalScaling
+from .given import FromFunction, Precomputed
+from .neighbours import NearestNeighbors
+from .products import Cosine, Polynomial, Quadratic
+
+KERNELS: dict[str, type[Kernel]] = {
+    "rbf": RBF,
+    "local_scaling": LocalScaling,
+    "polynomial": Polynomial,
+    "quadratic": Quadratic,
+    "cosine": Cosine,
+    "nearest_neighbors": NearestNeighbors,
+    "precomputed": Precomputed,
+}
+
+
+def resolve_kernel(kernel: str | Kernel | Callable) -> Kernel:
+    """Return the kernel that a name, a kernel or a function ``(rows, landmarks) -> matrix`` stands for.
+
+    Examples
+    --------
+    >>> resolve_kernel("rbf")
+    RBF(width='robust')
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    return KERNELS[kernel]() if isinstance(kernel, str) else FromFunction(kernel)

@@ -1,0 +1,62 @@
+"""Maps as plain numbers: what a model is saved as."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray
+from .base import Kernel
+from .nystrom import NystromMap
+from .registry import KERNELS
+
+KERNEL_FIELD = "kernel_"
+"""Begins the names of the arrays that belong to the kernel."""
+
+
+def map_to_arrays(feature_map: NystromMap) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return a map as settings that JSON can hold, and arrays by their names.
+
+    Raises
+    ------
+    TypeError
+        If the kernel is a function or a class that is not in `KERNELS`.
+
+    Examples
+    --------
+    >>> from . import RBF, nystrom_map
+    >>> rows = np.random.default_rng(0).normal(size=(50, 2))
+    >>> feature_map = nystrom_map(rows, RBF(), np.zeros(2), np.ones(2))
+    >>> settings, arrays = map_to_arrays(feature_map)
+    >>> settings["kernel"], sorted(arrays)
+    ('rbf', ['centre', 'eigenvalues', 'intercept', 'landmarks', 'projection', 'scale'])
+    >>> again = map_from_arrays(settings, arrays)
+    >>> bool((again(rows) == feature_map(rows)).all())
+    True
+    """
+    kernel = feature_map.kernel
+    names = {cls: name for name, cls in KERNELS.items()}
+    if type(kernel) not in names:
+        raise TypeError(
+            f"expected a kernel of {sorted(KERNELS)} in a map that is saved; got {kernel!r}. Write the function as a "
+            "subclass of mdh_dask.kernels.Kernel, register it, as KERNELS['mine'] = cls, and fit with it."
+        )
+    settings, arrays = _parts(feature_map, skip="kernel")
+    kernel_settings, kernel_arrays = _parts(kernel)
+    settings |= {"kernel": names[type(kernel)], "kernel_parameters": kernel_settings}
+    return settings, arrays | {KERNEL_FIELD + name: array for name, array in kernel_arrays.items()}
+
+
+def map_from_arrays(settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> NystromMap:
+    """Return the map that `map_to_arrays` took apart."""
+    own = {name: array for name, array in arrays.items() if not name.startswith(KERNEL_FIELD)}
+    of_kernel = {name.removeprefix(KERNEL_FIELD): array for name, array in arrays.items() if name not in own}
+    kernel: Kernel = KERNELS[settings["kernel"]](**settings["kernel_parameters"], **of_kernel)
+    return NystromMap(kernel=kernel, total_variance=settings["total_variance"], **own)
+
+
+def _parts(value: Any, skip: str = "") -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    parts = {f.name: getattr(value, f.name) for f in fields(value) if f.name != skip}
+    arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+    return {name: part for name, part in parts.items() if name not in arrays}, arrays
