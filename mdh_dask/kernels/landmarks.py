@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigvalsh
+from scipy.linalg import eigh
 from sklearn.cluster import kmeans_plusplus
 
 from .._typing import Floats, Integers
@@ -33,12 +33,11 @@ def high_leverage(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random
     pilot = rows[:n_landmarks]
     fitted = kernel.fit(pilot)
     with_pilot = fitted.matrix(rows, pilot)
-    gram = fitted.gram(pilot)
-    values = eigvalsh(gram)
+    values, vectors = eigh(fitted.gram(pilot))
     # What the smaller half of the eigenvalues leaves is the noise in which the others stand out.
+    values = values.clip(0)
     ridge = max(float(values[: (len(values) + 1) // 2].mean()), 1e-6 * float(values[-1]), np.finfo(float).tiny)
-    gram[np.diag_indices_from(gram)] += ridge
-    explained = np.einsum("ij,ji->i", with_pilot, cho_solve(cho_factor(gram), with_pilot.T))
+    explained = (np.square(with_pilot @ vectors) / (values + ridge)).sum(axis=1)
     scores = np.maximum(fitted.diagonal(rows) - explained, 0) / ridge
     scores += 1e-12 + 1e-6 * scores.max()
     return np.sort(rng.choice(len(rows), n_landmarks, replace=False, p=scores / scores.sum()))

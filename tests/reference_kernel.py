@@ -1,0 +1,115 @@
+"""Kernel methods in memory: kernels entry by entry, and minimum density hyperplanes by their dual vectors.
+
+The dual formulation is that of Yates and Pavlidis, Minimum density hyperplanes in the feature space (2016), eq. 3-6:
+the normal is ``v = sum_i alpha_i phi(x_i)``, of length one where ``alpha' K alpha = 1``, and rows project on it as
+``K alpha``. Features of rows are the primal: their hyperplanes have the coordinates of v along orthonormal components.
+"""
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+
+
+def squared_distance(x, y):
+    return sum((float(a) - float(b)) ** 2 for a, b in zip(x, y))
+
+
+def kth_nearest(row, landmarks, k):
+    """The distance to the k-th nearest landmark."""
+    return math.sqrt(sorted(squared_distance(row, y) for y in landmarks)[min(k, len(landmarks)) - 1])
+
+
+def local_scaling(rows, landmarks, neighbour, floor):
+    """exp(-|x - y|^2 / (s_x s_y)), a row and a landmark alike counting the nearest landmark as themselves."""
+    s, t = ([max(kth_nearest(x, landmarks, neighbour + 1), floor) for x in some] for some in (rows, landmarks))
+    return np.array(
+        [[math.exp(-squared_distance(x, y) / (a * b)) for y, b in zip(landmarks, t)] for x, a in zip(rows, s)]
+    )
+
+
+def neighbour_affinities(rows, landmarks, k, floor):
+    """Weights of the links over the roots of both degrees, and the half links that make them."""
+    radii, reach = ([kth_nearest(x, landmarks, k + 1) for x in some] for some in (landmarks, rows))
+
+    def weights(some, radii_of_some):
+        matrix = np.zeros((len(some), len(landmarks)))
+        for i, (x, a) in enumerate(zip(some, radii_of_some)):
+            for j, (y, b) in enumerate(zip(landmarks, radii)):
+                d = math.sqrt(squared_distance(x, y))
+                halves = (d <= a * (1 + 1e-9)) + (d <= b * (1 + 1e-9))
+                matrix[i, j] = halves / 2 * math.exp(-(d**2) / (max(a, floor) * max(b, floor)))
+        return matrix
+
+    degrees, own = weights(landmarks, radii).sum(axis=1), weights(rows, reach)
+    return own / np.sqrt(own.sum(axis=1, keepdims=True)) / np.sqrt(degrees)
+
+
+def shared_affinities(squares, k, floor, radii, inverse_roots):
+    """Twin of the compiled loop: half a link for each of both who counts the other among its neighbours."""
+    result = []
+    for row in squares:
+        nearest = sorted(row)[k - 1]
+        reach = max(math.sqrt(nearest), floor)
+        weights = [
+            (int(d <= nearest) + int(d <= r * r)) / 2 * math.exp(-d / (reach * max(r, floor)))
+            for d, r in zip(row, radii)
+        ]
+        result.append([w * c / math.sqrt(sum(weights)) for w, c in zip(weights, inverse_roots)])
+    return np.array(result)
+
+
+def quadratic_map(rows):
+    """All columns and all products of two, in both orders."""
+    return np.array([[*x, *np.outer(x, x).ravel()] for x in rows])
+
+
+def centred(gram):
+    """The kernel of images whose mean is zero."""
+    n = len(gram)
+    centring = np.eye(n) - np.ones((n, n)) / n
+    return centring @ gram @ centring
+
+
+def centred_products(with_landmarks, gram, rank):
+    """Inner products of rows projected on the span of the landmarks about their mean, of some rank."""
+    m = len(gram)
+    values, vectors = np.linalg.eigh(centred(gram))
+    pseudo_inverse = (vectors[:, m - rank :] / values[m - rank :]) @ vectors[:, m - rank :].T
+    moved = with_landmarks - gram.mean(axis=0)
+    return moved @ pseudo_inverse @ moved.T
+
+
+def dual_projections(gram, alpha):
+    """Eq. 3: projections of all rows on the normal with this dual vector."""
+    return gram @ alpha / math.sqrt(alpha @ gram @ alpha)
+
+
+def density_at(projections, place, bandwidth):
+    """Eq. 4: the density on the hyperplane."""
+    u = (np.asarray(place)[..., None] - projections) / bandwidth
+    return np.exp(-0.5 * u**2).sum(axis=-1) / (len(projections) * bandwidth * math.sqrt(2 * math.pi))
+
+
+def dual_index(gram, alpha, bandwidth, gamma, eta=0.01, epsilon=0.9):
+    """Eq. 5 and 6: the least penalised density over offsets, and the offset; rows have mean zero in feature space."""
+    projections = dual_projections(gram, alpha)
+    bound = gamma * projections.std()
+    constant = 1 / (math.exp(0.5) * bandwidth**2 * math.sqrt(2 * math.pi))
+
+    def penalised(b):
+        beyond = np.maximum(0.0, np.abs(b) - bound)
+        return density_at(projections, b, bandwidth) + constant / eta**epsilon * beyond ** (1 + epsilon)
+
+    grid = np.linspace(-bound, bound, 100)
+    best, step = grid[np.argmin(penalised(grid))], grid[1] - grid[0]
+    found = minimize_scalar(penalised, bounds=(best - step, best + step), method="bounded", options={"xatol": 1e-7})
+    return float(found.fun), float(found.x)
+
+
+def dual_minimum(gram, alpha, bandwidth, gammas):
+    """The dual vector of length one that descent from another reaches, while offsets may lie ever farther out."""
+    for gamma in gammas:
+        alpha = minimize(lambda a: dual_index(gram, a, bandwidth, gamma)[0], alpha, options={"maxiter": 8}).x  # noqa: B023
+        alpha = alpha / math.sqrt(alpha @ gram @ alpha)
+    return alpha, dual_index(gram, alpha, bandwidth, gammas[-1])[1]

@@ -1,0 +1,223 @@
+"""The transformer to kernel principal components over NumPy, Dask and Zarr."""
+
+import dask.array as da
+import numpy as np
+import pytest
+import zarr
+from helpers import counted_computes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.decomposition import KernelPCA
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from strategies import chunkings
+
+from mdh_dask import KernelPCAFeatures, RandomProjectionTree
+from mdh_dask.estimators.kernel_pca_features import features_of
+from mdh_dask.io import write_rows
+from mdh_dask.kernels import KERNELS, LANDMARKS, RBF, Kernel, LocalScaling
+from mdh_dask.simulate import gaussian_mixture
+
+QUICK = {"n_landmarks": 60, "n_components": 4}
+NAMES = [name for name in KERNELS if name != "precomputed"]
+
+
+@parametrize_with_checks(
+    [
+        KernelPCAFeatures(n_landmarks=30),
+        KernelPCAFeatures(kernel="rbf", n_components=2),
+        KernelPCAFeatures(kernel="cosine", landmark_method="kmeans++", n_landmarks=10),
+    ]
+)
+@pytest.mark.filterwarnings("ignore:Can't check.*array_api:sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_checks_pass(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return gaussian_mixture(1000, 5, 3, sd=1.0, random_state=1)[0].compute()
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+@pytest.mark.parametrize("method", LANDMARKS)
+def test_every_kernel_has_features_from_every_kind_of_landmarks(rows, kernel, method):
+    model = KernelPCAFeatures(kernel=kernel, landmark_method=method, **QUICK)
+    features = model.fit_transform(rows)
+    assert features.shape == (1000, 4)
+    assert features.dtype == np.float32
+    assert np.isfinite(features).all()
+    assert len(np.unique(model.landmarks_)) == len(model.landmarks_) == 60
+    assert (np.diff(model.eigenvalues_) <= 0).all()
+    assert 0 < model.explained_variance_ratio_.sum() <= 1
+
+
+def test_with_fewer_rows_than_landmarks_it_is_kernel_pca_of_scaled_rows(rows):
+    X = rows[:200]
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = KernelPCAFeatures(kernel=RBF(width=1.5), n_components=5).fit(X)
+    expected = KernelPCA(5, kernel="rbf", gamma=1 / (2 * 1.5**2)).fit(scaled)
+    np.testing.assert_array_equal(model.landmarks_, np.arange(200))
+    # Scales are rounded to twelve bits.
+    for some, standard in ((X, scaled), (rows[200:300], (rows[200:300] - X.mean(axis=0)) / X.std(axis=0))):
+        np.testing.assert_allclose(np.abs(model.transform(some)), np.abs(expected.transform(standard)), atol=2e-3)
+    np.testing.assert_allclose(model.eigenvalues_ * 200, expected.eigenvalues_, rtol=1e-3)
+
+
+def test_without_scaling_the_kernel_is_that_of_the_rows_as_they_are(rows):
+    X = rows[:100].astype(float) + 3
+    for name in ("cosine", "polynomial", "quadratic"):
+        model = KernelPCAFeatures(kernel=name, scale=False, n_components=3).fit(X)
+        expected = KernelPCA(3, kernel="precomputed").fit_transform(KERNELS[name]().fit(X).gram(X))
+        np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(expected), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+@settings(max_examples=8)
+@given(st.data())
+def test_the_features_do_not_depend_on_the_chunks(rows, kernel, data):
+    chunks = data.draw(chunkings(len(rows), empty=False))
+    lazy = da.from_array(rows, chunks=(chunks, 2))
+    model = KernelPCAFeatures(kernel=kernel, **QUICK).fit(rows)
+    of_lazy = KernelPCAFeatures(kernel=kernel, **QUICK).fit(lazy)
+    np.testing.assert_array_equal(of_lazy.landmarks_, model.landmarks_)
+    features = of_lazy.transform(lazy)
+    assert features.chunks == (chunks, (4,))
+    np.testing.assert_array_equal(features.compute(), model.transform(rows))
+
+
+def test_the_kind_of_array_that_goes_in_comes_out(rows, tmp_path):
+    write_rows(rows, tmp_path / "rows.zarr", chunk_rows=300)
+    expected = KernelPCAFeatures(**QUICK).fit_transform(rows)
+    assert isinstance(expected, np.ndarray)
+    for X in (zarr.open_array(tmp_path / "rows.zarr"), da.from_array(rows, chunks=(300, 2))):
+        features = KernelPCAFeatures(**QUICK).fit_transform(X)
+        assert isinstance(features, da.Array)
+        assert (features.dtype, features._meta.dtype, features._meta.shape) == (np.float32, np.float32, (0, 0))
+        np.testing.assert_array_equal(features.compute(), expected)
+
+
+def test_fitting_is_one_pass_and_transforming_is_lazy(rows):
+    reads = []
+
+    def read(block):
+        reads.append(len(block))
+        return block
+
+    X = da.from_array(rows, chunks=(100, 5)).map_blocks(read, meta=np.empty((0, 0), rows.dtype))
+    with counted_computes() as computes:
+        model = KernelPCAFeatures(**QUICK).fit(X)
+        assert (len(computes), sum(reads)) == (1, 1000)
+        features = model.transform(X)
+        assert (len(computes), sum(reads)) == (1, 1000)
+        features.compute()
+    assert sum(reads) == 2000
+
+
+def test_the_map_enters_the_graph_once(rows):
+    model = KernelPCAFeatures(**QUICK).fit(rows)
+    graph = model.transform(da.from_array(rows, chunks=(10, 5))).__dask_graph__()
+    assert sum(str(key).startswith("shared-") for key in graph) == 1
+
+
+def test_rows_in_another_order_have_the_same_features(rows):
+    X, order = rows[:60], np.random.default_rng(0).permutation(60)
+    a, b = (KernelPCAFeatures(n_components=3).fit_transform(some).astype(float) for some in (X, X[order]))
+    np.testing.assert_allclose((a @ a.T)[np.ix_(order, order)], b @ b.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_duplicates_and_constant_columns_do_no_harm(rows, kernel):
+    X = np.column_stack([np.repeat(rows[:50], 20, axis=0), np.full((1000, 2), [0.1, 1e9])])
+    features = KernelPCAFeatures(kernel=kernel, **QUICK).fit_transform(X)
+    assert np.isfinite(features).all()
+    assert (features.reshape(50, 20, -1) == features[::20, None]).all()
+    np.testing.assert_array_equal(KernelPCAFeatures(kernel=kernel).fit_transform(np.ones((30, 2))), np.zeros((30, 1)))
+
+
+def test_a_precomputed_kernel_gives_the_features_of_the_rows(rows):
+    kernel = LocalScaling().fit(rows[:80].astype(float))
+    gram = kernel.gram(rows[:80].astype(float))
+    for n_landmarks in (80, 40):
+        model = KernelPCAFeatures(kernel="precomputed", n_landmarks=n_landmarks, n_components=3)
+        features = model.fit_transform(gram)
+        np.testing.assert_array_equal(clone(model).fit(da.from_array(gram, chunks=(30, 20))).transform(gram), features)
+        np.testing.assert_array_equal(model.transform(gram[:7]), features[:7])
+    expected = KernelPCA(3, kernel="precomputed").fit_transform(gram)
+    features = KernelPCAFeatures(kernel="precomputed", n_components=3).fit_transform(gram)
+    np.testing.assert_allclose(np.abs(features), np.abs(expected), atol=1e-5)
+
+
+def test_a_function_is_a_kernel(rows):
+    given = KernelPCAFeatures(kernel=lambda A, B: A @ B.T + (A @ B.T) ** 2, **QUICK).fit_transform(rows)
+    np.testing.assert_allclose(given, KernelPCAFeatures(kernel="quadratic", **QUICK).fit_transform(rows), atol=1e-3)
+
+
+def test_a_pipeline_clusters_rows_that_no_hyperplane_separates():
+    rng = np.random.default_rng(0)
+    angle, radius = rng.uniform(0, 2 * np.pi, 2000), np.repeat([1.0, 5.0], 1000)
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.1, (2000, 2))
+    rings = make_pipeline(
+        KernelPCAFeatures(kernel="quadratic", n_landmarks=100), RandomProjectionTree(scale=False, max_clusters=2)
+    )
+    labels = rings.fit_predict(X)
+    assert len(set(labels[:1000])) == len(set(labels[1000:])) == 1
+    assert labels[0] != labels[-1]
+    np.testing.assert_array_equal(rings.fit_predict(da.from_array(X, chunks=300)).compute(), labels)
+    np.testing.assert_array_equal(rings.predict(X[::-1]), labels[::-1])
+
+
+def test_features_have_names(rows):
+    model = KernelPCAFeatures(n_landmarks=50, n_components=2).fit(rows)
+    assert list(model.get_feature_names_out()) == ["kernelpcafeatures0", "kernelpcafeatures1"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kernel": "gaussian"}, "'kernel'"),
+        ({"n_landmarks": 1}, "'n_landmarks'"),
+        ({"variance": 0.0}, "'variance'"),
+        ({"variance": 1.1}, "'variance'"),
+        ({"n_components": 0}, "'n_components'"),
+        ({"landmark_method": "random"}, "'landmark_method'"),
+        ({"kernel": "precomputed"}, r"square array .* got shape \(5, 2\)"),
+        ({"kernel": RBF}, "positional argument|RBF"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        KernelPCAFeatures(**parameters).fit(np.arange(10.0).reshape(5, 2))
+
+
+def test_bad_rows_are_refused_with_the_reason(rows):
+    with pytest.raises(ValueError, match="landmark_method='uniform'"):
+        KernelPCAFeatures(kernel="precomputed", landmark_method="leverage").fit(np.eye(5))
+    with pytest.raises(ValueError, match=r"1 NaN and 0 infinite .* row 1"):
+        KernelPCAFeatures().fit(np.array([[1.0, 2.0], [np.nan, 1.0]]))
+    with pytest.raises(ValueError, match="symmetric"):
+        KernelPCAFeatures(kernel="precomputed").fit(np.triu(np.ones((5, 5))))
+    with pytest.raises(NotFittedError):
+        KernelPCAFeatures().transform(rows)
+    model = KernelPCAFeatures(**QUICK).fit(rows)
+    with pytest.raises(ValueError, match=r"X has 3 features.*expecting 5"):
+        model.transform(da.from_array(rows[:, :3]))
+    lazy = model.transform(da.full((4, 5), np.nan, chunks=2))
+    with pytest.raises(ValueError, match="10 NaN"):
+        lazy.compute()
+
+
+def test_blocks_without_rows_have_features_without_rows(rows):
+    model = KernelPCAFeatures(**QUICK).fit(rows)
+    assert features_of(model.map_, rows[:0]).shape == (0, 4)
+
+
+def test_a_kernel_that_is_registered_becomes_an_option(rows, monkeypatch):
+    class Linear(Kernel):
+        def against(self, landmarks):
+            return lambda rows, out: np.dot(rows, landmarks.T, out=out)
+
+    monkeypatch.setitem(KERNELS, "linear", Linear)
+    assert KernelPCAFeatures(kernel="linear", variance=1.0).fit_transform(rows).shape == (1000, 5)

@@ -1,0 +1,385 @@
+"""Kernels, landmarks and the Nyström map, against entry by entry twins, scikit-learn and the dual formulation."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import reference_kernel as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.decomposition import KernelPCA
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics import pairwise
+from strategies import chunkings, row_sets, seeds
+from threadpoolctl import threadpool_info
+
+from mdh_dask._jit.affinities import kth_smallest, local_exponents, neighbour_affinities, squares_from_products
+from mdh_dask.kernels import (
+    KERNELS,
+    LANDMARKS,
+    RBF,
+    Cosine,
+    FromFunction,
+    LocalScaling,
+    NearestNeighbors,
+    Polynomial,
+    Precomputed,
+    Quadratic,
+    blas,
+    choose_landmarks,
+    map_from_arrays,
+    map_to_arrays,
+    nystrom_map,
+)
+from mdh_dask.kernels.distances import LEAST_SCALE, robust_width
+from mdh_dask.projections.mdh import minimum_density_hyperplane
+
+OF_COORDINATES = {name: cls() for name, cls in KERNELS.items() if name != "precomputed"}
+ALL = OF_COORDINATES | {"function": FromFunction(lambda A, B: (1 + A @ B.T) ** 2)}
+
+
+def cloud(n=60, d=3, seed=0):
+    """Three clusters."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) + 4 * rng.integers(0, 3, n)[:, None]
+
+
+def map_of(rows, kernel, **options):
+    d = rows.shape[1]
+    return nystrom_map(rows, kernel, np.zeros(d), np.ones(d), **options)
+
+
+def same_up_to_sign(actual, expected, atol):
+    np.testing.assert_allclose(np.abs(actual), np.abs(expected), atol=atol)
+
+
+class TestLoops:
+    @given(row_sets([np.float32, np.float64]), st.integers(1, 12))
+    def test_the_kth_smallest_is_that_of_a_sort(self, rows, k):
+        values = rows.ravel()
+        nearest = np.empty(min(k, len(values)), values.dtype)
+        assert kth_smallest(values, nearest) == np.sort(values)[len(nearest) - 1]
+        np.testing.assert_array_equal(nearest, np.sort(values)[: len(nearest)])
+
+    @given(seeds, st.integers(1, 9), st.sampled_from([np.float32, np.float64]))
+    def test_exponents_equal_their_twin(self, seed, k, dtype):
+        rng = np.random.default_rng(seed)
+        rows, landmarks = rng.normal(size=(7, 2)), rng.normal(size=(9, 2))
+        products = (-2 * rows @ landmarks.T).astype(dtype)
+        squares_from_products(products, *((x**2).sum(axis=1).astype(dtype) for x in (rows, landmarks)))
+        squares = [[reference.squared_distance(x, y) for y in landmarks] for x in rows]
+        np.testing.assert_allclose(products, squares, atol=1e-5)
+        inverse = rng.uniform(0.5, 2, 9).astype(dtype)
+        local_exponents(products, k, 0.5, inverse)
+        scales = [max(reference.kth_nearest(x, landmarks, k), 0.5) for x in rows]
+        np.testing.assert_allclose(products, -np.array(squares) * inverse / np.array(scales)[:, None], atol=1e-4)
+
+    @given(seeds, st.integers(1, 12), st.floats(0.01, 2))
+    def test_affinities_of_neighbours_equal_their_twin(self, seed, k, floor):
+        rng = np.random.default_rng(seed)
+        squares, radii, roots = rng.uniform(0, 4, (5, 12)), rng.uniform(0, 2, 12), rng.uniform(0.5, 2, 12)
+        expected = reference.shared_affinities(squares.tolist(), k, floor, radii, roots)
+        neighbour_affinities(squares, k, floor, radii, roots)
+        np.testing.assert_allclose(squares, expected, rtol=1e-12)
+
+
+class TestKernels:
+    def test_matrices_equal_those_of_scikit_learn(self):
+        x, y = cloud(40), cloud(20, seed=1)
+        for kernel, expected in (
+            (RBF(width=2.0), pairwise.rbf_kernel(x, y, gamma=1 / 8)),
+            (Polynomial(degree=2, coef0=3.0), pairwise.polynomial_kernel(x, y, degree=2, coef0=3.0)),
+            (Polynomial(gamma=0.5), pairwise.polynomial_kernel(x, y, degree=3, gamma=0.5)),
+            (Cosine(), pairwise.cosine_similarity(x, y)),
+        ):
+            np.testing.assert_allclose(kernel.fit(y).matrix(x, y), expected, rtol=1e-10)
+
+    def test_the_quadratic_kernel_is_the_inner_product_of_quadratic_maps(self):
+        x, y = cloud(10), cloud(12, seed=1)
+        expected = reference.quadratic_map(x) @ reference.quadratic_map(y).T
+        np.testing.assert_allclose(Quadratic().matrix(x, y), expected, rtol=1e-10)
+
+    @given(seeds, st.integers(1, 12), st.booleans())
+    def test_local_scaling_and_neighbour_graphs_equal_their_twins(self, seed, k, tied):
+        rng = np.random.default_rng(seed)
+        landmarks, rows = rng.normal(size=(12, 2)), rng.normal(size=(6, 2))
+        if tied:
+            landmarks[3:6] = landmarks[0]
+        scaling, graph = LocalScaling(neighbour=k).fit(landmarks), NearestNeighbors(n_neighbors=k).fit(landmarks)
+        for some in (rows, landmarks):
+            expected = reference.local_scaling(some, landmarks, k, scaling.floor)
+            np.testing.assert_allclose(scaling.matrix(some, landmarks), expected, atol=1e-9)
+            expected = reference.neighbour_affinities(some, landmarks, k, graph.floor)
+            np.testing.assert_allclose(graph.matrix(some, landmarks), expected, atol=1e-9)
+
+    @pytest.mark.parametrize("name", ALL)
+    def test_a_landmark_as_a_row_has_its_row_of_the_gram_matrix(self, name):
+        landmarks = cloud()
+        kernel = ALL[name].fit(landmarks)
+        gram = kernel.gram(landmarks)
+        np.testing.assert_array_equal(gram, gram.T)
+        np.testing.assert_allclose(kernel.matrix(landmarks[10:20], landmarks), gram[10:20], atol=1e-9)
+
+    @pytest.mark.parametrize("name", [name for name in ALL if name != "nearest_neighbors"])
+    def test_the_diagonal_is_that_of_the_gram_matrix(self, name):
+        landmarks = cloud()
+        kernel = ALL[name].fit(landmarks)
+        np.testing.assert_allclose(kernel.diagonal(landmarks), np.diag(kernel.gram(landmarks)), rtol=1e-9)
+
+    def test_scales_of_duplicates_are_floored(self):
+        rows = np.repeat(cloud(20), 10, axis=0)
+        rows[:100] += np.random.default_rng(0).normal(size=(100, 3))
+        kernel = LocalScaling().fit(rows)
+        assert kernel.floor > 0
+        assert (kernel.scales[100:] == kernel.floor).all()
+        assert kernel.floor == pytest.approx(LEAST_SCALE * np.median(kernel.scales[:100]), rel=0.05)
+
+    def test_the_robust_width_is_the_median_distance_and_grows_with_the_rows(self):
+        rows = cloud(50)
+        distances = pairwise.euclidean_distances(rows)[np.triu_indices(50, 1)]
+        assert robust_width(rows) == pytest.approx(np.median(distances))
+        assert robust_width(7 * rows) == pytest.approx(7 * np.median(distances))
+        assert robust_width(np.ones((9, 2))) == 1.0
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: RBF(width=0), "width must be a finite number greater than 0, got 0"),
+            (lambda: RBF(width="wide"), "width must be .* got 'wide'"),
+            (lambda: LocalScaling(neighbour=2.5), "neighbour must be"),
+            (lambda: NearestNeighbors(n_neighbors=0), "n_neighbors must be"),
+            (lambda: Polynomial(degree=-1), "degree must be"),
+            (lambda: Polynomial(coef0=-1.0), "coef0 must be"),
+            (lambda: Polynomial(gamma=np.inf), "gamma must be"),
+        ],
+    )
+    def test_bad_parameters_are_named(self, make, message):
+        with pytest.raises(ValueError, match=message):
+            make()
+
+    @pytest.mark.parametrize(
+        ("function", "message"),
+        [
+            (lambda A, B: np.ones(len(A)), r"shape \(60, 60\)"),
+            (lambda A, B: np.full((len(A), len(B)), np.nan), "finite"),
+            (lambda A, B: A[:, :1] + 0 * B[:, 0], "symmetric"),
+        ],
+    )
+    def test_a_function_that_is_no_kernel_is_refused(self, function, message):
+        with pytest.raises(ValueError, match=message):
+            map_of(cloud(), FromFunction(function))
+
+    def test_precision_is_double_where_widths_are_small_beside_the_rows(self):
+        rows = cloud(200, 2)
+        assert map_of(rows, RBF()).projection.dtype == np.float32
+        assert map_of(rows, LocalScaling()).projection.dtype == np.float32
+        assert map_of(rows + 1e4, RBF()).projection.dtype == np.float64
+        assert map_of(rows, RBF(width=1e-3)).projection.dtype == np.float64
+
+
+class TestNystromMap:
+    @pytest.mark.parametrize("name", ALL)
+    def test_with_all_rows_as_landmarks_it_is_kernel_pca(self, name):
+        rows = cloud(80)
+        gram = ALL[name].fit(rows).gram(rows)
+        feature_map = map_of(rows, ALL[name], n_components=8)
+        if name == "nearest_neighbors":
+            # Not positive definite, which scikit-learn refuses; in three parts, which leaves eigenvalues equal.
+            values, vectors = np.linalg.eigh(reference.centred(gram))
+            expected = (vectors * np.sqrt(values.clip(0)))[:, :-9:-1]
+            a, b = (x.astype(float) @ x.T for x in (feature_map(rows), expected))
+            np.testing.assert_allclose(a, b, atol=1e-5)
+        else:
+            expected = KernelPCA(8, kernel="precomputed").fit_transform(gram)
+            k, scale = feature_map.n_components, np.abs(expected).max()
+            same_up_to_sign(feature_map(rows), expected[:, :k], atol=2e-4 * scale)
+            np.testing.assert_allclose(expected[:, k:], 0, atol=1e-3 * scale)
+            np.testing.assert_allclose(feature_map.eigenvalues, expected[:, :k].var(axis=0), rtol=1e-6)
+
+    @pytest.mark.parametrize("name", ALL)
+    def test_inner_products_are_those_of_projections_on_the_span_of_the_landmarks(self, name):
+        landmarks, rows = cloud(40), cloud(100, seed=2)
+        feature_map = map_of(landmarks, ALL[name], variance=1.0)
+        kernel = feature_map.kernel
+        features = feature_map(rows).astype(float)
+        expected = reference.centred_products(
+            kernel.matrix(rows, landmarks), kernel.gram(landmarks), feature_map.n_components
+        )
+        np.testing.assert_allclose(features @ features.T, expected, atol=2e-3 * np.abs(expected).max())
+
+    def test_distances_between_landmarks_are_those_of_the_nystroem_features_of_scikit_learn(self):
+        # Its features are not centred, which moves all of them alike.
+        landmarks = cloud(30)
+        theirs = Nystroem(kernel="rbf", gamma=0.5, n_components=30, random_state=0).fit_transform(landmarks)
+        ours = map_of(landmarks, RBF(width=1.0), variance=1.0)(landmarks)
+        a, b = (pairwise.euclidean_distances(x) for x in (theirs, ours))
+        np.testing.assert_allclose(a, b, atol=1e-3)
+
+    @pytest.mark.parametrize("variance", [0.3, 0.5, 0.9, 0.99])
+    def test_no_fewer_components_keep_the_variance_asked_for(self, variance):
+        feature_map = map_of(cloud(), RBF(), variance=variance)
+        kept = np.cumsum(feature_map.eigenvalues) / feature_map.total_variance
+        assert kept[-1] >= variance
+        assert len(kept) == 1 or kept[-2] < variance
+
+    def test_components_that_rounding_drowns_are_left_out(self):
+        rows = cloud()
+        rows[:, 1:] = rows[:, :1]
+        assert map_of(rows, FromFunction(lambda A, B: A @ B.T), n_components=3).n_components == 1
+        assert map_of(rows, Quadratic(), variance=1.0).n_components == 2
+
+    @pytest.mark.parametrize("name", ALL)
+    @pytest.mark.parametrize("scheme", ["one", "few", "half"])
+    def test_duplicated_rows_have_finite_features(self, name, scheme):
+        rows = {"one": np.ones((50, 2)), "few": np.repeat(cloud(3), 20, axis=0), "half": cloud()}[scheme].copy()
+        rows[: len(rows) // 2] = rows[0]
+        features = map_of(rows, ALL[name])(rows)
+        assert np.isfinite(features).all()
+        assert (features[: len(rows) // 2] == features[0]).all()
+        if scheme == "one":
+            np.testing.assert_array_equal(features, np.zeros((50, 1)))
+
+    @settings(max_examples=15)
+    @given(st.data())
+    @pytest.mark.parametrize("name", ALL)
+    def test_a_row_is_mapped_to_the_same_bits_whatever_the_chunks(self, name, data):
+        rng = np.random.default_rng(data.draw(seeds))
+        d, m = data.draw(st.integers(1, 40)), data.draw(st.integers(2, 70))
+        rows = rng.normal(size=(data.draw(st.integers(1, 700)), d)).astype(data.draw(st.sampled_from(["f4", "f8"])))
+        feature_map = map_of(rng.normal(size=(m, d)), ALL[name])
+        whole = feature_map(rows)
+        edges = np.cumsum(data.draw(chunkings(len(rows))))[:-1]
+        parts = [feature_map(part) for part in np.split(rows, edges)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+        order = rng.permutation(len(rows))
+        np.testing.assert_array_equal(feature_map(rows[order]), whole[order])
+
+    @pytest.mark.parametrize("name", ALL)
+    def test_the_order_of_the_landmarks_does_not_matter(self, name):
+        rows = cloud()
+        order = np.random.default_rng(0).permutation(len(rows))
+        a, b = (map_of(some, ALL[name], n_components=3)(rows).astype(float) for some in (rows, rows[order]))
+        # Components of equal variance are no one's own; inner products are.
+        np.testing.assert_allclose(a @ a.T, b @ b.T, atol=1e-4 * np.abs(a @ a.T).max())
+
+    @pytest.mark.parametrize("name", OF_COORDINATES)
+    def test_a_map_survives_as_numbers(self, name):
+        rows = cloud()
+        feature_map = map_of(rows, OF_COORDINATES[name])
+        again = map_from_arrays(*map_to_arrays(feature_map))
+        assert again.kernel == feature_map.kernel
+        np.testing.assert_array_equal(again(rows), feature_map(rows))
+
+    def test_a_map_of_a_function_is_not_saved(self):
+        with pytest.raises(TypeError, match="register it"):
+            map_to_arrays(map_of(cloud(), ALL["function"]))
+
+
+class TestProducts:
+    def test_double_precision_is_taken_where_single_is_not_the_same_everywhere(self, monkeypatch):
+        monkeypatch.setattr(blas, "_rows_are_alike", lambda dtype, depth, width: dtype != "float32" or depth < 10)
+        assert blas.exact_dtype(np.float32, (5, 7), (7, 5)) is np.float32
+        assert blas.exact_dtype(np.float32, (5, 70), (70, 5)) is np.float64
+        rows = np.random.default_rng(0).normal(size=(300, 12)).astype(np.float32)
+        assert map_of(rows[:50].astype(float), RBF())(rows).dtype == np.float32
+
+    def test_blas_has_its_threads_again_after_the_last_user(self):
+        def threads():
+            return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+        before = threads()
+        first, second = blas.one_blas_thread(), blas.one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert set(threads()) <= {1}
+        second.__exit__(None, None, None)
+        assert threads() == before
+
+    def test_rows_keep_their_bits_on_a_processor_that_treats_places_differently(self):
+        # OpenBLAS multiplies single precision on Haswell in groups of six rows, of which every other is rounded apart.
+        script = """
+import numpy as np
+from mdh_dask.kernels import RBF, nystrom_map
+rng = np.random.default_rng(0)
+rows = rng.normal(size=(700, 20)).astype("f4")
+feature_map = nystrom_map(rng.normal(size=(50, 20)), RBF(), np.zeros(20), np.ones(20))
+order = rng.permutation(700)
+assert (feature_map(rows[order]) == feature_map(rows)[order]).all()
+"""
+        environment = os.environ | {"OPENBLAS_CORETYPE": "Haswell"}
+        done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+class TestLandmarks:
+    @pytest.mark.parametrize("method", LANDMARKS)
+    def test_as_many_different_rows_are_chosen_as_asked_for(self, method):
+        rows = cloud(300)
+        rng = np.random.default_rng(0)
+        chosen = choose_landmarks(rows, 40, method, LocalScaling(), rng)
+        assert len(np.unique(chosen)) == len(chosen) == 40
+        np.testing.assert_array_equal(choose_landmarks(rows[:40], 40, method, LocalScaling(), rng), np.arange(40))
+
+    @pytest.mark.parametrize("method", ["kmeans++", "leverage"])
+    def test_rows_apart_from_the_others_become_landmarks(self, method):
+        rows = np.random.default_rng(0).normal(size=(1000, 3))
+        rows[700:705] += 30 * np.eye(3)[[0, 1, 2, 0, 1]] * [[1], [1], [1], [-1], [-1]]
+        chosen = choose_landmarks(rows, 50, method, RBF(width=5.0), np.random.default_rng(1))
+        assert np.isin([700, 701, 702, 703, 704], chosen).sum() >= 4
+
+    @pytest.mark.parametrize("method", LANDMARKS)
+    def test_fewer_distinct_rows_than_landmarks_are_no_error(self, method):
+        rows = np.repeat(cloud(5), 40, axis=0)
+        chosen = choose_landmarks(rows, 20, method, RBF(), np.random.default_rng(0))
+        assert np.isfinite(map_of(rows[chosen], RBF())(rows)).all()
+
+
+class TestDual:
+    """The dual vectors of Yates and Pavlidis (2016), eq. 3-6, against hyperplanes in the features."""
+
+    def setup_method(self):
+        rng = np.random.default_rng(3)
+        self.rows = rng.normal(size=(24, 2)) * 0.6 + np.repeat([[-2.0, 0.0], [2.0, 0.5]], 12, axis=0)
+        self.map = map_of(self.rows, RBF(width=2.0), variance=0.999)
+        self.features = self.map(self.rows).astype(float)
+        self.gram = reference.centred(self.map.kernel.gram(self.rows))
+        self.bandwidth = 0.9 * self.features[:, 0].std() * 24**-0.2
+
+    def dual(self, direction):
+        """The dual vector of a direction in the features."""
+        return self.map.projection @ direction
+
+    def test_projections_and_densities_are_the_same_for_the_same_direction(self):
+        for seed in range(10):
+            v = np.random.default_rng(seed).normal(size=self.map.n_components)
+            v /= np.linalg.norm(v)
+            alpha = self.dual(v)
+            assert alpha @ self.gram @ alpha == pytest.approx(1, rel=1e-3)
+            dual, primal = reference.dual_projections(self.gram, alpha), self.features @ v
+            np.testing.assert_allclose(dual, primal, atol=1e-3)
+            for b in (-0.2, 0.0, 0.3):
+                densities = [reference.density_at(x, b, self.bandwidth) for x in (dual, primal)]
+                assert densities[0] == pytest.approx(densities[1], rel=1e-2, abs=1e-6)
+
+    def test_both_descend_to_the_same_hyperplane(self):
+        start = np.eye(self.map.n_components)[0]
+        primal = minimum_density_hyperplane(self.features, start, bandwidth=self.bandwidth, alpha_max=0.9)
+        alpha, offset = reference.dual_minimum(self.gram, self.dual(start), self.bandwidth, [0.1, 0.9])
+        dual_projections = reference.dual_projections(self.gram, alpha)
+        primal_projections = self.features @ primal.direction
+        found = reference.density_at(dual_projections, offset, self.bandwidth)
+        assert reference.density_at(primal_projections, primal.offset, self.bandwidth) == pytest.approx(found, abs=0.02)
+        np.testing.assert_array_equal(dual_projections > offset, primal_projections > primal.offset)
+        assert len({*np.unique(dual_projections[:12] > offset)}) == 1
+        assert np.corrcoef(dual_projections, primal_projections)[0, 1] > 0.98
+
+    def test_a_precomputed_kernel_is_the_same_map(self):
+        kernel = Precomputed().among(np.arange(24))
+        gram = self.map.kernel.gram(self.rows)
+        given = nystrom_map(gram, kernel, np.zeros(24), np.ones(24), variance=0.999)
+        same_up_to_sign(given(gram), self.features, atol=1e-3)
+        again = map_from_arrays(*map_to_arrays(given))
+        np.testing.assert_array_equal(again(gram), given(gram))
