@@ -81,3 +81,14 @@ def sum_rows_in_bins(rows, directions, origin, width, centre, scale, n_bins):
                 counts[k, place] += 1
                 sums[k, place] += (x - centre) * scale
     return counts, sums
+
+
+def bfgs_step(gradient, steps, changes):
+    """Minus the gradient times the inverse Hessian that BFGS has after some steps, from the scaled identity."""
+    if not len(steps):
+        return -gradient * min(1.0, 1 / np.linalg.norm(gradient))
+    H = np.eye(len(gradient)) * (steps[-1] @ changes[-1]) / (changes[-1] @ changes[-1])
+    for s, y in zip(steps, changes):
+        left = np.eye(len(s)) - np.outer(s, y) / (s @ y)
+        H = left @ H @ left.T + np.outer(s, s) / (s @ y)
+    return -H @ gradient

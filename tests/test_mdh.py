@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
+from mdh_dask._jit.descent import FLATTER, MEMORY, SUFFICIENT, line_search, quasi_newton_step, remember
 from mdh_dask._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums, smooth
+from mdh_dask._jit.separators import index_along
 from mdh_dask._jit.valleys import grid_within, valleys
 from mdh_dask.metrics import binary_v_measure, success_ratio
-from mdh_dask.projections.descent import descend
 from mdh_dask.projections.mdh import mdh_directions, minimum_density_hyperplane, minimum_density_hyperplanes
 from mdh_dask.projections.penalty import PenalisedDensity, depth_at
 
@@ -168,16 +169,58 @@ class TestIndex:
     def test_descent_never_ends_above_its_start(self, seed, d, alpha, n_steps):
         index = made_index(seed, 80, d)
         start = unit(np.random.default_rng(seed).normal(size=d))
-        v, best = descend(index, start, alpha, n_steps, unit=1.0)
+        v, best = index.descend(start, alpha, n_steps, unit=1.0)
         assert best.index <= index.best_separator(start, alpha).index
         assert np.linalg.norm(v) == pytest.approx(1)
+
+
+class TestDescent:
+    @given(seeds, st.integers(0, 6), st.integers(1, 5))
+    def test_a_step_is_that_of_bfgs_with_the_whole_inverse_hessian(self, seed, n_steps, d):
+        rng = np.random.default_rng(seed)
+        root = rng.normal(size=(d, d)) + 2 * np.eye(d)
+        steps = rng.normal(size=(n_steps, d))
+        changes = steps @ (root @ root.T)
+        gradient = rng.normal(size=d)
+        step = quasi_newton_step(gradient, steps, changes, (steps * changes).sum(axis=1))
+        expected = reference_mdh.bfgs_step(gradient, steps, changes)
+        np.testing.assert_allclose(step, expected, rtol=1e-5, atol=1e-6 * np.linalg.norm(expected))
+
+    def test_the_last_steps_are_remembered_in_their_order(self):
+        steps, changes, products = np.zeros((MEMORY, 2)), np.zeros((MEMORY, 2)), np.zeros(MEMORY)
+        kept = 0
+        for i in range(MEMORY + 3):
+            kept = remember(steps, changes, products, kept, np.array([i, 0.0]), np.array([2.0, i]))
+        assert kept == MEMORY
+        np.testing.assert_array_equal(steps[:, 0], np.arange(3, MEMORY + 3))
+        np.testing.assert_array_equal(changes[:, 1], np.arange(3, MEMORY + 3))
+        np.testing.assert_array_equal(products, 2 * np.arange(3, MEMORY + 3))
+
+    @given(seeds, st.integers(2, 5), alphas, st.floats(1e-3, 1e3))
+    def test_a_line_search_ends_lower_and_on_flatter_ground(self, seed, d, alpha, length):
+        index = made_index(seed, 80, d)
+        x = unit(np.random.default_rng(seed).normal(size=d))
+        value, gradient, *_ = index_along(index.centred, x, alpha, index.penalty, 1.0)
+        step = -length * gradient
+        share, lower, there = line_search(index.centred, x, value, gradient, step, alpha, index.penalty, 1.0)
+        if share == 0:
+            assert lower == value
+            return
+        again, gradient_again, *_ = index_along(index.centred, x + share * step, alpha, index.penalty, 1.0)
+        assert lower == pytest.approx(again)
+        np.testing.assert_allclose(there, gradient_again, atol=1e-9)
+        assert lower <= value + SUFFICIENT * share * (gradient @ step)
+        # Where the index has a kink, bisection may end on the steep side of it.
+        steep = there @ step < FLATTER * (gradient @ step)
+        beyond = index_along(index.centred, x + 1.01 * share * step, alpha, index.penalty, 1.0)[0]
+        assert not steep or beyond > lower
 
 
 class TestPursuit:
     @pytest.mark.parametrize("seed", range(6))
     def test_in_two_dimensions_the_best_of_many_starts_is_the_lowest_of_all_hyperplanes(self, seed):
         index, lowest, _, V = brute_force(made_rows(seed, 200, 2, gap=5))
-        ends = [descend(index, v, 0.9, 50, unit=1.0)[1].index for v in V[::5]]
+        ends = [index.descend(v, 0.9, 50, unit=1.0)[1].index for v in V[::5]]
         assert lowest * 0.995 <= min(ends) <= lowest
 
     @pytest.mark.parametrize("seed", range(4))

@@ -72,7 +72,7 @@ def _point(rows: Floats, step: Step, result: MDHResult, scale: AnyArray, centre:
     position = low + (np.arange(N_POSITIONS) + 0.5) * width
     index = PenalisedDensity(rows, h, result.eta)
     excess = np.maximum(np.abs(position - mean) - step.alpha * sd, 0.0)
-    penalised = density + index.steepness * excess ** (1 + index.epsilon)
+    penalised = density + index.penalty.steepness * excess ** (1 + index.epsilon)
     direction = step.direction * scale
     shift = float(direction @ centre)
     bounds = (mean - step.alpha * sd + shift, mean + step.alpha * sd + shift)

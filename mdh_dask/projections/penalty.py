@@ -1,22 +1,16 @@
 """The density on a hyperplane, with a penalty on hyperplanes far from the mean: the index of projection pursuit."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from .._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums
-from .._jit.valleys import lowest_valley
+from .._jit.descent import descend
+from .._jit.kernel_sums import bin_linearly, kernel_sums
+from .._jit.separators import BINS_PER_BANDWIDTH, MAX_BINS, REACH, Penalty, best_separator
 from .._typing import Floats
 from ..density.kde import kernel_density, kernel_height
 from ..density.modes import relative_depth
-
-BINS_PER_BANDWIDTH = 10
-"""Bins on one bandwidth of the grid that brackets the lowest density."""
-
-MAX_BINS = 2**14
-
-REACH = 6
-"""Bandwidths beyond which a kernel adds nothing."""
 
 
 @dataclass(frozen=True)
@@ -80,28 +74,34 @@ class PenalisedDensity:
         The minimiser is bracketed on a grid and refined by Newton's method; O(n n_features) operations in all. By the
         envelope theorem the gradient is that of `f` at the minimiser, which comprises the standard deviation's.
         """
-        projections = self.centred @ direction
-        n, h = len(projections), self.bandwidth
-        sd = float(np.sqrt(projections @ projections / n))
-        width = max(h / BINS_PER_BANDWIDTH, 2 * (alpha * sd + REACH * h) / MAX_BINS)
-        index, offset = lowest_valley(projections, h, alpha * sd, self.eta, self.epsilon, self.steepness, width)
-        excess = max(abs(offset) - alpha * sd, 0.0)
-        pulls = kernel_pulls(projections, offset, h) / (n * h**2 * np.sqrt(2 * np.pi))
-        if excess > 0 and sd > 0:
-            rate = self.steepness * (1 + self.epsilon) * excess**self.epsilon
-            pulls -= rate * alpha / (n * sd) * projections
-        gradient = pulls @ self.centred
-        return Separator(index, offset, excess == 0, gradient - (gradient @ direction) * direction)
+        return Separator(*best_separator(self.centred, direction, alpha, self.penalty))
+
+    def descend(self, start: Floats, alpha: float, max_steps: int, unit: float) -> tuple[Floats, Separator]:
+        """Return a direction of lower index than the start, and its best separator.
+
+        Parameters
+        ----------
+        start : array of shape (n_features,)
+            Of length one.
+        alpha : float
+        max_steps : int
+            Steps of BFGS at most (Lewis and Overton 2013, for functions that are not smooth everywhere).
+        unit : float
+            A density that counts as large: what makes the tolerance independent of the scale of the rows.
+        """
+        v = descend(self.centred, start, alpha, max_steps, unit, self.penalty)
+        return v, self.best_separator(v, alpha)
 
     def density(self, direction: Floats, offset: float) -> float:
         """Return the kernel density on a hyperplane, without penalty."""
         total, _, _ = kernel_sums(self.centred @ direction, np.ones(len(self.centred)), offset, self.bandwidth)
         return float(total * kernel_height(np.array(len(self.centred)), np.array(self.bandwidth)))
 
-    @property
-    def steepness(self) -> float:
-        """The constant of the penalty, ``L / eta^epsilon`` with ``L = 1 / (e^(1/2) h^2 sqrt(2 pi))``."""
-        return 1 / (np.exp(0.5) * self.bandwidth**2 * np.sqrt(2 * np.pi)) / self.eta**self.epsilon
+    @cached_property
+    def penalty(self) -> Penalty:
+        """The constants; the last is ``L / eta^epsilon`` with ``L = 1 / (e^(1/2) h^2 sqrt(2 pi))``."""
+        steepness = 1 / (np.exp(0.5) * self.bandwidth**2 * np.sqrt(2 * np.pi)) / self.eta**self.epsilon
+        return Penalty(float(self.bandwidth), float(self.eta), float(self.epsilon), float(steepness))
 
 
 def depth_at(projections: Floats, offset: float, bandwidth: float) -> float:

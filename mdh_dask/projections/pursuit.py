@@ -7,7 +7,6 @@ import numpy as np
 
 from .._typing import Floats
 from ..density.bandwidth import BANDWIDTHS
-from .descent import descend
 from .penalty import PenalisedDensity, depth_at
 from .starts import Start
 
@@ -124,7 +123,7 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, ma
     chosen = None
     for alpha in start.alphas:
         n_steps = max_iterations if alpha == start.alphas[-1] else min(max_iterations, STEPS_BEFORE_LAST)
-        v, best = descend(index, v, alpha, n_steps, unit=1 / sd)
+        v, best = index.descend(v, alpha, n_steps, unit=1 / sd)
         path.append(Step(alpha, v, best.offset, best.index))
         if best.inside:
             chosen = path[-1]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.linalg import multi_dot
 
 from .._jit.binning import bin_projections, projection_ranges
 from .._typing import AnyArray, Floats
@@ -69,12 +70,14 @@ def valley_starts(rng: np.random.Generator, centred: AnyArray, n_starts: int, wi
     # Any rows will do to look at; those of equal distance are the same for the same sample.
     looked_at = centred[:: max(1, len(centred) // ROWS_LOOKED_AT)].astype(np.float32)
     weights = rng.standard_normal((N_DRAWN, len(base)), dtype=np.float32)
-    # The combinations themselves are made of those only that are kept.
-    length = np.sqrt(np.maximum((weights @ (base @ base.T) * weights).sum(axis=1), np.finfo(np.float32).tiny))
+    # With many columns, the combinations themselves are made of those only that are kept.
+    squares = (multi_dot([weights, base, base.T]) * weights).sum(axis=1)
+    length = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
     # What cancels out nearly is rounding errors.
     length[length < 1e-3 * length.max()] = np.inf
     columns = _columns_without_ties(looked_at)
-    projections = np.concatenate([weights @ (base @ looked_at.T) / length[:, None], looked_at.T[columns]])
+    combined = multi_dot([weights, base, looked_at.T]) / length[:, None]
+    projections = np.concatenate([combined, looked_at.T[columns]])
     depth, alpha = _deepest_valleys(projections, np.sqrt(len(centred)) / len(centred), within)
     starts = []
     for i in np.argsort(-depth, kind="stable")[:n_starts]:

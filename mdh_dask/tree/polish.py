@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .._jit.descent import MEMORY, quasi_newton_step
 from .._typing import Floats, Integers, RowArray
 from ..chunks import Progress, reduce_rows
 from ..density.kde import kernel_density, kernel_height
 from ..density.modes import relative_depth
-from ..projections.descent import MEMORY, Memory, quasi_newton_step
 from .columns import Standardiser
 from .statistics import BranchPass
 from .structure import Tree
@@ -46,14 +46,16 @@ class Splitter:
     valley: Valley | None = None
     trials: Floats = field(default_factory=lambda: np.empty((0, 0)))
     moving: bool = True
-    memory: Memory = field(default_factory=lambda: deque(maxlen=MEMORY))
+    memory: deque[tuple[Floats, Floats]] = field(default_factory=lambda: deque(maxlen=MEMORY))
+    """Steps, and the changes of the gradient over them."""
 
     def propose(self) -> None:
         """Set the directions to look at next."""
         if self.valley is None:
             self.trials = self.direction[None]
             return
-        step = quasi_newton_step(self.valley.gradient * self.unit, self.memory)
+        steps, changes = np.array(self.memory).reshape(-1, 2, len(self.direction)).swapaxes(0, 1).copy()
+        step = quasi_newton_step(self.valley.gradient * self.unit, steps, changes, (steps * changes).sum(axis=1))
         ends = self.direction + np.array(TRIALS)[:, None] * step
         self.trials = ends / np.linalg.norm(ends, axis=1, keepdims=True)
 
@@ -82,8 +84,8 @@ class Splitter:
         if before is not None:
             step = self.trials[best] - self.direction
             change = (after.gradient - before.gradient) * self.unit
-            if (product := float(step @ change)) > 0:
-                self.memory.append((step, change, product))
+            if step @ change > 0:
+                self.memory.append((step, change))
         self.direction, self.valley, self.place = self.trials[best], after, after.place
 
 

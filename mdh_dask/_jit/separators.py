@@ -1,0 +1,54 @@
+"""The penalised density of the best hyperplane normal to a direction, with its gradient."""
+
+import math
+from typing import NamedTuple
+
+from .._numba import jit
+from .kernel_sums import kernel_pulls
+from .valleys import lowest_valley
+
+BINS_PER_BANDWIDTH = 10
+"""Bins on one bandwidth of the grid that brackets the lowest density."""
+
+MAX_BINS = 2**14
+
+REACH = 6.0
+"""Bandwidths beyond which a kernel adds nothing."""
+
+
+class Penalty(NamedTuple):
+    """Constants of the penalised density: those of its kernel, and of the penalty beyond the bound."""
+
+    bandwidth: float
+    eta: float
+    epsilon: float
+    steepness: float
+
+
+@jit
+def best_separator(centred, direction, alpha, penalty):
+    """Return the lowest `f` over all offsets, the offset, whether it is free of penalty, and the tangent gradient."""
+    projections = centred @ direction
+    n, h = projections.shape[0], penalty.bandwidth
+    sd = math.sqrt((projections @ projections) / n)
+    bound = alpha * sd
+    width = max(h / BINS_PER_BANDWIDTH, 2 * (bound + REACH * h) / MAX_BINS)
+    index, offset = lowest_valley(projections, h, bound, penalty.eta, penalty.epsilon, penalty.steepness, width)
+    pulls = kernel_pulls(projections, offset, h) / (n * h**2 * math.sqrt(2 * math.pi))
+    excess = max(abs(offset) - bound, 0.0)
+    if excess > 0 and sd > 0:
+        rate = penalty.steepness * (1 + penalty.epsilon) * excess**penalty.epsilon
+        pulls -= rate * alpha / (n * sd) * projections
+    gradient = pulls @ centred
+    return index, offset, excess == 0, gradient - (gradient @ direction) * direction
+
+
+@jit
+def index_along(centred, x, alpha, penalty, unit):
+    """Return the index of the direction of any vector, its gradient by the vector, and the best separator's place.
+
+    As the index hangs on the direction alone, the gradient is tangent: steps keep to the sphere.
+    """
+    length = math.sqrt(x @ x)
+    index, offset, inside, gradient = best_separator(centred, x / length, alpha, penalty)
+    return index / unit, gradient / (length * unit), offset, inside
