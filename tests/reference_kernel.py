@@ -110,6 +110,6 @@ def dual_index(gram, alpha, bandwidth, gamma, eta=0.01, epsilon=0.9):
 def dual_minimum(gram, alpha, bandwidth, gammas):
     """The dual vector of length one that descent from another reaches, while offsets may lie ever farther out."""
     for gamma in gammas:
-        alpha = minimize(lambda a: dual_index(gram, a, bandwidth, gamma)[0], alpha, options={"maxiter": 8}).x  # noqa: B023
+        alpha = minimize(lambda a: dual_index(gram, a, bandwidth, gamma)[0], alpha, options={"maxiter": 60}).x  # noqa: B023
         alpha = alpha / math.sqrt(alpha @ gram @ alpha)
     return alpha, dual_index(gram, alpha, bandwidth, gammas[-1])[1]

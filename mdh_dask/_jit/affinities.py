@@ -8,12 +8,13 @@ from .._numba import jit
 
 
 @jit
-def squares_from_products(products, row_squares, landmark_squares):
-    """Replace ``-2 x.y`` by the squared distance of row x and landmark y."""
+def squares_from_products(products, row_squares, landmark_squares, factor):
+    """Replace ``-2 x.y`` by a factor, of the same dtype, times the squared distance of row x and landmark y."""
     n, m = products.shape
+    zero = factor - factor  # of the dtype, which a 0.0 would widen
     for i in range(n):
         for j in range(m):
-            products[i, j] = max(products[i, j] + (row_squares[i] + landmark_squares[j]), 0.0)
+            products[i, j] = factor * max(products[i, j] + (row_squares[i] + landmark_squares[j]), zero)
 
 
 @jit

@@ -11,7 +11,7 @@ from .neighbours import NearestNeighbors
 from .nystrom import NystromMap, nystrom_map
 from .products import Cosine, Polynomial, Quadratic
 from .registry import KERNELS, resolve_kernel
-from .saving import map_from_arrays, map_to_arrays
+from .saving import kernel_from_settings, kernel_settings, map_from_arrays, map_to_arrays
 
 __all__ = [
     "KERNELS",
@@ -27,6 +27,8 @@ __all__ = [
     "Precomputed",
     "Quadratic",
     "choose_landmarks",
+    "kernel_from_settings",
+    "kernel_settings",
     "map_from_arrays",
     "map_to_arrays",
     "nystrom_map",

@@ -41,12 +41,10 @@ class RBF(Kernel):
 
     def against(self, landmarks: Floats) -> Filler:
         """Return the function that fills in the kernel with these landmarks."""
-        squares = squared_distances_to(landmarks)
-        factor = landmarks.dtype.type(-0.5 / float(self.width) ** 2)
+        exponents = squared_distances_to(landmarks, times=-0.5 / float(self.width) ** 2)
 
         def fill(rows: Floats, out: Floats) -> None:
-            squares(rows, out)
-            out *= factor
+            exponents(rows, out)
             np.exp(out, out=out)
 
         return fill
@@ -139,13 +137,14 @@ def squared_distances(landmarks: Floats) -> Floats:
     return out
 
 
-def squared_distances_to(landmarks: Floats) -> Filler:
-    """Return the function that writes the squared distances of rows to these landmarks."""
+def squared_distances_to(landmarks: Floats, times: float = 1.0) -> Filler:
+    """Return the function that writes the squared distances of rows to these landmarks, times a factor."""
+    factor = landmarks.dtype.type(times)
     doubled = np.ascontiguousarray(-2 * landmarks.T)
     landmark_squares = np.square(landmarks).sum(axis=1)
 
     def fill(rows: Floats, out: Floats) -> None:
         np.dot(rows, doubled, out=out)
-        squares_from_products(out, np.square(rows).sum(axis=1), landmark_squares)
+        squares_from_products(out, np.square(rows).sum(axis=1), landmark_squares, factor)
 
     return fill

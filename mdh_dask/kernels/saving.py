@@ -56,6 +56,30 @@ def map_from_arrays(settings: Mapping[str, Any], arrays: Mapping[str, AnyArray])
     return NystromMap(kernel=kernel, total_variance=settings["total_variance"], **own)
 
 
+def kernel_settings(kernel: Any) -> Any:
+    """Return what JSON can hold of a kernel that is not fitted: its name, or that and its parameters.
+
+    Anything else is returned as it is.
+
+    Examples
+    --------
+    >>> from . import RBF
+    >>> kernel_settings("rbf"), kernel_settings(RBF(width=2.0))
+    ('rbf', {'name': 'rbf', 'parameters': {'width': 2.0}})
+    >>> kernel_from_settings(kernel_settings(RBF(width=2.0)))
+    RBF(width=2.0)
+    """
+    for name, cls in KERNELS.items():
+        if type(kernel) is cls:
+            return {"name": name, "parameters": {f.name: getattr(kernel, f.name) for f in fields(kernel) if f.repr}}
+    return kernel
+
+
+def kernel_from_settings(settings: Any) -> Any:
+    """Return the kernel that `kernel_settings` took apart."""
+    return KERNELS[settings["name"]](**settings["parameters"]) if isinstance(settings, Mapping) else settings
+
+
 def _parts(value: Any, skip: str = "") -> tuple[dict[str, Any], dict[str, AnyArray]]:
     parts = {f.name: getattr(value, f.name) for f in fields(value) if f.name != skip}
     arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
