@@ -235,13 +235,36 @@ def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
     if block_bytes is None:
         block_bytes = default_block_bytes(array.nbytes)
     row_bytes = max(1, array.dtype.itemsize * int(np.prod(array.shape[1:])))
+    merged = _merged(array.chunks[0], block_bytes // row_bytes)
+    return array if len(merged) == array.numblocks[0] else array.rechunk({0: tuple(merged)})
+
+
+def fit_chunks(array: RowArray, row_bytes: int) -> RowArray:
+    """Merge and divide the row chunks of a Dask array for rows that become `row_bytes` long in every block.
+
+    Examples
+    --------
+    >>> fit_chunks(da.zeros((3000, 2), chunks=((10, 990, 2000), 2)), 8192).chunks[0]
+    (500, 500, 500, 500, 500, 500)
+    """
+    if not is_dask(array):
+        return array
+    most = max(1, default_block_bytes(row_bytes * len(array)) // row_bytes)
+    divided = []
+    for rows in _merged(array.chunks[0], most):
+        parts = -(-rows // most)
+        divided += [rows // parts + (i < rows % parts) for i in range(parts)]
+    return array.rechunk({0: tuple(divided)})
+
+
+def _merged(chunks: Sequence[int], most: int) -> list[int]:
     merged: list[int] = []
-    for rows in array.chunks[0]:
-        if merged and (merged[-1] + rows) * row_bytes <= block_bytes:
+    for rows in chunks:
+        if merged and merged[-1] + rows <= most:
             merged[-1] += rows
         else:
             merged.append(rows)
-    return array if len(merged) == array.numblocks[0] else array.rechunk({0: tuple(merged)})
+    return merged
 
 
 def _as_node(value: Any) -> Delayed:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -298,6 +299,15 @@ class TestProducts:
         assert set(threads()) <= {1}
         second.__exit__(None, None, None)
         assert threads() == before
+
+    def test_a_thread_holds_blas_to_one_thread_after_another_did(self):
+        def threads():
+            with blas.one_blas_thread():
+                return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+        assert threads() <= {1}
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(threads).result() <= {1}
 
     def test_rows_keep_their_bits_on_a_processor_that_treats_places_differently(self):
         # OpenBLAS multiplies single precision on Haswell in groups of six rows, of which every other is rounded apart.

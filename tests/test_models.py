@@ -68,8 +68,9 @@ def forge(path, tree, **arrays):
 def test_what_is_saved_is_loaded_to_the_last_bit(tmp_path_factory, tree, parameters):
     path = tmp_path_factory.mktemp("models") / "m"
     save_tree(path, tree, parameters=parameters)
-    loaded, found = load_tree(path)
+    loaded, found, beside = load_tree(path)
     assert loaded == tree
+    assert beside == {}
     assert found == parameters
     for name, dtype in FIELDS.items():
         assert getattr(loaded, name).dtype == np.dtype(dtype)
@@ -86,7 +87,7 @@ def test_a_loaded_tree_labels_rows_as_the_saved_one(path):
     rows = four_groups()
     tree = grown_tree(rows)
     save_tree(path, tree, parameters={})
-    loaded, _ = load_tree(str(path))
+    loaded, *_ = load_tree(str(path))
     np.testing.assert_array_equal(loaded.labels(rows), tree.labels(rows))
     np.testing.assert_array_equal(loaded.density(0).density, tree.density(0).density)
     assert loaded.prune(2) == tree.prune(2)
@@ -155,7 +156,7 @@ def test_an_existing_model_is_refused_or_replaced_whole(saved):
     assert load_tree(saved)[0] == TREE
     (saved / "stray").write_text("x")
     save_tree(saved, other, parameters={"new": 1}, overwrite=True)
-    loaded, parameters = load_tree(saved)
+    loaded, parameters, _ = load_tree(saved)
     assert loaded == other
     assert parameters == {"new": 1}
     assert not (saved / "stray").exists()

@@ -4,6 +4,7 @@ from .components import ICATree, PCATree
 from .divisive import DivisiveClustering
 from .hyperplane import MinimumDensityHyperplane
 from .kernel_pca_features import KernelPCAFeatures
+from .kernel_variants import HierarchicalKernelMDH, KernelDePDDP
 from .minimum_density import HierarchicalMDH
 from .models import load_model
 from .principal_directions import IPDDP, PDDP, DePDDP
@@ -14,8 +15,10 @@ __all__ = [
     "PDDP",
     "DePDDP",
     "DivisiveClustering",
+    "HierarchicalKernelMDH",
     "HierarchicalMDH",
     "ICATree",
+    "KernelDePDDP",
     "KernelPCAFeatures",
     "MinimumDensityHyperplane",
     "PCATree",

@@ -4,26 +4,40 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from .._typing import Integers, RowArray
-from ..chunks import Progress, map_rows, merge_chunks
+from ..chunks import Progress, fit_chunks, is_dask, map_rows, merge_chunks
+from ..io.keeping import Cache, kept
 from ..io.models import save_tree
+from ..kernels import NystromMap, kernel_settings, map_to_arrays
 from ..tree.growth import Growth
 from ..tree.polish import polish
 from ..tree.structure import Tree
+from .kernel_pca_features import KernelPCAFeatures
 from .validation import as_rows, check_finite, check_first_look
+
+ROWS_AT_ONCE = 8192
+"""Of which the features are in memory while rows are labelled."""
 
 
 class TreeEstimator(ClusterMixin, BaseEstimator):
     """Base of the estimators that grow one tree of separators."""
 
+    cache: Cache | None
+    feature_map_: KernelPCAFeatures | None
+
     @abstractmethod
     def _growth(self, n_rows: int, seed: int) -> Growth:
         """Return what grows the tree, from the estimator's parameters."""
+
+    @abstractmethod
+    def _new_feature_map(self, seed: int) -> KernelPCAFeatures | None:
+        """Return what is to be fitted to the rows to map them, from the estimator's parameters."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -46,16 +60,35 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         """
         rows = as_rows(self, X, reset=True)
         seed = int(check_random_state(self.random_state).randint(2**31))
+        self.feature_map_ = self._new_feature_map(seed)
         growth = self._growth(len(rows), seed)
-        merged = merge_chunks(rows)
-        tree = growth.grow(merged, check_first_look)
-        tree = tree if self.max_clusters is None else tree.prune(self.max_clusters)
-        self.tree_ = polish(tree, merged, growth.standardise, growth.bar) if self.polish else tree
-        self._keep(growth)
-        self.n_passes_ = growth.n_passes
+        if self.feature_map_ is None:
+            self.n_passes_ = self._grow(growth, merge_chunks(rows))
+        else:
+            self.n_passes_ = self._map_and_grow(growth, self.feature_map_.fit(rows), rows)
         self.n_clusters_ = self.tree_.n_leaves
-        self.labels_ = map_rows(_labels, rows, dtype="int32", shared=self.tree_)
+        self.labels_ = self._labels_of(rows)
         return self
+
+    def _map_and_grow(self, growth: Growth, feature_map: KernelPCAFeatures, rows: RowArray) -> int:
+        """Grow the tree on features, which are taken as they are; return the number of passes over the rows."""
+        growth.scale = False
+        features = feature_map.transform(fit_chunks(rows, 4 * feature_map.n_components_))
+        with kept(features, self.cache, self._bar("pass 2: mapping")) as there:
+            passes = self._grow(growth, there)
+        return 2 if there is not features or not is_dask(features) else 1 + passes
+
+    def _grow(self, growth: Growth, rows: RowArray) -> int:
+        """Grow the tree; return the number of passes."""
+        tree = growth.grow(rows, check_first_look)
+        tree = tree if self.max_clusters is None else tree.prune(self.max_clusters)
+        self.tree_ = polish(tree, rows, growth.standardise, growth.bar) if self.polish else tree
+        self._keep(growth)
+        return growth.n_passes
+
+    def _labels_of(self, rows: RowArray) -> RowArray:
+        feature_map = None if self.feature_map_ is None else self.feature_map_.map_
+        return map_rows(_labels, rows, dtype="int32", shared=(feature_map, self.tree_))
 
     def _keep(self, growth: Growth) -> None:
         """Set what an estimator keeps of the growth besides the tree."""
@@ -80,7 +113,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
         """
         check_is_fitted(self)
-        return map_rows(_labels, as_rows(self, X, reset=False), dtype="int32", shared=self.tree_)
+        return self._labels_of(as_rows(self, X, reset=False))
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model to a Zarr group with JSON attributes; `load_model` reads it.
@@ -98,18 +131,24 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             If a parameter has a value that JSON cannot hold, as a function; before anything is written.
         """
         check_is_fitted(self)
+        settings, arrays = (None, {}) if self.feature_map_ is None else map_to_arrays(self.feature_map_.map_)
         parameters = {
             "estimator": type(self).__name__,
             "parameters": self._saved_parameters(),
+            "feature_map": settings,
             "n_features": self.n_features_in_,
             "feature_names": list(getattr(self, "feature_names_in_", [])) or None,
             "n_passes": self.n_passes_,
         }
-        save_tree(path, self.tree_, parameters=parameters, overwrite=overwrite)
+        save_tree(path, self.tree_, parameters=parameters, arrays=arrays, overwrite=overwrite)
 
     def _saved_parameters(self) -> dict[str, Any]:
         """Return the parameters that a saved model gets again."""
-        return self.get_params()
+        parameters = self.get_params(deep=False)
+        if isinstance(feature_map := parameters["feature_map"], KernelPCAFeatures):
+            own = feature_map.get_params(deep=False)
+            parameters["feature_map"] = own | {"kernel": kernel_settings(own["kernel"])}
+        return parameters
 
     def _bar(self, description: str) -> Progress | None:
         if not self.progress:
@@ -117,6 +156,11 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         return lambda total: tqdm(total=total, desc=description, unit="block")
 
 
-def _labels(tree: Tree, rows: Any) -> Integers:
+def _labels(shared: tuple[NystromMap | None, Tree], rows: Any) -> Integers:
     check_finite(rows)
-    return tree.labels(rows)
+    feature_map, tree = shared
+    if feature_map is None:
+        return tree.labels(rows)
+    # A long block of rows may have more features than fit into memory.
+    parts = (rows[i : i + ROWS_AT_ONCE] for i in range(0, max(len(rows), 1), ROWS_AT_ONCE))
+    return np.concatenate([tree.labels(feature_map(part)) for part in parts])

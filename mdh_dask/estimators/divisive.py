@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 from math import ceil, sqrt
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray
 from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
+from ..io.keeping import Cache
+from ..kernels import KERNELS
 from ..projections import PROJECTIONS, Projection
 from ..projections.random import RANDOM_PROJECTIONS
 from ..splits.choose import Chooser
@@ -19,6 +22,7 @@ from ..tree.growth import Growth
 from ..tree.scatter import ORDERS
 from .base import TreeEstimator
 from .docstrings import documented
+from .kernel_pca_features import KernelPCAFeatures
 from .validation import checked_directions
 
 
@@ -87,6 +91,16 @@ class DivisiveClustering(TreeEstimator):
         up to five more passes. The number of clusters stays.
     scale : bool
         Whether the columns are taken in units of their standard deviation, which the first pass measures.
+    feature_map : str or KernelPCAFeatures or None
+        What the rows are mapped by before they are clustered, so that clusters are found which no hyperplane
+        separates: a `KernelPCAFeatures`, which is cloned, or the name of its kernel: ``"rbf"``, ``"local_scaling"``,
+        ``"polynomial"``, ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"`` or ``"precomputed"``. The tree takes
+        features as they are; `scale` is for the columns that a named kernel sees.
+    cache : {"auto", "memory", "disk"} or None
+        Where the features of lazy rows are kept while the tree grows: in the memory of the workers, or in a scratch
+        array in Dask's ``temporary-directory``, which all workers must see. ``"auto"``: in memory, if they take a
+        quarter of it at most, else on disk, if it is this machine's and has room, else nowhere. With None they are
+        computed again in every pass.
     random_state : int, RandomState instance or None
         The same integer gives the same tree whatever the chunks, the scheduler and the number of workers.
     progress : bool
@@ -99,6 +113,8 @@ class DivisiveClustering(TreeEstimator):
     n_clusters_ : int
     tree_ : Tree
         The splits, with the density of every node.
+    feature_map_ : KernelPCAFeatures or None
+        Fitted to the rows. The splits of `tree_` are then hyperplanes among its features.
     n_passes_ : int
         Passes over the data that `fit` made.
     n_features_in_ : int
@@ -111,7 +127,8 @@ class DivisiveClustering(TreeEstimator):
     -----
     Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
     ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
-    the tree plus two; directions that depend on the rows are then found on 1024 rows of a branch.
+    the tree plus two; directions that depend on the rows are then found on 1024 rows of a branch. With a feature map,
+    one more that chooses the landmarks; if features are kept, there are two in all.
 
     References
     ----------
@@ -149,6 +166,8 @@ class DivisiveClustering(TreeEstimator):
         "sample_size": [None, Interval(Integral, 1, None, closed="left")],
         "polish": ["boolean"],
         "scale": ["boolean"],
+        "feature_map": [None, StrOptions(KERNELS.keys()), KernelPCAFeatures],
+        "cache": [None, StrOptions(set(get_args(Cache)))],
         "random_state": ["random_state"],
         "progress": ["boolean"],
     }
@@ -170,6 +189,8 @@ class DivisiveClustering(TreeEstimator):
     sample_size: int | None = 10_000
     polish: bool = False
     scale: bool = True
+    feature_map: str | KernelPCAFeatures | None = None
+    cache: Cache | None = "auto"
     random_state: Any = 0
     progress: bool = False
 
@@ -180,6 +201,13 @@ class DivisiveClustering(TreeEstimator):
 
     def _rule(self) -> SplitRule:
         return SplitRule(self.criterion, self.alpha, self.min_depth, place=self.split_rule)
+
+    def _new_feature_map(self, seed: int) -> KernelPCAFeatures | None:
+        if isinstance(self.feature_map, str):
+            return KernelPCAFeatures(
+                kernel=self.feature_map, scale=self.scale, random_state=seed, progress=self.progress
+            )
+        return None if self.feature_map is None else clone(self.feature_map)
 
     def _growth(self, n_rows: int, seed: int) -> Growth:
         named = self.projection if isinstance(self.projection, str) else None

@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 
 from ..io.models import load_tree
+from ..kernels import kernel_from_settings, map_from_arrays
 from .components import ICATree, PCATree
 from .divisive import DivisiveClustering
 from .hyperplane import MinimumDensityHyperplane
+from .kernel_pca_features import KernelPCAFeatures
+from .kernel_variants import HierarchicalKernelMDH, KernelDePDDP
 from .minimum_density import HierarchicalMDH
 from .principal_directions import IPDDP, PDDP, DePDDP
 from .random_projection_tree import RandomProjectionTree
@@ -24,6 +27,8 @@ ESTIMATORS = {
         IPDDP,
         DePDDP,
         HierarchicalMDH,
+        HierarchicalKernelMDH,
+        KernelDePDDP,
         MinimumDensityHyperplane,
     )
 }
@@ -49,14 +54,21 @@ def load_model(path: str | Path) -> Any:
     ValueError
         If it is not a model, is damaged, or was written by a newer version.
     """
-    tree, saved = load_tree(path)
+    tree, saved, arrays = load_tree(path)
     if saved.get("estimator") not in ESTIMATORS:
         raise ValueError(f"expected a model of {sorted(ESTIMATORS)}; got {saved.get('estimator')!r} in {path}")
-    model = ESTIMATORS[saved["estimator"]](**saved["parameters"])
+    parameters = saved["parameters"]
+    if isinstance(own := parameters["feature_map"], dict):
+        parameters["feature_map"] = KernelPCAFeatures(**own | {"kernel": kernel_from_settings(own["kernel"])})
+    model = ESTIMATORS[saved["estimator"]](**parameters)
     model.tree_ = tree
     model.n_clusters_ = tree.n_leaves
     model.n_features_in_ = saved["n_features"]
     model.n_passes_ = saved["n_passes"]
     if saved["feature_names"]:
         model.feature_names_in_ = np.array(saved["feature_names"], dtype=object)
+    model.feature_map_ = model._new_feature_map(seed=0)
+    if model.feature_map_ is not None:
+        model.feature_map_.n_features_in_ = model.n_features_in_
+        model.feature_map_._keep(map_from_arrays(saved["feature_map"], arrays))
     return model

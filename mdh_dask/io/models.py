@@ -33,12 +33,16 @@ FIELDS = (
 )
 """The arrays of format 1 and their dtypes."""
 
+BESIDE = "beside_"
+"""Begins the names of the arrays that are not the tree's."""
+
 
 def save_tree(
     path: str | os.PathLike[str],
     tree: Tree,
     *,
     parameters: Mapping[str, Any],
+    arrays: Mapping[str, AnyArray] | None = None,
     overwrite: bool = False,
     storage_options: Options = None,
 ) -> None:
@@ -51,6 +55,8 @@ def save_tree(
     parameters : dict
         What `load_tree` is to return beside the tree: None, booleans, finite numbers, strings, and lists and dicts of
         these. NumPy scalars become Python's, tuples lists.
+    arrays : dict of str to ndarray, optional
+        Arrays of numbers to keep beside the tree, as those of a feature map.
     overwrite : bool, default False
         Replace a model that is there. Nothing else is ever replaced.
     storage_options : dict, optional
@@ -75,23 +81,28 @@ def save_tree(
     >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9}], n_features=2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_tree(f"{folder}/model.zarr", tree, parameters={"seed": np.int64(3)})
-    ...     loaded, parameters = load_tree(f"{folder}/model.zarr")
+    ...     loaded, parameters, _ = load_tree(f"{folder}/model.zarr")
     >>> loaded == tree, parameters
     (True, {'seed': 3})
     """
-    arrays = {name: np.ascontiguousarray(getattr(tree, name), dtype) for name, dtype in FIELDS.items()}
+    stored = {name: np.ascontiguousarray(getattr(tree, name), dtype) for name, dtype in FIELDS.items()}
+    stored |= {BESIDE + name: np.ascontiguousarray(array) for name, array in (arrays or {}).items()}
     plain = _plain(parameters, "parameters")
     mark = {"format": FORMAT, "package_version": version("mdh_dask"), "parameters": plain}
+    if arrays:
+        mark["beside"] = [BESIDE + name for name in arrays]
     folder = local_path(path)
     replace = _will_replace(path, overwrite, storage_options)
     if folder is None:
-        _fill(os.fspath(path), mark, arrays, overwrite=replace, storage_options=url_options(storage_options))
+        _fill(os.fspath(path), mark, stored, overwrite=replace, storage_options=url_options(storage_options))
         return
     with published(folder, replace) as growing:
-        _fill(growing, mark, arrays)
+        _fill(growing, mark, stored)
 
 
-def load_tree(path: str | os.PathLike[str], *, storage_options: Options = None) -> tuple[Tree, dict[str, Any]]:
+def load_tree(
+    path: str | os.PathLike[str], *, storage_options: Options = None
+) -> tuple[Tree, dict[str, Any], dict[str, AnyArray]]:
     """Read what `save_tree` wrote.
 
     Parameters
@@ -105,6 +116,8 @@ def load_tree(path: str | os.PathLike[str], *, storage_options: Options = None) 
     tree : Tree
         The same to the last bit.
     parameters : dict
+    arrays : dict of str to ndarray
+        What was kept beside the tree.
 
     Raises
     ------
@@ -121,7 +134,8 @@ def load_tree(path: str | os.PathLike[str], *, storage_options: Options = None) 
     mark = group.attrs[MODEL_MARK]
     _check_format(mark, path)
     try:
-        return _checked(group, mark), mark["parameters"]
+        tree, arrays = _checked(group, mark)
+        return tree, mark["parameters"], arrays
     except OSError:
         raise
     except Exception as error:  # whatever Zarr and its codecs raise for bytes that they did not write
@@ -206,10 +220,11 @@ def _damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
     return ValueError(f"{path} is a damaged model: {reason}; restore it from a copy, or fit and save the model again")
 
 
-def _checked(group: zarr.Group, mark: dict[str, Any]) -> Tree:
-    """Return the tree if it is the one that was saved and can be walked: no cycles, nothing out of bounds."""
+def _checked(group: zarr.Group, mark: dict[str, Any]) -> tuple[Tree, dict[str, AnyArray]]:
+    """Return what was saved if it is that and the tree can be walked: no cycles, nothing out of bounds."""
     arrays = {name: _read(group, name, dtype) for name, dtype in FIELDS.items()}
-    if mark["checksum"] != _checksum(mark, arrays):
+    beside = {name: _read(group, name) for name in mark.get("beside", ())}
+    if mark["checksum"] != _checksum(mark, arrays | beside):
         raise ValueError("its contents do not have the checksum that was recorded")
     if not isinstance(mark["parameters"], dict):
         raise ValueError(f"expected a dict of parameters, got a {type(mark['parameters']).__name__}")
@@ -222,14 +237,14 @@ def _checked(group: zarr.Group, mark: dict[str, Any]) -> Tree:
     _check_children(tree.left, tree.right)
     if tree.first_bin[0] != 0 or tree.first_bin[-1] != len(tree.bins) or (np.diff(tree.first_bin) < 0).any():
         raise ValueError(f"first_bin must ascend from 0 to the number of bins, {len(tree.bins)}")
-    return tree
+    return tree, {name.removeprefix(BESIDE): array for name, array in beside.items()}
 
 
-def _read(group: zarr.Group, name: str, dtype: str) -> AnyArray:
+def _read(group: zarr.Group, name: str, dtype: str | None = None) -> AnyArray:
     array = group.get(name)
     if not isinstance(array, zarr.Array):
         raise ValueError(f"the array {name} is missing")
-    if array.dtype != np.dtype(dtype):
+    if dtype is not None and array.dtype != np.dtype(dtype):
         raise ValueError(f"expected {dtype} for the array {name}, got {array.dtype}")
     return np.ascontiguousarray(array[...], dtype)
 

@@ -40,6 +40,7 @@ def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread in this process until the last of all who asked for it leaves."""
     with _Users.lock:
         if _Users.count == 0:
+            _disown()
             _Users.limiter = _controller().limit(limits=1, user_api="blas")
         _Users.count += 1
     try:
@@ -48,7 +49,16 @@ def one_blas_thread() -> Iterator[None]:
         with _Users.lock:
             _Users.count -= 1
             if _Users.count == 0:
+                _disown()
                 _Users.limiter.restore_original_limits()
+                _disown()
+
+
+def _disown() -> None:
+    # To threadpoolctl from 3.8 on, OpenBLAS belongs to the thread that first set a limit; others' are ignored.
+    for library in _controller().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 def exact_dtype(dtype: type[np.floating], *shapes: tuple[int, int]) -> type[np.floating]:

@@ -71,7 +71,7 @@ def kernel_settings(kernel: Any) -> Any:
     """
     for name, cls in KERNELS.items():
         if type(kernel) is cls:
-            return {"name": name, "parameters": {f.name: getattr(kernel, f.name) for f in fields(kernel) if f.repr}}
+            return {"name": name, "parameters": {f.name: getattr(kernel, f.name) for f in fields(cls) if f.repr}}
     return kernel
 
 

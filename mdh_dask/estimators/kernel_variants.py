@@ -1,0 +1,78 @@
+"""The kernel variants of divisive methods: the same trees, on features."""
+
+from dataclasses import dataclass
+
+from ..projections.mdh import Starts
+from .docstrings import documented
+from .kernel_pca_features import KernelPCAFeatures
+from .minimum_density import HierarchicalMDH
+from .principal_directions import DePDDP
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class HierarchicalKernelMDH(HierarchicalMDH):
+    """Divisive clustering by minimum density hyperplanes in a kernel's feature space; finds the number of clusters.
+
+    Clusters may have any shape: a hyperplane among the features is a curved surface among the rows.
+
+    Notes
+    -----
+    With ``KernelPCAFeatures(variance=1.0)`` hyperplanes may lie anyhow in the span of the landmarks (KMDH_hier in the
+    thesis); with less variance, as by default, in the subspace of the leading components (S-KMDH_hier).
+
+    Passes: two, if the features can be kept: one chooses the landmarks, one maps the rows. Else one more than
+    `HierarchicalMDH`, which each map all rows. To compute `labels_` or a prediction is one pass that maps.
+
+    References
+    ----------
+    K. Yates and N. G. Pavlidis, Minimum density hyperplanes in the feature space, IEEE International Conference on Big
+    Data, 2016.
+
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, chapter 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import HierarchicalKernelMDH
+    >>> rng = np.random.default_rng(0)
+    >>> angle, radius = rng.uniform(0, 2 * np.pi, 2000), np.repeat([1.0, 5.0], 1000)
+    >>> X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.1, (2000, 2))
+    >>> labels = HierarchicalKernelMDH(feature_map="quadratic", max_clusters=2).fit_predict(X)
+    >>> np.bincount(labels)
+    array([1000, 1000])
+    """
+
+    feature_map: str | KernelPCAFeatures | None = "local_scaling"
+    starts: Starts = "balanced"
+    bandwidth: str | float = "principal"
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelDePDDP(DePDDP):
+    """Divide branches where the density along their first kernel principal component is lowest.
+
+    `DePDDP` on features: the component is that of the features of each branch.
+
+    Notes
+    -----
+    Passes: two, if the features can be kept: one chooses the landmarks, one maps the rows. Else one more than
+    `DePDDP`, which each map all rows. To compute `labels_` or a prediction is one pass that maps.
+
+    References
+    ----------
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, section 5.5.
+
+    Examples
+    --------
+    >>> from mdh_dask import KernelDePDDP
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+    >>> KernelDePDDP(feature_map="rbf", min_cluster_size=50).fit(X).n_clusters_
+    4
+    """
+
+    feature_map: str | KernelPCAFeatures | None = "local_scaling"

@@ -1,0 +1,96 @@
+"""Keeping lazy rows that cost more to compute than to read, for as long as several passes need them."""
+
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import Any, Literal
+
+import dask
+from distributed.system import MEMORY_LIMIT
+
+from .._typing import RowArray
+from ..chunks import Progress, is_dask
+from .rows import open_rows
+from .writing import write_rows
+
+Cache = Literal["auto", "memory", "disk"]
+
+SHARE_OF_MEMORY = 0.25
+"""Rows are kept in memory if they take no more of it than this."""
+
+SHARE_OF_DISK = 0.5
+"""The same for the free space of the scratch folder."""
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def kept(rows: RowArray, cache: Cache | None, progress: Progress | None = None) -> Iterator[RowArray]:
+    """Compute lazy rows once; a NumPy array is there already.
+
+    Parameters
+    ----------
+    rows : NumPy or Dask array of shape (n_rows, n_columns)
+    cache : {"auto", "memory", "disk"} or None
+        ``"memory"``: of the workers, or of this process. ``"disk"``: an array in Dask's ``temporary-directory``, which
+        all workers must see; it is removed at the end. ``"auto"``: memory, if the rows fit into a quarter of it; else
+        disk, if the workers are on this machine and half of what is free suffices; else None: computed in every pass.
+    progress : callable, optional
+        Makes the bar of the pass that writes to disk.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> with kept(da.ones((4, 2), chunks=2) + 1, "memory") as rows:
+    ...     rows.sum().compute()
+    np.float64(16.0)
+    """
+    place = chosen_place(rows, cache) if is_dask(rows) else None
+    if place is not None:
+        logger.info("%.3g MB of features kept in %s", rows.nbytes / 1e6, place)
+    if place == "memory":
+        yield rows.persist()
+    elif place == "disk":
+        with TemporaryDirectory(prefix="mdh-dask-", dir=scratch_folder()) as folder:
+            path = Path(folder) / "features.zarr"
+            write_rows(rows, path, progress=progress)
+            yield open_rows(path)
+    else:
+        yield rows
+
+
+def chosen_place(rows: Any, cache: Cache | None) -> Cache | None:
+    """Return where lazy rows are kept, for ``"auto"`` by their size."""
+    if cache != "auto":
+        return cache
+    client = getattr(dask.base.get_scheduler(), "__self__", None)
+    if rows.nbytes <= SHARE_OF_MEMORY * memory_of(client):
+        return "memory"
+    if (client is None or is_local(client)) and rows.nbytes <= SHARE_OF_DISK * shutil.disk_usage(scratch_folder()).free:
+        return "disk"
+    return None
+
+
+def memory_of(client: Any | None) -> float:
+    """Return the bytes of memory of all workers of a client, without one those of this machine."""
+    if client is None:
+        return MEMORY_LIMIT
+    workers = client.scheduler_info()["workers"].values()
+    return sum(worker["memory_limit"] or 0 for worker in workers)
+
+
+def is_local(client: Any) -> bool:
+    """Tell whether all workers of a client share the disk of this process: those that it has started itself."""
+    from distributed import LocalCluster
+
+    return isinstance(client.cluster, LocalCluster)
+
+
+def scratch_folder() -> str:
+    """Return the folder of temporary arrays, which is there."""
+    folder = dask.config.get("temporary-directory", None) or gettempdir()
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return str(folder)
