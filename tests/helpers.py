@@ -1,6 +1,8 @@
 """Counting what Dask does, and comparing nested values."""
 
+import os
 import threading
+import time
 from contextlib import contextmanager
 
 import dask
@@ -37,6 +39,16 @@ def assert_same_tree(actual, expected):
     assert type(actual) is type(expected)
     for name, value in vars(expected).items():
         np.testing.assert_array_equal(getattr(actual, name), value, err_msg=name)
+
+
+def names(folder):
+    """Names in a folder once tasks that outlive a failure have cleaned up after themselves."""
+    for _ in range(100):
+        found = sorted(os.listdir(folder))
+        if not any("partial" in name for name in found):
+            break
+        time.sleep(0.05)
+    return found
 
 
 class Bar:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import zarr
 from fsspec.implementations.memory import MemoryFileSystem
+from helpers import names
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from zarr.storage import LocalStore
@@ -40,16 +41,6 @@ def path(tmp_path):
 
 def threads():
     return dask.config.set(scheduler="threads", num_workers=8)
-
-
-def names(folder):
-    """Names in a folder once tasks that outlive a failure have cleaned up after themselves."""
-    for _ in range(100):
-        found = sorted(os.listdir(folder))
-        if not any("partial" in name for name in found):
-            break
-        time.sleep(0.05)
-    return found
 
 
 class ColumnSums(Statistic):

@@ -3,6 +3,7 @@
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import zarr
@@ -39,13 +40,7 @@ class WriteBlocks(Statistic):
         return left + right
 
     def _write(self, start: int, block: AnyArray) -> Block:
-        self._refuse_without_folder()
-        try:
-            self.target[start : start + len(block)] = block
-        finally:
-            # A thread or worker that outlives the failure of the others would make the removed folder anew.
-            if self.folder is not None and not (self.folder / "zarr.json").exists():
-                remove_folder(self.folder)
+        store(self.target, self.folder, slice(start, start + len(block)), block)
         return start, len(block), zlib.crc32(block)
 
     def _checked(self, block: AnyArray) -> AnyArray:
@@ -61,12 +56,26 @@ class WriteBlocks(Statistic):
             )
         return block
 
-    def _refuse_without_folder(self) -> None:
-        if self.folder is not None and not (self.folder / "zarr.json").exists():
-            raise FileNotFoundError(
-                f"{self.folder} is not there: the write was given up, or this worker does not share the file system "
-                "of the process that started it; write to a shared folder or to a URL"
-            )
+
+def store(target: zarr.Array, folder: Path | None, where: Any, block: AnyArray) -> None:
+    """Write a region of an array that grows in a folder, or behind a URL, while its folder is there.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder is gone: the write was given up.
+    """
+    if folder is not None and not (folder / "zarr.json").exists():
+        raise FileNotFoundError(
+            f"{folder} is not there: the write was given up, or this worker does not share the file system "
+            "of the process that started it; write to a shared folder or to a URL"
+        )
+    try:
+        target[where] = block
+    finally:
+        # A thread or worker that outlives the failure of the others would make the removed folder anew.
+        if folder is not None and not (folder / "zarr.json").exists():
+            remove_folder(folder)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def open_rows(
         raise ValueError(f"missing_chunks must be 'error' or 'fill'; got {missing_chunks!r}")
     array = source if isinstance(source, zarr.Array) else open_array(source, storage_options)
     _check_shape(array, source, ndim)
-    _check_complete(array, source, missing_chunks)
+    check_complete(array, source, missing_chunks)
     rows = _block_rows(array, block_bytes)
     return da.from_zarr(array, chunks=(rows, *array.shape[1:]))
 
@@ -102,7 +102,8 @@ def _check_shape(array: zarr.Array, source: object, ndim: int) -> None:
         raise ValueError(f"{source}: expected at least one row and one column, got an array of shape {array.shape}")
 
 
-def _check_complete(array: zarr.Array, source: object, missing_chunks: str) -> None:
+def check_complete(array: zarr.Array, source: object, missing_chunks: str) -> None:
+    """Raise an error if an array was left incomplete, or lacks chunks and `missing_chunks` is not ``"fill"``."""
     mark = array.attrs.get(MARK)
     ours = isinstance(mark, dict) and "complete" in mark
     if ours and not mark["complete"]:

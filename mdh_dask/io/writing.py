@@ -26,15 +26,14 @@ from .nodes import (
     RECORD,
     Options,
     count_missing,
-    find_node,
     local_path,
-    overlaps,
     read_beside,
     url_options,
     write_beside,
     zarr_inputs,
 )
 from .rows import open_array
+from .targets import refuse_input, will_replace
 
 
 def write_rows(
@@ -105,8 +104,9 @@ def write_rows(
     """
     array = check_array(array)
     layout = choose_layout(array, chunk_rows, shard_rows)
-    replace = _will_replace(path, overwrite, storage_options)
-    _refuse_input(path, array, storage_options)
+    replace = will_replace(path, overwrite, storage_options)
+    if is_dask(array):
+        refuse_input(path, zarr_inputs(array.__dask_graph__()), storage_options)
     fill = partial(
         _fill, array, layout, dict(attributes or {}), also=also, progress=progress, storage_options=storage_options
     )
@@ -204,24 +204,3 @@ def _check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:
             f"all rows were written, but {missing} of {expected} chunks or shards are not to be seen here; "
             "write to a folder that this process and all workers share, or to a URL"
         )
-
-
-def _will_replace(path: str | os.PathLike[str], overwrite: bool, storage_options: Options) -> bool:
-    folder = local_path(path)
-    node = find_node(path, storage_options)
-    if node is None and (folder is None or not folder.exists()):
-        return False
-    if not overwrite:
-        raise FileExistsError(f"{path} exists; pass overwrite=True to replace it, or choose another path")
-    if not isinstance(node, zarr.Array):
-        what = "a Zarr group" if node is not None else "not a Zarr array"
-        raise FileExistsError(f"{path} is {what}, and only Zarr arrays are overwritten; choose another path")
-    return True
-
-
-def _refuse_input(path: str | os.PathLike[str], array: RowArray, storage_options: Options) -> None:
-    if not is_dask(array):
-        return
-    for source in zarr_inputs(array.__dask_graph__()):
-        if overlaps(path, source, storage_options):
-            raise ValueError(f"{path} holds an input of the array that is to be written there; choose another path")
