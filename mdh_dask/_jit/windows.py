@@ -1,0 +1,29 @@
+"""Means and squared deviations of neighbouring lines, element by element."""
+
+import numpy as np
+
+from .._numba import jit
+
+
+@jit
+def window_moments(means, squares, n, size):
+    """Return mean and sum of squared deviations of every `size` consecutive lines, each of which stands for `n` values.
+
+    `means` and `squares` hold what is known of each line, shape (n_lines, n); a value by itself has no deviation. Every
+    window is summed by itself and in the same order, so that a result does not depend on where a block begins, and
+    about its own mean, so that a large mean takes no digits from a small deviation.
+    """
+    n_windows, width = means.shape[0] - size + 1, means.shape[1]
+    mean = np.zeros((n_windows, width))
+    squared = np.zeros((n_windows, width))
+    for i in range(n_windows):
+        for j in range(i, i + size):
+            for k in range(width):
+                mean[i, k] += means[j, k]
+        for k in range(width):
+            mean[i, k] /= size
+        for j in range(i, i + size):
+            for k in range(width):
+                gap = means[j, k] - mean[i, k]
+                squared[i, k] += squares[j, k] + n * (gap * gap)
+    return mean, squared

@@ -1,0 +1,81 @@
+"""Where on Earth an image is: the tags of a GeoTIFF as the attributes that GeoZarr's conventions give an array."""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+CONVENTIONS = (
+    {"uuid": "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4", "name": "spatial",
+     "schema_url": "https://raw.githubusercontent.com/zarr-conventions/spatial/refs/tags/v0.1/schema.json"},
+    {"uuid": "f17cb550-5864-4468-aeb7-f3180cfb622f", "name": "proj",
+     "schema_url": "https://raw.githubusercontent.com/zarr-conventions/proj/refs/tags/v0.1/schema.json"},
+)  # fmt: skip
+
+USER_DEFINED = 32767
+"""Code of a coordinate system that a GeoTIFF describes in its own tags."""
+
+POINT = 2
+"""Raster type whose coordinates are those of the centres of pixels."""
+
+
+def georeference(tags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of an array that lies where a GeoTIFF does; ``geotiff`` holds its own tags.
+
+    Parameters
+    ----------
+    tags : mapping
+        As tifffile gives them.
+
+    Examples
+    --------
+    >>> tags = {"ModelPixelScale": [30.0, 30.0, 0.0], "ModelTiepoint": [0, 0, 0, 5e5, 7e6, 0]}
+    >>> georeference(tags | {"ProjectedCSTypeGeoKey": 32721})["spatial:transform"]
+    [30.0, 0.0, 500000.0, 0.0, -30.0, 7000000.0]
+    """
+    transform = _transform(tags)
+    code = tags.get("ProjectedCSTypeGeoKey", tags.get("GeographicTypeGeoKey", USER_DEFINED))
+    attributes: dict[str, Any] = {"geotiff": {name: _plain(value) for name, value in tags.items()}}
+    used = []
+    if transform is not None:
+        attributes |= {
+            "spatial:dimensions": ["y", "x"],
+            "spatial:transform_type": "affine",
+            "spatial:transform": transform,
+            "spatial:registration": "node" if tags.get("GTRasterTypeGeoKey") == POINT else "pixel",
+        }
+        used.append(CONVENTIONS[0])
+    if int(code) != USER_DEFINED:
+        attributes["proj:code"] = f"EPSG:{int(code)}"
+        used.append(CONVENTIONS[1])
+    return attributes | {"zarr_conventions": used}
+
+
+def kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those attributes of a Zarr array that say where on Earth it is."""
+    if not any(name.startswith(("spatial:", "proj:")) for name in attributes):
+        return {}
+    names = ("spatial:dimensions", "spatial:transform", "spatial:transform_type", "spatial:registration",
+             "spatial:bbox", "proj:code", "proj:wkt2", "proj:projjson", "zarr_conventions", "geotiff")  # fmt: skip
+    return {name: attributes[name] for name in names if name in attributes}
+
+
+def _transform(tags: Mapping[str, Any]) -> list[float] | None:
+    """Return a, b, c, d, e, f of ``(a x + b y + c, d x + e y + f)``."""
+    matrix = tags.get("ModelTransformation")
+    if matrix is not None:
+        a, b, _, c, d, e, _, f = (float(v) for row in list(matrix)[:2] for v in row)
+        return [a, b, c, d, e, f]
+    if "ModelPixelScale" not in tags or "ModelTiepoint" not in tags:
+        return None
+    across, down = (float(v) for v in list(tags["ModelPixelScale"])[:2])
+    column, line, _, x, y, _ = (float(v) for v in list(tags["ModelTiepoint"])[:6])
+    return [across, 0.0, x - column * across, 0.0, -down, y + line * down]
+
+
+def _plain(value: Any) -> Any:
+    """Return a tag's value as JSON knows it."""
+    if isinstance(value, Enum):
+        return int(value.value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value

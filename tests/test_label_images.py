@@ -1,0 +1,226 @@
+"""Labels of an image's rows, written in place: whole or not there, with what the image says about itself."""
+
+import json
+import os
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import tifffile
+import zarr
+from helpers import Bar, names
+from hypothesis import given
+from hypothesis import strategies as st
+from ome_zarr_models.v05 import ImageLabel, Labels
+from test_images import GEO_TAGS, beach, image_of, images, ome_image
+
+from mdh_dask.chunks import reduce_rows
+from mdh_dask.io.images import Image, open_image, pixel_rows, write_labels
+from mdh_dask.io.images.labels import is_label_image, look
+from mdh_dask.io.images.order import PixelOrder
+from mdh_dask.io.images.overview import Overview
+
+
+def bright(image, lines=None):
+    """Labels of an image's rows: 0, 1 or 2 by the first band."""
+    first = pixel_rows(image, lines=lines)[:, 0]
+    return (first > 50).astype("int32") + (first > 150)
+
+
+def expected_labels(pixels):
+    return (pixels[..., 0] > 50).astype(int) + (pixels[..., 0] > 150)
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """An image in Zarr, opened."""
+    zarr.create_array(tmp_path / "image.zarr", data=beach(), chunks=(16, 20, 3))
+    return open_image(tmp_path / "image.zarr")
+
+
+def test_labels_have_the_image_s_shape_and_chunks_and_the_smallest_dtype(stored, tmp_path, scheduler):
+    for n_labels, dtype in ((3, "u1"), (256, "u1"), (257, "u2")):
+        path = tmp_path / f"{n_labels}.zarr"
+        write_labels(bright(stored, lines=16), stored, path, n_labels=n_labels, attributes={"n_clusters": 3})
+        written = zarr.open_array(path)
+        np.testing.assert_array_equal(written, expected_labels(beach()))
+        assert (written.shape, written.chunks, written.dtype) == ((60, 80), (16, 20), dtype)
+        assert written.metadata.dimension_names == ("y", "x")
+        assert written.attrs.asdict() == {"n_clusters": 3, "mdh_dask": {"complete": True}}
+    assert sorted(os.listdir(tmp_path)) == ["256.zarr", "257.zarr", "3.zarr", "image.zarr"]
+
+
+@given(images(dtypes=("u1", "f4")), st.sampled_from([2, 4, 8, 64]), st.integers(1, 3))
+def test_rows_and_back_is_the_image_whatever_chunks_and_panels(case, panel, n_chunks):
+    pixels, (height, width) = case[0][:, :, :1], case[1]
+    labels = np.arange(pixels[..., 0].size).reshape(pixels.shape[:2])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Image, "order", property(lambda self: PixelOrder(*self.shape[:2], panel)))
+        image = image_of(labels[..., None], (height, width))
+        rows = pixel_rows(image, lines=n_chunks * image.label_chunks[0])[:, 0]
+        url = f"memory://labels/{np.random.default_rng().integers(2**60)}.zarr"
+        with dask.config.set(scheduler="synchronous"):
+            write_labels(rows, image, url, n_labels=labels.size)
+    np.testing.assert_array_equal(zarr.open_array(url, mode="r"), labels)
+
+
+def test_labels_of_ome_zarr_are_ome_zarr_with_scale_colours_and_source(tmp_path):
+    image = open_image(ome_image(tmp_path / "image.zarr", beach()))
+    seen = write_labels(bright(image), image, tmp_path / "out.zarr", n_labels=3)
+    group = zarr.open_group(tmp_path / "out.zarr", mode="r")
+    Labels.from_zarr(group["labels"])
+    found = ImageLabel.from_zarr(group["labels/segments"]).attributes.ome
+    assert found.version == found.image_label.version == "0.5"
+    assert found.image_label.source.image == str(tmp_path / "image.zarr")
+    assert [(c.label_value, tuple(c.rgba)) for c in found.image_label.colors] == [
+        (i, (*map(int, c), 255)) for i, c in enumerate(seen.colours)
+    ]
+    (scales,) = found.multiscales
+    assert [axis.name for axis in scales.axes] == ["y", "x"]
+    scale, translation = scales.datasets[0].coordinateTransformations
+    assert (scale.scale, translation.translation) == ([1.0, 0.5], [6.0, 8.0])
+    labels = group["labels/segments/0"]
+    assert labels.chunks == (20, 30)
+    np.testing.assert_array_equal(labels, expected_labels(beach()))
+    assert is_label_image(group)
+    reopened = open_image(tmp_path / "out.zarr" / "labels" / "segments")
+    np.testing.assert_array_equal(reopened.pixels.compute()[..., 0], labels)
+
+
+def test_labels_of_a_geotiff_lie_where_it_does(tmp_path):
+    tifffile.imwrite(tmp_path / "geo.tif", beach(), photometric="rgb", extratags=GEO_TAGS)
+    image = open_image(tmp_path / "geo.tif")
+    write_labels(bright(image), image, tmp_path / "l.zarr", n_labels=3)
+    attributes = zarr.open_array(tmp_path / "l.zarr").attrs.asdict()
+    assert attributes["proj:code"] == "EPSG:32721"
+    assert attributes["spatial:transform"] == [30.0, 0.0, 5e5, 0.0, -30.0, 7e6]
+    json.dumps(attributes)
+
+
+@pytest.mark.parametrize("kind", ["Zarr", "OME-Zarr"])
+def test_only_labels_are_replaced_and_only_if_asked(kind, stored, tmp_path):
+    image = stored if kind == "Zarr" else open_image(ome_image(tmp_path / "ome.zarr", beach()))
+    path = tmp_path / "l.zarr"
+    write_labels(bright(image), image, path, n_labels=3)
+    with pytest.raises(FileExistsError, match=r"l.zarr exists; pass overwrite=True to replace it"):
+        write_labels(bright(image), image, path, n_labels=3)
+    write_labels(2 - bright(image), image, path, n_labels=3, overwrite=True)
+    written = open_image(path / "labels" / "segments" / "0" if kind == "OME-Zarr" else path)
+    np.testing.assert_array_equal(written.pixels.compute()[..., 0], 2 - expected_labels(beach()))
+    other = tmp_path / "other.zarr"
+    zarr.create_array(other, data=beach())
+    with pytest.raises(FileExistsError, match=r"is a Zarr array, and only images of labels are overwritten"):
+        write_labels(bright(image), image, other, n_labels=3, overwrite=True)
+    np.testing.assert_array_equal(zarr.open_array(other), beach())
+
+
+def test_the_image_is_not_written_over(stored, tmp_path):
+    with pytest.raises(ValueError, match="holds an input of the array that is to be written there"):
+        write_labels(bright(stored), stored, tmp_path / "image.zarr" / "l", n_labels=3)
+
+
+@pytest.mark.parametrize("how", ["rechunked", "cut", "two-dimensional"])
+def test_labels_in_other_chunks_than_the_rows_are_refused(how, stored, tmp_path):
+    labels = bright(stored, lines=16)
+    labels = {"rechunked": labels.rechunk(777), "cut": labels[:-80], "two-dimensional": labels[:, None]}[how]
+    message = "expected labels in the chunks of pixel_rows for an image of 60 x 80 pixels; got"
+    with pytest.raises(ValueError, match=message):
+        write_labels(labels, stored, tmp_path / "l.zarr", n_labels=3)
+    with pytest.raises(ValueError, match=message):
+        write_labels(bright(stored, lines=7), stored, tmp_path / "l.zarr", n_labels=3)
+    assert os.listdir(tmp_path) == ["image.zarr"]
+
+
+def test_a_failure_leaves_nothing_and_an_older_array_as_it_was(stored, tmp_path, scheduler):
+    write_labels(bright(stored), stored, tmp_path / "l.zarr", n_labels=3)
+
+    def fail(block, block_id=None):
+        if block_id == (2,):
+            raise RuntimeError("the disk is full")
+        return block
+
+    labels = bright(stored, lines=16).map_blocks(fail, dtype="int32", meta=np.empty(0, "int32"))
+    for path in ("l.zarr", "new.zarr"):
+        with pytest.raises(RuntimeError, match="the disk is full"):
+            write_labels(labels, stored, tmp_path / path, n_labels=3, overwrite=True)
+    assert names(tmp_path) == ["image.zarr", "l.zarr"]
+    np.testing.assert_array_equal(zarr.open_array(tmp_path / "l.zarr"), expected_labels(beach()))
+
+
+def test_blocks_that_hold_other_rows_than_they_declare_are_refused(stored, tmp_path):
+    short = bright(stored, lines=16).map_blocks(lambda b: b[:-80], dtype="int32", meta=np.empty(0, "int32"))
+    with pytest.raises((ValueError, RuntimeError)):
+        write_labels(short, stored, tmp_path / "l.zarr", n_labels=3)
+    assert os.listdir(tmp_path) == ["image.zarr"]
+
+
+def test_the_progress_bar_counts_blocks(stored, tmp_path):
+    bars = []
+    write_labels(
+        bright(stored, lines=16),
+        stored,
+        tmp_path / "l.zarr",
+        n_labels=3,
+        progress=lambda n: bars.append(Bar(n)) or bars[0],
+    )
+    assert (bars[0].total, bars[0].ticks, bars[0].open) == (4, 4, False)
+
+
+# What is seen of the segments
+
+
+@given(images(dtypes=("u1", "i4", "f8")), st.integers(1, 7), st.integers(1, 9), st.integers(1, 30))
+def test_the_overview_is_that_of_the_whole_image_whatever_the_blocks(case, panel, lines, largest):
+    pixels, _ = case
+    order = PixelOrder(*pixels.shape[:2], panel)
+    labels = np.random.default_rng(0).integers(0, 4, pixels.shape[:2])
+    blocks = [order.block(i, lines) for i in range(len(order.sizes(lines)))]
+    sizes = (order.sizes(lines),)
+    rows, flat = (np.concatenate([a[b].reshape(-1, a.shape[2]) for b in blocks]) for a in (pixels, labels[..., None]))
+    seen = reduce_rows(
+        Overview(order, 5, largest=largest),
+        da.from_array(flat[:, 0], chunks=sizes),
+        da.from_array(rows, chunks=(sizes[0], -1)),
+    )
+    shown = pixels[..., : 3 if pixels.shape[2] > 2 else 1]
+    step = -(-max(labels.shape) // largest)
+    np.testing.assert_array_equal(seen.sizes, np.bincount(labels.ravel(), minlength=5))
+    for i in range(4):
+        if (labels == i).any():
+            np.testing.assert_allclose(seen.means[i], shown[labels == i].mean(axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(seen.labels, labels[::step, ::step])
+    np.testing.assert_array_equal(seen.pixels, shown[::step, ::step])
+    assert max(seen.labels.shape) <= largest
+
+
+def test_a_photograph_is_shown_as_it_is_and_segments_in_their_mean_colours_with_darker_boundaries(stored):
+    seen = look(bright(stored), stored, 3)
+    labels = expected_labels(beach())
+    np.testing.assert_array_equal(seen.photograph, beach())
+    means = np.array([np.rint(beach()[labels == i].mean(axis=0)) for i in range(3)])
+    np.testing.assert_array_equal(seen.colours, means)
+    picture = seen.segmented()
+    edge = np.zeros(labels.shape, bool)
+    edge[1:] |= labels[1:] != labels[:-1]
+    edge[:, 1:] |= labels[:, 1:] != labels[:, :-1]
+    np.testing.assert_array_equal(picture[~edge], means[labels][~edge])
+    assert (picture[edge].sum(axis=1) < means[labels][edge].sum(axis=1)).all()
+
+
+@pytest.mark.parametrize("dtype", ["u2", "f4"])
+def test_other_images_are_stretched_between_percentiles_of_each_band(dtype):
+    pixels = np.stack([np.linspace(lo, hi, 4800).reshape(60, 80) for lo, hi in ((0, 500), (1000, 9000))], axis=-1)
+    image = image_of(np.concatenate([pixels, pixels], axis=-1).astype(dtype))
+    seen = look(bright(image), image, 3)
+    assert seen.photograph.shape == (60, 80, 3)
+    assert [seen.photograph[..., i].min() for i in range(3)] == [0, 0, 0]
+    assert [seen.photograph[..., i].max() for i in range(3)] == [255, 255, 255]
+
+
+def test_two_bands_or_one_are_grey_and_a_constant_image_is_no_division_by_zero():
+    for n_bands in (1, 2):
+        image = image_of(np.full((60, 80, n_bands), 7, "u2"))
+        seen = look(bright(image), image, 3)
+        assert seen.colours.shape == (3, 3)
+        assert seen.segmented().shape == (60, 80, 3)
