@@ -1,4 +1,4 @@
-"""The commands: fit, predict, demo."""
+"""The commands: fit, predict, segment, demo."""
 
 import logging
 import sys
@@ -134,6 +134,88 @@ def predict(
     outputs.check(features, model)
     shown = wants_progress(progress)
     click.echo(predict_features(features, model, outputs, missing_chunks, shown, cluster(**settings)))
+
+
+def _index(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
+    pairs = [value.partition("=") for value in values]
+    for axis, _, place in pairs:
+        if not axis or not place.isdecimal():
+            raise click.BadParameter(f"expected an axis and a place, as t=0; got {axis + _ + place!r}")
+    return {axis: int(place) for axis, _, place in pairs}
+
+
+def _odd(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    if value is not None and value % 2 == 0:
+        raise click.BadParameter(f"expected an odd number, so that a pixel is in the middle; got {value}")
+    return value
+
+
+def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an image and what of it is clustered."""
+    for option in (
+        click.option(
+            "--sample", type=click.IntRange(min=2), metavar="N",
+            help="Grow the tree on N pixels, which one pass draws; another labels all. By default it is grown on all.",
+        ),
+        click.option(
+            "--coordinates", type=click.FloatRange(min=0, min_open=True), metavar="WEIGHT",
+            help="Add line and column of a pixel, which at 1 vary as much as a band does.",
+        ),
+        click.option(
+            "--window", type=click.IntRange(min=3), callback=_odd, metavar="N",
+            help="Add mean and standard deviation of every band in a square of N x N pixels around the pixel.",
+        ),
+        click.option(
+            "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
+            help="What to do about chunks of Zarr that are not stored: refuse, or take them for the fill value.",
+        ),
+        click.option(
+            "--index", multiple=True, callback=_index, metavar="AXIS=N",
+            help="Place on another axis, as t=0; series=1 is the second image in a TIFF. May be given again.",
+        ),
+        click.option(
+            "--axes", metavar="LETTERS",
+            help="What the axes of a TIFF or Zarr image are, as yxc or cyx with c for the bands, if it does not say.",
+        ),
+        click.argument("image"),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@mdh.command(cls=FitCommand)
+@image_options
+@click.option("--out", metavar="PATH", help="Zarr image of labels to write; a path or URL.")
+@click.option("--model", metavar="PATH", help="Model to write; a path or URL.")
+@click.option(
+    "--preview", metavar="FILE", help="PNG to write: segments in their mean colours, at most 2000 pixels wide."
+)
+@click.option("--report", metavar="FILE", help="HTML report to write.")
+@output_options
+@cluster_options
+@click.pass_context
+def segment(
+    ctx: click.Context, image: str, axes: str | None, index: dict[str, int], missing_chunks: Any, window: int | None,
+    coordinates: float | None, sample: int | None, overwrite: bool, progress: bool | None, **options: Any,
+) -> None:  # fmt: skip
+    """Segment IMAGE: cluster its pixels by their bands.
+
+    IMAGE is the path or URL of a picture as PNG or JPEG, a TIFF, an OME-Zarr group or a Zarr array of lines, columns
+    and bands in any order. It is read block by block, pictures whole.
+    """
+    from ..io.images import open_image
+    from .options import estimator_of
+    from .outputs import ImageOutputs
+    from .segment import PixelOptions, segment_image
+
+    given = {name: options.pop(name) for name in ("model", "report", "preview")}
+    outputs = ImageOutputs(options.pop("out"), overwrite=overwrite, **given)
+    outputs.check(image)
+    working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
+    estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
+    opened = open_image(image, axes=axes, index=index, missing_chunks=missing_chunks)
+    summary = segment_image(opened, estimator, PixelOptions(window, coordinates, sample), outputs, working_on)
+    click.echo(f"{summary}: {outputs.kept()}")
 
 
 @mdh.command()

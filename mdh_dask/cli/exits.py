@@ -31,7 +31,12 @@ Exit codes:
 
 LOST_CLUSTER = ("KilledWorker", "CommClosedError", "FutureCancelledError", "NoValidWorkerError", "CancelledError")
 
-SPELLINGS = {"overwrite=True": "--overwrite", "missing_chunks='fill'": "--missing-chunks fill"}
+SPELLINGS = {
+    "overwrite=True": "--overwrite",
+    "missing_chunks='fill'": "--missing-chunks fill",
+    "axes='yxc'": "--axes yxc",
+    "with index": "with --index",
+}
 """How the remedies that errors name for Python are spelt on the command line."""
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
+from uuid import uuid4
 
 import click
 import zarr
@@ -46,9 +47,10 @@ class Outputs:
         ImportError
             If the report needs a package that is missing.
         """
-        given = [path for path in (self.labels, self.model, self.report) if path is not None]
+        given = [path for path in self._options().values() if path is not None]
         if not given:
-            raise click.UsageError("expected --out, --model or --report; got none of them: nothing would be kept")
+            *names, last = self._options()
+            raise click.UsageError(f"expected {', '.join(names)} or {last}; got none of them: nothing would be kept")
         for i, path in enumerate(given):
             for other in (*given[:i], *inputs):
                 if overlap(path, other):
@@ -56,11 +58,57 @@ class Outputs:
                         f"expected separate places; got {path} and {other}, of which one holds the other: name another"
                     )
         if self.labels is not None:
-            check_place(self.labels, self.overwrite, "a Zarr array", lambda node: isinstance(node, zarr.Array))
+            self._check_labels(self.labels)
         if self.model is not None:
             check_place(self.model, self.overwrite, "a model", lambda node: MODEL_MARK in node.attrs)
         if self.report is not None:
-            check_report(self.report, self.overwrite)
+            require("jinja2", "report")
+            check_file(self.report, self.overwrite, "report.html")
+
+    def kept(self) -> str:
+        """Return what a command says about where its results are."""
+        return ", ".join(path for path in self._options().values() if path is not None)
+
+    def _options(self) -> dict[str, str | None]:
+        """Return the places by the options that name them."""
+        return {"--out": self.labels, "--model": self.model, "--report": self.report}
+
+    def _check_labels(self, path: str) -> None:
+        check_place(path, self.overwrite, "a Zarr array", lambda node: isinstance(node, zarr.Array))
+
+
+@dataclass(frozen=True)
+class ImageOutputs(Outputs):
+    """What a command writes about an image.
+
+    Parameters
+    ----------
+    preview : str or None
+        Path of a file.
+    """
+
+    preview: str | None = None
+
+    def check(self, *inputs: str) -> None:
+        """Raise an error now rather than after the work is done."""
+        super().check(*inputs)
+        if self.preview is not None or self.report is not None:
+            require("PIL", "images")
+        if self.preview is not None:
+            check_file(self.preview, self.overwrite, "preview.png")
+
+    @property
+    def shows_pixels(self) -> bool:
+        """Tell whether anything is written but the model."""
+        return any((self.labels, self.preview, self.report))
+
+    def _options(self) -> dict[str, str | None]:
+        return {"--out": self.labels, "--model": self.model, "--preview": self.preview, "--report": self.report}
+
+    def _check_labels(self, path: str) -> None:
+        from ..io.images.labels import is_label_image
+
+        check_place(path, self.overwrite, "an image of labels", is_label_image)
 
 
 def check_place(path: str, overwrite: bool, what: str, is_what: Callable[[Any], bool]) -> None:
@@ -76,17 +124,30 @@ def check_place(path: str, overwrite: bool, what: str, is_what: Callable[[Any], 
         check_folder(folder.parent)
 
 
-def check_report(path: str, overwrite: bool) -> None:
-    """Raise an error if a report cannot be written to a path."""
-    require("jinja2", "report")
+def check_file(path: str, overwrite: bool, example: str) -> None:
+    """Raise an error if a report or preview, of which `example` is a name, cannot be written to a path."""
+    what = PurePath(example).stem
     if "://" in path:
-        raise click.UsageError(f"expected a local file for the report; got {path}: write it here and copy it there")
+        raise click.UsageError(f"expected a local file for the {what}; got {path}: write it here and copy it there")
     file = Path(path).resolve()
     if file.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name the file of the report, as {path}/report.html")
+        raise IsADirectoryError(f"{path} is a folder: name the file of the {what}, as {path}/{example}")
     if file.exists() and not overwrite:
         raise FileExistsError(f"{path} exists: name another output, or replace it with --overwrite")
     check_folder(file.parent)
+
+
+def write_file(path: str, content: bytes, overwrite: bool) -> None:
+    """Write a file that appears under its name only when it is complete."""
+    final = Path(path)
+    growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
+    try:
+        growing.write_bytes(content)
+        if final.exists() and not overwrite:
+            raise FileExistsError(f"{path} appeared while it was being written: name another output")
+        growing.replace(final)
+    finally:
+        growing.unlink(missing_ok=True)
 
 
 def check_folder(folder: Path) -> None:

@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 
 from .. import __version__
 from .._typing import AnyArray, Integers
-from ..chunks import Statistic
+from ..chunks import Progress, Statistic
 from ..estimators import load_model
 from ..io import open_rows, write_rows
 from ..report import write_report
@@ -68,8 +68,7 @@ def fit_features(
             overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
-    kept = ", ".join(path for path in (outputs.labels, outputs.model, outputs.report) if path)
-    return f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s: {kept}"
+    return f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s: {outputs.kept()}"
 
 
 def predict_features(
@@ -99,11 +98,15 @@ def open_features(features: str, missing_chunks: MissingChunks) -> da.Array:
 def write_labels(estimator: Any, labels: da.Array, outputs: Outputs, progress: bool) -> Integers:
     """Write lazy labels in one pass; return the number of rows with each."""
     assert outputs.labels is not None
-    bar = (lambda total: tqdm(total=total, desc="writing labels", unit="block")) if progress else None
     return write_rows(
-        labels, outputs.labels, overwrite=outputs.overwrite, also=RowsPerLabel(estimator.n_clusters_), progress=bar,
-        attributes={"n_clusters": int(estimator.n_clusters_)},
+        labels, outputs.labels, overwrite=outputs.overwrite, also=RowsPerLabel(estimator.n_clusters_),
+        attributes={"n_clusters": int(estimator.n_clusters_)}, progress=progress_bar("writing labels", progress),
     )  # fmt: skip
+
+
+def progress_bar(description: str, wanted: bool) -> Progress | None:
+    """Return what makes the bar of a pass; None if none is wanted."""
+    return (lambda total: tqdm(total=total, desc=description, unit="block")) if wanted else None
 
 
 def facts_of(estimator: Any, where: str, seconds: float) -> Mapping[str, str]:

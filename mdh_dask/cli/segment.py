@@ -1,0 +1,148 @@
+"""From an image to its segments: labels, model, preview and report."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from time import perf_counter
+from typing import Any
+
+import dask.array as da
+from sklearn.utils import check_random_state
+
+from .._typing import AnyArray
+from ..chunks import reduce_rows
+from ..io.images import Features, Image, pixel_rows, write_labels
+from ..io.images.labels import look
+from ..io.images.overview import Seen
+from ..report import write_report
+from ..tree.columns import standardiser
+from ..tree.statistics import FirstPass, sample_limit, smallest_hashes
+from .outputs import ImageOutputs, write_file
+from .pipeline import Cluster, facts_of, progress_bar
+
+logger = logging.getLogger(__name__)
+
+PIXELS_FOR_SCALES = 2000
+"""Pixels that tell the resolution of columns, where nothing but the scales of the columns is asked for."""
+
+
+@dataclass(frozen=True)
+class PixelOptions:
+    """What of an image is clustered.
+
+    Parameters
+    ----------
+    window : int or None
+        See `Features`.
+    coordinates : float or None
+        Weight of line and column, each in units of its standard deviation as the other columns are; None for none.
+    sample : int or None
+        Pixels that the tree is grown on; None for all.
+    """
+
+    window: int | None = None
+    coordinates: float | None = None
+    sample: int | None = None
+
+    def features(self) -> Features:
+        """Return the columns of rows, as they are."""
+        return Features(self.window, self.coordinates is not None)
+
+
+def segment_image(
+    image: Image, estimator: Any, options: PixelOptions, outputs: ImageOutputs, cluster: Cluster, name: str = ""
+) -> str:
+    """Cluster the pixels of an image and write what was asked for; return a summary.
+
+    `name` is what a report calls the image, by default its path.
+    """
+    height, width, n_bands = image.shape
+    logger.info("%s: %s, %s x %s pixels of %s bands of %s", image.path, image.kind, width, height, n_bands, image.dtype)
+    started = perf_counter()
+    with cluster as where:
+        rows, chosen, n_passes = _prepared(image, estimator, options)
+        estimator.fit(chosen)
+        estimator.n_passes_ = n_passes + (estimator.n_passes_ if chosen is rows else 0)
+        logger.info("%s segments in %s passes", estimator.n_clusters_, estimator.n_passes_)
+        if outputs.model:
+            estimator.save(outputs.model, overwrite=outputs.overwrite)
+            logger.info("model in %s", outputs.model)
+        if outputs.shows_pixels:  # a pass over the image
+            labels = estimator.labels_ if chosen is rows else estimator.predict(rows)
+            seen = _labelled(labels, image, estimator, outputs)
+    seconds = perf_counter() - started
+    if outputs.shows_pixels:
+        about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
+        facts = {**about, **_facts(image, options), **facts_of(estimator, where, seconds)}
+        title = f"{PurePath(image.path).name} in {estimator.n_clusters_} segments"
+        _write_pictures(seen, estimator, outputs, title, facts)
+    return f"{estimator.n_clusters_} segments of {width} x {height} pixels in {seconds:.1f} s"
+
+
+def _prepared(image: Image, estimator: Any, options: PixelOptions) -> tuple[da.Array, da.Array | AnyArray, int]:
+    """Return all rows, the rows that the tree is grown on, and the passes that this took."""
+    rows = pixel_rows(image, options.features())
+    if options.coordinates is None and options.sample is None:
+        return rows, rows, 0
+    seed = int(check_random_state(estimator.random_state).randint(2**31))
+    wanted = options.sample or PIXELS_FOR_SCALES
+    look = reduce_rows(
+        FirstPass(seed, sample_limit(wanted, len(rows))),
+        rows,
+        progress=progress_bar("drawing pixels", estimator.progress),
+    )
+    sample = smallest_hashes(look.sample, wanted)
+    chosen = sample.rows
+    if options.coordinates is not None:
+        # Weights need columns of one scale, and the estimator's own would take the weights away.
+        factors = standardiser(look.columns, sample, estimator.scale).scale
+        factors[-2:] *= options.coordinates
+        rows = pixel_rows(image, options.features().times(factors))
+        chosen = chosen * factors.astype(rows.dtype)
+        estimator.set_params(scale=False)
+    return rows, rows if options.sample is None else chosen, 1
+
+
+def _labelled(labels: da.Array, image: Image, estimator: Any, outputs: ImageOutputs) -> Seen:
+    if outputs.labels is None:
+        bar = progress_bar("looking at segments", estimator.progress)
+        return look(labels, image, estimator.n_clusters_, progress=bar)
+    n_labels = int(estimator.n_clusters_)
+    bar = progress_bar("writing labels", estimator.progress)
+    seen = write_labels(
+        labels, image, outputs.labels, n_labels=n_labels, overwrite=outputs.overwrite,
+        attributes={"n_clusters": n_labels}, progress=bar,
+    )  # fmt: skip
+    logger.info("labels in %s", outputs.labels)
+    return seen
+
+
+def _write_pictures(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str, facts: Mapping[str, str]) -> None:
+    from .pictures import WIDEST, encoded
+
+    segmented = seen.segmented()
+    if outputs.preview:
+        write_file(outputs.preview, encoded(segmented), outputs.overwrite)
+        logger.info("preview in %s", outputs.preview)
+    if outputs.report:
+        images = {
+            "The image": encoded(seen.photograph, "JPEG", WIDEST),
+            "Every pixel in the mean colour of its segment": encoded(segmented, "PNG", WIDEST),
+        }
+        write_report(
+            outputs.report, estimator.tree_, title=title, facts=facts, images=images, colours=seen.colours,
+            overwrite=outputs.overwrite,
+        )  # fmt: skip
+        logger.info("report in %s", outputs.report)
+
+
+def _facts(image: Image, options: PixelOptions) -> dict[str, str]:
+    """Return what a report says about what was clustered."""
+    columns = [f"{image.shape[2]} bands"]
+    if options.window:
+        columns.append(f"their mean and standard deviation in {options.window} x {options.window} pixels")
+    if options.coordinates is not None:
+        columns.append(f"line and column with weight {options.coordinates:g}")
+    facts = {"Columns": ", ".join(columns)}
+    return facts if options.sample is None else facts | {"Pixels that the tree is grown on": f"{options.sample:,}"}

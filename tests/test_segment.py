@@ -1,0 +1,254 @@
+"""Segmenting images on the command line: any kind in, labels, model, preview and report out."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+import zarr
+from click.testing import CliRunner
+from ome_zarr_models.v05 import Labels
+from PIL import Image
+from sklearn.metrics import adjusted_rand_score
+from test_images import GEO_TAGS, beach, ome_image
+
+from mdh_dask import PCATree, RandomProjectionTree, load_model
+from mdh_dask.cli import exits, mdh
+from mdh_dask.cli.options import METHODS
+from mdh_dask.io import write_rows
+from mdh_dask.io.images import Features, open_image, pixel_rows
+from mdh_dask.io.images import Image as Opened
+from mdh_dask.io.images.order import PixelOrder
+
+THREADS = ("--scheduler", "threads")
+QUICK = ("--n-projections", "20", *THREADS)
+LARGE = (300, 250)
+
+
+def run(*args):
+    return CliRunner().invoke(mdh, ["segment", *map(str, args)], prog_name="mdh-dask")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A folder of images."""
+    folder = tmp_path_factory.mktemp("images")
+    Image.fromarray(beach(*LARGE)).save(folder / "beach.png")
+    tifffile.imwrite(folder / "geo.tif", beach(*LARGE), photometric="rgb", tile=(64, 64), extratags=GEO_TAGS)
+    for name, chunks in (("tiles.zarr", (50, 40, 3)), ("strips.zarr", (7, 250, 3))):
+        zarr.create_array(folder / name, data=beach(*LARGE), chunks=chunks)
+    ome_image(folder / "ome.zarr", beach(*LARGE))
+    bad = beach(*LARGE).astype("f4")
+    bad[200, 33, 1] = np.nan
+    zarr.create_array(folder / "nan.zarr", data=bad, chunks=(50, 40, 3))
+    zarr.create_array(folder / "stack.zarr", data=np.zeros((40, 50, 60), "u1") + 1)
+    zarr.create_array(folder / "planes.zarr", data=np.ones((2, 50, 60), "u1"), dimension_names=["z", "y", "x"])
+    write_rows(beach(*LARGE).reshape(-1, 3), folder / "rows.zarr")
+    (folder / "text.txt").write_text("no image")
+    return folder
+
+
+@pytest.fixture
+def here(store, tmp_path, monkeypatch):
+    """An empty current folder; the images are in the folder ``in`` beside it."""
+    (tmp_path / "in").symlink_to(store)
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    return tmp_path / "out"
+
+
+def labels_of(path="l.zarr"):
+    return zarr.open_array(path, mode="r")[:]
+
+
+TRUTH = np.repeat(np.arange(3), 100)[:, None].repeat(250, axis=1)
+
+
+def test_an_image_gives_labels_model_preview_and_report_and_one_line(here):
+    outputs = ("--out", "l.zarr", "--model", "m.zarr", "--preview", "p.png", "--report", "r.html")
+    result = run("../in/beach.png", *outputs, *QUICK)
+    assert result.exit_code == 0, result.output
+    line = r"3 segments of 250 x 300 pixels in [\d.]+ s: l.zarr, m.zarr, p.png, r.html\n"
+    assert re.fullmatch(line, result.stdout)
+    assert adjusted_rand_score(TRUTH.ravel(), labels_of().ravel()) > 0.95
+    model = load_model("m.zarr")
+    np.testing.assert_array_equal(model.predict(beach(*LARGE).reshape(-1, 3)), labels_of().ravel())
+    assert np.asarray(Image.open("p.png")).shape == (300, 250, 3)
+    report = Path("r.html").read_text()
+    for shown in ("../in/beach.png, PNG, 250 x 300 pixels of uint8", "3 bands", "data:image/png", "data:image/jpeg"):
+        assert shown in report
+    assert sorted(os.listdir()) == ["l.zarr", "m.zarr", "p.png", "r.html"]
+
+
+def test_all_kinds_and_chunks_of_the_same_image_give_the_same_labels(here):
+    names = ("beach.png", "geo.tif", "tiles.zarr", "strips.zarr")
+    for name in names:
+        assert run(f"../in/{name}", "--out", f"{name}.l", "--sample-size", 2000, *QUICK).exit_code == 0
+    for name in names[1:]:
+        np.testing.assert_array_equal(labels_of(f"{name}.l"), labels_of("beach.png.l"))
+    assert zarr.open_array("tiles.zarr.l").chunks == (50, 40)
+    assert zarr.open_array("geo.tif.l").attrs["proj:code"] == "EPSG:32721"
+
+
+def test_an_image_of_several_panels_is_segmented_the_same_whatever_the_chunks(here, monkeypatch):
+    monkeypatch.setattr(Opened, "order", property(lambda self: PixelOrder(*self.shape[:2], 64)))
+    for name in ("tiles.zarr", "strips.zarr"):
+        assert run(f"../in/{name}", "--out", f"{name}.l", "--window", 3, "--sample", 3000, *QUICK).exit_code == 0
+    np.testing.assert_array_equal(labels_of("tiles.zarr.l"), labels_of("strips.zarr.l"))
+    assert zarr.open_array("tiles.zarr.l").chunks == (50, 32)
+    assert zarr.open_array("strips.zarr.l").chunks == (7, 64)
+
+
+def test_ome_zarr_gives_ome_zarr(here):
+    assert run("../in/ome.zarr", "--out", "l.zarr", *QUICK).exit_code == 0
+    group = zarr.open_group("l.zarr", mode="r")
+    Labels.from_zarr(group["labels"])
+    assert adjusted_rand_score(TRUTH.ravel(), group["labels/segments/0"][:].ravel()) > 0.95
+    assert run("../in/ome.zarr", "--out", "l.zarr", "--overwrite", *QUICK).exit_code == 0
+
+
+def test_the_tree_is_grown_on_as_many_pixels_as_asked_for_and_all_are_labelled(here):
+    result = run(
+        "../in/tiles.zarr", "--out", "l.zarr", "--model", "m.zarr", "--report", "r.html", "--sample", 5000, *QUICK
+    )
+    assert result.exit_code == 0, result.output
+    assert load_model("m.zarr").tree_.n_rows[0] == 5000
+    assert "3 segments in 1 passes" in result.stderr
+    assert "5,000" in Path("r.html").read_text()
+    assert adjusted_rand_score(TRUTH.ravel(), labels_of().ravel()) > 0.95
+    other = ("--sample", 5000, "--random-state", 1)
+    assert run("../in/tiles.zarr", "--model", "n.zarr", *other, *QUICK).exit_code == 0
+    assert not np.array_equal(load_model("m.zarr").tree_.planes, load_model("n.zarr").tree_.planes)
+
+
+def test_a_sample_larger_than_the_image_is_the_image(here):
+    assert run("../in/tiles.zarr", "--model", "m.zarr", "--sample", 10**9, *QUICK).exit_code == 0
+    assert load_model("m.zarr").tree_.n_rows[0] == 75_000
+
+
+def test_windows_and_coordinates_are_columns_and_weights_count(here):
+    assert run("../in/tiles.zarr", "--model", "w.zarr", "--window", 5, *QUICK).exit_code == 0
+    expected = RandomProjectionTree(n_projections=20).fit(
+        pixel_rows(open_image("../in/tiles.zarr"), Features(window=5))
+    )
+    np.testing.assert_array_equal(load_model("w.zarr").tree_.planes, expected.tree_.planes)
+    agreement = []
+    for weight in (0.01, 100):
+        outputs = ("--model", f"{weight}.zarr", "--out", f"{weight}.l")
+        result = run("../in/tiles.zarr", *outputs, "--coordinates", weight, *QUICK)
+        assert result.exit_code == 0, result.output
+        model = load_model(f"{weight}.zarr")
+        assert (model.n_features_in_, model.scale) == (5, False)
+        agreement.append(adjusted_rand_score(TRUTH.ravel(), labels_of(f"{weight}.l").ravel()))
+    # Coordinates have no valleys: where they outweigh the colours there is one segment.
+    assert agreement[0] > 0.95 > 0.1 > agreement[1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_segments(method, here):
+    options = ("--max-clusters", 3) if "max_clusters" in METHODS[method]().get_params() else ()
+    result = run("../in/tiles.zarr", "--model", "m.zarr", "--preview", "p.png", "--method", method, *options, *THREADS)
+    assert result.exit_code == 0, result.output
+    assert type(load_model("m.zarr")) is METHODS[method]
+
+
+def test_options_of_a_method_reach_it(here):
+    options = ("--method", "pca", "--max-clusters", 2, "--random-state", 7)
+    assert run("../in/tiles.zarr", "--model", "m.zarr", *options, *THREADS).exit_code == 0
+    assert load_model("m.zarr").get_params() == PCATree(max_clusters=2, random_state=7).get_params()
+
+
+def test_a_preview_alone_is_an_output_and_is_replaced_only_if_asked(here):
+    segment = ("../in/beach.png", "--preview", "p.png", *QUICK)
+    assert run(*segment).exit_code == 0
+    refused = run(*segment)
+    assert refused.exit_code == exits.CANNOT_CREATE
+    assert "p.png exists: name another output, or replace it with --overwrite" in refused.stderr
+    assert run(*segment, "--overwrite").exit_code == 0
+    assert os.listdir() == ["p.png"]
+
+
+def test_the_progress_of_every_pass_is_shown_where_asked_for(here):
+    result = run("../in/beach.png", "--out", "l.zarr", "--preview", "p.png", "--sample", 4000, "--progress", *QUICK)
+    for step in ("drawing pixels", "writing labels"):
+        assert re.search(rf"{step}: 100%", result.stderr), result.stderr
+    result = run("../in/beach.png", "--preview", "q.png", "--progress", *QUICK)
+    assert "looking at segments: 100%" in result.stderr
+
+
+@pytest.mark.cluster
+def test_a_cluster_of_processes_gives_the_same_labels(here):
+    options = ("--window", 3, "--sample", 4000, "--n-projections", 20)
+    assert run("../in/geo.tif", "--out", "threads.zarr", *options, *THREADS).exit_code == 0
+    result = run("../in/geo.tif", "--out", "cluster.zarr", *options, "--workers", 1)
+    assert result.exit_code == 0, result.output
+    np.testing.assert_array_equal(labels_of("cluster.zarr"), labels_of("threads.zarr"))
+
+
+OUT = ("--out", "l.zarr")
+ERRORS = {
+    "missing": (("nope.png", *OUT), 66, "there is no Zarr array at nope.png"),
+    "no image": (
+        ("../in/text.txt", *OUT),
+        65,
+        "expected an image, as PNG, JPEG, TIFF, OME-Zarr or a Zarr array; got ../in/",
+    ),
+    "rows": (
+        ("../in/stack.zarr", *OUT),
+        65,
+        r"got shape \(40, 50, 60\), which does not .* name them with --axes yxc, where",
+    ),
+    "planes": (("../in/planes.zarr", *OUT), 65, "axis z has 2 places, .*: choose it with --index, as z=0"),
+    "place": (("../in/planes.zarr", *OUT, "--index", "z=2"), 65, "expected a place from 0 to 1 on axis z; got 2"),
+    "axes": (("../in/stack.zarr", *OUT, "--axes", "yx"), 65, "expected a letter for each of 3 axes"),
+    "axes of a picture": (("../in/beach.png", *OUT, "--axes", "yx"), 65, "is a picture, whose axes are known"),
+    "NaN": (("../in/nan.zarr", *OUT), 65, "got 1 with NaN or infinity in lines .*, the first in line 200, column 33"),
+    "window": (("../in/beach.png", *OUT, "--window", 251), 65, "expected a window within the image's 300 x 250 pixels"),
+    "even window": (("../in/beach.png", *OUT, "--window", 4), 2, "expected an odd number, .*; got 4"),
+    "index": (("../in/planes.zarr", *OUT, "--index", "z"), 2, "expected an axis and a place, as t=0; got 'z'"),
+    "weight": (("../in/beach.png", *OUT, "--coordinates", 0), 2, "x>0"),
+    "no outputs": (("../in/beach.png",), 2, "expected --out, --model, --preview or --report; got none of them"),
+    "output is input": (("../in/tiles.zarr", "--out", "../in/tiles.zarr"), 2, "expected separate places"),
+    "preview is a folder": (
+        ("../in/beach.png", "--preview", "."),
+        73,
+        "name the file of the preview, as ./preview.png",
+    ),
+    "preview at URL": (("../in/beach.png", "--preview", "s3://b/p.png"), 2, "expected a local file for the preview"),
+    "other option": (
+        ("../in/beach.png", *OUT, "--method", "pddp", "--alpha", 1),
+        2,
+        "--method pddp has no option --alpha",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_is_told_with_its_exit_code_and_leaves_nothing_behind(name, here):
+    args, code, message = ERRORS[name]
+    result = run(*args, *THREADS)
+    assert (result.exit_code, os.listdir()) == (code, []), result.output
+    assert re.search(message, " ".join(result.stderr.split())), result.stderr
+
+
+def test_what_is_no_labels_is_not_replaced(here):
+    zarr.create_array("other.zarr", data=np.zeros((3, 4)))
+    result = run("../in/beach.png", "--out", "other.zarr", "--overwrite", *THREADS)
+    assert result.exit_code == exits.CANNOT_CREATE
+    assert "other.zarr is not an image of labels, and nothing else is replaced" in result.stderr
+
+
+def test_a_missing_package_is_named_before_any_work(here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    result = run("../in/tiles.zarr", "--preview", "p.png", *THREADS)
+    assert result.exit_code == exits.MISSING_PACKAGE
+    assert 'expected the package PIL; it is missing: pip install "mdh_dask[images]"' in result.stderr
+
+
+def test_help_lists_the_options_of_the_image_and_of_the_method():
+    text = " ".join(run("--help").output.split())
+    for shown in ("--window N", "--coordinates WEIGHT", "--sample N", "--axes LETTERS", "--n-projections", "--method"):
+        assert shown in text
