@@ -34,6 +34,9 @@ from ._typing import AnyArray, RowArray
 
 LEAST_BLOCKS, LEAST_BLOCK_BYTES = 32, 4 * 2**20
 
+ROWS_OF_A_THREAD = 2**14
+"""Rows of a NumPy array that a thread maps at once."""
+
 COMBINE_EVERY = 8
 """States that one combining task adds up: the fan-in of the reduction tree."""
 
@@ -153,7 +156,8 @@ def map_rows(
     Returns
     -------
     ndarray or dask Array of shape (n_rows,) or (n_rows, n_columns)
-        NumPy for NumPy input. Computing it is one pass.
+        NumPy for NumPy input, of which `function` gets parts, too, on the threads of this process. Computing it is one
+        pass.
 
     Examples
     --------
@@ -163,7 +167,7 @@ def map_rows(
     """
     _check_lengths(arrays)
     if not any(is_dask(a) for a in arrays):
-        return np.asarray(function(shared, *arrays), dtype=dtype)
+        return _map_on_threads(function, arrays, dtype, n_columns, shared)
     pairs = [x for a in _follow_chunks(arrays) for x in (a, "ij"[: a.ndim])]
     out = "i" if n_columns is None else "ij"
     columns = {} if n_columns is None else {"j": n_columns}
@@ -245,7 +249,7 @@ def fit_chunks(array: RowArray, row_bytes: int) -> RowArray:
     Examples
     --------
     >>> fit_chunks(da.zeros((3000, 2), chunks=((10, 990, 2000), 2)), 8192).chunks[0]
-    (500, 500, 500, 500, 500, 500)
+    (10, 495, 495, 500, 500, 500, 500)
     """
     if not is_dask(array):
         return array
@@ -270,6 +274,27 @@ def _merged(chunks: Sequence[int], most: int) -> list[int]:
 def _as_node(value: Any) -> Delayed:
     # A node of its own: inlined into every task it would be sent to the workers once per task.
     return dask.delayed(value, name=f"shared-{uuid4().hex}", traverse=False)
+
+
+def _map_on_threads(
+    function: Callable[..., AnyArray],
+    arrays: Sequence[AnyArray],
+    dtype: npt.DTypeLike,
+    n_columns: int | None,
+    shared: Any,
+) -> AnyArray:
+    n_rows = len(arrays[0])
+    if n_rows <= ROWS_OF_A_THREAD:
+        return np.asarray(function(shared, *arrays), dtype=dtype)
+    out = np.empty(n_rows if n_columns is None else (n_rows, n_columns), dtype=dtype)
+
+    def fill(start: int) -> tuple[()]:
+        part = slice(start, start + ROWS_OF_A_THREAD)
+        out[part] = function(shared, *(a[part] for a in arrays))
+        return ()
+
+    work_through(fill, range(0, n_rows, ROWS_OF_A_THREAD))
+    return out
 
 
 def _call_shared(shared: Any, function: Callable[..., AnyArray], *blocks: AnyArray) -> AnyArray:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import chunkings
 
+from mdh_dask import chunks
 from mdh_dask.chunks import COMBINE_EVERY, Statistic, Together, map_rows, merge_chunks, reduce_rows, work_through
 
 
@@ -315,3 +316,27 @@ class TestWorkThrough:
 def test_statistics_survive_pickling():
     statistic = Together((Order(), Together((Order(),))))
     assert pickle.loads(pickle.dumps(statistic)) == statistic
+
+
+def test_many_numpy_rows_are_mapped_in_parts_to_the_same_result(monkeypatch):
+    monkeypatch.setattr(chunks, "ROWS_OF_A_THREAD", 7)
+    seen = []
+
+    def twice(shared, rows):
+        seen.append(len(rows))
+        return shared * rows
+
+    rows = np.arange(50.0).reshape(25, 2)
+    mapped = chunks.map_rows(twice, rows, dtype=float, n_columns=2, shared=2)
+    np.testing.assert_array_equal(mapped, 2 * rows)
+    assert sorted(seen) == [4, 7, 7, 7]
+
+
+def test_an_error_in_a_part_is_raised(monkeypatch):
+    monkeypatch.setattr(chunks, "ROWS_OF_A_THREAD", 7)
+
+    def fail(shared, rows):
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        chunks.map_rows(fail, np.zeros(25), dtype=float)

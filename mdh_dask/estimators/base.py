@@ -87,6 +87,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         return growth.n_passes
 
     def _labels_of(self, rows: RowArray) -> RowArray:
+        if not is_dask(rows):
+            check_finite(rows)  # here, where row numbers are those of all rows
         feature_map = None if self.feature_map_ is None else self.feature_map_.map_
         return map_rows(_labels, rows, dtype="int32", shared=(feature_map, self.tree_))
 

@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 
 from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
-from ..chunks import map_rows, merge_chunks, reduce_rows
+from ..chunks import is_dask, map_rows, merge_chunks, reduce_rows
 from ..kernels import KERNELS, LANDMARKS, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
 from ..kernels.landmarks import SAMPLE
 from ..tree.columns import standardiser
@@ -179,6 +179,8 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
+        if not is_dask(rows):
+            check_finite(rows)  # here, where row numbers are those of all rows
         return map_rows(features_of, rows, dtype="float32", n_columns=self.n_components_, shared=self.map_)
 
     def _check_precomputed(self, kernel: Kernel, rows: RowArray) -> None:
