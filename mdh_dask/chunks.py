@@ -30,6 +30,7 @@ from dask.system import CPU_COUNT
 from dask.utils import parse_bytes
 from threadpoolctl import threadpool_limits
 
+from ._journal import current_journal
 from ._typing import AnyArray, RowArray
 
 LEAST_BLOCKS, LEAST_BLOCK_BYTES = 32, 4 * 2**20
@@ -105,7 +106,8 @@ def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | No
 
     Notes
     -----
-    One pass. States are combined in a fixed tree by position, `COMBINE_EVERY` at a time.
+    One pass; none if the current journal has the value. States are combined in a fixed tree by position,
+    `COMBINE_EVERY` at a time.
 
     Examples
     --------
@@ -120,16 +122,10 @@ def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | No
     5
     """
     _check_lengths(arrays)
-    if not any(is_dask(a) for a in arrays):
-        return statistic.finalise(statistic.chunk(0, *arrays))
-    shared = _as_node(statistic)
-    states = level = _chunk_states(shared, arrays)
-    while len(level) > 1:
-        level = [
-            dask.delayed(_combine_states)(shared, level[i : i + COMBINE_EVERY])
-            for i in range(0, len(level), COMBINE_EVERY)
-        ]
-    return statistic.finalise(_compute(level[0], states, progress))
+    journal = current_journal()
+    if journal is not None:
+        return journal.recall(statistic, arrays, lambda: _reduced(statistic, arrays, progress))
+    return _reduced(statistic, arrays, progress)
 
 
 def map_rows(
@@ -274,6 +270,19 @@ def _merged(chunks: Sequence[int], most: int) -> list[int]:
 def _as_node(value: Any) -> Delayed:
     # A node of its own: inlined into every task it would be sent to the workers once per task.
     return dask.delayed(value, name=f"shared-{uuid4().hex}", traverse=False)
+
+
+def _reduced(statistic: Statistic, arrays: Sequence[RowArray], progress: Progress | None) -> Any:
+    if not any(is_dask(a) for a in arrays):
+        return statistic.finalise(statistic.chunk(0, *arrays))
+    shared = _as_node(statistic)
+    states = level = _chunk_states(shared, arrays)
+    while len(level) > 1:
+        level = [
+            dask.delayed(_combine_states)(shared, level[i : i + COMBINE_EVERY])
+            for i in range(0, len(level), COMBINE_EVERY)
+        ]
+    return statistic.finalise(_compute(level[0], states, progress))
 
 
 def _map_on_threads(

@@ -1,5 +1,6 @@
-"""Folders that appear under their name only when they are complete."""
+"""Folders and files that appear under their name only when they are complete."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,3 +54,16 @@ def remove_folder(folder: Path) -> None:
     """Remove the folder of a Zarr array, its metadata first: that tells tasks still at work on it to give up."""
     (folder / "zarr.json").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Write a file that appears, or changes, only when all of it is on the disk."""
+    growing = file.with_name(f".{file.name}.partial-{uuid4().hex}")
+    try:
+        with growing.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        growing.replace(file)
+    finally:
+        growing.unlink(missing_ok=True)

@@ -1,0 +1,138 @@
+"""Values of passes as JSON and arrays: to the last bit, of the package's own classes only, and without pickle."""
+
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray
+from ..projections.random import KeyedDirections
+from ..tree.columns import Standardiser
+from ..tree.statistics import BranchCounts, BranchPass, Columns, FirstLook, FirstPass, Sample
+from ..tree.structure import Tree
+from ..tree.valleys import ValleyPass, ValleySums
+from .folders import write_whole
+
+CLASSES: dict[str, type] = {
+    cls.__name__: cls
+    for cls in (
+        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, Sample, Standardiser, Tree,
+        ValleyPass, ValleySums,
+    )
+}  # fmt: skip
+"""Dataclasses and named tuples that can be stored, by their names."""
+
+FORMAT = 1
+
+SKELETON = "skeleton"
+
+
+def store(path: Path, value: Any) -> None:
+    """Write a value to a file that appears under its name only when it is complete.
+
+    Raises
+    ------
+    TypeError
+        If the value holds anything but None, booleans, numbers, strings, arrays of these, lists, tuples, dicts of
+        strings and `CLASSES`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     store(Path(folder) / "x.npz", (np.float32(0.1), [np.eye(1, dtype="u1"), None]))
+    ...     load(Path(folder) / "x.npz")
+    (np.float32(0.1), [array([[1]], dtype=uint8), None])
+    """
+    arrays: list[AnyArray] = []
+    skeleton = json.dumps({"format": FORMAT, "value": _taken_apart(value, arrays)})
+    buffer = io.BytesIO()
+    named = {f"a{i}": array for i, array in enumerate(arrays)}
+    np.savez(buffer, allow_pickle=False, **{SKELETON: np.frombuffer(skeleton.encode(), np.uint8)}, **named)
+    write_whole(path, buffer.getvalue())
+
+
+def load(path: Path) -> Any:
+    """Return the value that `store` wrote.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is damaged or has another format.
+    """
+    content = path.read_bytes()
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            skeleton = json.loads(stored[SKELETON].tobytes())
+            if skeleton["format"] != FORMAT:
+                raise ValueError(f"format {skeleton['format']}")
+            return _put_together(skeleton["value"], lambda i: stored[f"a{i}"])
+    except Exception as error:  # whatever a damaged archive makes the parsers raise
+        raise ValueError(f"{path} is not a value of format {FORMAT}: {error}; remove it") from error
+
+
+def digest(*values: Any) -> str:
+    """Return 64 hexadecimal digits that differ for values that differ.
+
+    Raises
+    ------
+    TypeError
+        As `store` does.
+
+    Examples
+    --------
+    >>> len(digest(1, [2.0])), digest(1, [2.0]) == digest([1, 2.0]), digest(np.ones(1)) == digest(np.ones((1, 1)))
+    (64, False, False)
+    """
+    arrays: list[AnyArray] = []
+    code = hashlib.sha256(json.dumps(_taken_apart(values, arrays), sort_keys=True).encode())
+    for array in arrays:
+        code.update(f"{array.dtype.str} {array.shape}".encode())
+        code.update(np.ascontiguousarray(array).tobytes())
+    return code.hexdigest()
+
+
+def _taken_apart(value: Any, arrays: list[AnyArray]) -> Any:
+    """Return what JSON holds of a value: what is no plain number, string or None is a dict of one key, its kind."""
+
+    def apart(part: Any) -> Any:
+        return _taken_apart(part, arrays)
+
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.hasobject:
+            raise TypeError(f"expected an array of numbers; got one of {value.dtype}")
+        arrays.append(np.asarray(value))
+        return {"array" if isinstance(value, np.ndarray) else "scalar": len(arrays) - 1}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if type(value).__name__ in CLASSES and type(value) is CLASSES[type(value).__name__]:
+        return {type(value).__name__: {name: apart(getattr(value, name)) for name in _names(type(value))}}
+    if type(value) in (list, tuple):
+        return {type(value).__name__: [apart(item) for item in value]}
+    if type(value) is dict and all(isinstance(key, str) for key in value):
+        return {"dict": {key: apart(item) for key, item in value.items()}}
+    raise TypeError(f"expected numbers, strings, arrays or one of {sorted(CLASSES)}; got a {type(value).__name__}")
+
+
+def _put_together(part: Any, array: Callable[[int], AnyArray]) -> Any:
+    if not isinstance(part, dict):
+        return part
+    ((kind, content),) = part.items()
+    if kind in ("array", "scalar"):
+        return array(content) if kind == "array" else array(content)[()]
+    if kind in ("list", "tuple"):
+        items = [_put_together(item, array) for item in content]
+        return items if kind == "list" else tuple(items)
+    values = {name: _put_together(item, array) for name, item in content.items()}
+    return values if kind == "dict" else CLASSES[kind](**values)
+
+
+def _names(cls: type) -> list[str]:
+    return [f.name for f in fields(cls)] if is_dataclass(cls) else list(cls._fields)  # type: ignore[attr-defined]

@@ -1,0 +1,132 @@
+"""A folder that keeps the results of the passes of a job."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from ..chunks import is_dask
+from . import codec
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A pass over the data that a job made."""
+
+    statistic: str
+    seconds: float
+    n_rows: int
+    n_bytes: int
+    """Of the rows as they are in memory."""
+    replayed: bool = False
+    """Whether it was made when the job ran before."""
+
+
+@dataclass
+class FolderJournal:
+    """Keeps every result in a file of a folder, under a name that all before it has a part in.
+
+    Parameters
+    ----------
+    folder : Path
+        Is made where missing.
+    name : str
+        Tells the job from others: a digest of its input and its parameters.
+
+    Notes
+    -----
+    A statistic of which the parameters or the value are not among `codec.CLASSES` is computed each time. What is
+    stored is also what is returned the first time, so that a job which was interrupted sees the same as one which was
+    not.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from mdh_dask._journal import keeping
+    >>> from mdh_dask.chunks import reduce_rows
+    >>> from mdh_dask.tree.statistics import FirstPass
+    >>> with TemporaryDirectory() as folder:
+    ...     for _ in range(2):
+    ...         journal = FolderJournal(Path(folder), "job")
+    ...         with keeping(journal):
+    ...             n = reduce_rows(FirstPass(0, 0), np.zeros((9, 2))).columns.n
+    ...         print(n, [made.replayed for made in journal.passes])
+    9 [False]
+    9 [True]
+    """
+
+    folder: Path
+    name: str
+    passes: list[Pass] = field(default_factory=list, init=False)
+    _key: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._key = self.name
+
+    def recall(self, statistic: Any, arrays: Sequence[Any], compute: Callable[[], Any]) -> Any:
+        """Return the value of the next pass, as it was kept, or else computed and kept."""
+        name = type(statistic).__name__
+        about = (name, len(arrays[0]), sum(int(a.nbytes) for a in arrays))
+        try:
+            self._key = codec.digest(self._key, statistic, [_looks(array) for array in arrays])
+        except TypeError:
+            self._key = codec.digest(self._key, name)
+            return self._timed(about, compute)[0]
+        kept = self.folder / f"{len(self.passes) + 1:03d}-{name}-{self._key[:16]}.npz"
+        value = self._kept(kept, about)
+        if value is None:
+            value, seconds = self._timed(about, compute)
+            value = self._keep(kept, value, seconds)
+        return value
+
+    def note(self, name: str, decide: Callable[[], Any]) -> Any:
+        """Return a decision that depends on the machine, as it was made the first time."""
+        kept = self.folder / f"{name}-{self.name[:16]}.npz"
+        try:
+            return codec.load(kept)
+        except (FileNotFoundError, ValueError):
+            decision = decide()
+            codec.store(kept, decision)
+            return decision
+
+    def _kept(self, file: Path, about: tuple[str, int, int]) -> Any:
+        try:
+            value, seconds = codec.load(file)
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            logger.warning("%s: the pass is made again", error)
+            return None
+        self.passes.append(Pass(about[0], seconds, *about[1:], replayed=True))
+        logger.info("pass %s over the data was made before: %s", len(self.passes), about[0])
+        return value
+
+    def _timed(self, about: tuple[str, int, int], compute: Callable[[], Any]) -> tuple[Any, float]:
+        started = perf_counter()
+        value = compute()
+        seconds = perf_counter() - started
+        made = Pass(about[0], seconds, *about[1:])
+        self.passes.append(made)
+        logger.info(
+            "pass %s over the data: %s, %.1f s", len(self.passes), about[0], seconds, extra={"fields": vars(made)}
+        )
+        return value, seconds
+
+    def _keep(self, file: Path, value: Any, seconds: float) -> Any:
+        try:
+            codec.store(file, (value, seconds))
+        except TypeError:
+            return value
+        return codec.load(file)[0]
+
+
+def _looks(array: Any) -> list[Any]:
+    """Return what tells arrays apart; of the chunks, on which sums depend in their last bits, too."""
+    chunks = [list(sizes) for sizes in array.chunks] if is_dask(array) else None
+    return [list(array.shape), array.dtype.str, chunks]
