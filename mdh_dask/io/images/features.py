@@ -10,6 +10,9 @@ from ..._jit.windows import window_moments
 from ..._typing import AnyArray, Floats
 from .order import Block
 
+PIECE_BYTES = 2**23
+"""Bytes of float64 that windows are measured on at a time."""
+
 
 @dataclass(frozen=True)
 class Features:
@@ -61,62 +64,64 @@ class Features:
         ValueError
             If a pixel is NaN or infinite.
         """
-        lines, columns = block
         radius = self.window // 2 if self.window else 0
-        around = (
-            slice(max(lines.start - radius, 0), min(lines.stop + radius, height)),
-            slice(max(columns.start - radius, 0), min(columns.stop + radius, width)),
-        )
+        around = _with_margin(block, radius, (height, width))
         pixels = source[around]
         _check_finite(pixels, around)
-        top, left = lines.start - around[0].start, columns.start - around[1].start
-        own = pixels[top : top + lines.stop - lines.start, left : left + columns.stop - columns.start]
-        parts = [own]
+        inside = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(block, around))
+        own = pixels[inside]
+        n_bands = own.shape[2]
+        if self.dtype(pixels.dtype) == own.dtype and self.n_columns(n_bands) == n_bands and self.factors is None:
+            return np.ascontiguousarray(own).reshape(-1, n_bands)
+        rows = np.empty((*own.shape[:2], self.n_columns(n_bands)), self.dtype(pixels.dtype))
+        rows[..., :n_bands] = own
         if self.window:
             missing = [(radius - (a.start - b.start), radius - (b.stop - a.stop)) for a, b in zip(block, around)]
-            parts += local_moments(np.pad(pixels, [*missing, (0, 0)], mode="edge"), self.window)
+            padded = np.pad(pixels, [*missing, (0, 0)], mode="edge")
+            write_local_moments(padded, self.window, rows[..., n_bands : 3 * n_bands])
         if self.coordinates:
-            grid = np.meshgrid(*(np.arange(s.start, s.stop) for s in block), indexing="ij")
-            parts.append(np.stack(grid, axis=-1))
-        return self._joined(parts, pixels.dtype)
-
-    def _joined(self, parts: list[AnyArray], pixels: np.dtype) -> AnyArray:
-        if len(parts) == 1 and self.factors is None:
-            return np.ascontiguousarray(parts[0]).reshape(-1, parts[0].shape[-1])
-        dtype = self.dtype(pixels)
-        rows = np.concatenate([part.astype(dtype, copy=False) for part in parts], axis=-1)
-        rows = rows.reshape(-1, rows.shape[-1])
-        return rows if self.factors is None else rows * np.asarray(self.factors, dtype)
+            rows[..., -2] = np.arange(block[0].start, block[0].stop)[:, None]
+            rows[..., -1] = np.arange(block[1].start, block[1].stop)
+        rows = rows.reshape(-1, rows.shape[2])
+        if self.factors is not None:
+            rows *= np.asarray(self.factors, rows.dtype)
+        return rows
 
 
-def local_moments(padded: AnyArray, window: int) -> list[Floats]:
-    """Return mean and standard deviation of every band in the window around each pixel, in float64.
+def write_local_moments(padded: AnyArray, window: int, out: Floats) -> None:
+    """Write mean and standard deviation of every band in the window around each pixel.
+
+    Sums are of each window by itself, about its own mean: neither the size of the image nor that of a block nor a large
+    mean takes digits from them.
 
     Parameters
     ----------
     padded : array of shape (lines + window - 1, columns + window - 1, bands)
     window : int
-
-    Returns
-    -------
-    list of two arrays of shape (lines, columns, bands)
-        Sums are of each window by itself, about its own mean: neither the size of the image nor that of a block nor
-        a large mean takes digits from them.
+    out : array of shape (lines, columns, 2 * bands)
+        Means, then standard deviations.
     """
-    lines, columns, bands = padded.shape
-    values = padded.astype(np.float64).reshape(lines, columns * bands)
-    mean, squared = window_moments(values, np.zeros_like(values), 1, window)
-    n_lines = len(mean)
+    line_bytes = np.dtype(np.float64).itemsize * padded[0].size
+    step = max(PIECE_BYTES // line_bytes, 4 * window)  # float64 of a whole block would be several times the block
+    for y in range(0, len(out), step):
+        _write_piece(padded[y : y + step + window - 1].astype(np.float64), window, out[y : y + step])
 
-    def turned(array: Floats, first: int, second: int) -> Floats:
-        across = array.reshape(first, second, bands).transpose(1, 0, 2)
-        return np.ascontiguousarray(across).reshape(second, first * bands)
 
-    mean, squared = (turned(part, n_lines, columns) for part in (mean, squared))
-    mean, squared = window_moments(mean, squared, window, window)
-    n_columns = len(mean)
-    mean, squared = (turned(part, n_columns, n_lines).reshape(n_lines, n_columns, bands) for part in (mean, squared))
-    return [mean, np.sqrt(squared / window**2)]
+def _write_piece(values: Floats, window: int, out: Floats) -> None:
+    bands = values.shape[2]
+    mean, squared = values, np.zeros_like(values)
+    for n in (1, window):  # down the lines, then along them
+        shape = mean.shape
+        parts = window_moments(mean.reshape(shape[0], -1), squared.reshape(shape[0], -1), n, window)
+        turned = (part.reshape(-1, *shape[1:]).transpose(1, 0, 2) for part in parts)
+        mean, squared = (np.ascontiguousarray(part) for part in turned)
+    out[..., :bands] = mean
+    out[..., bands:] = np.sqrt(squared / window**2)
+
+
+def _with_margin(block: Block, radius: int, shape: tuple[int, int]) -> Block:
+    lines, columns = (slice(max(s.start - radius, 0), min(s.stop + radius, n)) for s, n in zip(block, shape))
+    return lines, columns
 
 
 def _check_finite(pixels: AnyArray, where: Block) -> None:
