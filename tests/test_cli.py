@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from dask.cli import cli as dask_command
 from sklearn.metrics import adjusted_rand_score
 
-from mdh_dask import PCATree, RandomProjectionTree, load_model
+from mdh_dask import KernelDePDDP, KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.cli.options import METHODS, ParameterType, description, method_options
 from mdh_dask.cli.outputs import Outputs, overlap
@@ -114,6 +114,50 @@ def test_every_method_writes_what_its_estimator_finds_by_default(method, here):
     assert METHODS[method].__name__ in Path("r.html").read_text()
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_takes_a_feature_map_and_predicts_through_it(method, here):
+    options = ("--method", method, "--feature-map", "local-scaling", "--landmarks", 60, "--components", 3)
+    result = run("fit", "../in/x.zarr", "--out", "l.zarr", "--model", "m.zarr", *options, *THREADS)
+    assert result.exit_code == 0, result.output
+    result = run("predict", "../in/x.zarr", "--model", "m.zarr", "--out", "again.zarr", *THREADS)
+    assert result.exit_code == 0, result.output
+    np.testing.assert_array_equal(open_rows("again.zarr", ndim=1), open_rows("l.zarr", ndim=1))
+    assert load_model("m.zarr").feature_map_.map_.projection.shape == (60, 3)
+
+
+def model_with(*options):
+    result = run("fit", "../in/x.zarr", "--model", "m.zarr", "--overwrite", *options, *THREADS)
+    assert result.exit_code == 0, result.output
+    return load_model("m.zarr")
+
+
+def test_options_of_the_feature_map_reach_it_with_scale_of_the_method(here):
+    options = ("--landmarks", 70, "--variance", 0.5, "--components", 2, "--landmark-method", "kmeans++", "--no-scale")
+    feature_map = model_with("--feature-map", "rbf", "--n-projections", 20, *options).feature_map
+    expected = {"n_landmarks": 70, "variance": 0.5, "n_components": 2, "landmark_method": "kmeans++", "scale": False}
+    own = feature_map.get_params() | {"random_state": 0}
+    assert own == KernelPCAFeatures(kernel="rbf", **expected).get_params()
+
+
+def test_an_option_of_the_feature_map_that_has_its_default_changes_nothing(here):
+    named, with_option = (
+        model_with("--method", "kernel-depddp", "--random-state", 3, *more) for more in ((), ("--landmarks", 1000))
+    )
+    assert named.get_params() == KernelDePDDP(random_state=3).get_params()
+    assert with_option.tree_ == named.tree_
+    np.testing.assert_array_equal(
+        with_option.feature_map_.map_.landmarks, named.feature_map_.map_.landmarks
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("typed", ["nearest-neighbors", "nearest_neighbors"])
+def test_words_are_typed_with_hyphens_or_underscores(typed, here):
+    options = ("--split-rule", typed.replace("nearest", "minimum").replace("neighbors", "density"))
+    model = model_with("--feature-map", typed, "--landmarks", 50, "--components", 2, *options, "--n-projections", 20)
+    assert model.feature_map_.kernel == "nearest_neighbors"
+    assert model.split_rule == "minimum_density"
+
+
 def test_an_array_in_a_group_is_an_input(here):
     assert run("fit", "../in/group.zarr/features", "--out", "l.zarr", *QUICK).exit_code == 0
 
@@ -180,18 +224,19 @@ def test_help_shows_a_default_with_its_methods_unless_they_all_agree():
         "[default: rp]",
         "[default: 1000 for rp; 5 for pca, ica]",
         "[default: row_combinations for rp]",
-        "[default: none for rp, pca, ica, pddp, ipddp, mdh; 1 for depddp]",
+        "[default: none for rp, pca, ica, pddp, ipddp, mdh, kernel-mdh; 1 for depddp, kernel-depddp]",
         "[default: 10000]",
         "[default: --scale]",
-        "[default: none for rp, pca, ica, ipddp, depddp]",
-        "[default: valleys for mdh; balanced for hyperplane]",
+        "[default: none for rp, pca, ica, ipddp, depddp, kernel-depddp]",
+        "[default: valleys for mdh; balanced for hyperplane, kernel-mdh]",
+        "[default: none for rp, pca, ica, pddp, ipddp, depddp, mdh, hyperplane; local_scaling for kernel-mdh, kernel-",
     ):
         assert shown in text, shown
 
 
 def test_every_value_that_a_method_allows_can_be_typed():
-    for option in method_options()[1:]:
-        for method in option.defaults:
+    for option in method_options():
+        for method in getattr(option, "defaults", ()):
             words = ParameterType(METHODS[method]._parameter_constraints[option.name]).words
             assert not words or set(words) <= set(option.type.words)
 
@@ -264,8 +309,26 @@ ERRORS = {
     "option of another method": (
         ("fit", "../in/x.zarr", *OUT, "--method", "depddp", "--n-projections", 1000),
         2,
-        "--method depddp has no option --n-projections; its options are --bandwidth, .*, --scale, --random-state$",
+        "--method depddp has no option --n-projections; its options are --bandwidth, .*, --scale, --feature-map, .*, "
+        "--landmark-method$",
     ),
+    "landmarks without a map": (
+        ("fit", "../in/x.zarr", *OUT, "--landmarks", 50),
+        2,
+        "--landmarks is an option of a feature map, and there is none: give one with --feature-map, as --feature-map "
+        "local-scaling$",
+    ),
+    "variance without the map of the method": (
+        ("fit", "../in/x.zarr", *OUT, "--method", "kernel-depddp", "--feature-map", "none", "--variance", 0.5),
+        2,
+        "--variance is an option of a feature map, and there is none",
+    ),
+    "precomputed without a square": (
+        ("fit", "../in/x.zarr", *OUT, "--feature-map", "precomputed"),
+        65,
+        r"expected a square array for a precomputed kernel, of all rows with all; got shape \(900, 3\)",
+    ),
+    "NaN with a map": (("fit", "../in/nan.zarr", *OUT, "--feature-map", "rbf"), 65, "got 1 NaN .* in row 333"),
     "unknown command": (("cluster",), 2, "No such command"),
 }
 
@@ -362,6 +425,11 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
         ("--min-cluster-size", "2.5", "an int in the range .* or a float in the range"),
         ("--criterion", "DIP", "dip|kurtosis"),
         ("--random-state", "-1", "INT"),
+        ("--feature-map", "gaussian", "cosine|local_scaling"),
+        ("--landmarks", "1", "an int in the range"),
+        ("--variance", "1.5", "a float in the range"),
+        ("--components", "0", "an int in the range"),
+        ("--landmark-method", "random", r"kmeans\+\+|leverage|uniform"),
         ("--max-clusters", "None", "an int"),
         ("--method", "kmeans", "rp"),
         ("--workers", "0", "x>=1"),

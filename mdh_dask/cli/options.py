@@ -3,6 +3,7 @@
 import inspect
 import math
 import re
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cache
 from numbers import Integral, Real
@@ -10,6 +11,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import (
     Interval,
     InvalidParameterError,
@@ -23,8 +25,11 @@ from ..estimators import (
     PDDP,
     DePDDP,
     DivisiveClustering,
+    HierarchicalKernelMDH,
     HierarchicalMDH,
     ICATree,
+    KernelDePDDP,
+    KernelPCAFeatures,
     MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
@@ -40,8 +45,18 @@ METHODS: dict[str, type[DivisiveClustering]] = {
     "depddp": DePDDP,
     "mdh": HierarchicalMDH,
     "hyperplane": MinimumDensityHyperplane,
+    "kernel-mdh": HierarchicalKernelMDH,
+    "kernel-depddp": KernelDePDDP,
 }
 """Values of ``--method``, the default first."""
+
+MAP_OPTIONS = {
+    "landmarks": "n_landmarks",
+    "variance": "variance",
+    "components": "n_components",
+    "landmark_method": "landmark_method",
+}
+"""Options of a feature map, and the parameters of `KernelPCAFeatures` that they are."""
 
 
 class ParameterType(click.ParamType):
@@ -53,6 +68,7 @@ class ParameterType(click.ParamType):
         self.constraints = [make_constraint(c) for c in constraints if c is not None]
         self.optional = None in constraints
         self.words = sorted(word for c in constraints if isinstance(c, StrOptions) for word in c.options)
+        self.typed = {hyphenated(word): word for word in self.words}
         kinds = [c.type for c in constraints if isinstance(c, Interval)]
         kinds += [Integral] if "random_state" in constraints else []
         self.casts = {
@@ -66,8 +82,10 @@ class ParameterType(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the value of a word on the command line."""
-        if not isinstance(value, str) or value in self.words:
+        if not isinstance(value, str):
             return value
+        if hyphenated(value) in self.typed:
+            return self.typed[hyphenated(value)]
         if self.optional and value == "none":
             return None
         for cast in self.casts.values():
@@ -81,8 +99,21 @@ class ParameterType(click.ParamType):
         self.fail(f"expected {limits or self.values}; got {value!r}", param, ctx)
 
 
-class MethodOption(click.Option):
-    """The option of a parameter of some of the methods, which is no default of its own: that is the method's.
+class DocumentedOption(click.Option):
+    """An option whose default is not its own but that of what is made with it."""
+
+    @abstractmethod
+    def shown_defaults(self) -> str:
+        """Return what the help says about the default."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return flags and help, with the default."""
+        record = super().get_help_record(ctx)
+        return record and (record[0], f"{record[1]}  [{self.shown_defaults()}]")
+
+
+class MethodOption(DocumentedOption):
+    """The option of a parameter of some of the methods.
 
     Parameters
     ----------
@@ -108,11 +139,6 @@ class MethodOption(click.Option):
             first += f" For {', '.join(method for method in texts if texts[method] == other)}: {other}"
         return first
 
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return flags and help, with the methods that have the option and their defaults."""
-        record = super().get_help_record(ctx)
-        return record and (record[0], f"{record[1]}  [{self.shown_defaults()}]")
-
     def shown_defaults(self) -> str:
         """Return the default if it is that of all methods, else the defaults with the methods that have them."""
         methods: dict[str, list[str]] = {}
@@ -121,6 +147,28 @@ class MethodOption(click.Option):
         if len(methods) == 1 and len(self.defaults) == len(METHODS):
             return f"default: {next(iter(methods))}"
         return "default: " + "; ".join(f"{default} for {', '.join(names)}" for default, names in methods.items())
+
+
+class MapOption(DocumentedOption):
+    """The option of a parameter of the feature map.
+
+    Parameters
+    ----------
+    name : str
+        In `MAP_OPTIONS`.
+    """
+
+    def __init__(self, name: str) -> None:
+        parameter = MAP_OPTIONS[name]
+        default = inspect.signature(KernelPCAFeatures).parameters[parameter].default
+        self.shown_default = shown(name, default)
+        text = f"For a feature map. {description(KernelPCAFeatures, parameter)}"
+        kind = ParameterType(KernelPCAFeatures._parameter_constraints[parameter])
+        super().__init__([flag_of(name), name], type=kind, default=None, help=text)
+
+    def shown_defaults(self) -> str:
+        """Return the default of the feature map."""
+        return f"default: {self.shown_default}"
 
 
 @cache
@@ -132,7 +180,10 @@ def method_options() -> list[click.Option]:
         help=f"How the directions of a branch are found and where it is split: {classes}.",
     )  # fmt: skip
     names = dict.fromkeys(name for method in METHODS for name in parameters_of(method))
-    return [method, *(MethodOption(name) for name in names)]
+    of_methods = {name: MethodOption(name) for name in names}
+    after_the_map = list(names).index("feature_map") + 1
+    options = list(of_methods.values())
+    return [method, *options[:after_the_map], *map(MapOption, MAP_OPTIONS), *options[after_the_map:]]
 
 
 def parameters_of(method: str) -> dict[str, Any]:
@@ -145,21 +196,48 @@ def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], pr
     """Return the estimator of a method with the options that were typed; an error if one of them is not for it."""
     own = parameters_of(method)
     typed = {name: options[name] for name in options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    of_map = {name: typed.pop(name) for name in MAP_OPTIONS if name in typed}
     for name in typed:
         if name not in own:
-            raise click.UsageError(
-                f"--method {method} has no option {flag_of(name)}; its options are {', '.join(map(flag_of, own))}", ctx
-            )
+            flags = ", ".join(map(flag_of, [*own, *MAP_OPTIONS]))
+            raise click.UsageError(f"--method {method} has no option {flag_of(name)}; its options are {flags}", ctx)
     try:
         validate_parameter_constraints(METHODS[method]._parameter_constraints, typed, f"--method {method}")
     except InvalidParameterError as error:
         raise click.UsageError(str(error), ctx) from error
-    return METHODS[method](**typed, progress=progress)
+    estimator = METHODS[method](**typed, progress=progress)
+    if of_map and estimator.feature_map is None:
+        raise click.UsageError(
+            f"{flag_of(next(iter(of_map)))} is an option of a feature map, and there is none: give one with "
+            "--feature-map, as --feature-map local-scaling",
+            ctx,
+        )
+    return with_map_options(estimator, of_map) if of_map else estimator
+
+
+def with_map_options(estimator: DivisiveClustering, options: Mapping[str, Any]) -> DivisiveClustering:
+    """Return an estimator with its feature map, but for some options the one that it would make of the name alone."""
+    seed = int(check_random_state(estimator.random_state).randint(2**31))
+    feature_map = estimator._new_feature_map(seed)
+    assert feature_map is not None
+    feature_map.set_params(**{MAP_OPTIONS[name]: value for name, value in options.items()})
+    return estimator.set_params(feature_map=feature_map)
+
+
+def hyphenated(word: str) -> str:
+    """Return a word as it may be typed, too.
+
+    Examples
+    --------
+    >>> hyphenated("local_scaling")
+    'local-scaling'
+    """
+    return word.replace("_", "-")
 
 
 def flag_of(name: str) -> str:
     """Return the option of a parameter."""
-    return "--" + name.replace("_", "-")
+    return "--" + hyphenated(name)
 
 
 def shown(name: str, default: Any) -> str:
@@ -175,7 +253,7 @@ def shown(name: str, default: Any) -> str:
     return "none" if default is None else str(default)
 
 
-def description(estimator: type[DivisiveClustering], parameter: str) -> str:
+def description(estimator: type[DivisiveClustering | KernelPCAFeatures], parameter: str) -> str:
     """Return what an estimator's documentation says about a parameter, as it reads on the command line.
 
     Examples

@@ -111,7 +111,7 @@ def progress_bar(description: str, wanted: bool) -> Progress | None:
 
 def facts_of(estimator: Any, where: str, seconds: float) -> Mapping[str, str]:
     """Return what a report says about how an estimator was fitted."""
-    parameters = {name: value for name, value in estimator.get_params().items() if name != "progress"}
+    parameters = {name: value for name, value in estimator.get_params(deep=False).items() if name != "progress"}
     return {
         "Method": type(estimator).__name__,
         "Parameters": ", ".join(f"{name}={value}" for name, value in parameters.items()),

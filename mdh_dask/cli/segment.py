@@ -100,7 +100,8 @@ def _prepared(image: Image, estimator: Any, options: PixelOptions) -> tuple[da.A
         factors[-2:] *= options.coordinates
         rows = pixel_rows(image, options.features().times(factors))
         chosen = chosen * factors.astype(rows.dtype)
-        estimator.set_params(scale=False)
+        own = {name: False for name in ("scale", "feature_map__scale") if name in estimator.get_params()}
+        estimator.set_params(**own)
     return rows, rows if options.sample is None else chosen, 1
 
 

@@ -44,7 +44,7 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     variance : float, default=0.9
         Share of the landmarks' variance in the feature space that the components keep.
     n_components : int or None, default=None
-        Number of components, instead of `variance`.
+        Number of components; None for as many as keep `variance`.
     landmark_method : {"uniform", "kmeans++", "leverage"}, default="uniform"
         ``"uniform"``: any rows. Of a sample of ten times as many rows, ``"kmeans++"`` takes some that lie far apart;
         ``"leverage"`` draws those that others explain the least in the feature space.
