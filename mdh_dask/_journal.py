@@ -15,6 +15,8 @@ class Journal(Protocol):
 
     name: str
     """Tells the job from all others, the same each time that it runs."""
+    scratch: str
+    """The same for this folder of work: names what the job keeps elsewhere while it runs."""
 
     def recall(self, statistic: Any, arrays: Sequence[Any], compute: Callable[[], Any]) -> Any:
         """Return the value of the next pass: as it was kept, or else computed and kept."""
@@ -32,8 +34,8 @@ def current_journal() -> Journal | None:
 
 
 @contextmanager
-def keeping(journal: Journal) -> Iterator[None]:
-    """Make a journal the current one for a while."""
+def keeping(journal: Journal | None) -> Iterator[None]:
+    """Make a journal, or none, the current one for a while."""
     token = _CURRENT.set(journal)
     try:
         yield

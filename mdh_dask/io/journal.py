@@ -63,11 +63,15 @@ class FolderJournal:
     folder: Path
     name: str
     passes: list[Pass] = field(default_factory=list, init=False)
-    _key: str = field(default="", init=False)
+    scratch: str = field(init=False)
+    """Names what the job keeps elsewhere while it runs."""
+    _key: str = field(init=False)
+    _n_kept: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._key = self.name
+        self.scratch = codec.digest(self.name, str(self.folder.resolve()))[:16]
 
     def recall(self, statistic: Any, arrays: Sequence[Any], compute: Callable[[], Any]) -> Any:
         """Return the value of the next pass, as it was kept, or else computed and kept."""
@@ -76,9 +80,9 @@ class FolderJournal:
         try:
             self._key = codec.digest(self._key, statistic, [_looks(array) for array in arrays])
         except TypeError:
-            self._key = codec.digest(self._key, name)
             return self._timed(about, compute)[0]
-        kept = self.folder / f"{len(self.passes) + 1:03d}-{name}-{self._key[:16]}.npz"
+        self._n_kept += 1
+        kept = self.folder / f"{self._n_kept:03d}-{name}-{self._key[:16]}.npz"
         value = self._kept(kept, about)
         if value is None:
             value, seconds = self._timed(about, compute)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import dask
 from distributed.system import MEMORY_LIMIT
 
+from .._journal import current_journal
 from .._typing import RowArray
 from ..chunks import Progress, is_dask
 from .rows import open_rows
@@ -48,18 +49,37 @@ def kept(rows: RowArray, cache: Cache | None, progress: Progress | None = None) 
     ...     rows.sum().compute()
     np.float64(16.0)
     """
-    place = chosen_place(rows, cache) if is_dask(rows) else None
+    place = _place(rows, cache) if is_dask(rows) else None
     if place is not None:
         logger.info("%.3g MB of features kept in %s", rows.nbytes / 1e6, place)
     if place == "memory":
         yield rows.persist()
     elif place == "disk":
-        with TemporaryDirectory(prefix="mdh-dask-", dir=scratch_folder()) as folder:
-            path = Path(folder) / "features.zarr"
-            write_rows(rows, path, progress=progress)
+        with _scratch() as (folder, name):
+            path = folder / "features.zarr"
+            write_rows(rows, path, progress=progress, resume=name)
             yield open_rows(path)
     else:
         yield rows
+
+
+def _place(rows: Any, cache: Cache | None) -> Cache | None:
+    journal = current_journal()
+    return chosen_place(rows, cache) if journal is None else journal.note("cache", lambda: chosen_place(rows, cache))
+
+
+@contextmanager
+def _scratch() -> Iterator[tuple[Path, str | None]]:
+    """Lend a scratch folder; that of a job which can be resumed survives a failure."""
+    journal = current_journal()
+    if journal is None:
+        with TemporaryDirectory(prefix="mdh-dask-", dir=scratch_folder()) as temporary:
+            yield Path(temporary), None
+        return
+    folder = Path(scratch_folder()) / f"mdh-dask-{journal.scratch}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    yield folder, journal.name
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def chosen_place(rows: Any, cache: Cache | None) -> Cache | None:

@@ -73,6 +73,22 @@ def read_beside(array: zarr.Array, name: str) -> str:
     return str(text.to_bytes().decode())
 
 
+def read_all_beside(array: zarr.Array, name: str) -> list[str]:
+    """Return all texts in the folder of a name beside the chunks of an array."""
+
+    async def texts() -> list[str]:
+        keys = sorted(await _keys(array, name))
+        parts = await asyncio.gather(*(array.store.get(key, default_buffer_prototype()) for key in keys))
+        return [part.to_bytes().decode(errors="replace") for part in parts if part is not None]
+
+    return sync(texts())
+
+
+def remove_beside(array: zarr.Array, name: str) -> None:
+    """Remove the folder of a name beside the chunks of an array, if it is there."""
+    sync(array.store.delete_dir(_key(array, name)))
+
+
 def unit_rows(array: zarr.Array) -> int:
     """Return the rows of one stored object: of a shard, or of a chunk where there are no shards."""
     return int((array.shards or array.chunks)[0])
@@ -104,8 +120,8 @@ async def _others() -> None:
         await asyncio.wait(others)
 
 
-async def _keys(array: zarr.Array) -> set[str]:
-    return {key async for key in array.store.list_prefix(array.path)}
+async def _keys(array: zarr.Array, name: str = "") -> set[str]:
+    return {key async for key in array.store.list_prefix(_key(array, name) if name else array.path)}
 
 
 def overlaps(location: str | os.PathLike[str], array: zarr.Array, storage_options: Options) -> bool:

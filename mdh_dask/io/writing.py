@@ -7,6 +7,7 @@ the array appears under its name.
 
 import json
 import os
+import shutil
 import zlib
 from collections.abc import Mapping
 from functools import partial
@@ -26,14 +27,19 @@ from .nodes import (
     RECORD,
     Options,
     count_missing,
+    find_node,
     local_path,
     read_beside,
     url_options,
     write_beside,
     zarr_inputs,
 )
+from .resuming import WriteAndNote, blocks_done, is_begun, is_unborn, tidy, with_stored
 from .rows import open_array
 from .targets import refuse_input, will_replace
+
+CONFIG = {"write_empty_chunks": True}
+"""A chunk that is not there is then a chunk that was lost."""
 
 
 def write_rows(
@@ -46,6 +52,7 @@ def write_rows(
     attributes: Mapping[str, Any] | None = None,
     also: Statistic | None = None,
     progress: Progress | None = None,
+    resume: str | None = None,
     storage_options: Options = None,
 ) -> Any:
     """Write rows to a Zarr array of format 3 that appears under its name only when it is complete.
@@ -68,6 +75,9 @@ def write_rows(
         A statistic to compute from the rows on the way.
     progress : callable, optional
         As for `mdh_dask.chunks.reduce_rows`.
+    resume : str, optional
+        A name for what is written: what an earlier call under the same name has written stays, if it is intact. The
+        array then grows under `path` itself, marked incomplete until its end, and an interrupt removes nothing.
     storage_options : dict, optional
         For URLs: what fsspec needs to reach them.
 
@@ -88,10 +98,10 @@ def write_rows(
 
     Notes
     -----
-    One pass. In folders the array grows under a hidden name beside `path` and is renamed at the end; after any
-    failure or interrupt the hidden folder goes and an older array stays as it was. The folder must be visible to
-    all workers. Object stores cannot rename: there an older array is deleted first and the new one is marked
-    incomplete until its end, and `open_rows` refuses it until then.
+    One pass; with `resume`, of the blocks that are missing. In folders the array grows under a hidden name beside
+    `path` and is renamed at the end; after any failure or interrupt the hidden folder goes and an older array stays as
+    it was. The folder must be visible to all workers. Object stores cannot rename: there an older array is deleted
+    first and the new one is marked incomplete until its end, and `open_rows` refuses it until then.
 
     Examples
     --------
@@ -104,15 +114,16 @@ def write_rows(
     """
     array = check_array(array)
     layout = choose_layout(array, chunk_rows, shard_rows)
-    replace = will_replace(path, overwrite, storage_options)
+    begun = resume is not None and _is_begun(path, resume, array, layout, storage_options)
+    replace = not begun and will_replace(path, overwrite, storage_options)
     if is_dask(array):
         refuse_input(path, zarr_inputs(array.__dask_graph__()), storage_options)
     fill = partial(
         _fill, array, layout, dict(attributes or {}), also=also, progress=progress, storage_options=storage_options
     )
     folder = local_path(path)
-    if folder is None:
-        return fill(os.fspath(path), replace=replace)
+    if resume is not None or folder is None:
+        return fill(folder or os.fspath(path), replace=replace, begun=begun, name=resume)
     with published(folder, replace) as growing:
         return fill(growing)
 
@@ -154,6 +165,14 @@ def verify_rows(path: str | os.PathLike[str], storage_options: Options = None) -
     return list(reduce_rows(DamagedBlocks(array, blocks), da.arange(len(blocks), chunks=1)))
 
 
+def _is_begun(path: Any, name: str, array: RowArray, layout: Layout, storage_options: Options) -> bool:
+    """Tell whether what is at a path goes on under a name; what is left of an array not yet made is removed."""
+    folder = local_path(path)
+    if folder is not None and is_unborn(folder):
+        shutil.rmtree(folder)
+    return is_begun(find_node(path, storage_options), name, array, layout)
+
+
 def _fill(
     array: RowArray,
     layout: Layout,
@@ -161,32 +180,48 @@ def _fill(
     place: Path | str,
     *,
     replace: bool = False,
+    begun: bool = False,
+    name: str | None = None,
     also: Statistic | None,
     progress: Progress | None,
     storage_options: Options,
 ) -> Any:
-    target = zarr.create_array(
-        place,
-        shape=array.shape,
-        dtype=array.dtype.newbyteorder("="),
-        chunks=(layout.chunk, *array.shape[1:]),
-        shards=layout.shard and (layout.shard, *array.shape[1:]),
-        attributes=attributes | {MARK: {"complete": False}},
-        config={"write_empty_chunks": True},  # a chunk that is not there is then a chunk that was lost
-        overwrite=replace,
-        storage_options=url_options(storage_options) if isinstance(place, str) else None,
-    )
-    write = WriteBlocks(target, place if isinstance(place, Path) else None)
-    aligned = align_rows(array, layout.unit)
-    if also is None:
-        blocks, value = reduce_rows(write, aligned, progress=progress), None
+    options = url_options(storage_options) if isinstance(place, str) else None
+    folder = place if isinstance(place, Path) else None
+    of = {} if name is None else {"of": name}
+    if begun:
+        target = zarr.open_array(place, mode="r+", storage_options=options).with_config(CONFIG)
     else:
-        blocks, value = reduce_rows(Together((write, also)), aligned, progress=progress)
+        marked = attributes | {MARK: {"complete": False} | of}
+        target = _create(array, layout, place, attributes=marked, overwrite=replace, storage_options=options)
+    write, aligned = WriteBlocks(target, folder), align_rows(array, layout.unit)
+    if name is not None:
+        done = blocks_done(target, aligned) if begun else {}
+        write = WriteAndNote(target, folder, done)
+        aligned = with_stored(aligned, target, done, needed=also is not None)
+    both = Together((write,) if also is None else (write, also))
+    blocks, *value = reduce_rows(both, aligned, progress=progress)
     _check_blocks(blocks, target, layout.unit)
     record = json.dumps(blocks)
     write_beside(target, RECORD, record)
-    target.update_attributes(attributes | {MARK: {"complete": True, "record": zlib.crc32(record.encode())}})
-    return value
+    mark = {"complete": True, "record": zlib.crc32(record.encode())} | of
+    target.update_attributes(attributes | {MARK: mark})
+    if name is not None:
+        tidy(target, folder)
+    return value[0] if value else None
+
+
+def _create(array: RowArray, layout: Layout, place: Path | str, **options: Any) -> zarr.Array:
+    columns = array.shape[1:]
+    return zarr.create_array(
+        place,
+        shape=array.shape,
+        dtype=array.dtype.newbyteorder("="),
+        chunks=(layout.chunk, *columns),
+        shards=layout.shard and (layout.shard, *columns),
+        config=CONFIG,
+        **options,
+    )
 
 
 def _check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:

@@ -1,0 +1,121 @@
+"""Writing an array of which some blocks were written before."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import zarr
+
+from .._journal import keeping
+from .._typing import AnyArray, RowArray
+from ..chunks import is_dask, reduce_rows
+from .blocks import Block, DamagedBlocks, WriteBlocks
+from .layout import Layout
+from .nodes import MARK, RECORD, read_all_beside, read_beside, remove_beside, write_beside
+
+NOTES = "mdh_dask_written"
+"""The folder beside the chunks of a growing array in which every block that was written is noted."""
+
+BLOCKS_OF_A_TASK = 16
+
+
+@dataclass(frozen=True)
+class WriteAndNote(WriteBlocks):
+    """Writes every block that is not done, and notes it beside the array; its value is the list of all blocks."""
+
+    done: Mapping[int, list[Block]]
+    """What was written before, by the first row of a block."""
+
+    def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
+        """Write one block, or return what it was written as."""
+        if start in self.done:
+            return self.done[start]
+        written = super().chunk(start, *blocks)
+        write_beside(self.target, f"{NOTES}/{start}.json", json.dumps(written))
+        return written
+
+
+def is_begun(node: zarr.Array | zarr.Group | None, name: str, array: RowArray, layout: Layout) -> bool:
+    """Tell whether a node is an array that was begun under a name and is laid out as it would be now."""
+    if not isinstance(node, zarr.Array):
+        return False
+    mark = node.attrs.get(MARK)
+    columns = array.shape[1:]
+    laid_out = (layout.chunk, *columns), layout.shard and (layout.shard, *columns)
+    return (
+        isinstance(mark, dict)
+        and mark.get("of") == name
+        and (node.shape, node.dtype) == (array.shape, array.dtype.newbyteorder("="))
+        and (node.chunks, node.shards) == laid_out
+    )
+
+
+def is_unborn(folder: Path) -> bool:
+    """Tell whether a folder holds no more than what an interrupted creation of an array leaves."""
+    return folder.is_dir() and all(path.name.endswith(".partial") for path in folder.iterdir())
+
+
+def blocks_done(target: zarr.Array, aligned: RowArray) -> dict[int, list[Block]]:
+    """Return the blocks that are noted and hold what they should, by their first rows; one pass over those."""
+    pieces: dict[int, Block] = {}
+    for text in [*_record(target), *read_all_beside(target, NOTES)]:
+        try:
+            pieces |= {start: (start, rows, crc) for start, rows, crc in json.loads(text)}
+        except (ValueError, TypeError):  # a note that was cut off
+            continue
+    noted = tuple(pieces[start] for start in sorted(pieces))
+    if noted:
+        numbers = da.arange(len(noted), chunks=BLOCKS_OF_A_TASK)
+        with keeping(None):  # no result of the job, which other interrupts would not have asked for
+            damaged = {start for start, _ in reduce_rows(DamagedBlocks(target, noted), numbers)}
+        noted = tuple(block for block in noted if block[0] not in damaged)
+    starts = np.array([block[0] for block in noted], dtype=np.int64)
+    done = {}
+    for first, end in pairwise(_ends(aligned)):
+        own = list(noted[slice(*np.searchsorted(starts, [first, end]))])
+        if sum(rows for _, rows, _ in own) == end - first:
+            done[first] = own
+    return done
+
+
+def with_stored(aligned: RowArray, target: zarr.Array, done: Mapping[int, list[Block]], needed: bool) -> RowArray:
+    """Return an array with what is stored in place of the blocks that are done; if not `needed`, with anything."""
+    if not is_dask(aligned) or not done:
+        return aligned
+    if needed:
+        stored = da.from_array(target, chunks=aligned.chunks, name=False)
+    else:
+        stored = da.zeros(aligned.shape, dtype=aligned.dtype, chunks=aligned.chunks)
+    runs = groupby(pairwise(_ends(aligned)), key=lambda block: block[0] in done)
+    parts = []
+    for is_done, blocks in runs:
+        together = list(blocks)
+        parts.append((stored if is_done else aligned)[together[0][0] : together[-1][1]])
+    return da.concatenate(parts)
+
+
+def tidy(target: zarr.Array, folder: Path | None) -> None:
+    """Remove the notes, and what writes that were cut off have left."""
+    remove_beside(target, NOTES)
+    if folder is not None:
+        shutil.rmtree(folder / NOTES, ignore_errors=True)
+        for path in folder.rglob("*.partial"):
+            path.unlink(missing_ok=True)
+
+
+def _record(target: zarr.Array) -> list[str]:
+    try:
+        return [read_beside(target, RECORD)]
+    except FileNotFoundError:
+        return []
+
+
+def _ends(aligned: RowArray) -> list[int]:
+    sizes: Any = aligned.chunks[0] if is_dask(aligned) else (len(aligned),)
+    return [0, *np.cumsum(sizes).tolist()]

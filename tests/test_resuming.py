@@ -1,0 +1,227 @@
+"""Arrays whose writing was interrupted: what is there stays, what is not is written, nothing half-written counts."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mdh_dask._journal import keeping
+from mdh_dask.chunks import Statistic, map_rows
+from mdh_dask.io import open_rows, verify_rows, write_rows
+from mdh_dask.io.journal import FolderJournal
+from mdh_dask.io.keeping import kept
+from mdh_dask.io.resuming import NOTES
+
+N = 100
+LABELS = np.arange(N, dtype="int32") * 7 % 13
+
+
+class Stop(Exception):
+    """Ends the writing, as a kill would."""
+
+
+class Total(Statistic):
+    """Sum of all rows."""
+
+    def chunk(self, start, *blocks):
+        return int(blocks[0].sum())
+
+    def combine(self, left, right):
+        return left + right
+
+
+def contents(folder):
+    """All files of a folder and what is in them."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
+
+
+def lazy(chunks=10, stop_after=None, computed=None):
+    """Labels that note the first rows of the blocks they are computed for."""
+    computed = [] if computed is None else computed
+
+    def labels(_, block):
+        if len(computed) == stop_after:
+            raise Stop
+        computed.append(int(block[0]))
+        return LABELS[block]
+
+    return map_rows(labels, da.arange(N, chunks=chunks), dtype="int32")
+
+
+def write(array, path, **options):
+    with dask.config.set(scheduler="synchronous"):
+        return write_rows(array, path, chunk_rows=10, also=Total(), resume="job", **options)
+
+
+@pytest.fixture
+def undisturbed(tmp_path):
+    path = tmp_path / "undisturbed" / "x.zarr"
+    assert write(lazy(), path) == LABELS.sum()
+    return contents(path)
+
+
+@pytest.fixture
+def stopped(tmp_path):
+    """The path of an array of which seven of ten blocks were written."""
+    path = tmp_path / "x.zarr"
+    with pytest.raises(Stop):
+        write(lazy(stop_after=7), path)
+    return path
+
+
+def missing_in(path):
+    """First rows of the blocks that were not written."""
+    return set(range(0, N, 10)) - {int(note.stem) for note in (path / NOTES).iterdir()}
+
+
+def test_what_was_written_is_not_computed_again(stopped, undisturbed):
+    computed, missing = [], missing_in(stopped)
+    assert len(missing) == 3
+    assert write(lazy(computed=computed), stopped) == LABELS.sum()
+    assert set(computed) == missing
+    assert contents(stopped) == undisturbed
+
+
+def test_an_array_that_was_interrupted_is_refused_until_it_is_complete(stopped):
+    with pytest.raises(ValueError, match="left incomplete by an interrupted write"):
+        open_rows(stopped, ndim=1)
+
+
+def test_without_a_name_nothing_is_resumed(stopped):
+    with pytest.raises(FileExistsError, match="exists; pass overwrite=True"):
+        write_rows(lazy(), stopped)
+
+
+@pytest.mark.parametrize("other", [{"resume": "other job"}, {"chunk_rows": 20}])
+def test_an_array_of_another_name_or_layout_is_not_gone_on_with(other, stopped):
+    options = {"chunk_rows": 10, "resume": "job"} | other
+    with pytest.raises(FileExistsError, match="exists; pass overwrite=True"):
+        write_rows(lazy(), stopped, **options)
+    computed = []
+    with dask.config.set(scheduler="synchronous"):
+        write_rows(lazy(computed=computed), stopped, overwrite=True, **options)
+    assert len(computed) == 10
+    np.testing.assert_array_equal(open_rows(stopped, ndim=1), LABELS)
+
+
+@pytest.mark.parametrize("damage", ["other bytes", "cut off", "gone", "note cut off", "note gone"])
+def test_a_block_that_does_not_hold_what_was_noted_is_written_again(damage, stopped, undisturbed):
+    missing = missing_in(stopped)
+    note, other = sorted((stopped / NOTES).iterdir())[:2]
+    chunk = stopped / "c" / str(int(note.stem) // 10)
+    if damage == "other bytes":
+        chunk.write_bytes((stopped / "c" / str(int(other.stem) // 10)).read_bytes())
+    elif damage == "cut off":
+        chunk.write_bytes(chunk.read_bytes()[:-3])
+    elif damage == "note cut off":
+        note.write_text(note.read_text()[:5])
+    else:
+        (note if damage == "note gone" else chunk).unlink()
+    computed = []
+    assert write(lazy(computed=computed), stopped) == LABELS.sum()
+    assert set(computed) == missing | {int(note.stem)}
+    assert contents(stopped) == undisturbed
+
+
+def test_a_complete_array_is_verified_and_left_as_it_is(tmp_path, undisturbed):
+    computed, path = [], tmp_path / "undisturbed" / "x.zarr"
+    assert write(lazy(computed=computed), path) == LABELS.sum()
+    assert computed == []
+    assert contents(path) == undisturbed
+    assert verify_rows(path) == []
+
+
+def test_what_an_interrupted_creation_leaves_is_no_obstacle(tmp_path, undisturbed):
+    path = tmp_path / "x.zarr"
+    path.mkdir()
+    (path / "zarr.0123.partial").write_text("{")
+    assert write(lazy(), path) == LABELS.sum()
+    assert contents(path) == undisturbed
+
+
+def test_files_of_writes_that_were_cut_off_do_not_stay(stopped, undisturbed):
+    (stopped / "c" / "0.0123.partial").write_bytes(b"12")
+    write(lazy(), stopped)
+    assert contents(stopped) == undisturbed
+
+
+def test_behind_a_url_an_array_is_resumed_too():
+    url = "memory://resumed/x.zarr"
+    first, second = [], []
+    with pytest.raises(Stop):
+        write(lazy(stop_after=7, computed=first), url)
+    assert write(lazy(computed=second), url) == LABELS.sum()
+    assert (len(first), sorted(first + second)) == (7, list(range(0, N, 10)))
+    np.testing.assert_array_equal(open_rows(url, ndim=1), LABELS)
+
+
+def test_a_numpy_array_is_written_whole_or_not_again(tmp_path):
+    for _ in range(2):
+        assert write(LABELS, tmp_path / "x.zarr") == LABELS.sum()
+    np.testing.assert_array_equal(open_rows(tmp_path / "x.zarr", ndim=1), LABELS)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@given(
+    rows=st.lists(st.integers(1, 30), min_size=1, max_size=12), stops=st.lists(st.integers(0, 11), max_size=3),
+    shard=st.sampled_from([None, 2, 3]), chunk=st.integers(1, 25),
+)  # fmt: skip
+def test_however_often_it_is_stopped_the_array_is_the_same(rows, stops, shard, chunk, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("resumed")
+    n = sum(rows)
+    layout = {"chunk_rows": chunk, "shard_rows": shard and shard * chunk, "resume": "job", "also": Total()}
+    values = np.random.default_rng(n).integers(0, 9, (n, 2))
+
+    def array(stop=None):
+        def block(_, numbers):
+            if stop is not None and numbers[0] == np.cumsum([0, *rows])[stop % len(rows)]:
+                raise Stop
+            return values[numbers]
+
+        return map_rows(block, da.arange(n, chunks=(tuple(rows),)), dtype=values.dtype, n_columns=2)
+
+    with dask.config.set(scheduler="synchronous"):
+        for stop in stops:
+            with suppress(Stop):
+                write_rows(array(stop), folder / "a.zarr", **layout)
+        assert write_rows(array(), folder / "a.zarr", **layout) == values.sum()
+        write_rows(array(), folder / "b.zarr", **layout)
+    assert contents(folder / "a.zarr") == contents(folder / "b.zarr")
+
+
+# Features that are kept on disk while a job runs
+
+
+def test_kept_features_of_a_job_survive_a_failure_and_go_at_the_end(tmp_path):
+    scratch, computed = tmp_path / "scratch", []
+
+    def passes(fails):
+        with (
+            dask.config.set({"temporary-directory": str(scratch), "scheduler": "synchronous"}),
+            keeping(FolderJournal(tmp_path / "work", "job")),
+            kept(lazy(computed=computed)[:, None].astype("float32"), "disk") as features,
+        ):
+            assert float(features.sum().compute()) == LABELS.sum()
+            if fails:
+                raise Stop
+
+    with pytest.raises(Stop):
+        passes(fails=True)
+    assert len(os.listdir(scratch)) == 1
+    passes(fails=False)
+    assert sorted(computed) == list(range(0, N, 10))
+    assert os.listdir(scratch) == []
+
+
+def test_where_features_are_kept_is_decided_once_for_a_job(tmp_path, monkeypatch):
+    rows = da.zeros((10, 2), chunks=5) + 1
+    for decision in ("memory", "disk"):
+        monkeypatch.setattr("mdh_dask.io.keeping.chosen_place", lambda *_, chosen=decision: chosen)
+        with keeping(FolderJournal(tmp_path, "job")), kept(rows, "auto") as features:
+            assert "features.zarr" not in str(features.dask)
