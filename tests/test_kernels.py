@@ -152,6 +152,7 @@ class TestKernels:
             (lambda: RBF(width="wide"), "width must be .* got 'wide'"),
             (lambda: LocalScaling(neighbour=2.5), "neighbour must be"),
             (lambda: NearestNeighbors(n_neighbors=0), "n_neighbors must be"),
+            (lambda: NearestNeighbors(steps=0), "steps must be"),
             (lambda: Polynomial(degree=-1), "degree must be"),
             (lambda: Polynomial(coef0=-1.0), "coef0 must be"),
             (lambda: Polynomial(gamma=np.inf), "gamma must be"),
@@ -190,7 +191,8 @@ class TestNystromMap:
         if name == "nearest_neighbors":
             # Not positive definite, which scikit-learn refuses; in three parts, which leaves eigenvalues equal.
             values, vectors = np.linalg.eigh(reference.centred(gram))
-            expected = (vectors * np.sqrt(values.clip(0)))[:, :-9:-1]
+            fading = (values / values[-1]).clip(0) ** (ALL[name].steps - 1)
+            expected = (vectors * np.sqrt(values.clip(0) * fading))[:, :-9:-1]
             a, b = (x.astype(float) @ x.T for x in (feature_map(rows), expected))
             np.testing.assert_allclose(a, b, atol=1e-5)
         else:
@@ -207,9 +209,19 @@ class TestNystromMap:
         kernel = feature_map.kernel
         features = feature_map(rows).astype(float)
         expected = reference.centred_products(
-            kernel.matrix(rows, landmarks), kernel.gram(landmarks), feature_map.n_components
+            kernel.matrix(rows, landmarks), kernel.gram(landmarks), feature_map.n_components, kernel.power
         )
         np.testing.assert_allclose(features @ features.T, expected, atol=2e-3 * np.abs(expected).max())
+
+    def test_features_after_several_steps_are_those_of_the_power_of_the_transitions(self):
+        rows = cloud(80)
+        once, often = (map_of(rows, NearestNeighbors(steps=t), n_components=5) for t in (1, 6))
+        transitions = reference.centred(NearestNeighbors().fit(rows).gram(rows))
+        values = np.linalg.eigvalsh(np.linalg.matrix_power(transitions, 6))[::-1]
+        np.testing.assert_allclose(often.eigenvalues / often.eigenvalues[0], values[:5] / values[0], rtol=1e-6)
+        shares = often.eigenvalues / once.eigenvalues
+        a, b = (x.astype(float) for x in (once(rows) * np.sqrt(shares), often(rows)))
+        np.testing.assert_allclose(a @ a.T, b @ b.T, atol=1e-6)
 
     def test_distances_between_landmarks_are_those_of_the_nystroem_features_of_scikit_learn(self):
         # Its features are not centred, which moves all of them alike.

@@ -75,9 +75,13 @@ def remember(steps, changes, products, kept, step, change):
     """Put a step after those that are kept; the oldest goes if there is no room. Return how many are kept."""
     if kept == products.shape[0]:
         kept -= 1
-        steps[:kept], changes[:kept] = steps[1:].copy(), changes[1:].copy()
-        products[:kept] = products[1:].copy()
-    steps[kept], changes[kept], products[kept] = step, change, step @ change
+        for i in range(kept):
+            products[i] = products[i + 1]
+            for j in range(step.shape[0]):
+                steps[i, j], changes[i, j] = steps[i + 1, j], changes[i + 1, j]
+    products[kept] = step @ change
+    for j in range(step.shape[0]):
+        steps[kept, j], changes[kept, j] = step[j], change[j]
     return kept + 1
 
 

@@ -25,6 +25,11 @@ class Kernel(ABC):
     uses_columns: ClassVar[bool] = True
     """Whether rows are coordinates, which may be scaled."""
 
+    @property
+    def power(self) -> int:
+        """Power of the matrix of the kernel whose components are meant: their variances fall the faster."""
+        return 1
+
     def fit(self, landmarks: Floats) -> Self:
         """Return the kernel with the widths that the landmarks, shape (n_landmarks, n_features), suggest."""
         return self

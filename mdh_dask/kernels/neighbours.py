@@ -24,6 +24,9 @@ class NearestNeighbors(Kernel):
     ----------
     n_neighbors : int
         k.
+    steps : int
+        Of the random walk along the links after which rows are compared (diffusion maps): the more, the fewer
+        components have much variance. 1 for the graph itself.
     radii, inverse_roots : arrays of shape (n_landmarks,), optional
         Distance to the k-th neighbour and ``degree^(-1/2)``; set by `fit`, as is the least scale `floor`.
 
@@ -31,10 +34,11 @@ class NearestNeighbors(Kernel):
     -----
     Not positive definite: directions of negative eigenvalues are left out. Source: von Luxburg, A tutorial on spectral
     clustering (2007); Bengio et al., Out-of-sample extensions for LLE, Isomap, MDS, eigenmaps, and spectral clustering
-    (2004).
+    (2004); Coifman and Lafon, Diffusion maps (2006).
     """
 
     n_neighbors: int = 10
+    steps: int = 16
     radii: Floats | None = field(default=None, repr=False, compare=False)
     inverse_roots: Floats | None = field(default=None, repr=False, compare=False)
     floor: float = field(default=0.0, repr=False, compare=False)
@@ -42,6 +46,12 @@ class NearestNeighbors(Kernel):
 
     def __post_init__(self) -> None:
         checked_number("n_neighbors", self.n_neighbors, 0, int)
+        checked_number("steps", self.steps, 0, int)
+
+    @property
+    def power(self) -> int:
+        """That of the matrix of transitions."""
+        return self.steps
 
     def fit(self, landmarks: Floats) -> Self:
         """Set radii and degrees of the landmarks."""

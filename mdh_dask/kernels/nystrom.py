@@ -111,16 +111,19 @@ def nystrom_map(
         mean = gram.mean(axis=0)
         values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
         values, vectors = values[::-1], vectors[:, ::-1]
-        n_kept, total = _dimension(values, float(np.abs(gram).max()), variance, n_components)
+        # Of the kernel's power, the first value stays what it is: only the others' shares of it matter.
+        fading = (values / values[0]).clip(0) ** (fitted.power - 1) if values[0] > 0 else np.ones_like(values)
+        n_kept, total = _dimension(values * fading, float(np.abs(gram).max()), variance, n_components)
         vectors = vectors[:, :n_kept] * _signs(vectors[:, :n_kept])
         roots = np.sqrt(values[:n_kept].clip(0))
-        projection = np.divide(vectors, roots, out=np.zeros_like(vectors), where=total > 0)
+        fade = np.sqrt(fading[:n_kept])
+        projection = np.divide(vectors * fade, roots, out=np.zeros_like(vectors), where=total > 0)
         intercept = -mean @ projection
     dtype = fitted.dtype(landmarks)
     m = len(landmarks)
     return NystromMap(
         fitted, fitted.kept(landmarks), centre, scale, projection.astype(dtype), intercept.astype(dtype),
-        roots**2 / m, total / m,
+        (roots * fade) ** 2 / m, total / m,
     )  # fmt: skip
 
 
