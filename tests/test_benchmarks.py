@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks import honesty, memory, passes, pursuit, pursuit_speed, quality, speed
+from benchmarks import honesty, images, memory, passes, pursuit, pursuit_speed, quality, speed
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.shared import Table, Times, interleaved, ratio_row, write_json
 from click.testing import CliRunner
@@ -27,7 +27,7 @@ def checked(tables):
 
 
 def test_every_benchmark_has_a_name():
-    assert set(BENCHMARKS) == {"quality", "honesty", "speed", "memory", "passes", "pursuit", "pursuit_speed"}
+    assert set(BENCHMARKS) == {"quality", "honesty", "speed", "memory", "passes", "pursuit", "pursuit_speed", "images"}
     assert all(set(module.SHORT) <= set(module.run.__annotations__) for module in BENCHMARKS.values())
 
 
@@ -116,6 +116,33 @@ def test_quality_scores_the_sets_that_are_there_and_names_the_others(tmp_path):
     assert found["pendigits"]["verdict"] == "not met"  # two clusters are too few for that set
     assert found["usps"]["verdict"] == "not found: skipped"
     assert [row[1:5] for row in simulated.rows] == [(3000, 50, 20, 0)]
+
+
+def test_images_are_compared_with_label_maps_and_k_means_if_they_are_there(tmp_path):
+    truth = np.repeat([0, 1, 2], 20)[:, None].repeat(50, axis=1).astype("u2")
+    pixels = (np.array([[20, 60, 90], [210, 180, 120], [90, 150, 220]])[truth]).astype("u1")
+    pixels += np.random.default_rng(0).integers(0, 20, pixels.shape, dtype="u1")
+    (tmp_path / "images").mkdir()
+    np.savez(tmp_path / "images" / "a.npz", image=pixels, segmentations=np.stack([truth, truth]))
+    np.savez(tmp_path / "images" / "b.npz", image=pixels)
+    tables = checked(images.run(names=("a", "b", "c"), folder=str(tmp_path)))
+    for table, columns in zip(tables, (3, 9), strict=True):
+        drawn, other, missing, mean = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
+        assert (drawn["pixels"], drawn["columns"]) == ("50 x 60", columns)
+        assert drawn["k-means: ARI"] > 0.5
+        assert (other["ARI"], other["boundary F"]) == ("-", "-")
+        assert missing["k-means: boundary F"] == "not found: skipped"
+        assert (mean["image"], mean["ARI"]) == ("mean of 1", drawn["ARI"])
+    bands = tables[0].rows[0]
+    assert bands[3:7] == (3, bands[4], 1.0, 1.0)
+
+
+def test_boundaries_agree_where_they_are_near():
+    left, right = (np.arange(400)[None].repeat(300, axis=0) >= at for at in (100, 103))
+    assert images.boundary_f(left, right) == images.boundary_f(left, left) == 1
+    assert images.boundary_f(left[:, :300], left[:, :300].T) < 0.1
+    assert images.boundary_f(left * 0, right) == 0
+    assert images.boundary_f(left * 0, right * 0) == 1
 
 
 def test_honesty_has_a_line_for_every_cloud():

@@ -1,0 +1,96 @@
+"""Are the segments of photographs those that people draw: agreement with their label maps, beside k-means."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import zarr
+from scipy.ndimage import distance_transform_edt
+from sklearn.cluster import KMeans
+
+from mdh_dask import RandomProjectionTree
+from mdh_dask.io.images import Features, open_image, pixel_rows
+from mdh_dask.metrics import adjusted_rand_index, contingency_table
+
+from .shared import FOLDER, SKIPPED, Table, two_threads
+
+SHORT: dict[str, Any] = {"names": ("bsds_118035", "landsat7_etm")}
+
+NAMES = (
+    "bsds_118035", "bsds_12003", "bsds_135069", "bsds_208001", "bsds_241004", "bsds_253036", "bsds_295087",
+    "bsds_42049", "bsds_86000", "landsat7_etm",
+)  # fmt: skip
+
+TOLERANCE = 0.0075
+"""Distance at which boundaries agree, as a share of the image's diagonal (the benchmark of the Berkeley set)."""
+
+COLUMNS = (
+    "image", "pixels", "columns", "segments", "s", "ARI", "boundary F", "k-means: s", "k-means: ARI",
+    "k-means: boundary F",
+)  # fmt: skip
+
+
+def run(names: Sequence[str] = NAMES, folder: str | None = None) -> Iterator[Table]:
+    """Segment every image with default parameters, by its bands and by windows too."""
+    for title, features in (("Bands", Features()), ("Bands, with means and deviations of 5 x 5 pixels", Features(5))):
+        lines = [_line(name, folder, features) for name in names]
+        scores = np.array([line[5:7] + line[8:] for line in lines if isinstance(line[5], float)])
+        if len(scores):
+            ari, boundary, *theirs = map(float, scores.mean(axis=0))
+            lines.append((f"mean of {len(scores)}", "-", "-", "-", "-", ari, boundary, "-", *theirs))
+        yield Table(f"{title} (folder: ${FOLDER})", COLUMNS, lines)
+
+
+def _line(name: str, folder: str | None, features: Features) -> tuple[Any, ...]:
+    folder = folder or os.environ.get(FOLDER)
+    path = Path(folder or "", "images", f"{name}.npz")
+    if folder is None or not path.exists():
+        return (name, *["-"] * (len(COLUMNS) - 2), SKIPPED)
+    with np.load(path) as arrays:
+        pixels, maps = arrays["image"], arrays.get("segmentations")
+    with TemporaryDirectory() as stored, two_threads():
+        zarr.create_array(Path(stored, "image.zarr"), data=pixels)
+        rows = pixel_rows(open_image(Path(stored, "image.zarr")), features)
+        start = time.perf_counter()
+        model = RandomProjectionTree().fit(rows)
+        labels = model.labels_.compute().reshape(pixels.shape[:2])
+        seconds = time.perf_counter() - start
+        whole = np.asarray(rows, np.float64)
+        start = time.perf_counter()
+        scaled = whole / np.maximum(whole.std(axis=0), 1e-9)
+        means = KMeans(model.n_clusters_, n_init=1, random_state=0).fit_predict(scaled).reshape(labels.shape)
+        others = time.perf_counter() - start
+    shape = f"{pixels.shape[1]} x {pixels.shape[0]}"
+    ours, theirs = (agreement(found, maps) for found in (labels, means))
+    return name, shape, whole.shape[1], model.n_clusters_, seconds, *ours, others, *theirs
+
+
+def agreement(labels: np.ndarray, maps: np.ndarray | None) -> tuple[float | str, float | str]:
+    """Return the mean adjusted Rand index and boundary F-measure with label maps; dashes if there are none."""
+    if maps is None:
+        return "-", "-"
+    ari = [adjusted_rand_index(contingency_table(drawn.ravel(), labels.ravel())) for drawn in maps]
+    return float(np.mean(ari)), float(np.mean([boundary_f(labels, drawn) for drawn in maps]))
+
+
+def boundary_f(labels: np.ndarray, drawn: np.ndarray) -> float:
+    """Return the F-measure of boundaries: shares of either's that are near one of the other's."""
+    tolerance = TOLERANCE * np.hypot(*labels.shape)
+    ours, theirs = boundaries(labels), boundaries(drawn)
+    if not ours.any() or not theirs.any():
+        return float(ours.any() == theirs.any())
+    precision = (distance_transform_edt(~theirs)[ours] <= tolerance).mean()
+    recall = (distance_transform_edt(~ours)[theirs] <= tolerance).mean()
+    return float(2 * precision * recall / max(precision + recall, 1e-12))
+
+
+def boundaries(labels: np.ndarray) -> np.ndarray:
+    """Return where the label is another than that of the pixel before or above."""
+    edge = np.zeros(labels.shape, bool)
+    edge[:, 1:] |= labels[:, 1:] != labels[:, :-1]
+    edge[1:] |= labels[1:] != labels[:-1]
+    return edge
