@@ -138,11 +138,15 @@ class TestKernels:
         assert (kernel.scales[100:] == kernel.floor).all()
         assert kernel.floor == pytest.approx(LEAST_SCALE * np.median(kernel.scales[:100]), rel=0.05)
 
-    def test_the_robust_width_is_the_median_distance_and_grows_with_the_rows(self):
-        rows = cloud(50)
-        distances = pairwise.euclidean_distances(rows)[np.triu_indices(50, 1)]
-        assert robust_width(rows) == pytest.approx(np.median(distances))
-        assert robust_width(7 * rows) == pytest.approx(7 * np.median(distances))
+    def test_the_robust_width_is_twice_the_median_distance_to_the_7th_neighbour(self):
+        rows = cloud(40)
+        seventh = np.sort(pairwise.euclidean_distances(rows), axis=1)[:, 7]
+        assert robust_width(rows) == pytest.approx(2 * np.median(seventh))
+        assert robust_width(7 * rows) == pytest.approx(7 * robust_width(rows))
+
+    def test_rows_that_lie_upon_each_other_do_not_narrow_the_robust_width(self):
+        rows = np.concatenate([np.zeros((30, 3)), cloud(20)])
+        assert robust_width(rows) > 1
         assert robust_width(np.ones((9, 2))) == 1.0
 
     @pytest.mark.parametrize(

@@ -33,10 +33,11 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     Parameters
     ----------
     kernel : str, Kernel or callable, default="local_scaling"
-        ``"rbf"``: Gaussian, as wide as the median distance between landmarks. ``"local_scaling"``: Gaussian, with a
-        width for each row that is its distance to the 7th neighbour. ``"polynomial"``, of degree 3;
-        ``"quadratic"``: all columns and their products; ``"cosine"``. ``"nearest_neighbors"``: the graph of the 10
-        nearest neighbours, along whose links a random walk makes 16 steps (a diffusion map, a spectral embedding).
+        ``"rbf"``: Gaussian, twice as wide as the median distance of a landmark to its 7th neighbour.
+        ``"local_scaling"``: Gaussian, with a width for each row that is its distance to the 7th neighbour.
+        ``"polynomial"``, of degree 3; ``"quadratic"``: all columns and their products; ``"cosine"``.
+        ``"nearest_neighbors"``: the graph of the 10 nearest neighbours, along whose links a random walk makes 16 steps
+        (a diffusion map, a spectral embedding).
         ``"precomputed"``: `X` holds the kernel of all rows with all in `fit`, of new rows with these in `transform`.
         Parameters are given with a kernel of `mdh_dask.kernels`, as ``RBF(width=2.0)``. A function
         ``(rows, landmarks) -> matrix`` is a kernel, too.

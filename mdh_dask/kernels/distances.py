@@ -9,6 +9,9 @@ from .._jit.affinities import local_exponents, squares_from_products
 from .._typing import Floats
 from .base import Filler, Kernel, checked_number, single_or_double
 
+NEIGHBOUR = 7
+"""Which neighbour is at a local distance (Zelnik-Manor and Perona 2004)."""
+
 LEAST_SCALE = 0.1
 """A local scale is at least this share of the median of those that are not zero: duplicated rows have none."""
 
@@ -75,7 +78,7 @@ class LocalScaling(Kernel):
     Source: Zelnik-Manor and Perona, Self-tuning spectral clustering (2004); thesis section 5.5.1.
     """
 
-    neighbour: int = 7
+    neighbour: int = NEIGHBOUR
     scales: Floats | None = field(default=None, repr=False, compare=False)
     floor: float = field(default=0.0, repr=False, compare=False)
     shift_invariant: ClassVar[bool] = True
@@ -110,10 +113,10 @@ class LocalScaling(Kernel):
 
 
 def robust_width(landmarks: Floats) -> float:
-    """Return the median distance between two landmarks that differ; 1 if none do."""
-    squares = squared_distances(landmarks)[np.triu_indices(len(landmarks), 1)]
-    squares = squares[squares > 0]
-    return float(np.sqrt(np.median(squares))) if squares.size else 1.0
+    """Return twice the median distance of landmarks to their 7th neighbour, of those that have one apart; else 1."""
+    distances = neighbour_distances(landmarks, NEIGHBOUR)
+    positive = distances[distances > 0]
+    return 2 * float(np.median(positive)) if positive.size else 1.0
 
 
 def neighbour_distances(landmarks: Floats, k: int) -> Floats:
