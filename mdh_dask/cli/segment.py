@@ -70,7 +70,7 @@ def segment_image(
             logger.info("model in %s", outputs.model)
         if outputs.shows_pixels:  # a pass over the image
             labels = estimator.labels_ if chosen is rows else estimator.predict(rows)
-            seen = _labelled(labels, image, estimator, outputs)
+            seen = _labelled(labels, rows if options.coordinates is None else None, image, estimator, outputs)
     seconds = perf_counter() - started
     if outputs.shows_pixels:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
@@ -87,16 +87,16 @@ def _prepared(image: Image, estimator: Any, options: PixelOptions) -> tuple[da.A
         return rows, rows, 0
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     wanted = options.sample or PIXELS_FOR_SCALES
-    look = reduce_rows(
+    first = reduce_rows(
         FirstPass(seed, sample_limit(wanted, len(rows))),
         rows,
         progress=progress_bar("drawing pixels", estimator.progress),
     )
-    sample = smallest_hashes(look.sample, wanted)
+    sample = smallest_hashes(first.sample, wanted)
     chosen = sample.rows
     if options.coordinates is not None:
         # Weights need columns of one scale, and the estimator's own would take the weights away.
-        factors = standardiser(look.columns, sample, estimator.scale).scale
+        factors = standardiser(first.columns, sample, estimator.scale).scale
         factors[-2:] *= options.coordinates
         rows = pixel_rows(image, options.features().times(factors))
         chosen = chosen * factors.astype(rows.dtype)
@@ -105,14 +105,14 @@ def _prepared(image: Image, estimator: Any, options: PixelOptions) -> tuple[da.A
     return rows, rows if options.sample is None else chosen, 1
 
 
-def _labelled(labels: da.Array, image: Image, estimator: Any, outputs: ImageOutputs) -> Seen:
+def _labelled(labels: da.Array, rows: da.Array | None, image: Image, estimator: Any, outputs: ImageOutputs) -> Seen:
     if outputs.labels is None:
         bar = progress_bar("looking at segments", estimator.progress)
-        return look(labels, image, estimator.n_clusters_, progress=bar)
+        return look(labels, image, estimator.n_clusters_, rows, bar)
     n_labels = int(estimator.n_clusters_)
     bar = progress_bar("writing labels", estimator.progress)
     seen = write_labels(
-        labels, image, outputs.labels, n_labels=n_labels, overwrite=outputs.overwrite,
+        labels, image, outputs.labels, n_labels=n_labels, rows=rows, overwrite=outputs.overwrite,
         attributes={"n_clusters": n_labels}, progress=bar,
     )  # fmt: skip
     logger.info("labels in %s", outputs.labels)

@@ -54,6 +54,7 @@ def write_labels(
     path: str | os.PathLike[str],
     *,
     n_labels: int,
+    rows: da.Array | None = None,
     overwrite: bool = False,
     attributes: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -70,6 +71,8 @@ def write_labels(
         Where to: a Zarr array of shape (lines, columns), in the image's chunks and of the smallest unsigned integers
         that hold the labels; for OME-Zarr a group, with the array in ``labels/segments/0``.
     n_labels : int
+    rows : dask Array of shape (n_pixels, n_columns), optional
+        What was labelled, if its columns begin with the bands as they are: the image is not read a second time.
     overwrite : bool, default False
         Replace labels that are there. Nothing else is ever replaced.
     attributes : dict, optional
@@ -108,7 +111,7 @@ def write_labels(
     array([[0, 0],
            [1, 1]], dtype=uint8)
     """
-    lines = _checked_lines(labels, image)
+    pixels = _pixels(labels, image, rows)
     replace = will_replace(path, overwrite, storage_options, "images of labels", is_label_image)
     refuse_input(path, _stored(image), storage_options)
     folder = local_path(path)
@@ -118,7 +121,7 @@ def write_labels(
         target = _create(image, n_labels, place, replaced, dict(attributes or {}), options)
         write = WriteLabels(target, place if isinstance(place, Path) else None, image.order)
         both = Together((write, overview_of(image, n_labels)))
-        n_written, seen = reduce_rows(both, labels, pixel_rows(image, lines=lines), progress=progress)
+        n_written, seen = reduce_rows(both, labels, pixels, progress=progress)
         _complete(target, n_written, image, seen.colours, place, options)
         return seen
 
@@ -128,10 +131,11 @@ def write_labels(
         return fill(growing, False)
 
 
-def look(labels: da.Array, image: Image, n_labels: int, progress: Progress | None = None) -> Seen:
+def look(
+    labels: da.Array, image: Image, n_labels: int, rows: da.Array | None = None, progress: Progress | None = None
+) -> Seen:
     """Return what `write_labels` returns without writing; one pass over the image."""
-    pixels = pixel_rows(image, lines=_checked_lines(labels, image))
-    return reduce_rows(overview_of(image, n_labels), labels, pixels, progress=progress)
+    return reduce_rows(overview_of(image, n_labels), labels, _pixels(labels, image, rows), progress=progress)
 
 
 def is_label_image(node: object) -> bool:
@@ -141,8 +145,8 @@ def is_label_image(node: object) -> bool:
     return isinstance(node, zarr.Array) and node.ndim == 2 and MARK in node.attrs
 
 
-def _checked_lines(labels: da.Array, image: Image) -> int:
-    """Return the lines of the blocks of labels, which must be whole chunks of the array that is written."""
+def _pixels(labels: da.Array, image: Image, rows: da.Array | None) -> da.Array:
+    """Return rows of pixels for labels, whose blocks must be whole chunks of the array that is written."""
     lines = (labels.chunks[0][0]) // min(image.order.panel, image.shape[1])
     known = labels.ndim == 1 and lines > 0 and labels.chunks[0] == image.order.sizes(lines)
     if not known or (lines % image.label_chunks[0] and lines < image.shape[0]):
@@ -150,7 +154,7 @@ def _checked_lines(labels: da.Array, image: Image) -> int:
             f"expected labels in the chunks of pixel_rows for an image of {image.shape[0]} x {image.shape[1]} pixels; "
             f"got shape {labels.shape} in {labels.numblocks[0]} chunks: do not rechunk the rows or the labels"
         )
-    return int(lines)
+    return pixel_rows(image, lines=lines) if rows is None else rows
 
 
 def _create(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-PANEL = 4096
+PANEL = 2048
 """Columns of a panel, a power of two: what bounds the memory that a few lines of a very wide image take."""
 
 Block = tuple[slice, slice]

@@ -62,12 +62,14 @@ class Seen(NamedTuple):
 class Overview(Statistic):
     """Sizes and mean colours of segments, and every few pixels of labels and image.
 
-    Blocks are labels and rows of pixels, of whole lines.
+    Blocks are labels and rows that begin with the pixels' bands, of whole lines.
 
     Parameters
     ----------
     order : PixelOrder
     n_labels : int
+    n_shown : int
+        Bands that are shown: 3, or 1 as grey.
     is_photograph : bool
         Whether 0 is black and 255 white in all bands.
     largest : int
@@ -76,6 +78,7 @@ class Overview(Statistic):
 
     order: PixelOrder
     n_labels: int
+    n_shown: int
     is_photograph: bool = False
     largest: int = LARGEST
 
@@ -86,7 +89,7 @@ class Overview(Statistic):
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, Floats, list]:
         """Look at one block."""
-        labels, pixels = blocks[0], blocks[1][:, : 3 if blocks[1].shape[1] > 2 else 1]
+        labels, pixels = blocks[0], blocks[1][:, : self.n_shown]
         sizes = np.bincount(labels, minlength=self.n_labels)
         sums = np.zeros((self.n_labels, pixels.shape[1]))
         for i, band in enumerate(pixels.T):
@@ -115,7 +118,8 @@ class Overview(Statistic):
 
 def overview_of(image: Image, n_labels: int) -> Overview:
     """Return the overview of an image; bytes in one band or three are a photograph."""
-    return Overview(image.order, n_labels, image.dtype == np.uint8 and image.shape[2] in (1, 3))
+    n_bands = image.shape[2]
+    return Overview(image.order, n_labels, 3 if n_bands > 2 else 1, image.dtype == np.uint8 and n_bands in (1, 3))
 
 
 def _boundaries(labels: Integers) -> Integers:

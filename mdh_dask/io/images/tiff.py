@@ -148,7 +148,6 @@ def _chosen(path: str, tiff: Any, number: int | None) -> int:
     if number is None or number not in whole:
         shapes = ", ".join(str(tiff.series[i].shape) for i in whole)
         raise ValueError(
-            f"{path} holds {len(whole)} images, of shapes {shapes}: choose one with "
-            f"index, as series={whole[0]}"
+            f"{path} holds {len(whole)} images, of shapes {shapes}: choose one with index, as series={whole[0]}"
         )
     return number
