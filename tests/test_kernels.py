@@ -242,6 +242,21 @@ class TestNystromMap:
         assert kept[-1] >= variance
         assert len(kept) == 1 or kept[-2] < variance
 
+    def test_the_spectrum_is_that_of_all_components_however_many_are_kept(self):
+        few, all_of_them = (map_of(cloud(), RBF(), variance=variance) for variance in (0.5, 1.0))
+        np.testing.assert_array_equal(few.spectrum, all_of_them.spectrum)
+        assert few.n_components < all_of_them.n_components <= len(few.spectrum)
+        np.testing.assert_array_equal(few.eigenvalues, few.spectrum[: few.n_components])
+        variances = all_of_them(cloud()).var(axis=0)
+        np.testing.assert_allclose(variances, all_of_them.eigenvalues, rtol=1e-3, atol=1e-5)
+
+    @pytest.mark.parametrize("kernel", ["rbf", "cosine", "local_scaling"])
+    def test_a_map_from_its_saved_arrays_gives_the_same_bits(self, kernel):
+        feature_map = map_of(cloud(60), KERNELS[kernel](), n_components=7)
+        settings, arrays = map_to_arrays(feature_map)
+        again = map_from_arrays(settings, {name: np.ascontiguousarray(array) for name, array in arrays.items()})
+        np.testing.assert_array_equal(again(cloud(500)), feature_map(cloud(500)))
+
     def test_components_that_rounding_drowns_are_left_out(self):
         rows = cloud()
         rows[:, 1:] = rows[:, :1]

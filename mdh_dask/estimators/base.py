@@ -39,7 +39,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     def _new_feature_map(self, seed: int) -> KernelPCAFeatures | None:
         """Return what is to be fitted to the rows to map them, from the estimator's parameters."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Grow the tree.
 
@@ -73,10 +73,15 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     def _map_and_grow(self, growth: Growth, feature_map: KernelPCAFeatures, rows: RowArray) -> int:
         """Grow the tree on features, which are taken as they are; return the number of passes over the rows."""
         growth.scale = False
-        features = feature_map.transform(fit_chunks(rows, 4 * feature_map.n_components_))
+        row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
+        features = feature_map.transform(fit_chunks(rows, row_bytes))
         with kept(features, self.cache, self._bar("pass 2: mapping")) as there:
-            passes = self._grow(growth, there)
-        return 2 if there is not features or not is_dask(features) else 1 + passes
+            if is_dask(features) and there is features:
+                growth.n_passes = 1  # that of the feature map; the others map all rows again
+                return self._grow(growth, there)
+            growth.progress = lambda description: self._bar(f"features, {description}")
+            self._grow(growth, there)
+            return 2
 
     def _grow(self, growth: Growth, rows: RowArray) -> int:
         """Grow the tree; return the number of passes."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray
@@ -209,6 +210,11 @@ class DivisiveClustering(TreeEstimator):
                 kernel=self.feature_map, scale=self.scale, random_state=seed, progress=self.progress
             )
         return None if self.feature_map is None else clone(self.feature_map)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = getattr(self.feature_map, "kernel", self.feature_map) == "precomputed"
+        return tags
 
     def _growth(self, n_rows: int, seed: int) -> Growth:
         named = self.projection if isinstance(self.projection, str) else None

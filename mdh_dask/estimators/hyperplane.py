@@ -38,11 +38,12 @@ class MinimumDensityHyperplane(DivisiveClustering):
 
     Attributes
     ----------
-    direction_ : ndarray of shape (n_features,)
+    direction_ : ndarray of shape (n_features,), float64
         Normal of the hyperplane, for rows as they are given; of length one in units of the scaled columns. NaN if no
-        hyperplane has a mode on both sides: then there is one cluster.
+        hyperplane has a mode on both sides: then there is one cluster. With a feature map: of shape
+        (feature_map_.n_components_,), of length one among the features.
     offset_ : float
-        Rows with ``x @ direction_ > offset_`` have label 1.
+        Rows with ``x @ direction_ > offset_`` have label 1; with a feature map, ``feature_map_.transform(x)`` for x.
     density_ : float
         Kernel density on the hyperplane, of all rows, per unit of the projections.
     relative_depth_ : float

@@ -28,10 +28,8 @@ class NystromMap:
         Features are ``kernel(x, landmarks) @ projection + intercept``, computed in this dtype.
     intercept : array of shape (n_components,)
         Puts the origin at the mean of the landmarks in feature space.
-    eigenvalues : array of shape (n_components,), float64
-        Variances of the features over the landmarks, in falling order.
-    total_variance : float
-        Of the landmarks in feature space, along all directions of positive variance.
+    spectrum : array of shape (at least n_components,), float64
+        Variances of the landmarks in feature space, in falling order, along all directions where that is positive.
     """
 
     kernel: Kernel
@@ -40,13 +38,22 @@ class NystromMap:
     scale: Floats
     projection: Floats
     intercept: Floats
-    eigenvalues: Floats
-    total_variance: float
+    spectrum: Floats
 
     @property
     def n_components(self) -> int:
         """Dimension of the features."""
         return self.projection.shape[1]
+
+    @property
+    def eigenvalues(self) -> Floats:
+        """Variances of the features over the landmarks."""
+        return self.spectrum[: self.n_components]
+
+    @property
+    def total_variance(self) -> float:
+        """Variance of the landmarks in feature space."""
+        return float(self.spectrum.sum())
 
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the features of raw rows, shape (n, n_components), float32.
@@ -105,6 +112,7 @@ def nystrom_map(
     projection of its image on the span of the landmarks' images about their mean. Costs O(m^2 n_features + m^3) for m
     landmarks, on one thread, so that the map does not depend on their number.
     """
+    landmarks = np.ascontiguousarray(landmarks)
     with one_blas_thread():
         fitted = kernel.fit(landmarks)
         gram = fitted.gram(landmarks)
@@ -113,30 +121,31 @@ def nystrom_map(
         values, vectors = values[::-1], vectors[:, ::-1]
         # Of the kernel's power, the first value stays what it is: only the others' shares of it matter.
         fading = (values / values[0]).clip(0) ** (fitted.power - 1) if values[0] > 0 else np.ones_like(values)
-        n_kept, total = _dimension(values * fading, float(np.abs(gram).max()), variance, n_components)
+        n_kept, spectrum = _dimension(values * fading, float(np.abs(gram).max()), variance, n_components)
         vectors = vectors[:, :n_kept] * _signs(vectors[:, :n_kept])
         roots = np.sqrt(values[:n_kept].clip(0))
         fade = np.sqrt(fading[:n_kept])
-        projection = np.divide(vectors * fade, roots, out=np.zeros_like(vectors), where=total > 0)
+        # BLAS gives other last bits for another layout, and saved arrays come back in rows.
+        projection = np.zeros((len(landmarks), n_kept))
+        np.divide(vectors * fade, roots, out=projection, where=spectrum[0] > 0)
         intercept = -mean @ projection
     dtype = fitted.dtype(landmarks)
-    m = len(landmarks)
     return NystromMap(
         fitted, fitted.kept(landmarks), centre, scale, projection.astype(dtype), intercept.astype(dtype),
-        (roots * fade) ** 2 / m, total / m,
+        spectrum / len(landmarks),
     )  # fmt: skip
 
 
-def _dimension(values: Floats, largest: float, variance: float, n_components: int | None) -> tuple[int, float]:
-    """Return how many components are kept, at least one, and the sum of all positive eigenvalues."""
+def _dimension(values: Floats, largest: float, variance: float, n_components: int | None) -> tuple[int, Floats]:
+    """Return how many components are kept, at least one, and all positive eigenvalues."""
     # Rounding leaves eigenvalues of this size to a kernel that is constant.
     if values[0] <= len(values) ** 2 * np.finfo(float).eps * largest:
-        return 1, 0.0
-    positive = values[values > RANK_TOLERANCE * values[0]]
-    total = float(values[values > 0].sum())
+        return 1, np.zeros(1)
+    positive = values[values > 0]
+    rank = int(np.count_nonzero(positive > RANK_TOLERANCE * values[0]))
     if n_components is None:
-        n_components = int(np.searchsorted(np.cumsum(positive), variance * total)) + 1
-    return min(n_components, len(positive)), total
+        n_components = int(np.searchsorted(np.cumsum(positive[:rank]), variance * positive.sum())) + 1
+    return min(n_components, rank), positive
 
 
 def _signs(vectors: Floats) -> Floats:

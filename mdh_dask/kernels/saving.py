@@ -30,7 +30,7 @@ def map_to_arrays(feature_map: NystromMap) -> tuple[dict[str, Any], dict[str, An
     >>> feature_map = nystrom_map(rows, RBF(), np.zeros(2), np.ones(2))
     >>> settings, arrays = map_to_arrays(feature_map)
     >>> settings["kernel"], sorted(arrays)
-    ('rbf', ['centre', 'eigenvalues', 'intercept', 'landmarks', 'projection', 'scale'])
+    ('rbf', ['centre', 'intercept', 'landmarks', 'projection', 'scale', 'spectrum'])
     >>> again = map_from_arrays(settings, arrays)
     >>> bool((again(rows) == feature_map(rows)).all())
     True
@@ -53,7 +53,7 @@ def map_from_arrays(settings: Mapping[str, Any], arrays: Mapping[str, AnyArray])
     own = {name: array for name, array in arrays.items() if not name.startswith(KERNEL_FIELD)}
     of_kernel = {name.removeprefix(KERNEL_FIELD): array for name, array in arrays.items() if name not in own}
     kernel: Kernel = KERNELS[settings["kernel"]](**settings["kernel_parameters"], **of_kernel)
-    return NystromMap(kernel=kernel, total_variance=settings["total_variance"], **own)
+    return NystromMap(kernel=kernel, **own)
 
 
 def kernel_settings(kernel: Any) -> Any:

@@ -1,0 +1,517 @@
+"""Trees on the features of a kernel: the same as on features made beforehand, wherever these are kept."""
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import zarr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.metaestimators import _safe_split
+from strategies import chunkings
+
+from mdh_dask import (
+    IPDDP,
+    PDDP,
+    DePDDP,
+    DivisiveClustering,
+    HierarchicalKernelMDH,
+    HierarchicalMDH,
+    ICATree,
+    KernelDePDDP,
+    KernelPCAFeatures,
+    MinimumDensityHyperplane,
+    PCATree,
+    RandomProjectionTree,
+    load_model,
+)
+from mdh_dask.chunks import reduce_rows
+from mdh_dask.estimators import base
+from mdh_dask.io import keeping
+from mdh_dask.kernels import KERNELS, RBF, Cosine, LocalScaling, NearestNeighbors, Polynomial, Quadratic
+from mdh_dask.tree import growth
+
+MAP = KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=4)
+CACHES = ["auto", "memory", "disk", None]
+METHODS = [
+    DivisiveClustering(n_projections=30),
+    RandomProjectionTree(30),
+    PCATree(),
+    ICATree(n_projections=3),
+    PDDP(max_clusters=2),
+    IPDDP(),
+    DePDDP(min_cluster_size=50),
+    HierarchicalMDH(starts="pca2"),
+    MinimumDensityHyperplane(starts="pca2"),
+    HierarchicalKernelMDH(starts="pca2"),
+    KernelDePDDP(min_cluster_size=50),
+]
+BY_VALUE = [RBF(width=1.5), LocalScaling(neighbour=5), Polynomial(degree=2), Quadratic(), Cosine(), NearestNeighbors(8)]
+
+
+def rings(n=1200):
+    """Rows on two circles, one inside the other, which no line separates, and the circle of each."""
+    rng = np.random.default_rng(0)
+    circle = np.arange(n) % 2
+    angle, radius = rng.uniform(0, 2 * np.pi, n), 1.0 + 4 * circle
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.1, (n, 2))
+    return X.astype(np.float32), circle
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return rings()[0]
+
+
+def tree_of_rows(**parameters):
+    """A quick tree; most rows are not in its sample, so that it takes several passes."""
+    defaults = {"n_projections": 30, "max_clusters": 2, "sample_size": 100, "feature_map": clone(MAP)}
+    return RandomProjectionTree(**defaults | parameters)
+
+
+@pytest.fixture(scope="module")
+def expected(rows):
+    """The tree on rows in memory."""
+    return tree_of_rows().fit(rows)
+
+
+def assert_same(model, expected):
+    assert model.tree_ == expected.tree_
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+
+
+# What a tree on features is
+
+
+def test_circles_around_each_other_are_two_clusters(rows):
+    model = tree_of_rows().fit(rows)
+    circle = rings()[1]
+    np.testing.assert_array_equal(model.labels_ == model.labels_[0], circle == circle[0])
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_the_tree_is_that_of_features_made_beforehand_and_taken_as_they_are(method, rows):
+    model = clone(method).set_params(feature_map=MAP).fit(rows)
+    features = clone(MAP).fit_transform(rows)
+    beforehand = clone(method).set_params(feature_map=None, scale=False).fit(features)
+    assert_same(model, beforehand)
+    np.testing.assert_array_equal(model.predict(rows), model.labels_)
+    assert model.tree_.n_features == model.feature_map_.n_components_ == 4
+    assert model.n_features_in_ == 2
+
+
+@pytest.mark.parametrize("polish", [False, True])
+def test_a_pipeline_of_map_and_tree_gives_the_same_labels(rows, polish):
+    parameters = {"polish": polish, "sample_size": 100}
+    model = tree_of_rows(**parameters).fit(rows)
+    pipeline = make_pipeline(clone(MAP), tree_of_rows(**parameters, feature_map=None, scale=False))
+    np.testing.assert_array_equal(pipeline.fit_predict(rows), model.labels_)
+    np.testing.assert_array_equal(pipeline.predict(rows[:50]), model.predict(rows[:50]))
+
+
+def test_a_tree_with_a_map_is_the_end_of_a_pipeline(rows, expected):
+    pipeline = make_pipeline(FunctionTransformer(), tree_of_rows())
+    np.testing.assert_array_equal(pipeline.fit_predict(rows), expected.labels_)
+    np.testing.assert_array_equal(pipeline.predict(rows), expected.labels_)
+    pipeline.set_params(randomprojectiontree__feature_map__n_landmarks=20).fit(rows)
+    assert len(pipeline[-1].feature_map_.landmarks_) == 20
+
+
+@pytest.mark.parametrize("kernel", [name for name in KERNELS if name != "precomputed"])
+@pytest.mark.parametrize("polish", [False, True])
+def test_every_kernel_is_a_feature_map_by_its_name(kernel, polish, rows):
+    model = tree_of_rows(feature_map=kernel, polish=polish).fit(rows[:300])
+    assert model.feature_map_.kernel == kernel
+    np.testing.assert_array_equal(model.predict(rows[:300]), model.labels_)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_kernel_by_its_name_has_scale_of_the_tree(scale, rows):
+    X = rows * [1.0, 100.0]
+    model = tree_of_rows(feature_map="rbf", scale=scale).fit(X)
+    assert model.feature_map_.scale == scale
+    assert (model.feature_map_.map_.scale[0] == model.feature_map_.map_.scale[1]) == (not scale)
+
+
+def test_other_seeds_take_other_landmarks_for_a_kernel_by_its_name(rows):
+    parameters = {"feature_map": "rbf", "n_projections": 10, "max_depth": 1}
+    X = np.concatenate([rows, rows + 0.01])
+    a, b, again = (tree_of_rows(**parameters, random_state=seed).fit(X).feature_map_.landmarks_ for seed in (0, 1, 0))
+    assert (a != b).any()
+    np.testing.assert_array_equal(a, again)
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", KernelPCAFeatures(kernel="precomputed", n_landmarks=80)])
+def test_a_precomputed_kernel_gives_the_tree_of_the_rows(kernel, rows):
+    some = rows[:200].astype(float)
+    gram = Quadratic().gram(some)
+    by_rows = tree_of_rows(feature_map="quadratic", scale=False, max_clusters=2).fit(some)
+    for X in (gram, da.from_array(gram, chunks=(70, 90))):
+        model = tree_of_rows(feature_map=kernel).fit(X)
+        np.testing.assert_array_equal(np.asarray(model.labels_), by_rows.labels_)
+        np.testing.assert_array_equal(model.predict(gram[:9]), by_rows.labels_[:9])
+
+
+def test_a_precomputed_kernel_is_split_by_rows_and_columns():
+    gram = np.arange(25.0).reshape(5, 5)
+    for feature_map in ("precomputed", KernelPCAFeatures(kernel="precomputed")):
+        some, _ = _safe_split(tree_of_rows(feature_map=feature_map), gram, None, [0, 3])
+        np.testing.assert_array_equal(some, gram[np.ix_([0, 3], [0, 3])])
+    for feature_map in (None, "rbf", MAP):
+        assert _safe_split(tree_of_rows(feature_map=feature_map), gram, None, [0, 3])[0].shape == (2, 5)
+
+
+def test_one_hyperplane_lies_among_the_features(rows):
+    model = MinimumDensityHyperplane(feature_map=MAP, starts="pca2").fit(rows)
+    assert model.direction_.shape == (4,)
+    assert np.linalg.norm(model.direction_) == pytest.approx(1)
+    above = model.feature_map_.transform(rows) @ model.direction_ > model.offset_
+    np.testing.assert_array_equal(above, model.labels_ == 1)
+    assert all(len(point.direction) == 4 for point in model.path_)
+
+
+# The same whatever the chunks, the scheduler and the cache
+
+
+@pytest.mark.parametrize("cache", CACHES)
+@settings(max_examples=3)
+@given(st.data())
+def test_trees_and_labels_do_not_depend_on_chunks_nor_on_the_cache(rows, expected, cache, data):
+    chunks = data.draw(chunkings(len(rows), empty=False))
+    assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(chunks, 2))), expected)
+
+
+@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("kernel", ["local_scaling", "nearest_neighbors"])
+def test_other_kernels_do_not_depend_on_chunks_nor_on_the_cache_either(rows, kernel, cache):
+    feature_map = KernelPCAFeatures(kernel=kernel, n_landmarks=50, n_components=3)
+    expected = tree_of_rows(feature_map=feature_map).fit(rows)
+    for chunks in (1200, 500, 77, (1, 999, 200)):
+        X = da.from_array(rows, chunks=(chunks, 1))
+        assert_same(tree_of_rows(feature_map=feature_map, cache=cache).fit(X), expected)
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_trees_and_labels_do_not_depend_on_the_scheduler(rows, expected, cache, scheduler):
+    assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(333, 2))), expected)
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_trees_and_labels_are_the_same_on_a_distributed_scheduler(rows, expected, cache, client):
+    assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(333, 2))), expected)
+
+
+@pytest.mark.cluster
+def test_trees_and_labels_are_the_same_on_worker_processes(rows, expected):
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, scheduler_kwargs={"dashboard_address": ":0"}
+        ) as cluster,
+        Client(cluster),
+    ):
+        for cache in CACHES:
+            assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(333, 2))), expected)
+
+
+def test_zarr_arrays_are_mapped_lazily(rows, expected, tmp_path):
+    stored = zarr.create_array(tmp_path / "x.zarr", data=rows, chunks=(400, 2))
+    model = tree_of_rows().fit(stored)
+    assert isinstance(model.labels_, da.Array)
+    assert_same(model, expected)
+
+
+# Passes
+
+
+class Reads:
+    """Lazy rows that count how often all of them were read."""
+
+    def __init__(self, rows, chunk=300):
+        self.n_rows, self.read, self.lengths = len(rows), 0, []
+        self.rows = da.from_array(rows, chunks=(chunk, 2)).map_blocks(self.see, meta=np.empty((0, 0), rows.dtype))
+
+    def see(self, block):
+        self.read += len(block)
+        return block
+
+    @property
+    def passes(self):
+        return self.read / self.n_rows
+
+
+@pytest.mark.parametrize("cache", ["memory", "disk"])
+@pytest.mark.parametrize("polish", [False, True])
+def test_rows_are_read_twice_if_features_are_kept_and_once_more_for_labels(rows, cache, polish):
+    reads = Reads(rows)
+    model = tree_of_rows(cache=cache, polish=polish).fit(reads.rows)
+    assert reads.passes == model.n_passes_ == 2
+    model.labels_.compute()
+    assert reads.passes == 3
+
+
+@pytest.mark.parametrize("polish", [False, True])
+def test_without_a_cache_rows_are_read_in_every_pass_and_once_for_the_map(rows, polish, monkeypatch):
+    passes = []
+
+    def counted(*args, **kwargs):
+        passes.append(args)
+        return reduce_rows(*args, **kwargs)
+
+    monkeypatch.setattr(growth, "reduce_rows", counted)
+    reads = Reads(rows)
+    model = tree_of_rows(cache=None, polish=polish).fit(reads.rows)
+    assert reads.passes == model.n_passes_
+    assert len(passes) + 1 == model.n_passes_ or polish
+    assert model.n_passes_ > 2
+
+
+def test_rows_in_memory_are_read_twice(expected):
+    assert expected.n_passes_ == 2
+
+
+def test_passes_are_numbered_one_after_the_other(rows, monkeypatch):
+    told = []
+
+    def bar(self, description):
+        told.append(description)
+
+    monkeypatch.setattr(base.TreeEstimator, "_bar", bar)
+    X = da.from_array(rows, chunks=(300, 2))
+    tree_of_rows(cache=None).fit(X)
+    assert [words.split(":")[0] for words in told[1:]] == [f"pass {i}" for i in range(2, len(told) + 1)]
+    del told[:]
+    tree_of_rows(cache="memory").fit(X)
+    assert told[:2] == ["pass 2: mapping", "features, pass 1: reading"]
+
+
+def test_predicting_lazy_rows_reads_nothing_until_it_is_computed(rows, expected):
+    reads = Reads(rows)
+    labels = expected.predict(reads.rows)
+    assert isinstance(labels, da.Array)
+    assert (labels.dtype, labels.chunks) == (np.int32, ((300,) * 4,))
+    assert reads.read == 0
+    np.testing.assert_array_equal(labels.compute(), expected.labels_)
+    assert reads.passes == 1
+
+
+def test_long_blocks_are_labelled_in_parts(rows, expected, monkeypatch):
+    lengths = []
+
+    def mapped(self, rows):
+        lengths.append(len(rows))
+        return whole(self, rows)
+
+    whole = type(expected.feature_map_.map_).__call__
+    monkeypatch.setattr(base, "ROWS_AT_ONCE", 500)
+    monkeypatch.setattr(type(expected.feature_map_.map_), "__call__", mapped)
+    np.testing.assert_array_equal(expected.predict(rows), expected.labels_)
+    assert lengths == [500, 500, 200]
+    (nothing,) = base._labels((expected.feature_map_.map_, expected.tree_), rows[:0]).shape
+    assert nothing == 0
+
+
+def test_blocks_of_rows_that_are_wider_than_their_features_stay_small(monkeypatch):
+    lengths = []
+
+    def transform(self, X):
+        lengths.extend(X.chunks[0])
+        return whole(self, X)
+
+    whole = KernelPCAFeatures.transform
+    monkeypatch.setattr(KernelPCAFeatures, "transform", transform)
+    X = da.random.default_rng(0).normal(size=(2000, 50), chunks=(400, 50))
+    with dask.config.set({"mdh-dask.block-size": "40kB"}):
+        tree_of_rows(feature_map=MAP).fit(X)
+    assert max(lengths) == 100
+
+
+# What is kept, and that it goes
+
+
+def test_the_scratch_array_is_gone_afterwards_also_after_an_error(rows, tmp_path, monkeypatch):
+    seen = []
+
+    def look(*args, **kwargs):
+        seen.append(len(list(tmp_path.rglob("features.zarr"))))
+        return reduce_rows(*args, **kwargs)
+
+    def fail(*args, **kwargs):
+        raise RuntimeError("lost")
+
+    X = da.from_array(rows, chunks=(300, 2))
+    with dask.config.set({"temporary-directory": str(tmp_path)}):
+        monkeypatch.setattr(growth, "reduce_rows", look)
+        tree_of_rows(cache="disk").fit(X)
+        assert set(seen) == {1}
+        monkeypatch.setattr(growth, "reduce_rows", fail)
+        with pytest.raises(RuntimeError, match="lost"):
+            tree_of_rows(cache="disk").fit(X)
+    assert list(tmp_path.rglob("*.zarr")) == []
+
+
+@pytest.mark.parametrize(
+    ("memory", "free", "place"), [(10**9, 10**9, "memory"), (1000, 10**9, "disk"), (1000, 1000, None)]
+)
+def test_the_estimator_keeps_features_where_there_is_room(rows, monkeypatch, memory, free, place):
+    places = []
+    chosen = keeping.chosen_place
+    monkeypatch.setattr(keeping, "MEMORY_LIMIT", memory)
+    monkeypatch.setattr(keeping.shutil, "disk_usage", lambda path: type("Usage", (), {"free": free}))
+    monkeypatch.setattr(keeping, "chosen_place", lambda *args: places.append(chosen(*args)) or places[-1])
+    tree_of_rows().fit(da.from_array(rows, chunks=(300, 2)))
+    assert places == [place]
+
+
+# Parameters
+
+
+def test_parameters_of_the_map_are_parameters_of_the_tree(rows):
+    model = tree_of_rows().set_params(feature_map__n_landmarks=30, feature_map__kernel="rbf").fit(rows)
+    assert model.get_params()["feature_map__n_landmarks"] == 30
+    assert model.feature_map_.get_params() == model.feature_map.get_params()
+    assert model.feature_map_ is not model.feature_map
+    assert not hasattr(model.feature_map, "map_")
+    assert len(model.feature_map_.landmarks_) == 30
+    copy = clone(model)
+    assert copy.get_params()["feature_map__kernel"] == "rbf"
+    assert not hasattr(copy, "feature_map_")
+
+
+def test_a_tree_without_a_map_says_so(rows):
+    assert RandomProjectionTree(10).fit(rows).feature_map_ is None
+
+
+def test_fitting_again_without_the_map_forgets_it(rows):
+    model = tree_of_rows().fit(rows).set_params(feature_map=None).fit(rows)
+    assert model.feature_map_ is None
+    assert model.tree_.n_features == 2
+
+
+@pytest.mark.parametrize("cls", [HierarchicalKernelMDH, KernelDePDDP])
+def test_presets_take_a_map_or_none(cls, rows):
+    assert cls().feature_map == "local_scaling"
+    assert cls(feature_map=None, max_depth=1).fit(rows[:200]).feature_map_ is None
+
+
+# Saved models
+
+
+@pytest.mark.parametrize(
+    "feature_map",
+    [
+        *(name for name in KERNELS if name != "precomputed"),
+        *(KernelPCAFeatures(kernel=name, n_landmarks=40) for name in KERNELS if name != "precomputed"),
+        *(KernelPCAFeatures(kernel=kernel, n_landmarks=40) for kernel in BY_VALUE),
+        KernelPCAFeatures(kernel="cosine", n_landmarks=40, landmark_method="kmeans++", variance=0.5, scale=False),
+    ],
+    ids=str,
+)
+def test_a_saved_model_predicts_the_same_through_its_map(feature_map, rows, tmp_path):
+    model = tree_of_rows(feature_map=feature_map, n_projections=10).fit(rows[:300])
+    model.save(tmp_path / "model.zarr")
+    loaded = load_model(tmp_path / "model.zarr")
+    assert_same_parameters(loaded, model)
+    np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))
+    lazy = loaded.predict(da.from_array(rows, chunks=(500, 2)))
+    np.testing.assert_array_equal(lazy.compute(), model.predict(rows))
+    np.testing.assert_array_equal(loaded.feature_map_.transform(rows), model.feature_map_.transform(rows))
+    np.testing.assert_array_equal(loaded.feature_map_.eigenvalues_, model.feature_map_.eigenvalues_)
+    loaded.save(tmp_path / "again.zarr")
+    again = load_model(tmp_path / "again.zarr")
+    assert_same_parameters(again, model)
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+
+
+def assert_same_parameters(actual, expected):
+    a, b = (model.get_params() for model in (actual, expected))
+    for parameters in (a, b):
+        if isinstance(parameters["feature_map"], KernelPCAFeatures):
+            del parameters["feature_map"]  # compared by its own parameters, which are there, too
+    assert a == b
+
+
+def test_a_saved_precomputed_kernel_labels_rows_by_their_kernel_with_those_of_fit(rows, tmp_path):
+    gram = Quadratic().gram(rows[:100].astype(float))
+    model = tree_of_rows(feature_map=KernelPCAFeatures(kernel="precomputed", n_landmarks=30)).fit(gram)
+    model.save(tmp_path / "model.zarr")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.zarr").predict(gram), model.labels_)
+
+
+def test_a_model_whose_kernel_is_a_function_is_not_saved(rows, tmp_path):
+    feature_map = KernelPCAFeatures(kernel=lambda A, B: A @ B.T, n_landmarks=30)
+    model = tree_of_rows(feature_map=feature_map).fit(rows)
+    with pytest.raises(TypeError, match=r"expected a kernel of .* got FromFunction.* KERNELS\['mine'\] = cls"):
+        model.save(tmp_path / "model.zarr")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_array_of_the_map_is_refused(rows, expected, tmp_path):
+    expected.save(tmp_path / "model.zarr")
+    names = sorted(path.name for path in (tmp_path / "model.zarr").glob("beside_*"))
+    assert "beside_projection" in names
+    for name in names:
+        path = tmp_path / f"{name}.zarr"
+        expected.save(path)
+        array = zarr.open_array(path / name, mode="r+")
+        if array.size:
+            array[...] = array[...] + 1
+            with pytest.raises(ValueError, match="damaged model: its contents do not have the checksum"):
+                load_model(path)
+        zarr.open_group(path, mode="r+").create_group(name, overwrite=True)
+        with pytest.raises(ValueError, match=f"damaged model: the array {name} is missing"):
+            load_model(path)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("feature_map", "message"),
+    [
+        ("gaussian", r"The 'feature_map' parameter of RandomProjectionTree must be .*'local_scaling'.* Got 'gaussian'"),
+        (RBF(), "The 'feature_map' parameter of RandomProjectionTree must be .* Got RBF"),
+        (KernelPCAFeatures, "The 'feature_map' parameter of RandomProjectionTree"),
+        (KernelPCAFeatures(kernel="gaussian"), "The 'kernel' parameter of KernelPCAFeatures must be"),
+        (KernelPCAFeatures(n_landmarks=1), "The 'n_landmarks' parameter of KernelPCAFeatures must be"),
+        (KernelPCAFeatures(variance=0), "The 'variance' parameter of KernelPCAFeatures must be"),
+        ("precomputed", r"expected a square array for a precomputed kernel.* got shape \(1200, 2\)"),
+    ],
+    ids=str,
+)
+def test_a_bad_map_is_named_before_any_work(feature_map, message, rows):
+    reads = Reads(rows)
+    for X in (rows, reads.rows):
+        with pytest.raises(ValueError, match=message):
+            tree_of_rows(feature_map=feature_map).fit(X)
+    assert reads.read == 0
+
+
+def test_a_bad_cache_is_named(rows):
+    with pytest.raises(ValueError, match=r"The 'cache' parameter of RandomProjectionTree must be .* Got 'tape'"):
+        tree_of_rows(cache="tape").fit(rows)
+
+
+def test_rows_with_nan_are_refused_with_their_number(rows, expected):
+    bad = rows.copy()
+    bad[700, 1] = np.nan
+    for X in (bad, da.from_array(bad, chunks=(300, 2))):
+        with pytest.raises(ValueError, match=r"expected finite values; got 1 NaN and 0 infinite .* row 700"):
+            tree_of_rows().fit(X)
+    with pytest.raises(ValueError, match="got 1 NaN"):
+        expected.predict(bad)
+    with pytest.raises(ValueError, match="got 1 NaN"):
+        expected.predict(da.from_array(bad, chunks=(300, 2))).compute()
+    with pytest.raises(ValueError, match=r"X has 3 features.*expecting 2"):
+        expected.predict(np.ones((2, 3)))
+
+
+def test_rows_that_are_all_alike_are_one_cluster():
+    for X in (np.ones((60, 2)), da.ones((60, 2), chunks=20)):
+        model = tree_of_rows(feature_map="local_scaling").fit(X)
+        assert model.n_clusters_ == 1
+        assert not np.asarray(model.labels_).any()
