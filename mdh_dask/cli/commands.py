@@ -1,4 +1,4 @@
-"""The commands: fit, predict, segment, demo."""
+"""The commands: fit, predict, run, segment, demo."""
 
 import logging
 import sys
@@ -10,8 +10,7 @@ import click
 
 from .clusters import cluster, cluster_options
 from .exits import EXIT_CODES, Commands
-
-LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+from .log import JsonLines, Lines
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
@@ -20,11 +19,12 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
     "--log-level", default="info", type=click.Choice(["debug", "info", "warning", "error"]), show_default=True,
     help="What is told on standard error.",
 )  # fmt: skip
+@click.option("--log-json", is_flag=True, help="Tell it as lines of JSON.")
 @click.pass_context
-def mdh(ctx: click.Context, log_level: str) -> None:
+def mdh(ctx: click.Context, log_level: str, log_json: bool) -> None:
     """Cluster data that do not fit on one machine by low-density separators."""
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter(LOG_FORMAT, datefmt="%Y-%m-%d %H:%M:%S"))
+    handler.setFormatter(JsonLines() if log_json else Lines())
     logger = logging.getLogger("mdh_dask")
     logger.setLevel(log_level.upper())
     logger.addHandler(handler)
@@ -134,6 +134,32 @@ def predict(
     outputs.check(features, model)
     shown = wants_progress(progress)
     click.echo(predict_features(features, model, outputs, missing_chunks, shown, cluster(**settings)))
+
+
+@mdh.command()
+@click.argument("job", type=click.Path(path_type=Path))
+@click.option("--check", is_flag=True, help="Only check the job and its input, and tell what it would need.")
+@click.option("--restart", is_flag=True, help="Give up what was done of a job that was interrupted or has changed.")
+@output_options
+def run(job: Path, check: bool, restart: bool, overwrite: bool, progress: bool | None) -> None:
+    """Do what the file JOB says, in TOML.
+
+    A run that was interrupted or killed goes on where it was when the same command is given again, and ends with the
+    same outputs. If the job is finished, nothing is done.
+    """
+    from .check import check_job
+    from .jobs import read_job
+    from .log import log_json
+    from .run import run_job
+
+    described = read_job(job)
+    if described.run["log_json"]:
+        log_json()
+    if check:
+        click.echo(check_job(described, overwrite=overwrite))
+        return
+    shown = wants_progress(progress) and not described.run["log_json"]
+    click.echo(run_job(described, restart=restart, overwrite=overwrite, progress=shown))
 
 
 def _index(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:

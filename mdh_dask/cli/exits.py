@@ -9,10 +9,12 @@ from typing import Any, NoReturn
 
 import click
 
+from .fields import JobError
+
 logger = logging.getLogger(__name__)
 
 FAILED, USAGE, BAD_DATA, NO_INPUT, MISSING_PACKAGE, CANNOT_CREATE = 1, 2, 65, 66, 69, 73
-NOT_READ_OR_WRITTEN, TRY_AGAIN, NOT_PERMITTED, INTERRUPTED, TERMINATED = 74, 75, 77, 130, 143
+NOT_READ_OR_WRITTEN, TRY_AGAIN, NOT_PERMITTED, BAD_JOB, INTERRUPTED, TERMINATED = 74, 75, 77, 78, 130, 143
 
 EXIT_CODES = """\b
 Exit codes:
@@ -23,9 +25,10 @@ Exit codes:
   69   a package is missing
   73   an output exists or cannot be made
   74   reading or writing failed
-  75   the cluster was not reached or lost: the same command may succeed later
+  75   the cluster was not reached or lost, or another run holds the lock: the same command may succeed later
   77   no permission
-  130  interrupted (143: by SIGTERM); finished outputs stay, others are removed
+  78   the job file is wrong, or it or its input has changed since the job began
+  130  interrupted (143: by SIGTERM); finished outputs stay, others are removed, but run goes on when it is run again
   1    anything else, with a traceback
 """
 
@@ -63,6 +66,8 @@ def exit_code(error: BaseException) -> int:
         ((KeyboardInterrupt, click.Abort), INTERRUPTED),
         ((FileExistsError, IsADirectoryError, CannotCreateError), CANNOT_CREATE),
         (PermissionError, NOT_PERMITTED),
+        (BlockingIOError, TRY_AGAIN),
+        (JobError, BAD_JOB),
         ((FileNotFoundError, NotADirectoryError), NO_INPUT),
         (OSError, NOT_READ_OR_WRITTEN),
         (ImportError, MISSING_PACKAGE),
@@ -82,7 +87,7 @@ def message_of(error: BaseException) -> str:
     'it exists; pass --overwrite'
     """
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        return "interrupted; what was not finished is removed"
+        return str(error) or "interrupted; what was not finished is removed"
     text = " ".join(str(error).split()) or type(error).__name__
     for python, option in SPELLINGS.items():
         text = text.replace(python, option)

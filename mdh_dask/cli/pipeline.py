@@ -18,6 +18,7 @@ from ..chunks import Progress, Statistic
 from ..estimators import load_model
 from ..io import open_rows, write_rows
 from ..report import write_report
+from .estimates import telling_of_memory
 from .outputs import Outputs, node_at
 
 MissingChunks = Literal["error", "fill"]
@@ -49,26 +50,36 @@ def fit_features(
 ) -> str:
     """Fit an estimator to a Zarr array and write what was asked for; return a summary."""
     rows = open_features(features, missing_chunks)
+    return f"{fit_rows(features, rows, estimator, outputs, cluster)}: {outputs.kept()}"
+
+
+def fit_rows(
+    name: str, rows: da.Array, estimator: Any, outputs: Outputs, cluster: Cluster, resume: str | None = None
+) -> str:
+    """Fit an estimator to lazy rows, which are called by a name, and write what was asked for; return a summary.
+
+    With `resume`, the labels go on where a call with the same text was interrupted.
+    """
     started = perf_counter()
-    with cluster as where:
+    with cluster as where, telling_of_memory(rows, estimator):
         estimator.fit(rows)
         logger.info("%s clusters in %s passes", estimator.n_clusters_, estimator.n_passes_)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
-            logger.info("model in %s", outputs.model)
+            logger.info("model written")
         if outputs.labels:
-            write_labels(estimator, estimator.labels_, outputs, estimator.progress)
-            logger.info("labels in %s", outputs.labels)
+            write_labels(estimator, estimator.labels_, outputs, estimator.progress, resume)
+            logger.info("labels written")
     seconds = perf_counter() - started
     if outputs.report:
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
-        facts = {"Input": f"{features}, {shape}", **facts_of(estimator, where, seconds)}
+        facts = {"Input": f"{name}, {shape}", **facts_of(estimator, where, seconds)}
         write_report(
-            outputs.report, estimator.tree_, title=f"Clusters of {PurePath(features).name}", facts=facts,
+            outputs.report, estimator.tree_, title=f"Clusters of {PurePath(name).name}", facts=facts,
             overwrite=outputs.overwrite,
         )  # fmt: skip
-        logger.info("report in %s", outputs.report)
-    return f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s: {outputs.kept()}"
+        logger.info("report written")
+    return f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s"
 
 
 def predict_features(
@@ -82,7 +93,7 @@ def predict_features(
             f"expected {estimator.n_features_in_} columns, as {model} was fitted to; got {rows.shape[1]} in "
             f"{features}: give the same features, or fit a model to these"
         )
-    with cluster:
+    with cluster, telling_of_memory(rows, estimator):
         counts = write_labels(estimator, estimator.predict(rows), outputs, progress)
     return f"{len(rows)} rows in {np.count_nonzero(counts)} of {estimator.n_clusters_} clusters: {outputs.labels}"
 
@@ -95,12 +106,15 @@ def open_features(features: str, missing_chunks: MissingChunks) -> da.Array:
     return rows
 
 
-def write_labels(estimator: Any, labels: da.Array, outputs: Outputs, progress: bool) -> Integers:
+def write_labels(
+    estimator: Any, labels: da.Array, outputs: Outputs, progress: bool, resume: str | None = None
+) -> Integers:
     """Write lazy labels in one pass; return the number of rows with each."""
     assert outputs.labels is not None
     return write_rows(
         labels, outputs.labels, overwrite=outputs.overwrite, also=RowsPerLabel(estimator.n_clusters_),
         attributes={"n_clusters": int(estimator.n_clusters_)}, progress=progress_bar("writing labels", progress),
+        resume=resume,
     )  # fmt: skip
 
 

@@ -75,7 +75,7 @@ class FolderJournal:
 
     def recall(self, statistic: Any, arrays: Sequence[Any], compute: Callable[[], Any]) -> Any:
         """Return the value of the next pass, as it was kept, or else computed and kept."""
-        name = type(statistic).__name__
+        name = "+".join(type(part).__name__ for part in getattr(statistic, "parts", (statistic,)))
         about = (name, len(arrays[0]), sum(int(a.nbytes) for a in arrays))
         try:
             self._key = codec.digest(self._key, statistic, [_looks(array) for array in arrays])

@@ -1,0 +1,140 @@
+"""What a fit will need: passes, tasks and memory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..chunks import COMBINE_EVERY, merge_chunks
+from ..estimators.base import ROWS_AT_ONCE
+from ..kernels.landmarks import SAMPLE
+from ..tree.polish import ROUNDS
+from ..tree.sampling import RESERVOIR
+
+WORKER_BYTES = 400 * 10**6
+"""Of a worker that has imported everything and compiled the loops."""
+
+BLOCKS_OF_A_THREAD = 5
+"""Blocks that a thread holds at its worst: as stored, as read, as joined, and what the allocator has not given back."""
+
+BINS, BRANCHES = 1024, 16
+"""Of the histograms of a pass, as there are in a large tree."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a fit will need.
+
+    Parameters
+    ----------
+    fewest, most : int, int or None
+        Passes over the data; None if their number depends on the depth of the tree.
+    blocks : int
+    block_bytes : int
+        Of the largest block of rows.
+    state_bytes : int
+        Of what a task returns, and of what it holds beside the rows.
+    """
+
+    fewest: int
+    most: int | None
+    blocks: int
+    block_bytes: int
+    state_bytes: int
+
+    @property
+    def tasks(self) -> int:
+        """Tasks of a pass: one for every block, and those that combine their results."""
+        tasks = level = self.blocks
+        while level > 1:
+            level = -(-level // COMBINE_EVERY)
+            tasks += level
+        return tasks
+
+    @property
+    def thread_bytes(self) -> int:
+        """Memory for every thread of a worker."""
+        return BLOCKS_OF_A_THREAD * self.block_bytes + 2 * self.state_bytes
+
+    def passes(self) -> str:
+        """Return the number of passes in words."""
+        if self.most is None:
+            return f"{self.fewest} or more, one for every level of the tree"
+        return str(self.most) if self.fewest == self.most else f"{self.fewest} to {self.most}"
+
+    def memory(self) -> str:
+        """Return the memory of a worker as a formula."""
+        return (
+            f"{format_bytes(WORKER_BYTES)} + threads x {format_bytes(self.thread_bytes)}"
+            f" ({BLOCKS_OF_A_THREAD} x {format_bytes(self.block_bytes)} of a block"
+            f" + 2 x {format_bytes(self.state_bytes)} of results)"
+        )
+
+
+def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
+    """Return what fitting an estimator to lazy rows will need, and labelling them if asked for."""
+    merged = merge_chunks(rows)
+    row_bytes = rows.dtype.itemsize * rows.shape[1]
+    fewest, most = _passes(estimator, len(rows))
+    sample = RESERVOIR * (estimator.sample_size or 0) * row_bytes
+    directions = getattr(estimator, "n_projections", 1) if estimator.sample_size is None else estimator.n_candidates
+    counts = directions * BRANCHES * 2 * BINS * 8
+    if estimator.feature_map is not None:
+        landmarks = getattr(estimator.feature_map, "n_landmarks", 1000)
+        counts += 2 * 8 * ROWS_AT_ONCE * landmarks
+        sample = max(sample, SAMPLE * landmarks * row_bytes)
+    return Estimate(
+        fewest + labels,
+        None if most is None else most + labels,
+        merged.numblocks[0],
+        max(merged.chunks[0]) * row_bytes,
+        max(min(sample, rows.nbytes), counts),
+    )
+
+
+def _passes(estimator: Any, n_rows: int) -> tuple[int, int | None]:
+    most: int | None
+    if estimator.sample_size is None:
+        fewest, most = 2, None if estimator.max_depth is None else estimator.max_depth + 2
+    elif n_rows <= RESERVOIR * estimator.sample_size:
+        fewest = most = 1
+    else:
+        fewest, most = 2, 4
+    if estimator.polish:
+        most = None if most is None else most + ROUNDS + 2
+    if estimator.feature_map is not None:
+        # Features that are kept are mapped once, after the pass that chooses the landmarks.
+        fewest = 2 if estimator.cache is not None else fewest + 1
+        most = 2 if estimator.cache in ("memory", "disk") else None if most is None else most + 1
+    return fewest, most
+
+
+def format_bytes(size: int) -> str:
+    """Return a size in MB.
+
+    Examples
+    --------
+    >>> format_bytes(32_500_000)
+    '32.5 MB'
+    """
+    return f"{size / 1e6:,.4g} MB"
+
+
+class DiedWorkersError(ConnectionError):
+    """Workers died one after the other of the same task."""
+
+
+@contextmanager
+def telling_of_memory(rows: Any, estimator: Any) -> Iterator[None]:
+    """Say what a block needs, and what can be done, when a task has killed its workers."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":
+            raise
+        need = estimate(rows, estimator, labels=False)
+        raise DiedWorkersError(
+            "several workers died one after the other of the same task, most likely for want of memory: one needs "
+            f"about {need.memory()}. Give workers more memory or fewer threads, or make blocks smaller by "
+            "DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment"
+        ) from error

@@ -1,0 +1,146 @@
+"""Tables of a job file: which keys they have, what their values may be, and what is said of any others."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+TYPES = {bool: "a boolean", int: "an integer", float: "a float", str: "a string", list: "an array", dict: "a table"}
+
+
+class JobError(ValueError):
+    """A job file cannot be run as it is."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What the value of a key may be.
+
+    Parameters
+    ----------
+    expected : str
+        What errors call it.
+    accepts : callable
+        Tells whether a value is one.
+    words : tuple of str
+        All strings among the values, if they are few.
+    required : bool
+    default : object
+        Where the key is missing.
+    read : callable
+        Makes of the value what the program uses.
+    """
+
+    expected: str
+    accepts: Callable[[Any], bool]
+    words: tuple[str, ...] = ()
+    required: bool = False
+    default: Any = None
+    read: Callable[[Any], Any] = lambda value: value
+
+
+def text(expected: str, required: bool = False) -> Field:
+    """Return the field of a string that is not empty."""
+    return Field(expected, lambda value: isinstance(value, str) and bool(value), required=required)
+
+
+def choice(*words: str, default: str | None = None) -> Field:
+    """Return the field of one of some words."""
+    return Field(either(map(repr, words)), lambda value: value in words, words, default is None, default)
+
+
+def flag(default: bool | None = None) -> Field:
+    """Return the field of true or false."""
+    return Field("true or false", lambda value: isinstance(value, bool), default=default)
+
+
+def whole(least: int = 1) -> Field:
+    """Return the field of an integer."""
+    return Field(f"an integer of {least} or more", lambda value: type(value) is int and value >= least)
+
+
+def positive(default: float | None = None) -> Field:
+    """Return the field of a finite number above zero."""
+
+    def accepts(value: Any) -> bool:
+        return type(value) in (int, float) and 0 < value < math.inf
+
+    return Field("a number above 0", accepts, default=default)
+
+
+def either(options: Iterable[str]) -> str:
+    """Return options as a sentence lists them.
+
+    Examples
+    --------
+    >>> either(["a", "b", "c"])
+    'a, b or c'
+    """
+    *others, last = options
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def checked_table(name: str, table: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Return the values of a table for all its keys.
+
+    Raises
+    ------
+    JobError
+        If it is no table, has a key that is not among the fields or a value that its field does not accept, or lacks
+        one that is required.
+
+    Examples
+    --------
+    >>> checked_table("run", {"workers": 2}, {"workers": whole(), "quiet": flag(default=False)})
+    {'workers': 2, 'quiet': False}
+    """
+    if not isinstance(table, dict):
+        raise JobError(f"[{name}] must be a table; got {shown(table)}")
+    check_keys(f"[{name}]", table, fields)
+    values = {}
+    for key, field in fields.items():
+        if key in table:
+            values[key] = _checked(f"{name}.{key}", table[key], field)
+        elif field.required:
+            raise JobError(f"{name}.{key} is missing; give {field.expected}")
+        else:
+            values[key] = field.default
+    return values
+
+
+def check_keys(what: str, table: Mapping[str, Any], keys: Iterable[str]) -> None:
+    """Raise an error if a table has other keys."""
+    known = list(keys)
+    for key in table:
+        if key not in known:
+            raise JobError(f"{what} has no key {key!r}{nearest(key, known)}; its keys are {', '.join(known)}")
+
+
+def nearest(word: Any, words: Iterable[str]) -> str:
+    """Return a question after the word that may have been meant; nothing, if there is none like it."""
+    close = get_close_matches(word, list(words), n=1) if isinstance(word, str) else []
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def shown(value: Any) -> str:
+    """Return a value and its type as an error shows them.
+
+    Examples
+    --------
+    >>> shown("x"), shown(1.5), shown({})
+    ("'x', a string", '1.5, a float', '{}, a table')
+    """
+    written = str(value).lower() if isinstance(value, bool) else repr(value)
+    return f"{written}, {TYPES.get(type(value), 'a date or time')}"
+
+
+def _checked(name: str, value: Any, field: Field) -> Any:
+    if not field.accepts(value):
+        raise JobError(f"{name} must be {field.expected}; got {shown(value)}{nearest(value, field.words)}")
+    try:
+        return field.read(value)
+    except JobError:
+        raise
+    except ValueError as error:
+        raise JobError(f"{name}: {error}") from error

@@ -1,0 +1,181 @@
+"""Job files: what is to be clustered how, where, and what is to be kept."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..estimators import DivisiveClustering
+from .clusters import LEAST_MEMORY, cluster
+from .fields import Field, JobError, check_keys, checked_table, choice, flag, positive, text, whole
+from .methods import estimator_of
+
+INPUT = {"path": text("a path or URL", required=True), "missing_chunks": choice("error", "fill", default="error")}
+
+OUTPUT = {
+    "labels": text("a path or URL"),
+    "model": text("a path or URL"),
+    "report": text("the path of a file"),
+    "metrics": text("the path of a file"),
+    "manifest": text("the path of a file"),
+}
+
+RUN = {"work": text("the path of a folder"), "overwrite": flag(default=False), "log_json": flag(default=False)}
+
+
+def _is_memory(value: Any) -> bool:
+    from dask.utils import parse_bytes
+
+    try:
+        return isinstance(value, str) and (value == "auto" or parse_bytes(value) >= LEAST_MEMORY)
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class ClusterKind:
+    """A way to get a cluster.
+
+    Parameters
+    ----------
+    fields : dict
+        The keys of ``[cluster]`` beside ``kind``.
+    make : callable
+        Returns the cluster from their values; see `clusters.cluster`.
+    """
+
+    fields: Mapping[str, Field]
+    make: Callable[..., AbstractContextManager[str]]
+
+
+CLUSTERS = {
+    "local": ClusterKind(
+        {
+            "workers": whole(),
+            "threads_per_worker": whole(),
+            "memory_limit": Field("'auto' or an amount of 100 MB or more, as '2GB'", _is_memory),
+        },
+        cluster,
+    ),
+    "threads": ClusterKind({}, lambda: cluster("threads")),
+    "scheduler": ClusterKind(
+        {"address": text("an address, as 'tcp://host:8786'", required=True), "timeout": positive(60)},
+        lambda address, timeout: cluster(address, scheduler_timeout=timeout),
+    ),
+    "scheduler-file": ClusterKind(
+        {"file": text("the path of a scheduler's file", required=True), "timeout": positive(60)},
+        lambda file, timeout: cluster(scheduler_file=Path(file), scheduler_timeout=timeout),
+    ),
+}
+"""Values of ``cluster.kind``, the default first."""
+
+SECTIONS = ("input", "method", "cluster", "output", "run")
+
+PATHS = {"input": ("path",), "cluster": ("file",), "output": tuple(OUTPUT), "run": ("work",)}
+"""Keys of paths, which are relative to the folder of the job file."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job file in which everything is known to be of the right kind.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    content : dict
+        What it says.
+    input, output, run : dict
+        The sections, with defaults and with paths that begin at the root.
+    kind : str
+        Of the cluster.
+    cluster : dict
+        The other keys of that section.
+    """
+
+    path: Path
+    content: dict[str, Any]
+    input: dict[str, Any]
+    output: dict[str, Any]
+    run: dict[str, Any]
+    kind: str
+    cluster: dict[str, Any]
+
+    @property
+    def work(self) -> Path:
+        """The folder in which the job keeps what it needs to go on after it was killed."""
+        return Path(self.run["work"] or self.path.with_suffix(".work"))
+
+    def estimator(self, progress: bool = False) -> DivisiveClustering:
+        """Return the estimator."""
+        return estimator_of(self.content.get("method", {}), progress)
+
+    def start_cluster(self) -> AbstractContextManager[str]:
+        """Make the cluster the current one for a while."""
+        return CLUSTERS[self.kind].make(**self.cluster)
+
+
+def read_job(path: Path) -> Job:
+    """Read a job file and check all of it.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    JobError
+        If it is not TOML, or for the first key or value in it that is not as it should be.
+    """
+    try:
+        content = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no job file {path}; check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise JobError(f"{path} is not TOML: {error}") from error
+    try:
+        return _checked(path.resolve(), content)
+    except JobError as error:
+        raise JobError(f"{path}: {error}") from error
+
+
+def _checked(path: Path, content: dict[str, Any]) -> Job:
+    check_keys("a job file", content, SECTIONS)
+    where = content.get("cluster", {})
+    named = {"kind": where["kind"]} if isinstance(where, dict) and "kind" in where else {}
+    if not isinstance(where, dict):
+        checked_table("cluster", where, {})
+    kind = checked_table("cluster", named, {"kind": choice(*CLUSTERS, default="local")})["kind"]
+    fields = CLUSTERS[kind].fields
+    check_keys(f"[cluster] with kind = {kind!r}", where, ["kind", *fields])
+    sections = {
+        "input": checked_table("input", content.get("input", {}), INPUT),
+        "output": checked_table("output", content.get("output", {}), OUTPUT),
+        "run": checked_table("run", content.get("run", {}), RUN),
+        "cluster": checked_table("cluster", {key: where[key] for key in where if key != "kind"}, fields),
+    }
+    if not any(sections["output"][key] for key in ("labels", "model", "report")):
+        raise JobError("[output] must name labels, model or report; got none of them: nothing would be kept")
+    for section, keys in PATHS.items():
+        for key in keys:
+            if isinstance(place := sections[section].get(key), str):
+                sections[section][key] = rooted(place, path.parent)
+    estimator_of(content.get("method", {}), progress=False)
+    try:
+        CLUSTERS[kind].make(**sections["cluster"])
+    except click.UsageError as error:
+        raise JobError(f"[cluster]: {error.message}") from error
+    return Job(path, content, **sections, kind=kind)
+
+
+def rooted(place: str, folder: Path) -> str:
+    """Return a path that does not depend on the current folder; a URL stays.
+
+    Examples
+    --------
+    >>> rooted("a/b.zarr", Path("/jobs")), rooted("s3://a/b.zarr", Path("/jobs"))
+    ('/jobs/a/b.zarr', 's3://a/b.zarr')
+    """
+    return place if "://" in place else str(folder / Path(place).expanduser())

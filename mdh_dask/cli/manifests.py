@@ -1,0 +1,72 @@
+"""What a job tells about itself, for programs: metrics and manifest."""
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from ..io.journal import Pass
+from .job_outputs import JobOutputs, checksum_of
+from .jobs import Job
+from .locks import now
+from .outputs import write_file
+
+FORMAT = 1
+
+PACKAGES = ("mdh_dask", "dask", "distributed", "numba", "numpy", "scikit-learn", "scipy", "zarr")
+"""Of which the versions are in the manifest."""
+
+
+def metrics_of(estimator: Any, rows: Any, passes: Sequence[Pass], labels: bool) -> dict[str, Any]:
+    """Return the figures of a fit: of an undisturbed one, if it was interrupted and went on.
+
+    ``"bytes_read"`` counts the input as it is in memory, once for every pass.
+    """
+    tree = estimator.tree_
+    n_passes = estimator.n_passes_ + labels
+    return {
+        "n_rows": int(rows.shape[0]),
+        "n_columns": int(rows.shape[1]),
+        "n_clusters": int(tree.n_leaves),
+        "cluster_sizes": tree.n_rows[tree.leaves].tolist(),
+        "passes": n_passes,
+        "bytes_read": n_passes * int(rows.nbytes),
+        "seconds": sum(made.seconds for made in passes),
+        "each_pass": [vars(made) for made in passes],
+    }
+
+
+def manifest_of(
+    job: Job,
+    about: Mapping[str, Any],
+    rows: Any,
+    metrics: Mapping[str, Any],
+    attempts: Sequence[Mapping[str, Any]],
+    outputs: JobOutputs,
+    growing: JobOutputs,
+) -> dict[str, Any]:
+    """Return what a job made of which input with which software, and checksums of its outputs where they grow."""
+    parameters = job.estimator().get_params(deep=False)
+    return {
+        "format": FORMAT,
+        "job": {"path": str(job.path), "sha256": hashlib.sha256(job.path.read_bytes()).hexdigest(), **about["job"]},
+        "input": {**about["input"], "chunks": list(rows.chunksize)},
+        "parameters": json.loads(json.dumps(parameters, default=str)),
+        "versions": {"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
+        "passes": metrics["passes"],
+        "seconds": metrics["seconds"],
+        "attempts": list(attempts),
+        "outputs": {
+            key: {"path": path, "checksum": checksum_of(getattr(growing, key))}
+            for key, path in outputs.places().items()
+            if key != "manifest"
+        },
+        "finished": now(),
+    }
+
+
+def write_json(path: str, value: Mapping[str, Any]) -> None:
+    """Write a file of JSON."""
+    write_file(path, json.dumps(value, indent=1).encode(), overwrite=True)
