@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         MinimumDensityHyperplane,
         PCATree,
         RandomProjectionTree,
+        drift,
         load_model,
     )
     from .tree.structure import Tree
@@ -37,6 +38,7 @@ __all__ = [
     "PCATree",
     "RandomProjectionTree",
     "Tree",
+    "drift",
     "load_model",
 ]
 __version__ = "0.1.0"

@@ -2,6 +2,7 @@
 
 from .components import ICATree, PCATree
 from .divisive import DivisiveClustering
+from .drift import drift
 from .hyperplane import MinimumDensityHyperplane
 from .kernel_pca_features import KernelPCAFeatures
 from .kernel_variants import HierarchicalKernelMDH, KernelDePDDP
@@ -23,5 +24,6 @@ __all__ = [
     "MinimumDensityHyperplane",
     "PCATree",
     "RandomProjectionTree",
+    "drift",
     "load_model",
 ]

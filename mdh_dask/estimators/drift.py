@@ -1,0 +1,98 @@
+"""Whether new rows are distributed as those that a model was fitted to."""
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import AnyArray, RowArray
+from ..chunks import Progress, fit_chunks, is_dask, map_rows, merge_chunks
+from ..tree.drift import Drift
+from ..tree.recount import recount
+from .validation import as_rows, check_finite
+
+
+def drift(
+    model: Any,
+    X: Any,
+    *,
+    threshold: float = 0.1,
+    filled: float = 0.5,
+    false_alarms: float = 1e-3,
+    progress: Progress | None = None,
+) -> Drift:
+    """Compare new rows with those that a model was fitted to, at each of its splits and clusters.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, or read by `load_model`.
+    X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+        New rows.
+    threshold : float, default=0.1
+        A distance is drift if it is larger: the largest difference between old and new rows in the share that lies
+        below any point on the direction of a split or cluster (Kolmogorov-Smirnov), or the share of the rows that is in
+        another cluster (total variation).
+    filled : float, default=0.5
+        The height of a valley, its density as a share of that of the lower hill beside it, is drift if it rises by
+        more than this share of the way to 1, where there is no valley.
+    false_alarms : float, default=0.001
+        Probability that rows of the same distribution are taken for drift. It is shared among all comparisons; a
+        change counts by what is left of it beyond what chance can do with so many rows.
+    progress : callable, optional
+        Makes the bar of the pass, as for `mdh_dask.chunks.reduce_rows`.
+
+    Returns
+    -------
+    Drift
+        `found` tells whether anything is drift and `alarms` what; `splits` and `clusters` are the figures, `to_text`
+        and `to_dict` all of it; `mdh_dask.plotting.plot_drift` draws the two densities at a node.
+
+    Raises
+    ------
+    NotFittedError
+        Before the model is fitted.
+    ValueError
+        If a threshold is no share, or `X` has another number of columns than the model, or NaN or infinities.
+
+    Notes
+    -----
+    One pass over the new rows, which are counted in the bins of the tree; what is to be known of the old rows, it
+    holds. Both densities are smoothed by the bandwidth of the tree, or, if there are fewer new rows, by the wider one
+    that these ask for. What changes along none of the directions that the tree keeps is not seen, as in a cluster that
+    never had a valley. Few rows raise an alarm only for large changes: among 300 old and 300 new ones of two clusters,
+    more than a quarter have to move.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import RandomProjectionTree, drift
+    >>> rng = np.random.default_rng(0)
+    >>> def blobs(n_left, n_right):
+    ...     return np.vstack([rng.normal(0, 1, (n_left, 3)), rng.normal(7, 1, (n_right, 3))])
+    >>> model = RandomProjectionTree().fit(blobs(5000, 5000))
+    >>> drift(model, blobs(500, 500)).found
+    False
+    >>> print(drift(model, blobs(800, 200)).alarms[-1])
+    shares of the clusters: 30% of the rows are in others
+    """
+    check_is_fitted(model)
+    tree = model.tree_
+    limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
+    Drift(tree, tree, **limits)  # before any work
+    return Drift(tree, recount(tree, _rows_of_tree(model, X), progress), **limits)
+
+
+def _rows_of_tree(model: Any, X: Any) -> RowArray:
+    """Return rows as the tree takes them, mapped where the model maps them; values that are not finite are errors."""
+    rows = as_rows(model, X, reset=False)
+    if (feature_map := model.feature_map_) is not None:
+        return feature_map.transform(fit_chunks(rows, 4 * feature_map.n_components_))
+    if is_dask(rows):
+        return map_rows(_finite, merge_chunks(rows), dtype=rows.dtype, n_columns=rows.shape[1])
+    check_finite(rows)
+    return rows
+
+
+def _finite(_: None, rows: AnyArray) -> AnyArray:
+    check_finite(rows)
+    return rows

@@ -1,0 +1,196 @@
+"""Whether new rows are distributed as those that a tree was grown on: its splits and clusters, compared one by one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .changes import Change, ValleyChange, distance, total_variation, valley_change
+from .drift_export import dict_of, text_of
+from .structure import Tree
+
+Pair = tuple[float, float]
+"""Of the old rows, and of the new ones."""
+
+
+@dataclass(frozen=True)
+class SplitDrift:
+    """A split among old and new rows.
+
+    Parameters
+    ----------
+    node : int
+    rows : (int, int)
+    left : (float, float)
+        Shares of the node's rows that go left; NaN without rows.
+    valley : ValleyChange or None
+        None where the tree holds no histogram.
+    distance : Change
+        Of the rows along the direction of the split, from 0 to 1.
+    """
+
+    node: int
+    rows: tuple[int, int]
+    left: Pair
+    valley: ValleyChange | None
+    distance: Change
+
+
+@dataclass(frozen=True)
+class ClusterDrift:
+    """A cluster among old and new rows.
+
+    Parameters
+    ----------
+    label, node : int
+    rows : (int, int)
+    share : (float, float)
+        Of all rows.
+    distance : Change
+        Of the rows along the direction in which the cluster was nearly split, from 0 to 1; NaN where there is none.
+    """
+
+    label: int
+    node: int
+    rows: tuple[int, int]
+    share: Pair
+    distance: Change
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What is different between the rows of a tree and other rows.
+
+    Parameters
+    ----------
+    old, new : Tree
+        The same splits, with the counts of the rows that they were found in and of the new ones.
+    threshold : float
+        A distance along the direction of a node, or of the shares of the clusters, is drift if it is larger than this:
+        if more than this share of the rows would have to move.
+    filled : float
+        A valley that is filled in by more than this share is drift.
+    false_alarms : float
+        Probability that chance alone is taken for drift: it is shared among all comparisons, and a change counts by
+        what is left of it beyond the part that chance may have.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 2000, "plane": [1.0], "offset": 0.0, "relative_depth": 9.0}
+    >>> root |= {"origin": -4.0, "width": 1.0, "bandwidth": 1.0, "bins": [0, 0, 1000, 0, 0, 1000, 0, 0]}
+    >>> leaf = {"left": -1, "right": -1, "n_rows": 1000}
+    >>> tree = tree_from_nodes([root, leaf, leaf], n_features=1)
+    >>> Drift(tree, tree).found
+    False
+    """
+
+    old: Tree
+    new: Tree
+    threshold: float = 0.1
+    filled: float = 0.5
+    false_alarms: float = 1e-3
+
+    def __post_init__(self) -> None:
+        """Refuse shares that are none."""
+        for name, most in (("threshold", 1.0), ("filled", 1.0), ("false_alarms", 0.5)):
+            if not 0 < (value := getattr(self, name)) <= most:
+                raise ValueError(f"{name} must be over 0 and at most {most:g}; got {value}")
+
+    @property
+    def n_rows(self) -> tuple[int, int]:
+        """Old and new rows."""
+        return int(self.old.n_rows[0]), int(self.new.n_rows[0])
+
+    @cached_property
+    def splits(self) -> tuple[SplitDrift, ...]:
+        """Every split, parents before children."""
+        return tuple(
+            SplitDrift(node, self._rows(node), self._left(node), self._valley(node), self._distance(node))
+            for node in np.flatnonzero(self.old.left >= 0).tolist()
+        )
+
+    @cached_property
+    def clusters(self) -> tuple[ClusterDrift, ...]:
+        """Every cluster, by its label."""
+        return tuple(
+            ClusterDrift(label, node, self._rows(node), self._shares(node, 0), self._distance(node))
+            for label, node in enumerate(self.old.leaves.tolist())
+        )
+
+    @cached_property
+    def shares(self) -> Change:
+        """Total variation between the shares of the clusters: the share of the rows that would have to change."""
+        leaves = self.old.leaves
+        return total_variation(self.old.n_rows[leaves], self.new.n_rows[leaves], self._chance)
+
+    @property
+    def found(self) -> bool:
+        """Whether anything is drift."""
+        return bool(self.alarms)
+
+    @cached_property
+    def alarms(self) -> tuple[str, ...]:
+        """What is drift, in words."""
+        return tuple(self._alarms())
+
+    def bandwidth(self, node: int) -> float:
+        """Return the bandwidth of both densities: that of the tree, or a wider one if there are fewer new rows."""
+        n_old, n_new = (max(int(tree.histogram(node).sum()), 1) for tree in (self.old, self.new))
+        return float(self.old.bandwidth[node] * max(n_old / n_new, 1.0) ** 0.2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that is compared as plain Python objects for JSON; None stands for NaN."""
+        return dict_of(self)
+
+    def to_text(self) -> str:
+        """Return all that is compared as text, with the alarms at the end."""
+        return text_of(self)
+
+    @cached_property
+    def _chance(self) -> float:
+        """Of every comparison, so that all together have that of a false alarm."""
+        known = np.diff(self.old.first_bin) > 0
+        return self.false_alarms / (1 + known.sum() + known[self.old.left >= 0].sum())
+
+    def _rows(self, node: int) -> tuple[int, int]:
+        return int(self.old.n_rows[node]), int(self.new.n_rows[node])
+
+    def _shares(self, node: int, of: int) -> Pair:
+        old, new = (float(t.n_rows[node] / t.n_rows[of]) if t.n_rows[of] else np.nan for t in (self.old, self.new))
+        return old, new
+
+    def _left(self, node: int) -> Pair:
+        return self._shares(int(self.old.left[node]), node)
+
+    def _distance(self, node: int) -> Change:
+        return distance(self.old.histogram(node), self.new.histogram(node), self._chance)
+
+    def _valley(self, node: int) -> ValleyChange | None:
+        tree, counts = self.old, self.old.histogram(node)
+        if len(counts) == 0:
+            return None
+        position = tree.origin[node] + tree.width[node] * (np.arange(len(counts)) + 0.5)
+        return valley_change(
+            counts, self.new.histogram(node), position, tree.width[node], self.bandwidth(node), tree.offsets[node],
+            self._chance,
+        )  # fmt: skip
+
+    def _alarms(self) -> Iterator[str]:
+        for split in self.splits:
+            valley = split.valley
+            if valley is not None and valley.filled.exceeds(self.filled):
+                yield (
+                    f"split {split.node}: its valley is filled in by {valley.filled.value:.0%}, from relative depth "
+                    f"{valley.depth[0]:.2g} to {valley.depth[1]:.2g}"
+                )
+            if split.distance.exceeds(self.threshold):
+                yield f"split {split.node}: {split.distance.value:.0%} of its rows lie elsewhere along its direction"
+        for cluster in self.clusters:
+            if cluster.distance.exceeds(self.threshold):
+                moved = f"{cluster.distance.value:.0%} of its rows lie elsewhere along one direction"
+                yield f"cluster {cluster.label}: {moved}"
+        if self.shares.exceeds(self.threshold):
+            yield f"shares of the clusters: {self.shares.value:.0%} of the rows are in others"

@@ -1,0 +1,133 @@
+"""Drift as text and as plain Python objects."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .changes import Change
+
+if TYPE_CHECKING:
+    from .drift import Drift
+
+
+def dict_of(drift: "Drift") -> dict[str, Any]:
+    """Return all that is compared as plain Python objects for JSON.
+
+    Returns
+    -------
+    dict
+        ``drift``, ``alarms``, ``rows``, the limits ``threshold``, ``filled`` and ``false_alarms``, ``shares`` (a
+        change), and ``splits`` and ``clusters``: lists of dicts. What belongs to old and new rows is a list of two; a
+        change has ``value`` and ``at_least``, which is left of it beyond chance. None stands for NaN and infinity.
+    """
+    splits = [
+        {
+            "node": split.node,
+            "rows": list(split.rows),
+            "left": _numbers(split.left),
+            "density": _numbers(split.valley.density) if split.valley else None,
+            "relative_depth": _numbers(split.valley.depth) if split.valley else None,
+            "filled": _change(split.valley.filled) if split.valley else None,
+            "distance": _change(split.distance),
+        }
+        for split in drift.splits
+    ]
+    clusters = [
+        {
+            "label": cluster.label,
+            "node": cluster.node,
+            "rows": list(cluster.rows),
+            "share": _numbers(cluster.share),
+            "distance": _change(cluster.distance),
+        }
+        for cluster in drift.clusters
+    ]
+    limits = {name: getattr(drift, name) for name in ("threshold", "filled", "false_alarms")}
+    return {
+        "drift": drift.found, "alarms": list(drift.alarms), "rows": list(drift.n_rows), **limits,
+        "shares": _change(drift.shares), "splits": splits, "clusters": clusters,
+    }  # fmt: skip
+
+
+SPLIT_COLUMNS = (
+    "split", "rows old", "new", "left old", "new", "density old", "new", "depth old", "new", "filled", "distance"
+)  # fmt: skip
+
+CLUSTER_COLUMNS = ("cluster", "rows old", "new", "share old", "new", "distance")
+
+
+def text_of(drift: "Drift") -> str:
+    """Return a table of the splits, one of the clusters, and what is drift; in brackets what is left beyond chance."""
+    parts = []
+    if drift.splits:
+        parts.append(_table(SPLIT_COLUMNS, split_cells(drift)))
+    parts.append(_table(CLUSTER_COLUMNS, cluster_cells(drift)))
+    return "\n\n".join([*parts, summary_of(drift)])
+
+
+def summary_of(drift: "Drift") -> str:
+    """Return what is drift, a line each, after one that tells whether there is any."""
+    n_old, n_new = drift.n_rows
+    limits = f"changes over {drift.threshold:g} and valleys filled over {drift.filled:g} count"
+    found = "drift" if drift.found else "no drift"
+    return "\n".join([f"{found} among {n_new:,} rows, compared with {n_old:,}: {limits}", *drift.alarms])
+
+
+def split_cells(drift: "Drift") -> list[list[str]]:
+    """Return the cells of the table of splits."""
+    rows = []
+    for split in drift.splits:
+        valley = split.valley
+        rows.append(
+            [
+                str(split.node), *(f"{n:,}" for n in split.rows), *map(_share, split.left),
+                *(_short(p) for p in (valley.density if valley else (np.nan, np.nan))),
+                *(_short(r) for r in (valley.depth if valley else (np.nan, np.nan))),
+                change_text(valley.filled) if valley else "-", change_text(split.distance),
+            ]
+        )  # fmt: skip
+    return rows
+
+
+def cluster_cells(drift: "Drift") -> list[list[str]]:
+    """Return the cells of the table of clusters."""
+    return [
+        [str(c.label), *(f"{n:,}" for n in c.rows), *map(_share, c.share), change_text(c.distance)]
+        for c in drift.clusters
+    ]
+
+
+def change_text(change: Change) -> str:
+    """Write a change and, if chance cannot explain it all, what is left of it.
+
+    Examples
+    --------
+    >>> change_text(Change(0.5, 0.31)), change_text(Change(0.05, -0.1)), change_text(Change(np.nan, np.nan))
+    ('0.50 (0.31)', '0.05', '-')
+    """
+    if np.isnan(change.value):
+        return "-"
+    return f"{change.value:.2f}" + (f" ({change.at_least:.2f})" if change.at_least > 0 else "")
+
+
+def _table(columns: Sequence[str], rows: list[list[str]]) -> str:
+    lines = [list(columns), *rows]
+    widths = [max(map(len, cells)) for cells in zip(*lines)]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines)
+
+
+def _share(share: float) -> str:
+    return "-" if np.isnan(share) else f"{100 * share:.1f} %"
+
+
+def _short(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.3g}"
+
+
+def _change(change: Change) -> dict[str, float | None]:
+    return dict(zip(change._fields, _numbers(change)))
+
+
+def _numbers(values: Sequence[float]) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

@@ -1,0 +1,77 @@
+"""A tree counted anew on other rows: in the same bins, on the same hyperplanes."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from .._typing import Integers, RowArray
+from ..chunks import Progress, reduce_rows
+from .statistics import BranchPass
+from .structure import Tree
+
+
+def recount(tree: Tree, rows: RowArray, progress: Progress | None = None) -> Tree:
+    """Return the tree with the counts of other rows in its nodes and in the bins of their histograms.
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : ndarray or dask Array of shape (n_rows, n_features)
+    progress : callable, optional
+        As for `mdh_dask.chunks.reduce_rows`.
+
+    Returns
+    -------
+    Tree
+        The same splits. `n_rows` and `bins` are those of the rows; the relative depth of a split is not theirs, and
+        is NaN.
+
+    Notes
+    -----
+    One pass, in which every row is counted at all nodes on its way. The outermost bins hold what lies beyond.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "offset": 0.5}
+    >>> root |= {"origin": -1.0, "width": 1.0, "bandwidth": 1.0, "bins": [0, 1, 1, 0]}
+    >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
+    >>> tree = recount(tree_from_nodes([root, leaf, leaf], n_features=1), np.array([[0.0], [0.2], [9.0]]))
+    >>> tree.n_rows.tolist(), tree.histogram(0).tolist()
+    ([3, 2, 1], [0, 2, 0, 1])
+    """
+    n_bins = np.diff(tree.first_bin)
+    measured = np.flatnonzero(n_bins)
+    counted = reduce_rows(_pass_over(tree, measured), rows, progress=progress)
+    along = counted.counts.sum(axis=1)
+    parts = [_folded(row, n) for row, n in zip(along, n_bins[measured])]
+    return replace(
+        tree,
+        n_rows=_rows_of_nodes(tree, counted.arrivals),
+        bins=np.concatenate([np.empty(0, dtype=np.int64), *parts]),
+        relative_depth=np.full(tree.n_nodes, np.nan),
+    )
+
+
+def _pass_over(tree: Tree, measured: Integers) -> BranchPass:
+    """Return the statistic that counts rows at these nodes, with as many bins for each as the largest has."""
+    n = tree.n_nodes
+    return BranchPass(
+        seed=0, left=tree.left, right=tree.right, planes=tree.planes, offsets=tree.offsets,
+        first=np.cumsum([0, *(np.diff(tree.first_bin) > 0)]),
+        directions=tree.planes[measured], origin=tree.origin[measured], width=tree.width[measured],
+        n_bins=int(np.diff(tree.first_bin).max(initial=0)),
+        bit=np.zeros(n, dtype=np.int64), limit=np.zeros(n, dtype=np.uint64),
+    )  # fmt: skip
+
+
+def _folded(counts: Integers, n_bins: int) -> Integers:
+    """Return counts in fewer bins, of which the last also holds all beyond."""
+    return np.append(counts[: n_bins - 1], counts[n_bins - 1 :].sum())
+
+
+def _rows_of_nodes(tree: Tree, arrivals: Integers) -> Integers:
+    n_rows = arrivals.astype(np.int64)
+    for node in np.flatnonzero(tree.left >= 0)[::-1]:
+        n_rows[node] = n_rows[tree.left[node]] + n_rows[tree.right[node]]
+    return n_rows
