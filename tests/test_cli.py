@@ -117,12 +117,15 @@ def test_every_method_writes_what_its_estimator_finds_by_default(method, here):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_takes_a_feature_map_and_predicts_through_it(method, here):
     options = ("--method", method, "--feature-map", "local-scaling", "--landmarks", 60, "--components", 3)
-    result = run("fit", "../in/x.zarr", "--out", "l.zarr", "--model", "m.zarr", *options, *THREADS)
+    outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
+    result = run("fit", "../in/x.zarr", *outputs, *options, *THREADS)
     assert result.exit_code == 0, result.output
     result = run("predict", "../in/x.zarr", "--model", "m.zarr", "--out", "again.zarr", *THREADS)
     assert result.exit_code == 0, result.output
     np.testing.assert_array_equal(open_rows("again.zarr", ndim=1), open_rows("l.zarr", ndim=1))
-    assert load_model("m.zarr").feature_map_.map_.projection.shape == (60, 3)
+    feature_map = load_model("m.zarr").feature_map_.map_
+    assert feature_map.projection.shape == (60, 3)
+    assert f"Kernel</dt><dd>{feature_map.kernel}</dd>" in Path("r.html").read_text()
 
 
 def model_with(*options):

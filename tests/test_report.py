@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mdh_dask.kernels import RBF, FromFunction, nystrom_map
 from mdh_dask.report import write_report
 from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, map_of
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of
+from mdh_dask.report.spectrum import spectrum_of
 from mdh_dask.tree.structure import tree_from_nodes
 
 HILLS = np.array([0, 3, 9, 20, 9, 4, 1, 5, 12, 25, 30, 22, 9, 2, 0])
@@ -224,6 +226,62 @@ def test_the_picture_of_an_empty_histogram_is_flat():
     tree = tree_from_nodes([leaf(0) | MEASURED | {"bins": np.zeros(5)}], 2)
     (_, area), = picture_of(tree, 0).areas  # fmt: skip
     assert {int(y) for y in re.findall(r",(\d+)", area)} == {HEIGHT}
+
+
+def map_with(variances, n_components):
+    """Return a map with these variances of its landmarks."""
+    d = len(variances)
+    landmarks = np.sqrt(d * np.array(variances)) * np.concatenate([np.eye(d), -np.eye(d)])[:, :d]
+    linear = FromFunction(lambda rows, landmarks: rows @ landmarks.T)
+    return nystrom_map(landmarks, linear, np.zeros(d), np.ones(d), n_components=n_components)
+
+
+def test_a_feature_map_tells_kernel_landmarks_and_the_dimension(path):
+    landmarks = np.random.default_rng(0).normal(size=(1200, 2))
+    feature_map = nystrom_map(landmarks, RBF(width=2.0), np.zeros(2), np.ones(2), n_components=3)
+    page = written(path, random_tree(5, 0), feature_map=feature_map)
+    spectrum = spectrum_of(feature_map)
+    assert f"Kernel RBF(width=2.0) Landmarks 1,200 Components kept 3 of {spectrum.n_all}, with" in page.words
+    assert page.all("a", href="#features")
+    assert spectrum.summary in [svg["aria-label"] for svg in page.all("svg")]
+    assert "how densely the features x of a node lie" in page.words
+
+
+def test_without_a_feature_map_nothing_is_told_of_one(path):
+    page = written(path, random_tree(5, 0))
+    assert page.all("section", id="features") == []
+    assert "Feature map" not in page.words
+    assert "how densely the rows x of a node lie" in page.words
+
+
+def test_the_spectrum_in_words_and_as_a_picture():
+    spectrum = spectrum_of(map_with([4.0, 3.0, 2.0, 1.0], n_components=2))
+    assert spectrum.summary == (
+        "Variances of the first 4 of 4 components in falling order: the first 2 are kept and hold 70.0 % of the "
+        "variance, 2 hold half of it."
+    )
+    assert (spectrum.n_kept, spectrum.kept, spectrum.cut) == (2, "70.0 %", WIDTH // 2)
+    (left, kept), (whole, out) = spectrum.areas
+    assert (left, whole) == ("left", "whole")
+    assert kept == "M0,240 0,0 250,0 250,60 500,60 500,240Z"
+    assert out == "M500,240 500,120 750,120 750,180 1000,180 1000,240Z"
+    assert spectrum.curve == "M0,240 250,144 500,72 750,24 1000,0"
+
+
+def test_a_spectrum_that_is_kept_whole_or_is_zero_is_drawn_too(path):
+    (side, _), = spectrum_of(map_with([2.0, 1.0], n_components=2)).areas  # fmt: skip
+    assert side == "left"
+    same = nystrom_map(np.ones((5, 2)), RBF(), np.zeros(2), np.ones(2))
+    spectrum = spectrum_of(same)
+    assert (spectrum.n_kept, spectrum.n_all, spectrum.kept) == (1, 1, "0 %")
+    assert written(path, random_tree(3, 0), feature_map=same).all("section", id="features")
+
+
+def test_of_a_long_spectrum_twice_the_dimension_is_drawn_but_twenty_components_at_least():
+    falling = 0.97 ** np.arange(80)
+    for n_components, shown in ((3, 20), (30, 60), (70, 80)):
+        spectrum = spectrum_of(map_with(falling, n_components))
+        assert (spectrum.n_kept, spectrum.n_shown, spectrum.n_all) == (n_components, shown, 80)
 
 
 def test_images_are_embedded_beside_each_other_from_bytes_and_files(path, tmp_path):

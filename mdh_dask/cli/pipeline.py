@@ -76,7 +76,7 @@ def fit_rows(
         facts = {"Input": f"{name}, {shape}", **facts_of(estimator, where, seconds)}
         write_report(
             outputs.report, estimator.tree_, title=f"Clusters of {PurePath(name).name}", facts=facts,
-            overwrite=outputs.overwrite,
+            feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
     return f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s"

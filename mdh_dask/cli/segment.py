@@ -133,7 +133,7 @@ def _write_pictures(seen: Seen, estimator: Any, outputs: ImageOutputs, title: st
         }
         write_report(
             outputs.report, estimator.tree_, title=title, facts=facts, images=images, colours=seen.colours,
-            overwrite=outputs.overwrite,
+            feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
 

@@ -10,9 +10,11 @@ from uuid import uuid4
 import numpy as np
 
 from .._typing import AnyArray
+from ..kernels import NystromMap
 from ..plotting.parts import full_count
 from ..tree.structure import Tree
 from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, entries_of, map_of
+from .spectrum import Spectrum, spectrum_of
 
 MEDIA_TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 """Images that can be embedded, by their first bytes."""
@@ -24,6 +26,7 @@ def write_report(
     *,
     title: str,
     facts: Mapping[str, str],
+    feature_map: NystromMap | None = None,
     images: Mapping[str, bytes | str | PathLike[str]] | None = None,
     colours: AnyArray | None = None,
     overwrite: bool = False,
@@ -38,6 +41,8 @@ def write_report(
     title : str
     facts : mapping of str to str
         Shown in their order: the input, the method, passes over the data, run times.
+    feature_map : NystromMap, optional
+        What mapped the rows before they were clustered; its spectrum is shown.
     images : mapping of str to (bytes or path), optional
         PNG or JPEG images and their captions, shown side by side.
     colours : integer array of shape (n_clusters, 3), optional
@@ -75,7 +80,9 @@ def write_report(
     """
     final = _local(path)
     _refuse_existing(final, overwrite)
-    html = _template().render(_contents(tree, title, facts, images or {}, _checked(colours, tree.n_leaves)))
+    spectrum = None if feature_map is None else spectrum_of(feature_map)
+    contents = _contents(tree, title, facts, spectrum, images or {}, _checked(colours, tree.n_leaves))
+    html = _template().render(contents)
     final.parent.mkdir(parents=True, exist_ok=True)
     growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
     try:
@@ -91,6 +98,7 @@ def _contents(
     tree: Tree,
     title: str,
     facts: Mapping[str, str],
+    spectrum: Spectrum | None,
     images: Mapping[str, bytes | str | PathLike[str]],
     colours: AnyArray | None,
 ) -> dict[str, Any]:
@@ -100,6 +108,7 @@ def _contents(
     return {
         "title": title,
         "facts": facts,
+        "spectrum": spectrum,
         "images": {caption: _embedded(caption, image) for caption, image in images.items()},
         "tree": tree,
         "entries": entries,
