@@ -22,10 +22,13 @@ from mdh_dask.io.images.order import PixelOrder
 from mdh_dask.io.images.overview import Overview
 
 
-def bright(image, lines=None):
-    """Labels of an image's rows: 0, 1 or 2 by the first band."""
-    first = pixel_rows(image, lines=lines)[:, 0]
-    return (first > 50).astype("int32") + (first > 150)
+def bright(rows):
+    """Labels of rows: 0, 1 or 2 by the first band."""
+    return (rows[:, 0] > 50).astype("int32") + (rows[:, 0] > 150)
+
+
+def dark(rows):
+    return 2 - bright(rows)
 
 
 def expected_labels(pixels):
@@ -34,15 +37,16 @@ def expected_labels(pixels):
 
 @pytest.fixture
 def stored(tmp_path):
-    """An image in Zarr, opened."""
+    """An image in Zarr, opened; four blocks of one row of chunks each."""
     zarr.create_array(tmp_path / "image.zarr", data=beach(), chunks=(16, 20, 3))
-    return open_image(tmp_path / "image.zarr")
+    with dask.config.set({"mdh-dask.block-size": 16 * 80 * 3}):
+        yield open_image(tmp_path / "image.zarr")
 
 
 def test_labels_have_the_image_s_shape_and_chunks_and_the_smallest_dtype(stored, tmp_path, scheduler):
     for n_labels, dtype in ((3, "u1"), (256, "u1"), (257, "u2")):
         path = tmp_path / f"{n_labels}.zarr"
-        write_labels(bright(stored, lines=16), stored, path, n_labels=n_labels, attributes={"n_clusters": 3})
+        write_labels(bright, stored, path, n_labels=n_labels, attributes={"n_clusters": 3})
         written = zarr.open_array(path)
         np.testing.assert_array_equal(written, expected_labels(beach()))
         assert (written.shape, written.chunks, written.dtype) == ((60, 80), (16, 20), dtype)
@@ -58,16 +62,16 @@ def test_rows_and_back_is_the_image_whatever_chunks_and_panels(case, panel, n_ch
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Image, "order", property(lambda self: PixelOrder(*self.shape[:2], panel)))
         image = image_of(labels[..., None], (height, width))
-        rows = pixel_rows(image, lines=n_chunks * image.label_chunks[0])[:, 0]
         url = f"memory://labels/{np.random.default_rng().integers(2**60)}.zarr"
-        with dask.config.set(scheduler="synchronous"):
-            write_labels(rows, image, url, n_labels=labels.size)
+        block = n_chunks * image.label_chunks[0] * image.shape[1] * 8
+        with dask.config.set({"scheduler": "synchronous", "mdh-dask.block-size": block}):
+            write_labels(lambda rows: rows[:, 0], image, url, n_labels=labels.size)
     np.testing.assert_array_equal(zarr.open_array(url, mode="r"), labels)
 
 
 def test_labels_of_ome_zarr_are_ome_zarr_with_scale_colours_and_source(tmp_path):
     image = open_image(ome_image(tmp_path / "image.zarr", beach()))
-    seen = write_labels(bright(image), image, tmp_path / "out.zarr", n_labels=3)
+    seen = write_labels(bright, image, tmp_path / "out.zarr", n_labels=3)
     group = zarr.open_group(tmp_path / "out.zarr", mode="r")
     Labels.from_zarr(group["labels"])
     found = ImageLabel.from_zarr(group["labels/segments"]).attributes.ome
@@ -91,7 +95,7 @@ def test_labels_of_ome_zarr_are_ome_zarr_with_scale_colours_and_source(tmp_path)
 def test_labels_of_a_geotiff_lie_where_it_does(tmp_path):
     tifffile.imwrite(tmp_path / "geo.tif", beach(), photometric="rgb", extratags=GEO_TAGS)
     image = open_image(tmp_path / "geo.tif")
-    write_labels(bright(image), image, tmp_path / "l.zarr", n_labels=3)
+    write_labels(bright, image, tmp_path / "l.zarr", n_labels=3)
     attributes = zarr.open_array(tmp_path / "l.zarr").attrs.asdict()
     assert attributes["proj:code"] == "EPSG:32721"
     assert attributes["spatial:transform"] == [30.0, 0.0, 5e5, 0.0, -30.0, 7e6]
@@ -102,74 +106,70 @@ def test_labels_of_a_geotiff_lie_where_it_does(tmp_path):
 def test_only_labels_are_replaced_and_only_if_asked(kind, stored, tmp_path):
     image = stored if kind == "Zarr" else open_image(ome_image(tmp_path / "ome.zarr", beach()))
     path = tmp_path / "l.zarr"
-    write_labels(bright(image), image, path, n_labels=3)
+    write_labels(bright, image, path, n_labels=3)
     with pytest.raises(FileExistsError, match=r"l.zarr exists; pass overwrite=True to replace it"):
-        write_labels(bright(image), image, path, n_labels=3)
-    write_labels(2 - bright(image), image, path, n_labels=3, overwrite=True)
+        write_labels(bright, image, path, n_labels=3)
+    write_labels(dark, image, path, n_labels=3, overwrite=True)
     written = open_image(path / "labels" / "segments" / "0" if kind == "OME-Zarr" else path)
     np.testing.assert_array_equal(written.pixels.compute()[..., 0], 2 - expected_labels(beach()))
     other = tmp_path / "other.zarr"
     zarr.create_array(other, data=beach())
     with pytest.raises(FileExistsError, match=r"is a Zarr array, and only images of labels are overwritten"):
-        write_labels(bright(image), image, other, n_labels=3, overwrite=True)
+        write_labels(bright, image, other, n_labels=3, overwrite=True)
     np.testing.assert_array_equal(zarr.open_array(other), beach())
 
 
 def test_the_image_is_not_written_over(stored, tmp_path):
     with pytest.raises(ValueError, match="holds an input of the array that is to be written there"):
-        write_labels(bright(stored), stored, tmp_path / "image.zarr" / "l", n_labels=3)
+        write_labels(bright, stored, tmp_path / "image.zarr" / "l", n_labels=3)
 
 
-@pytest.mark.parametrize("how", ["rechunked", "cut", "two-dimensional"])
-def test_labels_in_other_chunks_than_the_rows_are_refused(how, stored, tmp_path):
-    labels = bright(stored, lines=16)
-    labels = {"rechunked": labels.rechunk(777), "cut": labels[:-80], "two-dimensional": labels[:, None]}[how]
-    message = "expected labels in the chunks of pixel_rows for an image of 60 x 80 pixels; got"
-    with pytest.raises(ValueError, match=message):
-        write_labels(labels, stored, tmp_path / "l.zarr", n_labels=3)
-    with pytest.raises(ValueError, match=message):
-        write_labels(bright(stored, lines=7), stored, tmp_path / "l.zarr", n_labels=3)
-    assert os.listdir(tmp_path) == ["image.zarr"]
+@pytest.mark.parametrize(
+    ("label", "kind", "message"),
+    [
+        (lambda rows: bright(rows) + 1, ValueError, "expected labels from 0 to 2; got . to 3: correct n_labels"),
+        (lambda rows: bright(rows) - 1, ValueError, "expected labels from 0 to 2; got -1 to 1: correct n_labels"),
+        (lambda rows: bright(rows)[1:], TypeError, r"expected an integer for each row; got labels of shape \(\d+,\)"),
+        (lambda rows: bright(rows) / 2, TypeError, r"expected an integer for each row; .* float64"),
+    ],
+)
+def test_labels_that_are_not_what_they_should_be_are_refused(label, kind, message, stored, tmp_path):
+    with pytest.raises(kind, match=message):
+        write_labels(label, stored, tmp_path / "l.zarr", n_labels=3)
+    assert names(tmp_path) == ["image.zarr"]
 
 
 def test_a_failure_leaves_nothing_and_an_older_array_as_it_was(stored, tmp_path, scheduler):
-    write_labels(bright(stored), stored, tmp_path / "l.zarr", n_labels=3)
+    write_labels(bright, stored, tmp_path / "l.zarr", n_labels=3)
 
-    def fail(block, block_id=None):
-        if block_id == (2,):
+    def fail(rows):
+        if (rows[:, 0] > 200).any():
             raise RuntimeError("the disk is full")
-        return block
+        return bright(rows)
 
-    labels = bright(stored, lines=16).map_blocks(fail, dtype="int32", meta=np.empty(0, "int32"))
     for path in ("l.zarr", "new.zarr"):
         with pytest.raises(RuntimeError, match="the disk is full"):
-            write_labels(labels, stored, tmp_path / path, n_labels=3, overwrite=True)
+            write_labels(fail, stored, tmp_path / path, n_labels=3, overwrite=True)
     assert names(tmp_path) == ["image.zarr", "l.zarr"]
     np.testing.assert_array_equal(zarr.open_array(tmp_path / "l.zarr"), expected_labels(beach()))
 
 
-def test_blocks_that_hold_other_rows_than_they_declare_are_refused(stored, tmp_path):
-    short = bright(stored, lines=16).map_blocks(lambda b: b[:-80], dtype="int32", meta=np.empty(0, "int32"))
-    with pytest.raises((ValueError, RuntimeError)):
-        write_labels(short, stored, tmp_path / "l.zarr", n_labels=3)
-    assert os.listdir(tmp_path) == ["image.zarr"]
-
-
-def test_rows_that_begin_with_the_bands_are_looked_at_instead_of_the_image(stored, tmp_path):
-    rows = pixel_rows(stored, Features(window=3), lines=16)
-    labels = (rows[:, 0] > 50).astype("int32") + (rows[:, 0] > 150)
-    read = look(labels, stored, 3)
-    seen = look(labels, stored, 3, rows)
-    for field in ("sizes", "means", "labels", "pixels"):
-        np.testing.assert_array_equal(getattr(seen, field), getattr(read, field))
+@pytest.mark.parametrize("factors", [None, np.linspace(0, 2, 9)])
+def test_other_columns_are_for_labels_and_the_bands_are_seen(factors, stored, tmp_path):
+    features = Features(window=3) if factors is None else Features(window=3).times(factors)
+    plain = look(bright, stored, n_labels=3)
+    split = pixel_rows(stored, features)[:, 3].compute().mean()
+    seen = look(lambda rows: (rows[:, 3] > split).astype(int), stored, n_labels=3, features=features)
+    np.testing.assert_array_equal(seen.pixels, plain.pixels)
+    assert seen.sizes[0] > 0 < seen.sizes[1]
     grey = image_of(beach()[..., :1])
-    assert look(bright(grey), grey, 3, pixel_rows(grey, Features(window=3))).means.shape == (3, 1)
+    assert look(bright, grey, n_labels=3, features=Features(window=3)).means.shape == (3, 1)
 
 
 def test_the_progress_bar_counts_blocks(stored, tmp_path):
     bars = []
     write_labels(
-        bright(stored, lines=16),
+        bright,
         stored,
         tmp_path / "l.zarr",
         n_labels=3,
@@ -206,7 +206,7 @@ def test_the_overview_is_that_of_the_whole_image_whatever_the_blocks(case, panel
 
 
 def test_a_photograph_is_shown_as_it_is_and_segments_in_their_mean_colours_with_darker_boundaries(stored):
-    seen = look(bright(stored), stored, 3)
+    seen = look(bright, stored, n_labels=3)
     labels = expected_labels(beach())
     np.testing.assert_array_equal(seen.photograph, beach())
     means = np.array([np.rint(beach()[labels == i].mean(axis=0)) for i in range(3)])
@@ -223,7 +223,7 @@ def test_a_photograph_is_shown_as_it_is_and_segments_in_their_mean_colours_with_
 def test_other_images_are_stretched_between_percentiles_of_each_band(dtype):
     pixels = np.stack([np.linspace(lo, hi, 4800).reshape(60, 80) for lo, hi in ((0, 500), (1000, 9000))], axis=-1)
     image = image_of(np.concatenate([pixels, pixels], axis=-1).astype(dtype))
-    seen = look(bright(image), image, 3)
+    seen = look(bright, image, n_labels=3)
     assert seen.photograph.shape == (60, 80, 3)
     assert [seen.photograph[..., i].min() for i in range(3)] == [0, 0, 0]
     assert [seen.photograph[..., i].max() for i in range(3)] == [255, 255, 255]
@@ -232,6 +232,6 @@ def test_other_images_are_stretched_between_percentiles_of_each_band(dtype):
 def test_two_bands_or_one_are_grey_and_a_constant_image_is_no_division_by_zero():
     for n_bands in (1, 2):
         image = image_of(np.full((60, 80, n_bands), 7, "u2"))
-        seen = look(bright(image), image, 3)
+        seen = look(bright, image, n_labels=3)
         assert seen.colours.shape == (3, 3)
         assert seen.segmented().shape == (60, 80, 3)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from pathlib import PurePath
 from time import perf_counter
@@ -45,10 +46,6 @@ class PixelOptions:
     coordinates: float | None = None
     sample: int | None = None
 
-    def features(self) -> Features:
-        """Return the columns of rows, as they are."""
-        return Features(self.window, self.coordinates is not None)
-
 
 def segment_image(
     image: Image, estimator: Any, options: PixelOptions, outputs: ImageOutputs, cluster: Cluster, name: str = ""
@@ -61,16 +58,15 @@ def segment_image(
     logger.info("%s: %s, %s x %s pixels of %s bands of %s", image.path, image.kind, width, height, n_bands, image.dtype)
     started = perf_counter()
     with cluster as where:
-        rows, chosen, n_passes = _prepared(image, estimator, options)
-        estimator.fit(chosen)
-        estimator.n_passes_ = n_passes + (estimator.n_passes_ if chosen is rows else 0)
+        features, rows, n_passes = _prepared(image, estimator, options)
+        estimator.fit(rows)
+        estimator.n_passes_ = n_passes + (0 if options.sample else estimator.n_passes_)
         logger.info("%s segments in %s passes", estimator.n_clusters_, estimator.n_passes_)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model in %s", outputs.model)
-        if outputs.shows_pixels:  # a pass over the image
-            labels = estimator.labels_ if chosen is rows else estimator.predict(rows)
-            seen = _labelled(labels, rows if options.coordinates is None else None, image, estimator, outputs)
+        if outputs.shows_pixels:
+            seen = _labelled(image, features, estimator, outputs)
     seconds = perf_counter() - started
     if outputs.shows_pixels:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
@@ -80,39 +76,40 @@ def segment_image(
     return f"{estimator.n_clusters_} segments of {width} x {height} pixels in {seconds:.1f} s"
 
 
-def _prepared(image: Image, estimator: Any, options: PixelOptions) -> tuple[da.Array, da.Array | AnyArray, int]:
-    """Return all rows, the rows that the tree is grown on, and the passes that this took."""
-    rows = pixel_rows(image, options.features())
+def _prepared(image: Image, estimator: Any, options: PixelOptions) -> tuple[Features, da.Array | AnyArray, int]:
+    """Return the columns of rows, the rows that the tree is grown on, and the passes that this took."""
+    features = Features(options.window, options.coordinates is not None)
+    rows = pixel_rows(image, features)
     if options.coordinates is None and options.sample is None:
-        return rows, rows, 0
+        return features, rows, 0
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     wanted = options.sample or PIXELS_FOR_SCALES
-    first = reduce_rows(
-        FirstPass(seed, sample_limit(wanted, len(rows))),
-        rows,
-        progress=progress_bar("drawing pixels", estimator.progress),
-    )
+    first_pass = FirstPass(seed, sample_limit(wanted, len(rows)))
+    first = reduce_rows(first_pass, rows, progress=progress_bar("drawing pixels", estimator.progress))
     sample = smallest_hashes(first.sample, wanted)
     chosen = sample.rows
     if options.coordinates is not None:
         # Weights need columns of one scale, and the estimator's own would take the weights away.
         factors = standardiser(first.columns, sample, estimator.scale).scale
         factors[-2:] *= options.coordinates
-        rows = pixel_rows(image, options.features().times(factors))
-        chosen = chosen * factors.astype(rows.dtype)
+        features = features.times(factors)
+        rows, chosen = pixel_rows(image, features), chosen * factors.astype(rows.dtype)
         own = {name: False for name in ("scale", "feature_map__scale") if name in estimator.get_params()}
         estimator.set_params(**own)
-    return rows, rows if options.sample is None else chosen, 1
+    return features, rows if options.sample is None else chosen, 1
 
 
-def _labelled(labels: da.Array, rows: da.Array | None, image: Image, estimator: Any, outputs: ImageOutputs) -> Seen:
+def _labelled(image: Image, features: Features, estimator: Any, outputs: ImageOutputs) -> Seen:
+    """Label all pixels in one pass."""
+    fitted = copy(estimator)
+    vars(fitted).pop("labels_", None)  # it would take the graph of all rows to the workers
+    n_labels = int(estimator.n_clusters_)
     if outputs.labels is None:
         bar = progress_bar("looking at segments", estimator.progress)
-        return look(labels, image, estimator.n_clusters_, rows, bar)
-    n_labels = int(estimator.n_clusters_)
+        return look(fitted.predict, image, n_labels=n_labels, features=features, progress=bar)
     bar = progress_bar("writing labels", estimator.progress)
     seen = write_labels(
-        labels, image, outputs.labels, n_labels=n_labels, rows=rows, overwrite=outputs.overwrite,
+        fitted.predict, image, outputs.labels, n_labels=n_labels, features=features, overwrite=outputs.overwrite,
         attributes={"n_clusters": n_labels}, progress=bar,
     )  # fmt: skip
     logger.info("labels in %s", outputs.labels)

@@ -1,7 +1,7 @@
 """Labels of the rows of an image, written as an image of labels that is complete when it appears."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ..folders import published
 from ..nodes import MARK, Options, count_missing, local_path, url_options
 from ..targets import refuse_input, will_replace
 from .axes import AxesView
+from .features import Features
 from .image import Image
 from .ome import VERSION, label_metadata
 from .order import PixelOrder
@@ -25,6 +26,9 @@ from .rows import pixel_rows
 
 NAME = "segments"
 """Of the labels in an OME-Zarr group."""
+
+Label = Callable[[AnyArray], Integers]
+"""Gives labels of rows."""
 
 
 @dataclass(frozen=True)
@@ -48,31 +52,59 @@ class WriteLabels(Statistic):
         return left + right
 
 
+@dataclass(frozen=True)
+class LabelRows(Statistic):
+    """A statistic of labels and pixels that labels rows on its way: a block of rows is gone before the next comes."""
+
+    label: Label
+    n_labels: int
+    of: Statistic
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Any:
+        """Label a block, the last of which is pixels."""
+        labels = np.asarray(self.label(blocks[0]))
+        if labels.shape != blocks[0].shape[:1] or labels.dtype.kind not in "iu":
+            raise TypeError(f"expected an integer for each row; got labels of shape {labels.shape} and {labels.dtype}")
+        if labels.min() < 0 or labels.max() >= self.n_labels:
+            raise ValueError(
+                f"expected labels from 0 to {self.n_labels - 1}; got {labels.min()} to {labels.max()}: correct n_labels"
+            )
+        return self.of.chunk(start, labels, blocks[-1])
+
+    def combine(self, left: Any, right: Any) -> Any:
+        """Combine as the statistic does."""
+        return self.of.combine(left, right)
+
+    def finalise(self, state: Any) -> Any:
+        """Finalise as the statistic does."""
+        return self.of.finalise(state)
+
+
 def write_labels(
-    labels: da.Array,
+    label: Label,
     image: Image,
     path: str | os.PathLike[str],
     *,
     n_labels: int,
-    rows: da.Array | None = None,
+    features: Features | None = None,
     overwrite: bool = False,
     attributes: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     storage_options: Options = None,
 ) -> Seen:
-    """Write the labels of an image's rows as an image of labels, and look at it on the way.
+    """Label the rows of an image, write the labels as an image, and look at it on the way.
 
     Parameters
     ----------
-    labels : dask Array of shape (n_pixels,)
-        From 0 to ``n_labels - 1``, in the chunks of `pixel_rows`.
+    label : callable
+        Gives a label from 0 to ``n_labels - 1`` for each row of an array, as the ``predict`` of an estimator does.
     image : Image
     path : path or URL
         Where to: a Zarr array of shape (lines, columns), in the image's chunks and of the smallest unsigned integers
         that hold the labels; for OME-Zarr a group, with the array in ``labels/segments/0``.
     n_labels : int
-    rows : dask Array of shape (n_pixels, n_columns), optional
-        What was labelled, if its columns begin with the bands as they are: the image is not read a second time.
+    features : Features, optional
+        Columns of the rows besides the bands.
     overwrite : bool, default False
         Replace labels that are there. Nothing else is ever replaced.
     attributes : dict, optional
@@ -92,7 +124,9 @@ def write_labels(
     FileExistsError
         If something is there, before any work; see `overwrite`.
     ValueError
-        If the labels have other rows or chunks than `pixel_rows` makes, or the image itself is at `path`.
+        If the image itself is at `path`, or a label is not from 0 to ``n_labels - 1``.
+    TypeError
+        If labels are no integers.
 
     Notes
     -----
@@ -105,13 +139,12 @@ def write_labels(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     stored = zarr.create_array(f"{folder}/a.zarr", data=np.array([[0, 1], [7, 9]], "u1"))
     ...     image = open_image(f"{folder}/a.zarr")
-    ...     labels = (pixel_rows(image)[:, 0] > 5).astype("int32")
-    ...     seen = write_labels(labels, image, f"{folder}/b.zarr", n_labels=2)
+    ...     seen = write_labels(lambda rows: rows[:, 0] // 5, image, f"{folder}/b.zarr", n_labels=2)
     ...     zarr.open_array(f"{folder}/b.zarr")[:]
     array([[0, 0],
            [1, 1]], dtype=uint8)
     """
-    pixels = _pixels(labels, image, rows)
+    rows = _rows(image, features or Features())
     replace = will_replace(path, overwrite, storage_options, "images of labels", is_label_image)
     refuse_input(path, _stored(image), storage_options)
     folder = local_path(path)
@@ -120,8 +153,8 @@ def write_labels(
         options = url_options(storage_options) if isinstance(place, str) else None
         target = _create(image, n_labels, place, replaced, dict(attributes or {}), options)
         write = WriteLabels(target, place if isinstance(place, Path) else None, image.order)
-        both = Together((write, overview_of(image, n_labels)))
-        n_written, seen = reduce_rows(both, labels, pixels, progress=progress)
+        both = LabelRows(label, n_labels, Together((write, overview_of(image, n_labels))))
+        n_written, seen = reduce_rows(both, *rows, progress=progress)
         _complete(target, n_written, image, seen.colours, place, options)
         return seen
 
@@ -132,10 +165,11 @@ def write_labels(
 
 
 def look(
-    labels: da.Array, image: Image, n_labels: int, rows: da.Array | None = None, progress: Progress | None = None
+    label: Label, image: Image, *, n_labels: int, features: Features | None = None, progress: Progress | None = None
 ) -> Seen:
     """Return what `write_labels` returns without writing; one pass over the image."""
-    return reduce_rows(overview_of(image, n_labels), labels, _pixels(labels, image, rows), progress=progress)
+    labelled = LabelRows(label, n_labels, overview_of(image, n_labels))
+    return reduce_rows(labelled, *_rows(image, features or Features()), progress=progress)
 
 
 def is_label_image(node: object) -> bool:
@@ -145,16 +179,11 @@ def is_label_image(node: object) -> bool:
     return isinstance(node, zarr.Array) and node.ndim == 2 and MARK in node.attrs
 
 
-def _pixels(labels: da.Array, image: Image, rows: da.Array | None) -> da.Array:
-    """Return rows of pixels for labels, whose blocks must be whole chunks of the array that is written."""
-    lines = (labels.chunks[0][0]) // min(image.order.panel, image.shape[1])
-    known = labels.ndim == 1 and lines > 0 and labels.chunks[0] == image.order.sizes(lines)
-    if not known or (lines % image.label_chunks[0] and lines < image.shape[0]):
-        raise ValueError(
-            f"expected labels in the chunks of pixel_rows for an image of {image.shape[0]} x {image.shape[1]} pixels; "
-            f"got shape {labels.shape} in {labels.numblocks[0]} chunks: do not rechunk the rows or the labels"
-        )
-    return pixel_rows(image, lines=lines) if rows is None else rows
+def _rows(image: Image, features: Features) -> tuple[da.Array, ...]:
+    """Return the rows, and the pixels too unless rows begin with them."""
+    rows = pixel_rows(image, features)
+    lines = rows.chunks[0][0] // min(image.order.panel, image.shape[1])
+    return (rows,) if features.factors is None else (rows, pixel_rows(image, lines=lines))
 
 
 def _create(
