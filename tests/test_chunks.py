@@ -3,6 +3,7 @@
 import copyreg
 import pickle
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cloudpickle
 import dask
@@ -16,7 +17,16 @@ from hypothesis import strategies as st
 from strategies import chunkings
 
 from mdh_dask import chunks
-from mdh_dask.chunks import COMBINE_EVERY, Statistic, Together, map_rows, merge_chunks, reduce_rows, work_through
+from mdh_dask.chunks import (
+    COMBINE_EVERY,
+    Statistic,
+    Together,
+    fit_chunks,
+    map_rows,
+    merge_chunks,
+    reduce_rows,
+    work_through,
+)
 
 
 @dataclass(frozen=True)
@@ -294,6 +304,35 @@ class TestMergeChunks:
         merged = merge_chunks(da.from_array(X, chunks=(1, 2)), block_bytes=64)
         assert merged.numblocks == (5, 1)
         np.testing.assert_array_equal(merged.compute(), X)
+
+
+class TestFitChunks:
+    @given(st.integers(1, 60).flatmap(lambda n: chunkings(n, empty=False)), st.integers(1, 60), st.integers(1, 300))
+    def test_blocks_of_rows_that_become_longer_have_the_size_and_no_smaller_neighbours(self, sizes, row_bytes, size):
+        array = da.zeros((sum(sizes), 2), chunks=(sizes, 2))
+        with dask.config.set({"mdh-dask.block-size": size}):
+            fitted = fit_chunks(array, row_bytes).chunks[0]
+        most = max(1, size // row_bytes)
+        assert sum(fitted) == sum(sizes)
+        assert max(fitted) <= most
+        # Chunks are merged while they fit, and divided into no more parts than it takes.
+        assert len(fitted) <= sum(-(-n // most) for n in sizes)
+        if max(sizes) <= most:
+            assert all(a + b > most for a, b in pairwise(fitted))
+
+    def test_parts_of_a_chunk_are_alike(self):
+        assert fit_chunks(da.zeros((3001, 2), chunks=3001), 2**13).chunks[0] == (501, 500, 500, 500, 500, 500)
+
+    def test_the_rows_stay_what_they_were(self, scheduler):
+        X = rows(20)
+        with dask.config.set({"mdh-dask.block-size": 60}):
+            fitted = fit_chunks(da.from_array(X, chunks=((1, 2, 17), 2)), 10)
+        assert fitted.chunks[0] == (3, 6, 6, 5)
+        np.testing.assert_array_equal(fitted.compute(), X)
+
+    def test_rows_in_memory_are_given_back(self):
+        X = rows(20)
+        assert fit_chunks(X, 10) is X
 
 
 class TestWorkThrough:

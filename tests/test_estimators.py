@@ -14,8 +14,11 @@ from mdh_dask import (
     PDDP,
     DePDDP,
     DivisiveClustering,
+    HierarchicalKernelMDH,
     HierarchicalMDH,
     ICATree,
+    KernelDePDDP,
+    KernelPCAFeatures,
     MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
@@ -40,6 +43,8 @@ QUICK = {"n_projections": 60}
         DePDDP(),
         HierarchicalMDH(starts="pca2"),
         MinimumDensityHyperplane(starts="pca2"),
+        HierarchicalKernelMDH(starts="pca2", feature_map=KernelPCAFeatures(n_components=3)),
+        KernelDePDDP(),
     ]
 )
 @pytest.mark.filterwarnings("ignore:Can't check.*array_api:sklearn.exceptions.SkipTestWarning")

@@ -129,6 +129,29 @@ def test_a_sample_larger_than_the_image_is_the_image(here):
     assert load_model("m.zarr").tree_.n_rows[0] == 75_000
 
 
+def test_weights_of_coordinates_reach_the_kernel_of_a_feature_map(here):
+    options = (
+        "--feature-map",
+        "rbf",
+        "--landmarks",
+        60,
+        "--components",
+        3,
+        "--sample",
+        400,
+        "--coordinates",
+        4,
+        *QUICK,
+    )
+    result = run("../in/tiles.zarr", "--model", "m.zarr", "--report", "r.html", *options)
+    assert result.exit_code == 0, result.output
+    model = load_model("m.zarr")
+    assert model.scale is model.feature_map.scale is False
+    scales = model.feature_map_.map_.scale
+    assert set(scales[scales > 0]) == {1.0}
+    assert "Kernel</dt><dd>RBF(width=" in Path("r.html").read_text()
+
+
 def test_windows_and_coordinates_are_columns_and_weights_count(here):
     assert run("../in/tiles.zarr", "--model", "w.zarr", "--window", 5, *QUICK).exit_code == 0
     expected = RandomProjectionTree(n_projections=20).fit(

@@ -98,7 +98,7 @@ def memory_of(client: Any | None) -> float:
     """Return the bytes of memory of all workers of a client, without one those of this machine."""
     if client is None:
         return MEMORY_LIMIT
-    workers = client.scheduler_info()["workers"].values()
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
     return sum(worker["memory_limit"] or 0 for worker in workers)
 
 

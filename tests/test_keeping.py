@@ -1,0 +1,193 @@
+"""Keeping lazy rows between passes: where, for how long, and how often they are computed."""
+
+import os
+import time
+from types import SimpleNamespace
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from helpers import Bar
+
+from mdh_dask.io import keeping
+from mdh_dask.io.keeping import chosen_place, is_local, kept, memory_of, scratch_folder
+
+ROWS = np.arange(60, dtype=np.float32).reshape(20, 3)
+
+
+COMPUTED = []
+"""Rows of the blocks that were computed; of the module, so that it is the same one on a cluster in this process."""
+
+
+def see(block):
+    COMPUTED.append(len(block))
+    return block
+
+
+def lazy_rows():
+    """Lazy rows that tell when they are computed."""
+    COMPUTED.clear()
+    return da.from_array(ROWS, chunks=(6, 3)).map_blocks(see, meta=np.empty((0, 0), np.float32))
+
+
+@pytest.fixture
+def scratch(tmp_path):
+    """An empty scratch folder, which is not there yet."""
+    with dask.config.set({"temporary-directory": str(tmp_path / "scratch")}):
+        yield tmp_path / "scratch"
+
+
+@pytest.mark.parametrize(("cache", "passes"), [("memory", 1), ("disk", 1), (None, 2), ("auto", 1)])
+def test_kept_rows_are_computed_once_and_others_in_every_pass(cache, passes, scratch, scheduler):
+    with kept(lazy_rows(), cache) as rows:
+        for _ in range(2):
+            np.testing.assert_array_equal(rows.compute(), ROWS)
+        assert rows.dtype == np.float32
+    assert sum(COMPUTED) == passes * 20
+
+
+@pytest.mark.parametrize("cache", ["memory", "disk", "auto", None])
+def test_rows_in_memory_are_given_back_as_they_are(cache, scratch):
+    with kept(ROWS, cache) as rows:
+        assert rows is ROWS
+    assert not scratch.exists()
+
+
+def test_memory_and_none_use_no_disk(scratch):
+    for cache in ("memory", None):
+        with kept(lazy_rows(), cache) as rows:
+            rows.sum().compute()
+    assert not scratch.exists()
+
+
+def test_the_scratch_array_is_there_only_meanwhile(scratch):
+    with kept(lazy_rows(), "disk"):
+        (folder,) = scratch.iterdir()
+        assert folder.name.startswith("mdh-dask-")
+        assert [path.name for path in folder.iterdir()] == ["features.zarr"]
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError("lost"), KeyboardInterrupt()])
+def test_the_scratch_array_goes_after_an_error_in_a_pass(scratch, error):
+    with pytest.raises(type(error)), kept(lazy_rows(), "disk"):
+        raise error
+    assert list(scratch.iterdir()) == []
+
+
+def test_the_scratch_array_goes_after_an_error_in_its_writing(scratch):
+    def fail(block):
+        raise RuntimeError("no rows")
+
+    bad = da.from_array(ROWS, chunks=(6, 3)).map_blocks(fail, meta=np.empty((0, 0), np.float32))
+    with pytest.raises(RuntimeError, match="no rows"), kept(bad, "disk"):
+        pytest.fail("the rows were not written")
+    assert list(scratch.iterdir()) == []
+
+
+def test_several_jobs_share_a_scratch_folder(scratch):
+    with kept(lazy_rows(), "disk") as first, kept(lazy_rows() + 1, "disk") as second:
+        assert len(list(scratch.iterdir())) == 2
+        np.testing.assert_array_equal((second - first).compute(), np.ones_like(ROWS))
+
+
+def test_writing_to_disk_shows_a_bar():
+    bars = []
+    with kept(lazy_rows(), "disk", lambda total: bars.append(Bar(total)) or bars[-1]):
+        pass
+    (bar,) = bars
+    assert bar.ticks == bar.total
+    assert bar.open is False
+
+
+def test_without_a_temporary_directory_scratch_is_where_the_system_has_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(keeping, "gettempdir", lambda: str(tmp_path))
+    with dask.config.set({"temporary-directory": None}):
+        assert scratch_folder() == str(tmp_path)
+
+
+# Where
+
+
+def room(monkeypatch, memory, free):
+    """Pretend that this machine has so much room."""
+    monkeypatch.setattr(keeping, "MEMORY_LIMIT", memory)
+    monkeypatch.setattr(keeping.shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+
+
+SIZE = ROWS.nbytes
+
+
+@pytest.mark.parametrize(
+    ("memory", "free", "place"),
+    [
+        (4 * SIZE, 0, "memory"),
+        (4 * SIZE - 1, 2 * SIZE, "disk"),
+        (4 * SIZE - 1, 2 * SIZE - 1, None),
+    ],
+)
+def test_auto_takes_a_quarter_of_memory_or_half_of_the_free_disk_or_nothing(monkeypatch, scratch, memory, free, place):
+    room(monkeypatch, memory, free)
+    assert chosen_place(da.from_array(ROWS, chunks=5), "auto") == place
+
+
+@pytest.mark.parametrize("cache", ["memory", "disk", None])
+def test_what_was_asked_for_is_done_whatever_the_room(monkeypatch, cache):
+    room(monkeypatch, 0, 0)
+    assert chosen_place(da.from_array(ROWS, chunks=5), cache) == cache
+
+
+def test_memory_is_that_of_the_workers_of_the_client(client, monkeypatch):
+    room(monkeypatch, 0, 0)
+    (worker,) = client.scheduler_info()["workers"].values()
+    assert memory_of(client) == worker["memory_limit"] > 0
+    assert chosen_place(da.from_array(ROWS, chunks=5), "auto") == "memory"
+    assert memory_of(None) == 0
+
+
+class Workers:
+    """A client of workers of which the scheduler tells five, unless it is asked for all."""
+
+    def __init__(self, limits):
+        self.limits = limits
+
+    def scheduler_info(self, n_workers=5):
+        told = self.limits if n_workers == -1 else self.limits[:n_workers]
+        return {"workers": {i: {"memory_limit": limit} for i, limit in enumerate(told)}}
+
+
+def test_the_memory_of_all_workers_counts_and_one_without_a_limit_for_nothing():
+    assert memory_of(Workers([10] * 12)) == 120
+    assert memory_of(Workers([10, None, 0])) == 10
+
+
+def test_only_workers_that_this_process_started_share_its_disk(client):
+    from distributed import Client
+
+    assert is_local(client)
+    with Client(client.cluster.scheduler_address, set_as_default=False) as elsewhere:
+        assert not is_local(elsewhere)
+
+
+def test_rows_too_large_for_workers_elsewhere_are_not_kept(client, monkeypatch, scratch):
+    room(monkeypatch, 0, 10**9)
+    monkeypatch.setattr(keeping, "memory_of", lambda client: 0)
+    X = da.from_array(ROWS, chunks=5)
+    assert chosen_place(X, "auto") == "disk"
+    monkeypatch.setattr(keeping, "is_local", lambda client: False)
+    assert chosen_place(X, "auto") is None
+
+
+@pytest.mark.parametrize("cache", ["memory", "disk"])
+def test_on_a_cluster_rows_are_computed_once_and_given_up_at_the_end(client, scratch, cache):
+    with kept(lazy_rows(), cache) as rows:
+        for _ in range(2):
+            np.testing.assert_array_equal(rows.compute(), ROWS)
+    assert sum(COMPUTED) == 20
+    del rows
+    until = time.monotonic() + 10
+    while client.futures and time.monotonic() < until:
+        time.sleep(0.01)  # futures are given up on the client's thread
+    assert client.futures == {}
+    assert not scratch.exists() or os.listdir(scratch) == []
