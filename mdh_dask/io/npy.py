@@ -1,0 +1,146 @@
+"""Rows in a file of NumPy's own format: mapped where it is local, else read by ranges of bytes."""
+
+import math
+import os
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.utils import parse_bytes
+
+from .._typing import AnyArray
+from ..chunks import default_block_bytes
+from .lazy import lazy_rows
+from .nodes import Options, local_path
+from .remote import filesystem
+
+HEADER_BYTES = 4096
+"""More than the header of an array of numbers takes."""
+
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+@dataclass(frozen=True)
+class NpyFile:
+    """An array in a file.
+
+    Parameters
+    ----------
+    location : str
+        Path or URL.
+    options : dict or None
+        What fsspec needs to reach a URL.
+    shape : tuple of int
+    dtype : dtype
+    by_columns : bool
+        Whether a column comes after the other, as in Fortran.
+    offset : int
+        Where the first number is.
+    """
+
+    location: str
+    options: Options
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    by_columns: bool
+    offset: int
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row."""
+        return self.dtype.itemsize * math.prod(self.shape[1:])
+
+    def read(self, part: tuple[int, int]) -> AnyArray:
+        """Return the rows from one to another."""
+        if (path := local_path(self.location)) is not None:
+            # Mapped so that nothing is ever written to the file, but arrays are not read-only: loops compile once.
+            order = "F" if self.by_columns else "C"
+            mapped = np.memmap(path, self.dtype, "c", self.offset, self.shape, order=order)  # type: ignore[call-overload]
+            return np.asarray(mapped)[slice(*part)]
+        start, end = (self.offset + row * self.row_bytes for row in part)
+        content = _bytes(self.location, self.options, start, end)
+        return np.frombuffer(bytearray(content), self.dtype).reshape(-1, *self.shape[1:])
+
+
+def open_npy(
+    path: str | os.PathLike[str], *, block_bytes: int | str | None = None, storage_options: Options = None
+) -> da.Array:
+    """Open a ``.npy`` file of rows lazily.
+
+    Parameters
+    ----------
+    path : path or URL
+    block_bytes : int or str, optional
+        As for `open_rows`.
+    storage_options : dict, optional
+        For URLs: what fsspec needs to reach them.
+
+    Returns
+    -------
+    dask Array of shape (n_rows, n_columns)
+        Nothing but the header is read before it is computed. Local files must be visible to all workers.
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing is there.
+    ValueError
+        If it is no such file, is cut short, does not hold rows of numbers, or cannot be read by rows at its URL.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/x.npy", np.eye(6, 2))
+    ...     open_npy(f"{folder}/x.npy", block_bytes=64).chunks
+    ((4, 2), (2,))
+    """
+    location = os.fspath(local_path(path) or path)
+    file, size, version = _opened(location, path, storage_options)
+    if file.dtype.hasobject or file.dtype.kind not in "biufc":
+        raise ValueError(f"{path}: expected numbers, got dtype {file.dtype}; save an array of numbers with numpy.save")
+    if len(file.shape) != 2 or 0 in file.shape:
+        raise ValueError(f"{path}: expected rows of columns, at least one of each; got an array of shape {file.shape}")
+    nbytes = file.row_bytes * file.shape[0]
+    if size is not None and size < file.offset + nbytes:
+        raise ValueError(
+            f"{path} is cut short: its header tells of {file.offset + nbytes} bytes, and it has {size}; copy or write "
+            "it again"
+        )
+    if file.by_columns and local_path(path) is None:
+        raise ValueError(
+            f"{path} is stored column by column, so that rows cannot be read by ranges: copy it here, or save "
+            "numpy.ascontiguousarray of the array"
+        )
+    block = default_block_bytes(nbytes) if block_bytes is None else parse_bytes(block_bytes)
+    step = max(1, block // file.row_bytes)
+    parts = [(i, min(i + step, file.shape[0])) for i in range(0, file.shape[0], step)]
+    return lazy_rows(file.read, parts, [b - a for a, b in parts], file.shape[1], file.dtype, version)
+
+
+def _opened(location: str, path: Any, options: Options) -> tuple[NpyFile, int | None, Any]:
+    """Return the file, its size if that is known, and what changes with its contents."""
+    fs, name = filesystem(location, options)
+    try:
+        size = fs.info(name)["size"]
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"there is no file at {path}; check the path") from error
+    header = BytesIO(_bytes(location, options, 0, HEADER_BYTES if size is None else min(size, HEADER_BYTES)))
+    try:
+        shape, by_columns, dtype = HEADERS[np.lib.format.read_magic(header)](header)
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{path} is not a .npy file of numbers ({error}); write it with numpy.save") from error
+    return NpyFile(location, options, shape, dtype, by_columns, header.tell()), size, (location, fs.ukey(name))
+
+
+def _bytes(location: str, options: Options, start: int, end: int) -> bytes:
+    fs, name = filesystem(location, options)
+    content: bytes = fs.cat_file(name, start=start, end=end)
+    if len(content) != end - start:
+        raise ValueError(
+            f"{location}: expected {end - start} bytes from byte {start}, got {len(content)}: the server does not "
+            "serve ranges of files, or the file has changed; copy it here first"
+        )
+    return content

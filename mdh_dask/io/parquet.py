@@ -1,0 +1,247 @@
+"""Rows in Parquet files: numeric columns of a table, a block being some of its row groups."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import dask.array as da
+import numpy as np
+from dask.utils import natural_sort_key, parse_bytes
+
+from .._typing import AnyArray
+from ..chunks import default_block_bytes
+from .lazy import grouped, lazy_rows
+from .nodes import Options
+from .remote import filesystem
+
+SUFFIXES = (".parquet", ".parq", ".pq")
+
+FOOTERS_AT_ONCE = 16
+
+PieceOfFile = tuple[str, tuple[int, ...]]
+"""A file and some of its row groups."""
+
+
+class Footer(NamedTuple):
+    """What the end of a file tells of it."""
+
+    file: str
+    version: Any
+    """Changes with the contents."""
+    schema: Any
+    """That of Arrow."""
+    of_index: tuple[str, ...]
+    """Columns that pandas keeps its index in."""
+    rows: tuple[int, ...]
+    """Of every row group."""
+    may_lack: frozenset[str]
+    """Columns that may have missing values."""
+
+
+def open_parquet(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    *,
+    block_bytes: int | str | None = None,
+    storage_options: Options = None,
+) -> tuple[da.Array, tuple[str, ...]]:
+    """Open numeric columns of a Parquet table lazily.
+
+    Parameters
+    ----------
+    path : path or URL
+        Of a file, of a folder of files, also in folders as ``day=1``, or with ``*``. Files come in the order of their
+        names, numbers in these by their value; those that begin with ``_`` or ``.`` are none of the table.
+    columns : sequence of str, optional
+        Which, and in which order; by default all but the index that pandas keeps.
+    block_bytes : int or str, optional
+        As for `open_rows`; blocks hold whole row groups, one at least.
+    storage_options : dict, optional
+        For URLs: what fsspec needs to reach them.
+
+    Returns
+    -------
+    rows : dask Array of shape (n_rows, n_columns)
+        In the dtype that holds those of all columns. Missing values are NaN, and columns of integers or booleans that
+        may have them are floating-point numbers. Nothing but the footers is read before it is computed.
+    names : tuple of str
+
+    Raises
+    ------
+    FileNotFoundError
+        If there are no files.
+    ValueError
+        If a column is not there or not numeric, or a file is no Parquet.
+    ImportError
+        If pyarrow is missing.
+    """
+    _require_pyarrow()
+    fs, root = filesystem(path, storage_options)
+    files = parquet_files(fs, root)
+    if not files:
+        raise FileNotFoundError(f"there are no Parquet files at {path}; check the path")
+    with ThreadPoolExecutor(FOOTERS_AT_ONCE) as pool:
+        footers = list(pool.map(partial(_footer, fs), files))
+    names = _chosen(footers[0], columns, path)
+    dtype = np.result_type(*(_dtype(footer, name) for footer in footers for name in _checked(footer, names)))
+    groups = [(f.file, i, n) for f in footers for i, n in enumerate(f.rows) if n]
+    n_rows = sum(n for *_, n in groups)
+    if not n_rows:
+        raise ValueError(f"{path}: expected at least one row, got none in {len(files)} files")
+    row_bytes = dtype.itemsize * len(names)
+    block = default_block_bytes(n_rows * row_bytes) if block_bytes is None else parse_bytes(block_bytes)
+    blocks = [[groups[i] for i in places] for places in grouped((n * row_bytes for *_, n in groups), block)]
+    reader = ParquetReader(fs, names, dtype)
+    rows = [sum(n for *_, n in block) for block in blocks]
+    version = [(f.file, f.version) for f in footers], names
+    return lazy_rows(reader, [_pieces(block) for block in blocks], rows, len(names), dtype, version), names
+
+
+@dataclass(frozen=True)
+class ParquetReader:
+    """Reads row groups into an array of rows.
+
+    Parameters
+    ----------
+    fs : file system of fsspec
+    names : tuple of str
+        Of the columns.
+    dtype : dtype
+    """
+
+    fs: Any
+    names: tuple[str, ...]
+    dtype: np.dtype
+
+    def __call__(self, pieces: Sequence[PieceOfFile]) -> AnyArray:
+        """Return the rows of some row groups of some files."""
+        return np.concatenate([self._read(file, groups) for file, groups in pieces])
+
+    def _read(self, file: str, groups: tuple[int, ...]) -> AnyArray:
+        with _opened(self.fs, file) as parquet:
+            table = parquet.read_row_groups(list(groups), columns=list(self.names), use_threads=False)
+        rows = np.empty((table.num_rows, len(self.names)), self.dtype)
+        for j, name in enumerate(self.names):
+            rows[:, j] = self._numbers(table.column(name), file, name)
+        return rows
+
+    def _numbers(self, column: Any, file: str, name: str) -> AnyArray:
+        if column.null_count:
+            if self.dtype.kind != "f":
+                raise ValueError(f"{file}: column {name} has missing values, of which its footer does not tell")
+            column = column.cast("uint8") if column.type == "bool" else column
+            column = column.cast("float64", safe=False)
+        return column.to_numpy()
+
+
+def parquet_files(fs: Any, root: str) -> list[str]:
+    """Return the Parquet files at a path of a file system, in their order; none if there are none."""
+    if "*" in root:
+        found = [file for file in fs.glob(root) if PurePosixPath(file).name[0] not in "_."]
+    elif fs.isfile(root):
+        found = [root]
+    else:
+        above = len(PurePosixPath(root).parts)
+        found = [file for file in fs.find(root) if _is_part(*PurePosixPath(file).parts[above:])]
+    return sorted(found, key=natural_sort_key)
+
+
+def _is_part(*parts: str) -> bool:
+    """Tell whether a file in a folder is of its table: not hidden, nor of another table in a folder within."""
+    *folders, file = parts
+    return file.endswith(SUFFIXES) and file[0] not in "_." and all("=" in folder for folder in folders)
+
+
+def _require_pyarrow() -> None:
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise ImportError('Parquet is read with pyarrow, which is missing: pip install "mdh_dask[parquet]"') from error
+
+
+def _opened(fs: Any, file: str) -> Any:
+    from pyarrow.parquet import ParquetFile
+
+    local = fs.protocol == "file" or "file" in fs.protocol
+    # Arrow asks for the ranges that it needs; to read ahead of them would be in vain.
+    return ParquetFile(file if local else fs.open(file, "rb", cache_type="none"), pre_buffer=not local)
+
+
+def _footer(fs: Any, file: str) -> Footer:
+    from pyarrow import ArrowException
+
+    try:
+        with _opened(fs, file) as parquet:
+            metadata, schema = parquet.metadata, parquet.schema_arrow
+    except (ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{file} is not Parquet, or is damaged ({error}); write it again") from error
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    lacks = (c.path_in_schema for g in groups for c in map(g.column, range(g.num_columns)) if not _is_full(c))
+    return Footer(
+        file, fs.ukey(file), schema, tuple(name for name in index if isinstance(name, str)),
+        tuple(group.num_rows for group in groups), frozenset(lacks),
+    )  # fmt: skip
+
+
+def _is_full(chunk: Any) -> bool:
+    """Tell whether a column of a row group surely has no missing values."""
+    statistics = chunk.statistics
+    return statistics is not None and statistics.has_null_count and statistics.null_count == 0
+
+
+def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> tuple[str, ...]:
+    """Return the columns that were asked for, or all, if they are there, once and numeric."""
+    there = footer.schema.names
+    names = tuple(name for name in there if name not in footer.of_index) if columns is None else tuple(columns)
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(there)}")
+    if twice := sorted({name for name in names if names.count(name) > 1 or there.count(name) > 1}):
+        raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
+    types = {name: footer.schema.field(name).type for name in names}
+    if bad := [f"{name} ({types[name]})" for name in names if not _is_numeric(types[name])]:
+        fields = [footer.schema.field(name) for name in there if name not in footer.of_index]
+        numeric = ",".join(field.name for field in fields if _is_numeric(field.type))
+        remedy = f"name the columns to take with columns=..., as {numeric}" if numeric else "it has none"
+        raise ValueError(f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}")
+    if not names:
+        raise ValueError(f"{path}: expected at least one column, got none")
+    return names
+
+
+def _checked(footer: Footer, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns if a file of the table has them, too."""
+    for name in names:
+        if name not in footer.schema.names or not _is_numeric(footer.schema.field(name).type):
+            found = footer.schema.field(name).type if name in footer.schema.names else "none"
+            raise ValueError(
+                f"expected a numeric column {name} in every file of the table; got {found} in {footer.file}: name "
+                "columns that all files have with columns=..., or fewer files"
+            )
+    return names
+
+
+def _is_numeric(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+
+def _dtype(footer: Footer, name: str) -> np.dtype:
+    dtype = np.dtype(footer.schema.field(name).type.to_pandas_dtype())
+    # Missing values become NaN, and the first pass tells how many there are and where.
+    return np.result_type(dtype, np.float32) if name in footer.may_lack else dtype
+
+
+def _pieces(block: Sequence[tuple[str, int, int]]) -> list[PieceOfFile]:
+    pieces: dict[str, tuple[int, ...]] = {}
+    for file, group, _ in block:
+        pieces[file] = (*pieces.get(file, ()), group)
+    return list(pieces.items())

@@ -1,0 +1,464 @@
+"""Opening inputs: what is found, what is read of it, and what is said about anything else."""
+
+import json
+import pickle
+import re
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from pathlib import Path
+
+import dask.array as da
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zarr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdh_dask import PCATree
+from mdh_dask.chunks import Statistic, reduce_rows
+from mdh_dask.io import open_features, write_rows
+from mdh_dask.io.inputs import kind_of
+from mdh_dask.io.lazy import grouped
+from tests.helpers import counted_computes, tasks_of
+
+ROWS = np.random.default_rng(0).normal(size=(100, 3)).astype("float32")
+
+
+def table_of(rows=ROWS, **more):
+    return pa.table(dict(zip("abc", rows.T)) | more)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The same rows in every format."""
+    write_rows(ROWS, tmp_path / "x.zarr", chunk_rows=20)
+    np.save(tmp_path / "x.npy", ROWS)
+    pq.write_table(table_of(), tmp_path / "x.parquet", row_group_size=30)
+    (tmp_path / "parts").mkdir()
+    for i, start in ((2, 0), (10, 60)):
+        pq.write_table(table_of(ROWS[start : start + 60][: 60 if i == 2 else 40]), tmp_path / f"parts/part.{i}.parquet")
+    (tmp_path / "parts/_SUCCESS").touch()
+    (tmp_path / "parts/_metadata.parquet").write_text("none of the table")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["x.zarr", "x.npy", "x.parquet", "parts", "parts/", "parts/*.parquet"])
+@pytest.mark.parametrize("form", [str, Path, lambda path: f"file://{path}"])
+def test_the_same_rows_are_read_from_every_format_and_form_of_path(folder, name, form):
+    rows, names = open_features(form(f"{folder}/{name}"))
+    assert isinstance(rows, da.Array)
+    assert rows.dtype == np.float32
+    np.testing.assert_array_equal(rows, ROWS)
+    assert names == (None if name in ("x.zarr", "x.npy") else ("a", "b", "c"))
+
+
+@pytest.mark.parametrize(("name", "columns"), [("x.zarr", ["2", 0]), ("x.npy", [2, "0"]), ("parts", ["c", "a"])])
+def test_columns_come_in_the_order_in_which_they_are_named(folder, name, columns):
+    np.testing.assert_array_equal(open_features(folder / name, columns).rows, ROWS[:, [2, 0]])
+
+
+@pytest.mark.parametrize(("name", "least", "most"), [("x.npy", 10, 10), ("x.parquet", 10, 30), ("x.zarr", 20, 20)])
+def test_blocks_are_about_as_large_as_asked_for_and_chunk_sizes_are_known(folder, name, least, most):
+    rows = open_features(folder / name, block_bytes=120).rows
+    assert all(least <= n <= most for n in rows.chunks[0])
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet"])
+def test_opening_reads_no_row_and_a_pass_reads_every_block_in_the_task_that_needs_it(folder, name):
+    class Sum(Statistic):
+        def chunk(self, start, *blocks):
+            return blocks[0].sum(dtype=float)
+
+        def combine(self, left, right):
+            return left + right
+
+    with counted_computes() as computes:
+        rows = open_features(folder / name, block_bytes=120).rows
+        assert not computes
+        assert reduce_rows(Sum(), rows) == pytest.approx(ROWS.sum(dtype=float))
+    (ran,) = computes
+    n = rows.numblocks[0]
+    assert len(ran) <= 2 * n + 5
+
+
+def test_a_graph_does_not_hold_the_rows(folder):
+    rows = open_features(folder / "x.npy", block_bytes=120).rows
+    assert len(pickle.dumps(tasks_of(rows.__dask_graph__()))) < 1000 * rows.numblocks[0]
+    assert not any(isinstance(value, np.ndarray) for value in tasks_of(rows.__dask_graph__()).values())
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet"])
+def test_an_input_that_changed_has_another_name_in_the_graph(folder, name):
+    first, again = (open_features(folder / name).rows.name for _ in range(2))
+    assert first == again
+    if name == "x.npy":
+        np.save(folder / name, ROWS + 1)
+    else:
+        pq.write_table(table_of(ROWS + 1), folder / name)
+    assert open_features(folder / name).rows.name != first
+
+
+def test_blocks_can_be_written_to_without_a_trace_in_the_file(folder):
+    block = open_features(folder / "x.npy").rows.blocks[0].compute()
+    assert block.flags.writeable
+    block += 1
+    np.testing.assert_array_equal(open_features(folder / "x.npy").rows, ROWS)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", ">i2", "<i8", "f2", ">f4", "f8"])
+@pytest.mark.parametrize("order", "CF")
+def test_npy_files_of_any_numbers_in_either_order_are_read(tmp_path, dtype, order):
+    rows = np.asarray(np.arange(12).reshape(6, 2), dtype, order=order)
+    np.save(tmp_path / "x.npy", rows)
+    opened = open_features(tmp_path / "x.npy", block_bytes=4).rows
+    assert opened.dtype == rows.dtype
+    np.testing.assert_array_equal(opened, rows)
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype"),
+    [
+        ({"a": pa.array([1, 2], pa.uint8()), "b": pa.array([3, 4], pa.uint8())}, "uint8"),
+        ({"a": pa.array([1, 2], pa.uint8()), "b": pa.array([3, 4], pa.float32())}, "float32"),
+        ({"a": pa.array([1, 2], pa.int64()), "b": pa.array([3, 4], pa.float32())}, "float64"),
+        ({"a": pa.array([True, False]), "b": pa.array([3, 4], pa.int8())}, "int8"),
+        ({"a": pa.array([1, None], pa.int8()), "b": pa.array([True, None])}, "float32"),
+        ({"a": pa.array([1, None], pa.int64())}, "float64"),
+        ({"a": pa.array([1.5, None], pa.float32())}, "float32"),
+    ],
+)
+def test_a_table_has_the_dtype_that_holds_all_its_columns_and_nan_for_what_is_missing(tmp_path, columns, dtype):
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    rows = open_features(tmp_path / "x.parquet").rows
+    assert rows.dtype == dtype
+    expected = np.array([[np.nan if v is None else float(v) for v in c.to_pylist()] for c in columns.values()]).T
+    np.testing.assert_array_equal(rows.compute().astype(float), expected)
+
+
+def test_integers_are_kept_only_if_footers_tell_that_none_is_missing(tmp_path):
+    pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "x.parquet", write_statistics=False)
+    assert open_features(tmp_path / "x.parquet").rows.dtype == np.float64
+
+
+def test_missing_values_are_refused_by_number_and_first_row(tmp_path):
+    values = [float(i) for i in range(100)]
+    integers = [None if i in (41, 77) else i for i in range(100)]
+    pq.write_table(pa.table({"a": values, "n": pa.array(integers, pa.int32())}), tmp_path / "x.parquet")
+    message = (
+        "expected finite values; got 2 NaN and 0 infinite (inf) values, the first in row 41. Drop these rows or fill "
+        "in the values first."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        PCATree().fit(open_features(tmp_path / "x.parquet").rows)
+
+
+def test_the_index_of_pandas_is_no_column_unless_it_is_named(tmp_path):
+    table = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "id": [7, 8]})
+    told = json.dumps({"index_columns": ["id", {"kind": "range"}], "columns": []})
+    pq.write_table(table.replace_schema_metadata({"pandas": told}), tmp_path / "x.parquet")
+    assert open_features(tmp_path / "x.parquet").names == ("a", "b")
+    assert open_features(tmp_path / "x.parquet", ["id", "b"]).rows.compute().tolist() == [[7, 3], [8, 4]]
+
+
+def test_a_table_in_folders_of_partitions_is_one_and_other_folders_are_not_of_it(tmp_path):
+    for day in ("day=2", "day=10", "other", ".hidden"):
+        (tmp_path / day).mkdir()
+        pq.write_table(table_of(ROWS[:20] + len(day)), tmp_path / day / "0.parquet")
+    np.testing.assert_array_equal(open_features(tmp_path).rows, np.concatenate([ROWS[:20] + 5, ROWS[:20] + 6]))
+
+
+def test_row_groups_without_rows_are_passed_over(tmp_path):
+    pq.write_table(table_of(ROWS[:0]), tmp_path / "0.parquet")
+    pq.write_table(table_of(ROWS), tmp_path / "1.parquet")
+    np.testing.assert_array_equal(open_features(tmp_path).rows, ROWS)
+
+
+@given(st.lists(st.integers(0, 20), max_size=30), st.integers(1, 30))
+def test_neighbours_are_grouped_up_to_a_sum(sizes, most):
+    groups = grouped(sizes, most)
+    assert [place for group in groups for place in group] == list(range(len(sizes)))
+    assert all(len(group) == 1 or sum(sizes[i] for i in group) <= most for group in groups)
+    for left, right in pairwise(groups):
+        assert sum(sizes[i] for i in left) + sizes[right[0]] > most
+
+
+# Errors, to the word
+
+
+def cut_short(folder):
+    content = (folder / "x.npy").read_bytes()
+    (folder / "cut.npy").write_bytes(content[:-100])
+
+
+def damaged(folder):
+    (folder / "parts/part.3.parquet").write_bytes(b"PAR1 and then something else")
+
+
+def other_columns(folder):
+    pq.write_table(pa.table({"a": [1.0], "c": [1.0]}), folder / "parts/part.3.parquet")
+
+
+def other_types(folder):
+    pq.write_table(pa.table({"a": [1.0], "b": ["x"], "c": [1.0]}), folder / "parts/part.3.parquet")
+
+
+def strings(folder):
+    table = table_of(ROWS[:2], name=["x", "y"], day=pa.array([0, 1], pa.timestamp("ms")))
+    pq.write_table(table, folder / "s.parquet")
+    pq.write_table(table.select(["name"]), folder / "names.parquet")
+
+
+def empties(folder):
+    pq.write_table(table_of(ROWS[:0]), folder / "none.parquet")
+    pq.write_table(pa.table({}), folder / "nothing.parquet")
+    np.save(folder / "none.npy", ROWS[:0])
+    np.save(folder / "line.npy", ROWS[0])
+
+
+def odd_npy(folder):
+    np.save(folder / "objects.npy", np.array([["a", 1]], dtype=object), allow_pickle=True)
+    np.save(folder / "fields.npy", np.zeros(3, dtype=[("a", "f4")]))
+    (folder / "text.npy").write_text("1,2,3")
+
+
+def nothing(folder):
+    (folder / "empty").mkdir()
+    (folder / "text.txt").write_text("1,2,3")
+    zarr.create_group(folder / "group.zarr").create_array("features", data=ROWS)
+
+
+ERRORS = {
+    "no zarr": (nothing, "no.zarr", None, FileNotFoundError, "there is no Zarr array at {}; check the path"),
+    "no npy": (nothing, "no.npy", None, FileNotFoundError, "there is no file at {}; check the path"),
+    "no parquet": (nothing, "no.parquet", None, FileNotFoundError, "there are no Parquet files at {}; check the path"),
+    "no parts": (nothing, "no*", None, FileNotFoundError, "there are no Parquet files at {}; check the path"),
+    "empty folder": (
+        nothing, "empty", None, ValueError,
+        "{} is not a Zarr array, which has zarr.json or .zarray, nor a .npy file, nor Parquet: give the path of one of "
+        "these",
+    ),
+    "text": (
+        nothing, "text.txt", None, ValueError,
+        "{} is not a Zarr array, which has zarr.json or .zarray, nor a .npy file, nor Parquet: give the path of one of "
+        "these",
+    ),
+    "group": (
+        nothing, "group.zarr", None, ValueError,
+        "{} is a Zarr group of 1 arrays (features): add one to the path, for example {}/features",
+    ),
+    "protocol": (
+        nothing, "odd://x", None, ValueError,
+        "expected a path or a URL of a known kind, as s3://; got odd://x: Protocol not known: odd",
+    ),
+    "cut npy": (
+        cut_short, "cut.npy", None, ValueError,
+        "{} is cut short: its header tells of 1328 bytes, and it has 1228; copy or write it again",
+    ),
+    "text as npy": (
+        odd_npy, "text.npy", None, ValueError,
+        "{} is not a .npy file of numbers (EOF: reading magic string, expected 8 bytes got 5); write it with "
+        "numpy.save",
+    ),
+    "objects": (
+        odd_npy, "objects.npy", None, ValueError,
+        "{}: expected numbers, got dtype object; save an array of numbers with numpy.save",
+    ),
+    "fields": (
+        odd_npy, "fields.npy", None, ValueError,
+        "{}: expected numbers, got dtype [('a', '<f4')]; save an array of numbers with numpy.save",
+    ),
+    "one dimension": (
+        empties, "line.npy", None, ValueError,
+        "{}: expected rows of columns, at least one of each; got an array of shape (3,)",
+    ),
+    "no rows in npy": (
+        empties, "none.npy", None, ValueError,
+        "{}: expected rows of columns, at least one of each; got an array of shape (0, 3)",
+    ),
+    "no rows in a table": (
+        empties, "none.parquet", None, ValueError, "{}: expected at least one row, got none in 1 files"
+    ),
+    "no columns": (empties, "nothing.parquet", None, ValueError, "{}: expected at least one column, got none"),
+    "columns that are not there": (
+        nothing, "x.parquet", ["a", "z", "y"], ValueError, "{} has no column z, y; its columns are a, b, c"
+    ),
+    "columns twice": (
+        nothing, "x.parquet", ["a", "b", "a"], ValueError, "{}: expected every column once; got a twice: name others"
+    ),
+    "strings": (
+        strings, "s.parquet", None, ValueError,
+        "expected numeric columns; got name (string), day (timestamp[ms]) in {}: name the columns to take with "
+        "columns=..., as a,b,c",
+    ),
+    "only strings": (
+        strings, "names.parquet", None, ValueError, "expected numeric columns; got name (string) in {}: it has none"
+    ),
+    "damaged part": (
+        damaged, "parts", None, ValueError,
+        "{}/part.3.parquet is not Parquet, or is damaged (Parquet magic bytes not found in footer. Either the file is "
+        "corrupted or this is not a parquet file.); write it again",
+    ),
+    "part without a column": (
+        other_columns, "parts", None, ValueError,
+        "expected a numeric column b in every file of the table; got none in {}/part.3.parquet: name columns that all "
+        "files have with columns=..., or fewer files",
+    ),
+    "part with strings": (
+        other_types, "parts", None, ValueError,
+        "expected a numeric column b in every file of the table; got string in {}/part.3.parquet: name columns that "
+        "all files have with columns=..., or fewer files",
+    ),
+    "names of an array": (
+        nothing, "x.npy", ["a", "1"], ValueError,
+        "expected numbers of columns from 0 to 2, as {} has no names for them; got a, 1",
+    ),
+    "number too large": (
+        nothing, "x.zarr", [3], ValueError,
+        "expected numbers of columns from 0 to 2, as {} has no names for them; got 3",
+    ),
+    "number twice": (nothing, "x.npy", [1, 1], ValueError, "expected at least one column, and each once; got 1, 1"),
+    "no numbers": (nothing, "x.npy", [], ValueError, "expected at least one column, and each once; got none"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_what_cannot_be_opened_is_told_to_the_word(folder, name):
+    make, path, columns, error, message = ERRORS[name]
+    make(folder)
+    place = path if "://" in path else f"{folder}/{path}"
+    with pytest.raises(error, match=f"^{re.escape(message.replace('{}', place))}$"):
+        open_features(place, columns)
+
+
+@pytest.mark.parametrize(
+    ("module", "place", "message"),
+    [
+        ("s3fs", "s3://b/x.zarr", '{} cannot be reached, as a package is missing: pip install "mdh_dask[s3]"'),
+        ("gcsfs", "gs://b/x.zarr", "{} cannot be reached, as a package is missing: pip install gcsfs"),
+        (
+            "fsspec.implementations.http", "https://b/x.npy",
+            "{} cannot be reached, as a package is missing: pip install aiohttp",
+        ),
+        (
+            "pyarrow.parquet", "x.parquet",
+            'Parquet is read with pyarrow, which is missing: pip install "mdh_dask[parquet]"',
+        ),
+    ],
+)  # fmt: skip
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch, module, place, message):
+    known = sys.modules["fsspec.registry"]._registry
+    monkeypatch.delitem(known, place.split(":")[0], raising=False)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=f"^{re.escape(message.format(place))}$"):
+        open_features(place)
+
+
+def test_missing_values_of_which_the_footer_does_not_tell_are_an_error(folder):
+    pq.write_table(pa.table({"a": pa.array([1] * 100, pa.int32())}), folder / "x.parquet")
+    rows = open_features(folder / "x.parquet").rows
+    pq.write_table(pa.table({"a": pa.array([None] * 100, pa.int32())}), folder / "x.parquet")
+    message = f"{folder}/x.parquet: column a has missing values, of which its footer does not tell"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        rows.compute()
+
+
+# Over HTTP
+
+
+class Server(BaseHTTPRequestHandler):
+    """Serves the files of a folder, by ranges or only whole."""
+
+    folder: Path
+    ranges: bool
+    asked: list
+
+    def do_HEAD(self):
+        self.do_GET(body=False)
+
+    def do_GET(self, body=True):
+        file = self.folder / self.path.lstrip("/")
+        if not file.is_file():
+            self.send_error(404)
+            return
+        content, asked = file.read_bytes(), self.headers.get("Range")
+        self.asked.append(asked)
+        if asked and self.ranges:
+            first, last = (int(n) for n in re.fullmatch(r"bytes=(\d+)-(\d+)", asked).groups())
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(content)}")
+            content = content[first : last + 1]
+        else:
+            self.send_response(200)
+        if self.ranges:
+            self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def served(folder):
+    """What serves the folder of inputs: a function of whether it does so by ranges."""
+    servers = []
+
+    def serve(ranges):
+        handler = type("Handler", (Server,), {"folder": folder, "ranges": ranges, "asked": []})
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}", handler.asked
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet"])
+def test_files_are_read_by_ranges_over_http(served, name):
+    url, asked = served(ranges=True)
+    rows = open_features(f"{url}/{name}", block_bytes=120).rows
+    np.testing.assert_array_equal(rows.compute(scheduler="synchronous"), ROWS)
+    if name == "x.npy":
+        assert sorted(asked[-10:]) == sorted(f"bytes={128 + i * 120}-{128 + i * 120 + 119}" for i in range(10))
+
+
+def test_a_server_that_has_only_whole_files_is_told_of(served, folder):
+    np.save(folder / "large.npy", np.zeros((2000, 3)))
+    url, _ = served(ranges=False)
+    message = (
+        f"{url}/large.npy: expected 4096 bytes from byte 0, got 48128: the server does not serve ranges of files, or "
+        "the file has changed; copy it here first"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        open_features(f"{url}/large.npy")
+
+
+def test_columns_one_after_the_other_cannot_be_read_by_ranges(served, folder):
+    np.save(folder / "f.npy", np.asfortranarray(ROWS))
+    url, _ = served(ranges=True)
+    message = (
+        f"{url}/f.npy is stored column by column, so that rows cannot be read by ranges: copy it here, or save "
+        "numpy.ascontiguousarray of the array"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        open_features(f"{url}/f.npy")
+
+
+def test_a_file_that_is_not_served_is_missing(served):
+    url, _ = served(ranges=True)
+    with pytest.raises(FileNotFoundError, match=f"^there is no file at {url}/no.npy; check the path$"):
+        open_features(f"{url}/no.npy")
+
+
+def test_kinds_are_told_by_the_name_or_by_what_is_there(folder):
+    kinds = {name: kind_of(folder / name) for name in ("x.zarr", "x.npy", "x.parquet", "parts")}
+    assert kinds == {"x.zarr": "Zarr", "x.npy": "npy", "x.parquet": "Parquet", "parts": "Parquet"}
