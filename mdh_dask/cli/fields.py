@@ -131,8 +131,9 @@ def shown(value: Any) -> str:
     >>> shown("x"), shown(1.5), shown({})
     ("'x', a string", '1.5, a float', '{}, a table')
     """
-    written = str(value).lower() if isinstance(value, bool) else repr(value)
-    return f"{written}, {TYPES.get(type(value), 'a date or time')}"
+    if type(value) not in TYPES:
+        return f"{value}, a date or time"
+    return f"{str(value).lower() if isinstance(value, bool) else repr(value)}, {TYPES[type(value)]}"
 
 
 def _checked(name: str, value: Any, field: Field) -> Any:

@@ -21,6 +21,7 @@ def fingerprint(source: str | os.PathLike[str], storage_options: Options = None)
     Parameters
     ----------
     source : path or URL
+        Of a file or a folder; with an asterisk, of several files.
     storage_options : dict, optional
         For URLs: what fsspec needs to reach them.
 
@@ -45,7 +46,7 @@ def fingerprint(source: str | os.PathLike[str], storage_options: Options = None)
     (1, 3)
     """
     store, root = url_to_fs(os.fspath(source), **(storage_options or {}))
-    objects = store.find(root, detail=True)
+    objects = store.glob(root, detail=True) if "*" in root else store.find(root, detail=True)
     listing, metadata = hashlib.sha256(), hashlib.sha256()
     for name in sorted(objects):
         about = objects[name]

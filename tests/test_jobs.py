@@ -1,0 +1,256 @@
+"""Job files: what they may say, and what is said of all else, word for word."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mdh_dask import HierarchicalMDH, KernelPCAFeatures, RandomProjectionTree
+from mdh_dask.cli import exits, mdh
+from mdh_dask.cli.fields import JobError
+from mdh_dask.cli.jobs import CLUSTERS, read_job
+from mdh_dask.cli.methods import field_of
+from mdh_dask.cli.options import METHODS, parameters_of
+from mdh_dask.kernels import RBF
+
+LEAST = '[input]\npath = "x.zarr"\n[output]\nlabels = "l.zarr"\n'
+
+
+def job(text, folder):
+    path = Path(folder) / "job.toml"
+    path.write_text(text)
+    return read_job(path)
+
+
+# What a job file may say
+
+
+def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
+    read = job(LEAST, tmp_path)
+    assert read.input == {"path": f"{tmp_path}/x.zarr", "missing_chunks": "error"}
+    assert read.output["labels"] == f"{tmp_path}/l.zarr"
+    assert [key for key, place in read.output.items() if place is not None] == ["labels"]
+    assert (read.kind, read.work) == ("local", tmp_path / "job.work")
+    assert read.run == {"work": None, "overwrite": False, "log_json": False}
+    assert read.estimator().get_params() == RandomProjectionTree().get_params()
+
+
+def test_paths_are_relative_to_the_job_file_and_urls_stay(tmp_path):
+    text = (
+        '[input]\npath = "s3://b/x.zarr"\n[output]\nlabels = "/abs/l.zarr"\nmodel = "../m.zarr"\n[run]\nwork = "w"\n'
+        '[cluster]\nkind = "scheduler-file"\nfile = "s.json"\n'
+    )
+    read = job(text, tmp_path)
+    assert read.input["path"] == "s3://b/x.zarr"
+    assert (read.output["labels"], read.output["model"]) == ("/abs/l.zarr", f"{tmp_path}/../m.zarr")
+    assert (read.work, read.cluster["file"]) == (tmp_path / "w", f"{tmp_path}/s.json")
+
+
+def test_parameters_reach_the_estimator(tmp_path):
+    method = '[method]\nname = "mdh"\nsample_size = "none"\nscale = false\nmin_cluster_size = 0.1\nrandom_state = 7\n'
+    estimator = job(LEAST + method, tmp_path).estimator()
+    expected = HierarchicalMDH(sample_size=None, scale=False, min_cluster_size=0.1, random_state=7)
+    assert type(estimator) is HierarchicalMDH
+    assert estimator.get_params() == expected.get_params()
+
+
+def test_a_feature_map_is_a_name_or_a_table_and_so_is_its_kernel(tmp_path):
+    assert job(LEAST + '[method]\nfeature_map = "rbf"\n', tmp_path).estimator().feature_map == "rbf"
+    table = "[method.feature_map]\nn_landmarks = 200\nn_components = 3\n"
+    feature_map = job(LEAST + table + 'kernel = "cosine"\n', tmp_path).estimator().feature_map
+    expected = KernelPCAFeatures(n_landmarks=200, n_components=3, kernel="cosine")
+    assert feature_map.get_params() == expected.get_params()
+    own = job(LEAST + table + '[method.feature_map.kernel]\nname = "rbf"\nwidth = 2.0\n', tmp_path).estimator()
+    assert own.feature_map.kernel == RBF(width=2.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_default_that_toml_can_hold_may_be_given(method):
+    for name, default in parameters_of(method).items():
+        field = field_of(METHODS[method]._parameter_constraints[name])
+        given = "none" if default is None else default
+        assert field.accepts(given), name
+        assert field.read(given) == default
+
+
+def test_every_kind_of_cluster_is_made(tmp_path):
+    tables = {
+        "local": "workers = 2\nthreads_per_worker = 1\nmemory_limit = '2GB'\n",
+        "threads": "",
+        "scheduler": "address = 'tcp://host:8786'\ntimeout = 5\n",
+        "scheduler-file": "file = 's.json'\ntimeout = 0.5\n",
+    }
+    assert tables.keys() == CLUSTERS.keys()
+    for kind, table in tables.items():
+        read = job(f"{LEAST}[cluster]\nkind = '{kind}'\n{table}", tmp_path)
+        assert hasattr(read.start_cluster(), "__enter__")
+
+
+# What is said of all else
+
+METHOD_KEYS = ", ".join(["name", *parameters_of("rp")])
+
+ERRORS = {
+    "not TOML": ("[input", "job.toml is not TOML: Expected ']' at the end of a table declaration (at end of document)"),
+    "unknown section": (
+        LEAST + "[outputs]\n",
+        "a job file has no key 'outputs' (did you mean 'output'?); its keys are input, method, cluster, output, run",
+    ),
+    "section is no table": ("input = 3\n", "[input] must be a table; got 3, an integer"),
+    "method is no table": ('method = "rp"\n' + LEAST, "[method] must be a table; got 'rp', a string"),
+    "cluster is no table": ("cluster = true\n" + LEAST, "[cluster] must be a table; got true, a boolean"),
+    "no input": ("[output]\nlabels = 'l'\n", "input.path is missing; give a path or URL"),
+    "unknown key": (
+        LEAST.replace("path", "pth"),
+        "[input] has no key 'pth' (did you mean 'path'?); its keys are path, missing_chunks",
+    ),
+    "no text": (LEAST.replace('"x.zarr"', "['x']"), "input.path must be a path or URL; got ['x'], an array"),
+    "empty text": (LEAST.replace("x.zarr", ""), "input.path must be a path or URL; got '', a string"),
+    "time": (
+        LEAST.replace('"x.zarr"', "07:32:00"),
+        "input.path must be a path or URL; got 07:32:00, a date or time",
+    ),
+    "word": (
+        LEAST.replace("[output]", "missing_chunks = 'fil'\n[output]"),
+        "input.missing_chunks must be 'error' or 'fill'; got 'fil', a string (did you mean 'fill'?)",
+    ),
+    "no output": (
+        '[input]\npath = "x.zarr"\n[output]\nmetrics = "m.json"\n',
+        "[output] must name labels, model or report; got none of them: nothing would be kept",
+    ),
+    "unknown output": (
+        LEAST + 'preview = "p.png"\n',
+        "[output] has no key 'preview'; its keys are labels, model, report, metrics, manifest",
+    ),
+    "flag": (LEAST + "[run]\noverwrite = 'yes'\n", "run.overwrite must be true or false; got 'yes', a string"),
+    "number for a flag": (LEAST + "[run]\nlog_json = 1\n", "run.log_json must be true or false; got 1, an integer"),
+    "unknown cluster": (
+        LEAST + "[cluster]\nkind = 'slrm'\n",
+        "cluster.kind must be 'local', 'threads', 'scheduler' or 'scheduler-file'; got 'slrm', a string",
+    ),
+    "key of another cluster": (
+        LEAST + "[cluster]\nkind = 'scheduler'\naddress = 'tcp://h:1'\nworkers = 2\n",
+        "[cluster] with kind = 'scheduler' has no key 'workers'; its keys are kind, address, timeout",
+    ),
+    "no workers": (
+        LEAST + "[cluster]\nworkers = 0\n",
+        "cluster.workers must be an integer of 1 or more; got 0, an integer",
+    ),
+    "true workers": (
+        LEAST + "[cluster]\nworkers = true\n",
+        "cluster.workers must be an integer of 1 or more; got true, a boolean",
+    ),
+    "little memory": (
+        LEAST + "[cluster]\nmemory_limit = '2'\n",
+        "cluster.memory_limit must be 'auto' or an amount of 100 MB or more, as '2GB'; got '2', a string",
+    ),
+    "no memory": (
+        LEAST + "[cluster]\nmemory_limit = 'much'\n",
+        "cluster.memory_limit must be 'auto' or an amount of 100 MB or more, as '2GB'; got 'much', a string",
+    ),
+    "no address": (
+        LEAST + "[cluster]\nkind = 'scheduler'\n",
+        "cluster.address is missing; give an address, as 'tcp://host:8786'",
+    ),
+    "bad address": (
+        LEAST + "[cluster]\nkind = 'scheduler'\naddress = 'host'\n",
+        "[cluster]: expected an address, as tcp://host:8786, or 'threads'; got 'host'",
+    ),
+    "no file": (
+        LEAST + "[cluster]\nkind = 'scheduler-file'\n",
+        "cluster.file is missing; give the path of a scheduler's file",
+    ),
+    "endless timeout": (
+        LEAST + "[cluster]\nkind = 'scheduler'\naddress = 'tcp://h:1'\ntimeout = inf\n",
+        "cluster.timeout must be a number above 0; got inf, a float",
+    ),
+    "unknown method": (
+        LEAST + "[method]\nname = 'pddb'\n",
+        f"method.name must be {', '.join(map(repr, list(METHODS)[:-1]))} or {list(METHODS)[-1]!r}; got 'pddb', a "
+        "string (did you mean 'pddp'?)",
+    ),
+    "unknown parameter": (
+        LEAST + "[method]\naplha = 2.5\n",
+        f"[method] with name = 'rp' has no key 'aplha' (did you mean 'alpha'?); its keys are {METHOD_KEYS}",
+    ),
+    "parameter of another method": (
+        LEAST + "[method]\nname = 'depddp'\nn_projections = 9\n",
+        "[method] with name = 'depddp' has no key 'n_projections'; its keys are "
+        + ", ".join(["name", *parameters_of("depddp")]),
+    ),
+    "parameter out of range": (
+        LEAST + "[method]\nquantile = 2.0\n",
+        "method.quantile must be a float in the range (0.0, 1.0); got 2.0, a float",
+    ),
+    "parameter that is not finite": (
+        LEAST + "[method]\nalpha = inf\n",
+        "method.alpha must be a float in the range (0.0, inf) or 'none'; got inf, a float",
+    ),
+    "word for a parameter": (
+        LEAST + "[method]\ncriterion = 'dipp'\n",
+        "method.criterion must be 'dip', 'kurtosis', 'relative_depth' or 'variance'; got 'dipp', a string (did you "
+        "mean 'dip'?)",
+    ),
+    "boolean for a number": (
+        LEAST + "[method]\nmax_depth = true\n",
+        "method.max_depth must be an int in the range [0, inf) or 'none'; got true, a boolean",
+    ),
+    "two kinds of number": (
+        LEAST + "[method]\nmin_cluster_size = 2.5\n",
+        "method.min_cluster_size must be an int in the range [1, inf), a float in the range (0.0, 1.0) or 'none'; got "
+        "2.5, a float",
+    ),
+    "no seed": (
+        LEAST + "[method]\nrandom_state = 'none'\n",
+        "method.random_state must be an integer from 0 to 4294967295; got 'none', a string",
+    ),
+    "switch": (LEAST + "[method]\npolish = 'yes'\n", "method.polish must be true or false; got 'yes', a string"),
+    "unknown key of a map": (
+        LEAST + "[method.feature_map]\nlandmarks = 9\n",
+        "[method.feature_map] has no key 'landmarks' (did you mean 'n_landmarks'?); its keys are kernel, n_landmarks, "
+        "variance, n_components, landmark_method, scale, random_state",
+    ),
+    "value in a map": (
+        LEAST + "[method.feature_map]\nn_landmarks = 1\n",
+        "method.feature_map.n_landmarks must be an int in the range [2, inf); got 1, an integer",
+    ),
+    "kernel without a name": (
+        LEAST + "[method.feature_map.kernel]\nwidth = 1\n",
+        "method.feature_map.kernel.name is missing; give 'rbf', 'local_scaling', 'polynomial', 'quadratic', 'cosine', "
+        "'nearest_neighbors' or 'precomputed'",
+    ),
+    "unknown key of a kernel": (
+        LEAST + "[method.feature_map.kernel]\nname = 'rbf'\nwith = 1\n",
+        "[method.feature_map.kernel] with name = 'rbf' has no key 'with' (did you mean 'width'?); its keys are "
+        "name, width",
+    ),
+    "value in a kernel": (
+        LEAST + "[method.feature_map.kernel]\nname = 'rbf'\nwidth = -1\n",
+        "method.feature_map.kernel: width must be a finite number greater than 0, got -1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_the_first_thing_that_is_wrong_is_told_word_for_word(name, tmp_path):
+    text, message = ERRORS[name]
+    with pytest.raises(JobError) as caught:
+        job(text, tmp_path)
+    where = f"{tmp_path}/job.toml: "
+    assert str(caught.value) == (f"{tmp_path}/{message}" if name == "not TOML" else where + message)
+
+
+def test_a_file_that_is_no_text_is_not_toml(tmp_path):
+    (tmp_path / "job.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(JobError, match=r"job\.toml is not TOML: 'utf-8' codec can't decode byte 0xff"):
+        read_job(tmp_path / "job.toml")
+
+
+def test_exit_codes_tell_a_wrong_job_from_a_missing_one(tmp_path):
+    (tmp_path / "job.toml").write_text("[input]\n")
+    wrong = CliRunner().invoke(mdh, ["run", f"{tmp_path}/job.toml"])
+    assert wrong.exit_code == exits.BAD_JOB
+    assert wrong.stderr.endswith("job.toml: input.path is missing; give a path or URL\n")
+    missing = CliRunner().invoke(mdh, ["run", f"{tmp_path}/no.toml"])
+    assert missing.exit_code == exits.NO_INPUT
+    assert missing.stderr.endswith(f"there is no job file {tmp_path}/no.toml; check the path\n")

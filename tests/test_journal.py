@@ -1,0 +1,253 @@
+"""The journal of passes: what it keeps comes back to the last bit, and a fit that is replayed is the same fit."""
+
+import json
+import shutil
+from dataclasses import fields, is_dataclass
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from helpers import assert_same_tree
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from test_statistics import STATISTICS
+
+from mdh_dask import (
+    DivisiveClustering,
+    HierarchicalMDH,
+    KernelPCAFeatures,
+    MinimumDensityHyperplane,
+    PCATree,
+    RandomProjectionTree,
+)
+from mdh_dask._journal import current_journal, keeping
+from mdh_dask.chunks import Statistic, reduce_rows
+from mdh_dask.io import codec
+from mdh_dask.io.journal import FolderJournal
+from mdh_dask.projections.random import KeyedDirections
+from mdh_dask.tree.statistics import FirstPass
+
+# --- The codec ---
+
+numbers = (
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5)
+    | st.sampled_from([np.float64(-0.0), np.uint64(2**64 - 1), np.float32("nan"), np.bool_(True)])
+)  # fmt: skip
+arrays = hnp.arrays(
+    st.sampled_from(["?", "u1", "i8", "u8", "f2", "f4", "f8", ">f4", "c8"]), hnp.array_shapes(min_dims=0, min_side=0)
+)
+values = st.recursive(
+    numbers | arrays,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=3) | st.sampled_from(["array", "dict", "Tree"]), inner, max_size=2)
+    ),
+    max_leaves=6,
+)
+
+
+def assert_same_bits(actual, expected):
+    """Compare nested values: types, dtypes, order in memory and every bit."""
+    assert type(actual) is type(expected)
+    if isinstance(expected, np.ndarray | np.generic):
+        assert (actual.dtype.str, actual.shape) == (expected.dtype.str, expected.shape)
+        assert actual.tobytes() == expected.tobytes()
+    elif is_dataclass(expected):
+        for f in fields(expected):
+            assert_same_bits(getattr(actual, f.name), getattr(expected, f.name))
+    elif isinstance(expected, list | tuple):
+        assert len(actual) == len(expected)
+        for a, b in zip(actual, expected):
+            assert_same_bits(a, b)
+    elif isinstance(expected, dict):
+        assert list(actual) == list(expected)
+        for key in expected:
+            assert_same_bits(actual[key], expected[key])
+    else:
+        assert repr(actual) == repr(expected)
+
+
+def back_again(value, folder):
+    codec.store(folder / "x.npz", value)
+    return codec.load(folder / "x.npz")
+
+
+@given(value=values)
+def test_values_come_back_to_the_last_bit(value, tmp_path_factory):
+    assert_same_bits(back_again(value, tmp_path_factory.mktemp("codec")), value)
+
+
+@settings(max_examples=20)
+@pytest.mark.parametrize("name", ["FirstPass", "BranchPass", "ValleyPass"])
+@given(data=st.data())
+def test_statistics_and_what_they_find_come_back_to_the_last_bit(name, data, tmp_path_factory):
+    statistic, rows = data.draw(STATISTICS[name])
+    folder = tmp_path_factory.mktemp("codec")
+    value = reduce_rows(statistic, *rows)
+    assert_same_bits(back_again((statistic, value), folder), (statistic, value))
+
+
+def test_keys_of_random_directions_come_back(tmp_path):
+    keyed = (np.eye(2), KeyedDirections("normal", (1, 2**40), 7, np.ones(3)))
+    assert_same_bits(back_again(keyed, tmp_path), keyed)
+
+
+@given(values, values)
+def test_different_values_have_different_digests(a, b):
+    def bits(value):
+        return json.dumps(codec._taken_apart(value, found := [])), [(x.dtype.str, x.shape, x.tobytes()) for x in found]
+
+    assert (codec.digest(a) == codec.digest(b)) == (bits(a) == bits(b))
+
+
+@pytest.mark.parametrize("value", [object(), {1: 2}, {1, 2}, np.array([None]), len, b"bytes", st])
+def test_anything_else_is_refused_and_nothing_is_written(value, tmp_path):
+    with pytest.raises(TypeError, match=r"^expected (numbers, strings, arrays or one of \[|an array of numbers)"):
+        codec.store(tmp_path / "x.npz", [value])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_class_of_another_package_is_refused_though_it_has_the_same_name(tmp_path):
+    with pytest.raises(TypeError, match="got a Tree"):
+        codec.store(tmp_path / "x.npz", type("Tree", (), {})())
+
+
+def test_what_is_cut_off_changed_or_of_another_format_is_refused(tmp_path):
+    file = tmp_path / "x.npz"
+    codec.store(file, np.arange(100))
+    whole = file.read_bytes()
+    for damaged in (
+        whole[:-9],
+        whole[: len(whole) // 2],
+        b"",
+        whole.replace(b"\x07\0\0\0\0\0\0\0", b"\x08\0\0\0\0\0\0\0"),
+    ):
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"is not a value of format 1: .*; remove it"):
+            codec.load(file)
+    with pytest.raises(FileNotFoundError):
+        codec.load(tmp_path / "y.npz")
+
+
+# --- Replay ---
+
+
+def rows_of_blobs(n=6000, d=4):
+    y = np.arange(n) % 3
+    rng = np.random.default_rng(0)
+    return da.from_array((rng.normal(size=(n, d)) + 9 * y[:, None]).astype("float32"), chunks=(n // 6, d))
+
+
+ESTIMATORS = {
+    "one pass": RandomProjectionTree(n_projections=20),
+    "two passes": RandomProjectionTree(n_projections=20, sample_size=300),
+    "all rows": RandomProjectionTree(n_projections=20, sample_size=None, max_depth=2),
+    "polished": PCATree(sample_size=300, polish=True),
+    "pursuit": HierarchicalMDH(sample_size=300),
+    "hyperplane": MinimumDensityHyperplane(sample_size=300),
+    "ordered": DivisiveClustering(order="scatter", max_clusters=3, n_projections=20, sample_size=300),
+    "features": PCATree(feature_map=KernelPCAFeatures(n_landmarks=50), cache=None, sample_size=300),
+    "features in memory": PCATree(feature_map=KernelPCAFeatures(n_landmarks=50), cache="memory", sample_size=300),
+    "features on disk": PCATree(feature_map=KernelPCAFeatures(n_landmarks=50), cache="disk", sample_size=300),
+}
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path):
+    with dask.config.set({"temporary-directory": str(tmp_path / "scratch"), "scheduler": "threads"}):
+        yield
+
+
+def fitted(estimator, folder, rows=None):
+    journal = FolderJournal(folder, "job")
+    with keeping(journal):
+        estimator.fit(rows_of_blobs() if rows is None else rows)
+    assert current_journal() is None
+    return estimator, journal.passes
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_fit_that_goes_on_after_any_pass_is_the_same_fit(name, tmp_path):
+    from sklearn.base import clone
+
+    estimator = ESTIMATORS[name]
+    expected = clone(estimator).fit(rows_of_blobs())
+    undisturbed, passes = fitted(clone(estimator), tmp_path / "whole")
+    assert_same_tree(undisturbed.tree_, expected.tree_)
+    kept = sorted((tmp_path / "whole").glob("0*.npz"))
+    assert len(kept) >= min(2, expected.n_passes_)
+    for n in range(len(kept) + 1):
+        part = tmp_path / f"{n}"
+        part.mkdir()
+        for file in kept[:n]:
+            shutil.copy(file, part)
+        resumed, again = fitted(clone(estimator), part)
+        assert_same_tree(resumed.tree_, expected.tree_)
+        assert resumed.n_passes_ == expected.n_passes_
+        np.testing.assert_array_equal(resumed.labels_, expected.labels_)
+        assert sum(made.replayed for made in again) == n
+        assert [made.statistic for made in again] == [made.statistic for made in passes]
+        for file in kept:
+            assert (part / file.name).exists()
+
+
+class Counting(Statistic):
+    """Number of rows; notes that it was asked."""
+
+    asked = 0
+
+    def chunk(self, start, *blocks):
+        Counting.asked += 1
+        return len(blocks[0])
+
+    def combine(self, left, right):
+        return left + right
+
+
+def test_a_statistic_that_cannot_be_kept_is_computed_each_time(tmp_path):
+    before = Counting.asked
+    for _ in range(2):
+        with keeping(FolderJournal(tmp_path, "job")):
+            assert reduce_rows(Counting(), np.zeros((3, 1))) == 3
+    assert Counting.asked == before + 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda rows: ("another job", FirstPass(0, 9), rows),
+        lambda rows: ("job", FirstPass(1, 9), rows),
+        lambda rows: ("job", FirstPass(0, 9), rows[1:]),
+        lambda rows: ("job", FirstPass(0, 9), rows.astype("float64")),
+        lambda rows: ("job", FirstPass(0, 9), rows.rechunk({0: 999})),
+    ],
+)
+def test_the_result_of_another_pass_is_not_replayed(other, tmp_path):
+    rows = rows_of_blobs()
+    for name, statistic, given_rows in [("job", FirstPass(0, 9), rows), other(rows)]:
+        journal = FolderJournal(tmp_path, name)
+        with keeping(journal):
+            reduce_rows(statistic, given_rows)
+        assert [made.replayed for made in journal.passes] == [False]
+
+
+def test_a_damaged_entry_is_made_again(tmp_path, caplog):
+    fitted(RandomProjectionTree(n_projections=20, sample_size=300), tmp_path)
+    (tmp_path / next(p.name for p in tmp_path.iterdir() if p.name.startswith("001"))).write_bytes(b"PK")
+    _, passes = fitted(RandomProjectionTree(n_projections=20, sample_size=300), tmp_path)
+    assert [made.replayed for made in passes] == [False, True]
+    assert "the pass is made again" in caplog.text
+
+
+def test_the_journal_tells_passes_with_their_seconds_rows_and_bytes(tmp_path):
+    for replayed in (False, True):
+        _, passes = fitted(RandomProjectionTree(n_projections=20, sample_size=300), tmp_path)
+        assert [(p.statistic, p.n_rows, p.n_bytes, p.replayed) for p in passes] == [
+            ("FirstPass", 6000, 96000, replayed),
+            ("BranchPass", 6000, 96000, replayed),
+        ]
+        assert all(made.seconds > 0 for made in passes)

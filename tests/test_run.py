@@ -1,0 +1,573 @@
+"""Jobs: what they write, that they can be killed at any moment, and that two runs do not mix."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import zarr
+from click.testing import CliRunner
+from distributed.scheduler import KilledWorker
+
+from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask.cli import exits, mdh
+from mdh_dask.cli.jobs import read_job
+from mdh_dask.cli.locks import Fence, locked, new_attempt
+from mdh_dask.cli.run import run_job
+from mdh_dask.cli.staging import Staged
+from mdh_dask.io import open_rows, verify_rows, write_rows
+
+JOB = """
+[input]
+path = "x.zarr"
+[method]
+name = "rp"
+n_projections = 20
+sample_size = 300
+[cluster]
+kind = "threads"
+[output]
+labels = "out/l.zarr"
+model = "out/m.zarr"
+report = "out/r.html"
+metrics = "out/metrics.json"
+manifest = "out/manifest.json"
+"""
+
+OUTPUTS = ["l.zarr", "m.zarr", "manifest.json", "metrics.json", "r.html"]
+
+
+def rows_of_blobs(n=6000, d=3):
+    y = np.arange(n) % 3
+    return (np.random.default_rng(0).normal(size=(n, d)) + 9 * y[:, None]).astype("float32")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Twelve blocks of rows, so that there is something to be interrupted in."""
+    monkeypatch.setattr("mdh_dask.chunks.LEAST_BLOCK_BYTES", 6000)
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("input")
+    write_rows(rows_of_blobs(), folder / "x.zarr", chunk_rows=500)
+    return folder
+
+
+@pytest.fixture
+def here(store, tmp_path, monkeypatch):
+    """A folder with an input and a job file."""
+    shutil.copytree(store / "x.zarr", tmp_path / "x.zarr", copy_function=shutil.copy2)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "job.toml").write_text(JOB)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*args):
+    return CliRunner().invoke(mdh, ["run", *map(str, args)])
+
+
+def without_times(report):
+    return re.sub(r"[\d.]+ s\b", "", report)
+
+
+def contents(folder):
+    """All that must be the same whether a job was disturbed or not: every byte of arrays and models, and the report."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and (path.suffix != ".json" or path.name == "zarr.json"):
+            name = str(path.relative_to(folder))
+            found[name] = without_times(path.read_text()) if path.suffix == ".html" else path.read_bytes()
+    return found
+
+
+@pytest.fixture
+def undisturbed(here):
+    """What the job writes if nothing happens."""
+    assert run("job.toml").exit_code == 0
+    whole = contents(here / "out")
+    shutil.rmtree(here / "out")
+    shutil.rmtree(here / "job.work")
+    (here / "out").mkdir()
+    return whole
+
+
+# What a job writes
+
+
+def test_a_job_writes_what_fit_writes(here):
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    assert re.fullmatch(r"3 clusters of 6000 rows in [\d.]+ s: \S*l.zarr, .*manifest.json\n", result.stdout)
+    assert sorted(os.listdir("out")) == OUTPUTS
+    expected = RandomProjectionTree(n_projections=20, sample_size=300).fit(open_rows("x.zarr"))
+    np.testing.assert_array_equal(open_rows("out/l.zarr", ndim=1), expected.labels_)
+    assert load_model("out/m.zarr").tree_ == expected.tree_
+    assert verify_rows("out/l.zarr") == []
+    assert sorted(os.listdir("job.work")) == ["attempt.json", "job.json", "lock", "manifest.json"]
+
+
+def test_metrics_count_rows_bytes_passes_and_clusters(here):
+    run("job.toml")
+    metrics = json.loads(Path("out/metrics.json").read_text())
+    assert {key: metrics[key] for key in ("n_rows", "n_columns", "n_clusters", "passes", "bytes_read")} == {
+        "n_rows": 6000, "n_columns": 3, "n_clusters": 3, "passes": 3, "bytes_read": 3 * 6000 * 12,
+    }  # fmt: skip
+    assert metrics["cluster_sizes"] == np.bincount(open_rows("out/l.zarr", ndim=1).compute()).tolist()
+    assert [made["statistic"] for made in metrics["each_pass"]] == [
+        "FirstPass", "BranchPass", "WriteAndNote+RowsPerLabel",
+    ]  # fmt: skip
+    assert metrics["seconds"] == sum(made["seconds"] for made in metrics["each_pass"])
+
+
+def test_the_manifest_tells_what_was_made_of_what(here):
+    import hashlib
+
+    run("job.toml")
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    assert manifest["job"]["sha256"] == hashlib.sha256(JOB.encode()).hexdigest()
+    assert manifest["job"]["input"]["path"] == str(here / "x.zarr")
+    assert (manifest["input"]["shape"], manifest["input"]["dtype"]) == ([6000, 3], "<f4")
+    assert manifest["input"]["chunks"][1] == 3
+    assert manifest["parameters"]["n_projections"] == 20
+    assert manifest["versions"]["numpy"] == np.__version__
+    assert len(manifest["attempts"]) == 1
+    outputs = manifest["outputs"]
+    assert sorted(outputs) == ["labels", "metrics", "model", "report"]
+    record = zarr.open_array("out/l.zarr", mode="r").attrs["mdh_dask"]["record"]
+    assert outputs["labels"] == {"path": str(here / "out/l.zarr"), "checksum": f"crc32:{record:08x}"}
+    of_report = hashlib.sha256(Path("out/r.html").read_bytes()).hexdigest()
+    assert outputs["report"]["checksum"] == f"sha256:{of_report}"
+
+
+def test_the_log_is_lines_of_json_where_asked_for(here):
+    (here / "job.toml").write_text(JOB + "[run]\nlog_json = true\n")
+    lines = [json.loads(line) for line in run("job.toml", "--progress").stderr.splitlines()]
+    assert {"time", "level", "message"} <= lines[0].keys()
+    passes = [line for line in lines if "statistic" in line]
+    assert [made["n_rows"] for made in passes] == [6000, 6000, 6000]
+
+
+def test_outputs_behind_urls_are_written_too(here):
+    url = f"memory://{here.name}"
+    text = JOB.replace("out/l.zarr", f"{url}/l.zarr").replace("out/m.zarr", f"{url}/m.zarr")
+    (here / "job.toml").write_text(text)
+    assert run("job.toml").exit_code == 0
+    assert load_model(f"{url}/m.zarr").n_clusters_ == 3
+    assert open_rows(f"{url}/l.zarr", ndim=1).shape == (6000,)
+    assert "nothing to do" in run("job.toml").stdout
+    assert sorted(os.listdir("out")) == OUTPUTS[2:]
+
+
+def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
+    monkeypatch.setattr("mdh_dask.chunks._reduced", lambda *_: pytest.fail("something was computed"))
+    result = run("--check", "job.toml")
+    assert result.exit_code == 0, result.output
+    lines = dict(line.split(":", 1) for line in result.stdout.splitlines())
+    assert lines["job"].strip() == f"{here}/job.toml, not begun"
+    assert "6,000 rows of 3 float32 columns, 0.1 MB in 12 blocks" in lines["input"]
+    assert lines["method"].strip() == "RandomProjectionTree(n_projections=20, sample_size=300)"
+    assert lines["passes"].strip() == "3 to 5, the one that writes the labels included"
+    assert lines["tasks"].strip() == "15 in every pass"
+    assert re.search(r"400 MB \+ threads x .* MB \(5 x 0.006 MB of a block \+ 2 x .* of results\)", lines["memory"])
+    assert not (here / "job.work").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "passes"),
+    [
+        ("sample_size = 10000", "1"),
+        ("sample_size = 300\npolish = true", "2 to 9"),
+        ("sample_size = 'none'", "2 or more, one for every level of the tree"),
+        ("sample_size = 'none'\nmax_depth = 3", "2 to 5"),
+        ("feature_map = 'rbf'\ncache = 'disk'", "2"),
+        ("feature_map = 'rbf'\ncache = 'none'", "2"),
+        ("feature_map = 'rbf'\ncache = 'none'\nsample_size = 300", "3 to 5"),
+    ],
+)
+def test_the_passes_that_are_estimated_are_those_made(method, passes, here):
+    text = re.sub(r"(?s)\[method\].*\[cluster\]", f"[method]\nname = 'pca'\n{method}\n[cluster]", JOB)
+    (here / "job.toml").write_text(re.sub("labels.*\n", "", text))
+    told = re.search("passes: *(.*)", run("--check", "job.toml").stdout)[1]
+    assert told == passes
+    run("job.toml")
+    made = json.loads(Path("out/metrics.json").read_text())["passes"]
+    low, *high = map(int, re.findall(r"\d+", told))
+    assert low <= made <= (high[0] if high else 99 if "more" in told else low)
+
+
+# Errors, before any work
+
+
+def test_outputs_that_exist_are_refused_before_anything_is_made(here):
+    Path("out/l.zarr").mkdir()
+    for arguments in (["job.toml"], ["--check", "job.toml"]):
+        result = run(*arguments)
+        assert result.exit_code == exits.CANNOT_CREATE
+        assert "l.zarr exists: name another output, or replace it with --overwrite" in result.stderr
+    assert sorted(os.listdir()) == ["job.toml", "out", "x.zarr"]
+
+
+@pytest.mark.parametrize("output", ["metrics", "manifest"])
+def test_every_file_that_would_be_written_is_looked_for(output, here):
+    Path(f"out/{output}.json").write_text("mine")
+    assert run("job.toml").exit_code == exits.CANNOT_CREATE
+    assert run("job.toml", "--overwrite").exit_code == 0
+    assert json.loads(Path(f"out/{output}.json").read_text())
+
+
+@pytest.mark.parametrize("place", ["job.toml", "job.work/l.zarr", "x.zarr/c", "out/m.zarr"])
+def test_outputs_on_top_of_something_of_the_job_are_refused(place, here):
+    (here / "job.toml").write_text(JOB.replace("out/l.zarr", place))
+    result = run("job.toml", "--overwrite")
+    assert result.exit_code == exits.USAGE
+    assert "expected separate places" in result.stderr
+
+
+def test_a_missing_input_is_an_error_and_no_folder_of_work_is_made(here):
+    (here / "job.toml").write_text(JOB.replace("x.zarr", "y.zarr"))
+    assert run("job.toml").exit_code == exits.NO_INPUT
+    assert not Path("job.work").exists()
+
+
+# A job that is run again
+
+
+def test_a_finished_job_does_nothing_and_says_so(here):
+    run("job.toml")
+    before = {path: path.stat().st_mtime_ns for path in (here / "out").rglob("*")}
+    result = run("job.toml")
+    assert result.exit_code == 0
+    assert re.fullmatch(rf"finished on \S+, nothing to do: {here}/out/l.zarr, .*\n", result.stdout)
+    assert {path: path.stat().st_mtime_ns for path in (here / "out").rglob("*")} == before
+    assert "finished on" in run("--check", "job.toml").stdout
+
+
+def test_a_finished_job_whose_output_is_gone_says_so(here):
+    run("job.toml")
+    shutil.rmtree("out/m.zarr")
+    result = run("job.toml")
+    assert result.exit_code == exits.BAD_JOB
+    assert re.search(rf"finished on \S+, but {here}/out/m.zarr is gone: make it with --restart", result.stderr)
+    assert run("job.toml", "--restart", "--overwrite").exit_code == 0
+    assert sorted(os.listdir("out")) == OUTPUTS
+
+
+def test_what_does_not_matter_may_change(here):
+    run("job.toml")
+    text = (
+        "# a comment\n" + JOB.replace('kind = "threads"', 'kind = "local"\nworkers = 7') + "[run]\noverwrite = true\n"
+    )
+    (here / "job.toml").write_text(text)
+    assert "nothing to do" in run("job.toml").stdout
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_job_that_changed_is_an_error_that_says_what_changed(finished, here, monkeypatch):
+    if finished:
+        run("job.toml")
+    else:
+        monkeypatch.setattr("mdh_dask.cli.run.fit_rows", lambda *_, **__: exec("raise KeyboardInterrupt"))
+        assert run("job.toml").exit_code == exits.INTERRUPTED
+    text = JOB.replace("n_projections = 20", "n_projections = 30").replace("sample_size = 300\n", "")
+    (here / "job.toml").write_text(text)
+    for arguments in (["job.toml"], ["--check", "job.toml"]):
+        result = run(*arguments)
+        assert result.exit_code == exits.BAD_JOB
+        assert re.search(
+            r"since the job began, on \S+, job.method.n_projections was 20 and is 30; job.method.sample_size was 300 "
+            r"and is not given: change it back, or give up what was done with --restart\n",
+            result.stderr,
+        )
+
+
+def test_an_input_that_changed_is_an_error_though_it_looks_the_same(here):
+    run("job.toml")
+    write_rows(rows_of_blobs()[::-1].copy(), "x.zarr", chunk_rows=500, overwrite=True)
+    result = run("job.toml")
+    assert result.exit_code == exits.BAD_JOB
+    assert re.search(r"input.listing was '?\w{8}'? and is '?\w{8}", result.stderr)
+    assert run("job.toml", "--restart").exit_code == exits.CANNOT_CREATE
+    assert run("job.toml", "--restart", "--overwrite").exit_code == 0
+    assert "nothing to do" in run("job.toml").stdout
+
+
+def test_another_version_does_not_go_on_but_knows_a_finished_job(here, monkeypatch):
+    run("job.toml")
+    monkeypatch.setattr("mdh_dask.cli.state.__version__", "99")
+    assert "nothing to do" in run("job.toml").stdout
+    (here / "job.work" / "manifest.json").unlink()
+    assert "versions.mdh_dask was" in run("job.toml").stderr
+
+
+# A job that is interrupted
+
+
+class Killed(BaseException):
+    """Leaves everything as it is at that moment, as a kill would."""
+
+
+MOMENTS = [
+    "mdh_dask.cli.run.fit_rows", "mdh_dask.tree.growth.Growth._count", "mdh_dask.cli.pipeline.write_labels",
+    "mdh_dask.cli.pipeline.write_report", "mdh_dask.cli.run.metrics_of", "mdh_dask.cli.run.manifest_of",
+    "mdh_dask.cli.run._published", "mdh_dask.cli.state.Work.finish",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undisturbed, monkeypatch):
+    def stop(*args, **kwargs):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moment, stop)
+        with pytest.raises(Killed):
+            run_job(read_job(Path("job.toml")))
+    shown = [name for name in os.listdir("out") if not name.startswith(".")]
+    assert shown == [] or moment.endswith("finish")
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    assert contents(here / "out") == undisturbed
+    assert sorted(os.listdir("out")) == OUTPUTS
+    n_attempts = len(json.loads(Path("out/manifest.json").read_text())["attempts"])
+    assert n_attempts == (1 if moment.endswith(("finish", "_published")) else 2)
+
+
+@pytest.mark.parametrize("n", range(5))
+def test_a_job_that_stops_between_two_outputs_goes_on(n, here, undisturbed, monkeypatch):
+    published = []
+
+    def publish(staged, replace):
+        if len(published) == n:
+            raise Killed
+        published.append(staged)
+        original(staged, replace)
+
+    original = Staged.publish
+    with monkeypatch.context() as patch:
+        patch.setattr(Staged, "publish", publish)
+        with pytest.raises(Killed):
+            run_job(read_job(Path("job.toml")))
+    assert len([name for name in os.listdir("out") if not name.startswith(".")]) == n
+    assert run("job.toml").exit_code == 0
+    assert contents(here / "out") == undisturbed
+    assert sorted(os.listdir("out")) == OUTPUTS
+
+
+def test_an_older_output_stays_until_it_is_replaced(here, undisturbed, monkeypatch):
+    write_rows(np.zeros(3), "out/l.zarr")
+    (here / "job.toml").write_text(JOB + "[run]\noverwrite = true\n")
+    rename = Path.rename
+
+    def interrupted(path, target):
+        rename(path, target)
+        if Path(target).name == "replaced":
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", interrupted)
+        with pytest.raises(Killed):
+            run_job(read_job(Path("job.toml")))
+    assert not Path("out/l.zarr").exists()
+    assert run("job.toml").exit_code == 0
+    assert contents(here / "out") == undisturbed
+    assert sorted(os.listdir("out")) == OUTPUTS
+
+
+def test_an_output_that_appears_meanwhile_is_not_replaced(here, undisturbed, monkeypatch):
+    def appear(*args):
+        Path("out/m.zarr").mkdir()
+        return original(*args)
+
+    from mdh_dask.cli.run import _published as original
+
+    monkeypatch.setattr("mdh_dask.cli.run._published", appear)
+    result = run("job.toml")
+    assert result.exit_code == exits.CANNOT_CREATE
+    assert f"{here}/out/m.zarr appeared while it was being written: move it elsewhere" in result.stderr
+    monkeypatch.undo()
+    os.chdir(here)
+    Path("out/m.zarr").rmdir()
+    assert run("job.toml").exit_code == 0
+    assert contents(here / "out") == undisturbed
+
+
+def test_restart_gives_up_what_was_done(here, undisturbed, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.cli.pipeline.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
+        result = run("job.toml")
+    assert result.exit_code == exits.INTERRUPTED
+    assert "ERROR interrupted; the same command goes on from here" in result.stderr
+    assert "was made before" not in run("job.toml", "--restart").stderr
+    assert contents(here / "out") == undisturbed
+    assert sorted(os.listdir("out")) == OUTPUTS
+
+
+def test_behind_urls_a_job_goes_on_with_what_it_has_written(here, monkeypatch):
+    url = f"memory://{here.name}"
+    text = JOB.replace("out/l.zarr", f"{url}/l.zarr").replace("out/m.zarr", f"{url}/m.zarr")
+    (here / "job.toml").write_text(text)
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.cli.pipeline.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
+        assert run("job.toml").exit_code == exits.INTERRUPTED
+    assert run("job.toml").exit_code == 0
+    expected = RandomProjectionTree(n_projections=20, sample_size=300).fit(rows_of_blobs())
+    np.testing.assert_array_equal(open_rows(f"{url}/l.zarr", ndim=1), expected.labels_)
+
+
+# Two runs
+
+
+def test_two_runs_of_a_job_exclude_each_other(here):
+    Path("job.work").mkdir()
+    with locked(here / "job.work" / "lock", "the job", keep=True):
+        result = run("job.toml")
+    assert result.exit_code == exits.TRY_AGAIN
+    assert result.stderr.endswith(f"{here}/job.toml is being worked on by another run: wait until it has ended\n")
+    assert os.listdir("out") == []
+    assert run("job.toml").exit_code == 0
+
+
+def test_two_jobs_with_an_output_in_common_exclude_each_other(here):
+    with locked(here / "out" / ".m.zarr.lock", "the model"):
+        result = run("job.toml")
+        assert result.exit_code == exits.TRY_AGAIN
+        assert f"{here}/out/m.zarr is being worked on by another run" in result.stderr
+    assert run("job.toml").exit_code == 0
+    assert sorted(os.listdir("out")) == OUTPUTS
+
+
+def test_a_lock_that_a_killed_process_held_is_free(here, undisturbed):
+    (here / "job.work").mkdir()
+    holder = subprocess.Popen(
+        [
+            sys.executable, "-c",
+            "import fcntl, os, sys, time\n"
+            "fcntl.flock(os.open('job.work/lock', os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)\n"
+            "print('held', flush=True)\ntime.sleep(100)",
+        ],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert holder.stdout.readline() == "held\n"
+    assert run("job.toml").exit_code == exits.TRY_AGAIN
+    holder.kill()
+    holder.communicate()
+    assert run("job.toml").exit_code == 0
+    assert contents(here / "out") == undisturbed
+
+
+def test_an_attempt_that_was_taken_over_publishes_nothing(here, undisturbed, monkeypatch):
+    """As does the copy of a job on a host that was cut off, where no lock reached it."""
+    other = new_attempt()
+
+    def taken_over(*args, **kwargs):
+        Fence(here / "job.work" / "attempt.json", other).claim()
+        return original(*args, **kwargs)
+
+    from mdh_dask.cli.run import manifest_of as original
+
+    monkeypatch.setattr("mdh_dask.cli.run.manifest_of", taken_over)
+    result = run("job.toml")
+    assert result.exit_code == exits.TRY_AGAIN
+    assert f"the job was taken over by attempt {other.id}, process {os.getpid()} on" in result.stderr
+    assert [name for name in os.listdir("out") if not name.startswith(".")] == []
+    monkeypatch.undo()
+    os.chdir(here)
+    assert run("job.toml").exit_code == 0
+    assert contents(here / "out") == undisturbed
+
+
+def test_an_attempt_whose_folder_was_taken_over_cannot_write_on(tmp_path):
+    first, second = Staged(tmp_path / "l.zarr", "a"), Staged(tmp_path / "l.zarr", "b")
+    first.take_over()
+
+    def labels(block):
+        if block[0] == 20 and not second.folder.exists():
+            second.take_over()
+        return block
+
+    lazy = da.arange(40, chunks=10).map_blocks(labels, dtype=int, meta=np.empty(0, int))
+    with dask.config.set(scheduler="synchronous"), pytest.raises(FileNotFoundError, match="the write was given up"):
+        write_rows(lazy, first.path, chunk_rows=10, resume="job")
+    assert not first.path.exists()
+    write_rows(lazy, second.path, chunk_rows=10, resume="job")
+    second.publish(replace=False)
+    assert os.listdir(tmp_path) == ["l.zarr"]
+    np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), np.arange(40))
+
+
+# Workers that die
+
+
+def test_killed_workers_are_an_error_that_names_the_need_and_the_remedy(here, monkeypatch):
+    def die(*_):
+        raise KilledWorker("task", None, 3)
+
+    monkeypatch.setattr("mdh_dask.chunks._reduced", die)
+    result = run("job.toml")
+    assert result.exit_code == exits.TRY_AGAIN
+    assert re.search(
+        r"several workers died one after the other of the same task, most likely for want of memory: one needs about "
+        r"400 MB \+ threads x .* MB \(5 x 0.006 MB of a block .*\)\. Give workers more memory or fewer threads, or "
+        r"make blocks smaller by DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment\n",
+        result.stderr,
+    )
+
+
+# Whole processes that are killed
+
+
+def start(*args):
+    program = (
+        "import sys, mdh_dask.chunks\nmdh_dask.chunks.LEAST_BLOCK_BYTES = 6000\nfrom mdh_dask.cli import main\nmain()"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", program, "run", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for(pattern, folder, process):
+    until = time.monotonic() + 120
+    while not list(folder.glob(pattern)) and process.poll() is None:
+        assert time.monotonic() < until
+        time.sleep(0.002)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+@pytest.mark.parametrize(
+    ("after", "number", "code"),
+    [
+        ("job.work/passes/001-*.npz", signal.SIGKILL, -9),
+        ("out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*", signal.SIGKILL, -9),
+        ("job.work/ready.json", signal.SIGKILL, -9),
+        ("job.work/passes/002-*.npz", signal.SIGTERM, 143),
+    ],
+)
+def test_a_killed_process_is_gone_on_with_to_the_same_bits(after, number, code, here, undisturbed):
+    process = start("job.toml")
+    wait_for(after, here, process)
+    time.sleep(random.Random(after).uniform(0, 0.02))
+    process.send_signal(number)
+    _, log = process.communicate(timeout=60)
+    assert process.returncode in (code, 0), log
+    if process.returncode == 143:
+        assert "interrupted; the same command goes on from here" in log.splitlines()[-1]
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    if after.startswith("job.work/passes") and process.returncode:
+        assert "was made before" in result.stderr
+    assert contents(here / "out") == undisturbed
+    assert sorted(os.listdir("out")) == OUTPUTS
