@@ -13,8 +13,10 @@ from mdh_dask import (
     PDDP,
     DePDDP,
     DivisiveClustering,
+    HierarchicalKernelMDH,
     HierarchicalMDH,
     ICATree,
+    KernelDePDDP,
     MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
@@ -32,7 +34,9 @@ METHODS = [
     PDDP(max_clusters=4),
     IPDDP(),
     DePDDP(min_cluster_size=100),
+    KernelDePDDP(min_cluster_size=100, feature_map="quadratic"),
     HierarchicalMDH(starts="pca2"),
+    HierarchicalKernelMDH(starts="pca2", feature_map="quadratic"),
 ]
 
 
@@ -124,9 +128,9 @@ def test_a_parameter_that_a_method_settles_cannot_be_given():
             cls().set_params(**hidden)
 
 
-@pytest.mark.parametrize("method", METHODS[:-1], ids=lambda method: type(method).__name__)
-def test_a_method_but_the_last_is_the_composable_class_with_its_settings(method, rows):
-    # HierarchicalMDH lets the pursuit know its starts and alpha.
+@pytest.mark.parametrize("method", METHODS[:-2], ids=lambda method: type(method).__name__)
+def test_a_method_but_the_last_two_is_the_composable_class_with_its_settings(method, rows):
+    # HierarchicalMDH and its variant let the pursuit know its starts and alpha.
     settings = {name: getattr(method, name) for name in inspect.signature(DivisiveClustering).parameters}
     assert DivisiveClustering(**settings).fit(rows).tree_ == clone(method).fit(rows).tree_
 
