@@ -20,8 +20,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import KernelDePDDP, KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.cli.options import METHODS, ParameterType, description, method_options
+from mdh_dask.cli.options import METHODS, description, method_options
 from mdh_dask.cli.outputs import Outputs, overlap
+from mdh_dask.cli.parameters import ParameterType
 from mdh_dask.io import open_rows, write_rows
 
 THREADS = ("--scheduler", "threads")
