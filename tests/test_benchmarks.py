@@ -1,12 +1,13 @@
 """The benchmarks run and their tables are complete; their figures are for a quiet machine, not for tests."""
 
+import gzip
 import json
 import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks import honesty, images, memory, passes, pursuit, pursuit_speed, quality, speed
+from benchmarks import honesty, images, kernels, kernels_scale, memory, passes, pursuit, pursuit_speed, quality, speed
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.shared import Table, Times, interleaved, ratio_row, write_json
 from click.testing import CliRunner
@@ -27,7 +28,18 @@ def checked(tables):
 
 
 def test_every_benchmark_has_a_name():
-    assert set(BENCHMARKS) == {"quality", "honesty", "speed", "memory", "passes", "pursuit", "pursuit_speed", "images"}
+    assert set(BENCHMARKS) == {
+        "quality",
+        "honesty",
+        "speed",
+        "memory",
+        "passes",
+        "pursuit",
+        "pursuit_speed",
+        "kernels",
+        "kernels_scale",
+        "images",
+    }
     assert all(set(module.SHORT) <= set(module.run.__annotations__) for module in BENCHMARKS.values())
 
 
@@ -224,3 +236,35 @@ def test_the_command_prints_tables_and_writes_json(tmp_path, monkeypatch):
     refused = CliRunner().invoke(main, ["honesty", "--rows", "2000"])
     assert refused.exit_code == 2
     assert "takes no --rows" in refused.output
+
+
+def test_kernel_features_are_scored_beside_what_was_published_and_beside_spectral_clustering(two_clusters, monkeypatch):
+    monkeypatch.setattr(kernels, "load_digits", lambda **_: kernels.labelled_set("pendigits", two_clusters))
+    monkeypatch.setattr(kernels, "SHAPES", ("spiral",))
+    hyperplanes, trees, digits, shapes = checked(kernels.run(seeds=(0,), folder=two_clusters))
+    assert {row[0] for row in hyperplanes.rows} == set(kernels.BI_PARTITIONS)
+    (line,) = lines_of(trees, set="pendigits", method="local scaling")
+    assert line | {"classes": 2, "published": 0.707, "required": ">= published - 0.01"} == line
+    assert lines_of(trees, set="wine")[0]["verdict"] == "not found: skipped"
+    assert len(lines_of(digits, set="digits")) == 2
+    assert shapes.rows == [("spiral", "-", "-", "not found: skipped")]
+
+
+def test_text_in_a_table_becomes_a_column_for_every_value(tmp_path):
+    with gzip.open(tmp_path / "votes.csv.gz", "wt") as file:
+        file.write("age,vote,label\n3,y,a\n4,,b\n,n,a\n")
+    X, y = kernels.any_set("votes", str(tmp_path))
+    np.testing.assert_array_equal(X, [[3, 0, 0, 1], [4, 1, 0, 0]])
+    np.testing.assert_array_equal(y, [0, 1])
+
+
+def test_what_feature_spaces_cost_is_measured_beside_nystroem_and_k_means(two_clusters, monkeypatch):
+    monkeypatch.setattr(kernels_scale, "SETS", ("pendigits", "mnist"))
+    monkeypatch.setattr(kernels_scale, "KERNELS", ("rbf",))
+    labels, mapping, growth = checked(
+        kernels_scale.run(n_landmarks=40, widths=(3,), sizes=(300, 600), folder=two_clusters)
+    )
+    assert [row[2] for row in labels.rows] == ["Nystroem + KMeans, 2 given", "rbf", "-"]
+    assert lines_of(labels, what="rbf")[0]["NMI"] > 0.9
+    assert [row[:2] for row in mapping.rows] == [("rbf", 3)]
+    assert [row[0] for row in growth.rows] == [300, 600]

@@ -34,10 +34,10 @@ def run(n_rows: int = 20_000_000, n_columns: int = 50) -> Iterator[Table]:
         folder = Path(name)
         size = n_rows * n_columns * 4
         _check_space(folder, size)
-        with _workers():
+        with workers():
             store_mixture(folder / "rows.zarr", n_rows, n_columns)
         stages: list[tuple[str, float, int]] = []
-        with _workers() as client, Peaks(client) as peaks:
+        with workers() as client, Peaks(client) as peaks:
             model = _timed(stages, peaks, "fit", lambda: RandomProjectionTree().fit(open_rows(folder / "rows.zarr")))
             _timed(stages, peaks, "labels", lambda: write_rows(model.labels_, folder / "labels.zarr"))
             trouble = _trouble(client)
@@ -62,12 +62,13 @@ def _check_space(folder: Path, size: int) -> None:
 
 
 @contextmanager
-def _workers() -> Iterator[Client]:
+def workers(memory_limit: int = MEMORY_LIMIT) -> Iterator[Client]:
+    """Start workers, each in a process of its own."""
     with (
         LocalCluster(
             n_workers=N_WORKERS,
             threads_per_worker=1,
-            memory_limit=MEMORY_LIMIT,
+            memory_limit=memory_limit,
             dashboard_address=None,
             scheduler_kwargs={"dashboard_address": ":0"},
         ) as cluster,

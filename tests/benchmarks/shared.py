@@ -57,9 +57,14 @@ def verdict(holds: bool | np.bool_) -> str:
     return "met" if holds else "not met"
 
 
+def folder_of(folder: str | None) -> str | None:
+    """Return the folder of the labelled sets: the one given, else that of the environment variable."""
+    return folder or os.environ.get(FOLDER)
+
+
 def labelled_set(name: str, folder: str | None = None) -> tuple[Any, Any] | None:
     """Return the complete rows of a set and their classes; None if there is no folder or no such file."""
-    folder = folder or os.environ.get(FOLDER)
+    folder = folder_of(folder)
     path = Path(folder or "", f"{name}.npz")
     if folder is None or not path.exists():
         return None
