@@ -269,7 +269,7 @@ def test_without_drift_the_text_says_so(model):
 
 def test_a_tree_of_one_cluster_has_a_table_of_clusters_only():
     model = PCATree().fit(rng_of(0).normal(size=(500, 2)))
-    assert drift(model, rng_of(1).normal(size=(500, 2))).to_text().startswith("cluster  rows old  new  share old")
+    assert drift(model, rng_of(1).normal(size=(500, 2))).to_text().startswith("cluster  rows old  rows new  share old")
 
 
 def test_json_has_numbers_or_none_and_the_same_alarms(model):

@@ -1,4 +1,4 @@
-"""Drawings of trees, of the densities of their nodes, of rows beside a split, and of the way of a pursuit.
+"""Drawings of trees, of the densities of their nodes, of drift, of rows beside a split, and of a pursuit.
 
 Every function draws on the Matplotlib axes that it is given and returns them. Without any it makes a
 `matplotlib.figure.Figure` of its own, as the animation always does, never one of pyplot's, so that it also works on
@@ -6,8 +6,9 @@ threads and worker processes: save it by ``ax.figure.savefig(...)``, or name ``a
 after ``%matplotlib inline``. Matplotlib is loaded on the first call.
 """
 
+from .drift import plot_drift
 from .nodes import plot_density, plot_scatter
 from .paths import animate_mdh_path, plot_mdh_path
 from .trees import plot_tree
 
-__all__ = ["animate_mdh_path", "plot_density", "plot_mdh_path", "plot_scatter", "plot_tree"]
+__all__ = ["animate_mdh_path", "plot_density", "plot_drift", "plot_mdh_path", "plot_scatter", "plot_tree"]

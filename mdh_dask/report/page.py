@@ -12,7 +12,9 @@ import numpy as np
 from .._typing import AnyArray
 from ..kernels import NystromMap
 from ..plotting.parts import full_count
+from ..tree.drift import Drift
 from ..tree.structure import Tree
+from .differences import differences_of
 from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, entries_of, map_of
 from .spectrum import Spectrum, spectrum_of
 
@@ -27,6 +29,7 @@ def write_report(
     title: str,
     facts: Mapping[str, str],
     feature_map: NystromMap | None = None,
+    drift: Drift | None = None,
     images: Mapping[str, bytes | str | PathLike[str]] | None = None,
     colours: AnyArray | None = None,
     overwrite: bool = False,
@@ -43,6 +46,8 @@ def write_report(
         Shown in their order: the input, the method, passes over the data, run times.
     feature_map : NystromMap, optional
         What mapped the rows before they were clustered; its spectrum is shown.
+    drift : Drift, optional
+        Of other rows, compared with those of the tree.
     images : mapping of str to (bytes or path), optional
         PNG or JPEG images and their captions, shown side by side.
     colours : integer array of shape (n_clusters, 3), optional
@@ -82,7 +87,7 @@ def write_report(
     _refuse_existing(final, overwrite)
     spectrum = None if feature_map is None else spectrum_of(feature_map)
     contents = _contents(tree, title, facts, spectrum, images or {}, _checked(colours, tree.n_leaves))
-    html = _template().render(contents)
+    html = _template().render(contents, drift=None if drift is None else differences_of(drift))
     final.parent.mkdir(parents=True, exist_ok=True)
     growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
     try:

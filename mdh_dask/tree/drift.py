@@ -1,7 +1,7 @@
 """Whether new rows are distributed as those that a tree was grown on: its splits and clusters, compared one by one."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from .changes import Change, ValleyChange, distance, total_variation, valley_change
 from .drift_export import dict_of, text_of
-from .structure import Tree
+from .structure import NodeDensity, Tree
 
 Pair = tuple[float, float]
 """Of the old rows, and of the new ones."""
@@ -136,6 +136,16 @@ class Drift:
         """What is drift, in words."""
         return tuple(self._alarms())
 
+    def at(self, node: int) -> SplitDrift | ClusterDrift:
+        """Return what is compared at a node."""
+        return self._by_node[node]
+
+    def densities(self, node: int) -> tuple[NodeDensity, NodeDensity] | None:
+        """Return the densities of the old and of the new rows at a node, with one bandwidth; None without any."""
+        alike = np.where(np.arange(self.old.n_nodes) == node, self.bandwidth(node), np.nan)
+        old, new = (replace(tree, bandwidth=alike).density(node) for tree in (self.old, self.new))
+        return None if old is None or new is None else (old, new)
+
     def bandwidth(self, node: int) -> float:
         """Return the bandwidth of both densities: that of the tree, or a wider one if there are fewer new rows."""
         n_old, n_new = (max(int(tree.histogram(node).sum()), 1) for tree in (self.old, self.new))
@@ -148,6 +158,11 @@ class Drift:
     def to_text(self) -> str:
         """Return all that is compared as text, with the alarms at the end."""
         return text_of(self)
+
+    @cached_property
+    def _by_node(self) -> dict[int, SplitDrift | ClusterDrift]:
+        changes: list[SplitDrift | ClusterDrift] = [*self.splits, *self.clusters]
+        return {change.node: change for change in changes}
 
     @cached_property
     def _chance(self) -> float:
@@ -184,7 +199,7 @@ class Drift:
             if valley is not None and valley.filled.exceeds(self.filled):
                 yield (
                     f"split {split.node}: its valley is filled in by {valley.filled.value:.0%}, from relative depth "
-                    f"{valley.depth[0]:.2g} to {valley.depth[1]:.2g}"
+                    f"{valley.depth[0]:.3g} to {valley.depth[1]:.3g}"
                 )
             if split.distance.exceeds(self.threshold):
                 yield f"split {split.node}: {split.distance.value:.0%} of its rows lie elsewhere along its direction"

@@ -51,10 +51,11 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
 
 
 SPLIT_COLUMNS = (
-    "split", "rows old", "new", "left old", "new", "density old", "new", "depth old", "new", "filled", "distance"
+    "split", "rows old", "rows new", "left old", "left new", "density old", "density new", "depth old", "depth new",
+    "filled", "distance",
 )  # fmt: skip
 
-CLUSTER_COLUMNS = ("cluster", "rows old", "new", "share old", "new", "distance")
+CLUSTER_COLUMNS = ("cluster", "rows old", "rows new", "share old", "share new", "distance")
 
 
 def text_of(drift: "Drift") -> str:

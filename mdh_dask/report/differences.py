@@ -1,0 +1,94 @@
+"""What the page tells about drift: the tables, what is drift, and old and new densities above each other."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..plotting.parts import full_count, node_name
+from ..tree.drift import Drift
+from ..tree.drift_export import CLUSTER_COLUMNS, SPLIT_COLUMNS, change_text, cluster_cells, split_cells
+from .pictures import Picture, overlay_of
+
+MAX_OVERLAYS = 40
+"""Nodes whose densities are drawn: those of the largest distance."""
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Old and new densities of a node.
+
+    Parameters
+    ----------
+    name : str
+        Of the node.
+    facts : str
+    picture : Picture
+    summary : str
+        The picture in words.
+    """
+
+    name: str
+    facts: str
+    picture: Picture
+    summary: str
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table.
+
+    Parameters
+    ----------
+    caption : str
+    columns : tuple of str
+    rows : list of list of str
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Drift as the page tells of it.
+
+    Parameters
+    ----------
+    headline : str
+    alarms : tuple of str
+    tables : list of Cells
+    overlays : list of Overlay
+    n_left_out : int
+        Nodes whose densities are not drawn.
+    """
+
+    headline: str
+    alarms: tuple[str, ...]
+    tables: list[Cells]
+    overlays: list[Overlay]
+    n_left_out: int
+
+
+def differences_of(drift: Drift) -> Differences:
+    """Return what the page tells about drift."""
+    n_old, n_new = drift.n_rows
+    found = "Drift" if drift.found else "No drift"
+    headline = f"{found} among {full_count(n_new, 'new row')}, compared with {full_count(n_old, 'row')} of the model."
+    known = np.flatnonzero(np.diff(drift.old.first_bin)).tolist()
+    order = sorted(known, key=lambda node: -np.nan_to_num(drift.at(node).distance.value, nan=np.inf))
+    overlays = [overlay for node in order[:MAX_OVERLAYS] if (overlay := _overlay(drift, node)) is not None]
+    splits = Cells("Splits", SPLIT_COLUMNS, split_cells(drift))
+    clusters = Cells("Clusters", CLUSTER_COLUMNS, cluster_cells(drift))
+    tables = [table for table in (splits, clusters) if table.rows]
+    return Differences(headline, drift.alarms, tables, overlays, len(known) - len(overlays))
+
+
+def _overlay(drift: Drift, node: int) -> Overlay | None:
+    picture = overlay_of(drift, node)
+    if picture is None:
+        return None
+    change, name = drift.at(node), node_name(drift.old, node).replace("node", "split")
+    n_old, n_new = change.rows
+    facts = f"{full_count(n_old, 'row')} old, {n_new:,} new, distance {change_text(change.distance)}"
+    return Overlay(name.capitalize(), facts, picture, f"Densities of the old and new rows of {name}: {facts}.")
