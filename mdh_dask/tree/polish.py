@@ -177,6 +177,6 @@ def _counted(tree: Tree, rows: RowArray, bar: Bar) -> Tree:
 def _depth(counts: Integers, tree: Tree, node: int) -> float:
     width, h = tree.width[node], tree.bandwidth[node]
     density = kernel_density(counts, width, h)
-    depths = relative_depth(density, kernel_height(counts[1:-1].sum(), h))
+    depths = relative_depth(density, kernel_height(np.asarray(counts[1:-1].sum()), h))
     place = int(np.clip(round((tree.offsets[node] - tree.origin[node]) / width) - 1, 0, len(counts) - 1))
     return float(depths[place])
