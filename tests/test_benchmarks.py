@@ -7,7 +7,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks import honesty, images, kernels, kernels_scale, memory, passes, pursuit, pursuit_speed, quality, speed
+from benchmarks import (
+    faults,
+    honesty,
+    images,
+    kernels,
+    kernels_scale,
+    memory,
+    passes,
+    pursuit,
+    pursuit_speed,
+    quality,
+    speed,
+)
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.shared import Table, Times, interleaved, ratio_row, write_json
 from click.testing import CliRunner
@@ -39,6 +51,7 @@ def test_every_benchmark_has_a_name():
         "kernels",
         "kernels_scale",
         "images",
+        "faults",
     }
     assert all(set(module.SHORT) <= set(module.run.__annotations__) for module in BENCHMARKS.values())
 
@@ -268,3 +281,10 @@ def test_what_feature_spaces_cost_is_measured_beside_nystroem_and_k_means(two_cl
     assert lines_of(labels, what="rbf")[0]["NMI"] > 0.9
     assert [row[:2] for row in mapping.rows] == [("rbf", 3)]
     assert [row[0] for row in growth.rows] == [300, 600]
+
+
+@pytest.mark.cluster
+def test_a_job_that_is_killed_resumes_to_the_same_bits():
+    kills, summary = checked(faults.run(n_rows=20_000, n_kills=1))
+    assert [line["same bits"] for line in lines_of(kills)] == ["met"]
+    assert [line["killed"] for line in lines_of(summary, verdict="met")] == ["process"]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from . import honesty, images, kernels, kernels_scale, memory, passes, pursuit, pursuit_speed, quality, speed
+from . import faults, honesty, images, kernels, kernels_scale, memory, passes, pursuit, pursuit_speed, quality, speed
 from .shared import Table, write_json
 
-MODULES = (quality, honesty, speed, memory, passes, pursuit, pursuit_speed, kernels, kernels_scale, images)
+MODULES = (quality, honesty, speed, memory, passes, pursuit, pursuit_speed, kernels, kernels_scale, images, faults)
 
 BENCHMARKS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 
