@@ -20,7 +20,7 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
     if not work.has_begun():
         outputs.check(job.input["path"], str(job.work), str(job.path))
     estimator = job.estimator()
-    rows = open_features(job.input["path"], job.input["missing_chunks"])
+    rows = open_features(job.input["path"], job.input["missing_chunks"]).rows
     work.check(about_job(job, rows, fingerprint(job.input["path"])))
     need = estimate(rows, estimator, labels=outputs.labels is not None)
     shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} columns"

@@ -1,5 +1,6 @@
-"""The commands: fit, predict, run, segment, demo."""
+"""The commands: fit, predict, drift, run, segment, demo."""
 
+import json
 import logging
 import sys
 from collections.abc import Callable
@@ -60,11 +61,23 @@ class FitCommand(click.Command):
 
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command its input."""
-    command = click.option(
-        "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
-        help="What to do about chunks that are not stored: refuse the array, or take them for its fill value.",
-    )(command)  # fmt: skip
-    return click.argument("features")(command)
+    for option in (
+        click.option(
+            "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
+            help="What to do about chunks of Zarr that are not stored: refuse, or take them for the fill value.",
+        ),
+        click.option(
+            "--columns", callback=_names, metavar="A,B,C",
+            help="Columns to take, in this order: names in a table, else numbers from 0.  [default: all]",
+        ),
+        click.argument("features"),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,11 +110,13 @@ CLUSTER_SETTINGS = (
 @cluster_options
 @click.pass_context
 def fit(
-    ctx: click.Context, features: str, missing_chunks: Any, overwrite: bool, progress: bool | None, **options: Any
-) -> None:
-    """Cluster the rows of the Zarr array FEATURES.
+    ctx: click.Context, features: str, columns: list[str] | None, missing_chunks: Any, overwrite: bool,
+    progress: bool | None, **options: Any,
+) -> None:  # fmt: skip
+    """Cluster the rows of FEATURES.
 
-    FEATURES is a path or URL; that of an array in a group is store.zarr/array.
+    FEATURES is the path or URL of a Zarr array, that of an array in a group being store.zarr/array, of a .npy file, or
+    of a Parquet file or folder.
     """
     from .options import estimator_of
     from .outputs import Outputs
@@ -111,7 +126,7 @@ def fit(
     outputs.check(features)
     working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
-    click.echo(fit_features(features, estimator, outputs, missing_chunks, working_on))
+    click.echo(fit_features(features, estimator, outputs, missing_chunks, working_on, columns))
 
 
 @mdh.command()
@@ -121,11 +136,12 @@ def fit(
 @output_options
 @cluster_options
 def predict(
-    features: str, model: str, out: str, missing_chunks: Any, overwrite: bool, progress: bool | None, **settings: Any
-) -> None:
-    """Label the rows of the Zarr array FEATURES with a model.
+    features: str, columns: list[str] | None, model: str, out: str, missing_chunks: Any, overwrite: bool,
+    progress: bool | None, **settings: Any,
+) -> None:  # fmt: skip
+    """Label the rows of FEATURES with a model.
 
-    FEATURES is a path or URL; that of an array in a group is store.zarr/array.
+    FEATURES is what fit takes. Of a table, the columns are taken that the model was fitted to.
     """
     from .outputs import Outputs
     from .pipeline import predict_features
@@ -133,7 +149,48 @@ def predict(
     outputs = Outputs(out, overwrite=overwrite)
     outputs.check(features, model)
     shown = wants_progress(progress)
-    click.echo(predict_features(features, model, outputs, missing_chunks, shown, cluster(**settings)))
+    click.echo(predict_features(features, model, outputs, missing_chunks, shown, cluster(**settings), columns))
+
+
+def _share(default: float, most: float, text: str) -> dict[str, Any]:
+    kind = click.FloatRange(min=0, min_open=True, max=most)
+    return {"default": default, "type": kind, "show_default": True, "metavar": "SHARE", "help": text}
+
+
+@mdh.command()
+@input_options
+@click.option("--model", required=True, metavar="PATH", help="Model that fit wrote; a path or URL.")
+@click.option("--report", metavar="FILE", help="HTML report to write.")
+@click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON instead of tables.")
+@click.option("--threshold", **_share(0.1, 1, "Drift is if more than this share of rows lies elsewhere."))
+@click.option("--filled", **_share(0.5, 1, "Drift is if more than this share of a valley is filled in."))
+@click.option("--false-alarms", **_share(0.001, 0.5, "Probability that chance alone is taken for drift."))
+@output_options
+@cluster_options
+@click.pass_context
+def drift(
+    ctx: click.Context, features: str, columns: list[str] | None, model: str, missing_chunks: Any, report: str | None,
+    as_json: bool, threshold: float, filled: float, false_alarms: float, overwrite: bool, progress: bool | None,
+    **settings: Any,
+) -> None:  # fmt: skip
+    """Compare the rows of FEATURES with those that a model was fitted to.
+
+    FEATURES is what fit takes. Its rows are read once. The exit code is 0 if they are distributed as those of the model
+    at all of its splits, and 3 if there is drift.
+    """
+    from .drift import drift_of_features
+    from .exits import DRIFT
+    from .outputs import Outputs
+
+    outputs = Outputs(report=report, overwrite=overwrite)
+    if report is not None:
+        outputs.check(features, model)
+    limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
+    shown = wants_progress(progress)
+    found = drift_of_features(features, model, outputs, limits, missing_chunks, shown, cluster(**settings), columns)
+    click.echo(json.dumps(found.to_dict(), indent=1, allow_nan=False) if as_json else found.to_text())
+    if found.found:
+        ctx.exit(DRIFT)
 
 
 @mdh.command()

@@ -13,19 +13,20 @@ from .fields import JobError
 
 logger = logging.getLogger(__name__)
 
-FAILED, USAGE, BAD_DATA, NO_INPUT, MISSING_PACKAGE, CANNOT_CREATE = 1, 2, 65, 66, 69, 73
+FAILED, USAGE, DRIFT, BAD_DATA, NO_INPUT, MISSING_PACKAGE, CANNOT_CREATE = 1, 2, 3, 65, 66, 69, 73
 NOT_READ_OR_WRITTEN, TRY_AGAIN, NOT_PERMITTED, BAD_JOB, INTERRUPTED, TERMINATED = 74, 75, 77, 78, 130, 143
 
 EXIT_CODES = """\b
 Exit codes:
   0    done
   2    the command line is wrong
+  3    drift: the new rows are not distributed as those of the model
   65   the input does not fit: its shape, its values, a model of other columns
   66   the input is missing
   69   a package is missing
   73   an output exists or cannot be made
   74   reading or writing failed
-  75   the cluster was not reached or lost, or another run holds the lock: the same command may succeed later
+  75   the cluster or a server was not reached or lost, or another run holds the lock: may succeed later
   77   no permission
   78   the job file is wrong, or it or its input has changed since the job began
   130  interrupted (143: by SIGTERM); finished outputs stay, others are removed, but run goes on when it is run again
@@ -34,10 +35,16 @@ Exit codes:
 
 LOST_CLUSTER = ("KilledWorker", "CommClosedError", "FutureCancelledError", "NoValidWorkerError", "CancelledError")
 
+LOST_SERVER = ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ClientConnectorError")
+"""What the clients of object stores raise, which need not be there to be imported."""
+
+NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError")
+
 SPELLINGS = {
     "overwrite=True": "--overwrite",
     "missing_chunks='fill'": "--missing-chunks fill",
     "axes='yxc'": "--axes yxc",
+    "columns=...": "--columns",
     "with index": "with --index",
 }
 """How the remedies that errors name for Python are spelt on the command line."""
@@ -59,8 +66,11 @@ def exit_code(error: BaseException) -> int:
     >>> exit_code(FileExistsError()), exit_code(ValueError()), exit_code(TimeoutError())
     (73, 65, 75)
     """
-    if type(error).__name__ in LOST_CLUSTER or isinstance(error, (TimeoutError, ConnectionError)):
+    name = type(error).__name__
+    if name in LOST_CLUSTER + LOST_SERVER or isinstance(error, (TimeoutError, ConnectionError)):
         return TRY_AGAIN
+    if name in NO_CREDENTIALS:
+        return NOT_PERMITTED
     for kinds, code in (
         (Terminated, TERMINATED),
         ((KeyboardInterrupt, click.Abort), INTERRUPTED),

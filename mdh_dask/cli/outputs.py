@@ -11,8 +11,9 @@ from uuid import uuid4
 import click
 import zarr
 
+from ..io.inputs import node_at
 from ..io.models import MODEL_MARK
-from ..io.nodes import find_node, local_path
+from ..io.nodes import local_path
 from .exits import CannotCreateError
 
 
@@ -156,20 +157,6 @@ def check_folder(folder: Path) -> None:
         raise CannotCreateError(f"the folder {folder} of an output does not exist: make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"the folder {folder} of an output is not writable: name another output")
-
-
-def node_at(path: str) -> zarr.Array | zarr.Group | None:
-    """Return the Zarr array or group at a path or URL; None if there is none.
-
-    Raises
-    ------
-    ValueError
-        If its metadata are damaged.
-    """
-    try:
-        return find_node(path, None)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: Zarr cannot read its metadata ({error}); write it again") from error
 
 
 def overlap(path: str, other: str) -> bool:

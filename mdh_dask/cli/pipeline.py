@@ -1,7 +1,7 @@
 """From an input path to labels, model and report."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -16,10 +16,11 @@ from .. import __version__
 from .._typing import AnyArray, Integers
 from ..chunks import Progress, Statistic
 from ..estimators import load_model
-from ..io import open_rows, write_rows
+from ..io import inputs, write_rows
+from ..io.inputs import Table
 from ..report import write_report
 from .estimates import telling_of_memory
-from .outputs import Outputs, node_at
+from .outputs import Outputs
 
 MissingChunks = Literal["error", "fill"]
 
@@ -46,23 +47,31 @@ Cluster = AbstractContextManager[str]
 
 
 def fit_features(
-    features: str, estimator: Any, outputs: Outputs, missing_chunks: MissingChunks, cluster: Cluster
+    features: str,
+    estimator: Any,
+    outputs: Outputs,
+    missing_chunks: MissingChunks,
+    cluster: Cluster,
+    columns: Sequence[str] | None = None,
 ) -> str:
-    """Fit an estimator to a Zarr array and write what was asked for; return a summary."""
-    rows = open_features(features, missing_chunks)
-    return f"{fit_rows(features, rows, estimator, outputs, cluster)}: {outputs.kept()}"
+    """Fit an estimator to what is at a path or URL and write what was asked for; return a summary."""
+    table = open_features(features, missing_chunks, columns)
+    return f"{fit_rows(features, table, estimator, outputs, cluster)}: {outputs.kept()}"
 
 
 def fit_rows(
-    name: str, rows: da.Array, estimator: Any, outputs: Outputs, cluster: Cluster, resume: str | None = None
+    name: str, table: Table, estimator: Any, outputs: Outputs, cluster: Cluster, resume: str | None = None
 ) -> str:
     """Fit an estimator to lazy rows, which are called by a name, and write what was asked for; return a summary.
 
     With `resume`, the labels go on where a call with the same text was interrupted.
     """
     started = perf_counter()
+    rows = table.rows
     with cluster as where, telling_of_memory(rows, estimator):
         estimator.fit(rows)
+        if table.names is not None:
+            estimator.feature_names_in_ = np.array(table.names, dtype=object)
         logger.info("%s clusters in %s passes", estimator.n_clusters_, estimator.n_passes_)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
@@ -83,26 +92,54 @@ def fit_rows(
 
 
 def predict_features(
-    features: str, model: str, outputs: Outputs, missing_chunks: MissingChunks, progress: bool, cluster: Cluster
+    features: str,
+    model: str,
+    outputs: Outputs,
+    missing_chunks: MissingChunks,
+    progress: bool,
+    cluster: Cluster,
+    columns: Sequence[str] | None = None,
 ) -> str:
-    """Label a Zarr array with a saved model; return a summary."""
+    """Label what is at a path or URL with a saved model; return a summary."""
     estimator = load_model(model)
-    rows = open_features(features, missing_chunks)
-    if rows.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"expected {estimator.n_features_in_} columns, as {model} was fitted to; got {rows.shape[1]} in "
-            f"{features}: give the same features, or fit a model to these"
-        )
+    rows = open_for_model(estimator, model, features, missing_chunks, columns)
     with cluster, telling_of_memory(rows, estimator):
         counts = write_labels(estimator, estimator.predict(rows), outputs, progress)
     return f"{len(rows)} rows in {np.count_nonzero(counts)} of {estimator.n_clusters_} clusters: {outputs.labels}"
 
 
-def open_features(features: str, missing_chunks: MissingChunks) -> da.Array:
+def open_features(features: str, missing_chunks: MissingChunks, columns: Sequence[str] | None = None) -> Table:
     """Open the input and tell what it is."""
-    node_at(features)
-    rows = open_rows(features, missing_chunks=missing_chunks)
+    table = inputs.open_features(features, columns, missing_chunks=missing_chunks)
+    rows = table.rows
     logger.info("%s: %s rows of %s %s features in %s blocks", features, *rows.shape, rows.dtype, rows.numblocks[0])
+    return table
+
+
+def open_for_model(
+    estimator: Any, model: str, features: str, missing_chunks: MissingChunks, columns: Sequence[str] | None = None
+) -> da.Array:
+    """Open the rows of an input that a fitted model is for: by default, of a table, the columns that it was fitted to.
+
+    Raises
+    ------
+    ValueError
+        If they are not the columns that the model was fitted to, by number or by name.
+    """
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if columns is None and fitted is not None and inputs.kind_of(features) == "Parquet":
+        columns = list(fitted)
+    rows, names = open_features(features, missing_chunks, columns)
+    if rows.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"expected {estimator.n_features_in_} columns, as {model} was fitted to; got {rows.shape[1]} in "
+            f"{features}: give the same features, or fit a model to these"
+        )
+    if fitted is not None and names is not None and names != tuple(fitted):
+        raise ValueError(
+            f"expected the columns {','.join(fitted)}, as {model} was fitted to; got {','.join(names)}: leave out "
+            "columns=..., or fit a model to these"
+        )
     return rows
 
 

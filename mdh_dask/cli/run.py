@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-import dask.array as da
-
 from .._journal import keeping
 from ..io import codec
 from ..io.fingerprints import fingerprint
+from ..io.inputs import Table
 from ..io.journal import FolderJournal
 from .fields import JobError
 from .job_outputs import JobOutputs, is_there
@@ -35,13 +34,13 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
     outputs, work = outputs_of(job, overwrite), Work(job.work)
     if restart or not work.has_begun():
         outputs.check(job.input["path"], str(job.work), str(job.path))
-    rows = open_features(job.input["path"], job.input["missing_chunks"])
+    table = open_features(job.input["path"], job.input["missing_chunks"])
     check_folder(job.work.resolve().parent)
     job.work.mkdir(exist_ok=True)
     with _alone(job, outputs):
         if restart:
             _give_up(work, outputs)
-        about = about_job(job, rows, fingerprint(job.input["path"]))
+        about = about_job(job, table.rows, fingerprint(job.input["path"]))
         work.check(about)
         if (finished := work.manifest(FINISHED)) is not None:
             return _nothing_to_do(outputs, finished)
@@ -50,7 +49,7 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
         try:
             if work.manifest(READY) is None:
                 work.begin(about, fence.attempt)
-                work.ready(_made(job, about, rows, outputs, work, fence, progress))
+                work.ready(_made(job, about, table, outputs, work, fence, progress))
             manifest = _published(outputs, work, fence)
         except KeyboardInterrupt as error:
             raise type(error)("interrupted; the same command goes on from here") from None
@@ -89,7 +88,7 @@ def _nothing_to_do(outputs: JobOutputs, manifest: Mapping[str, Any]) -> str:
 
 
 def _made(
-    job: Job, about: dict[str, Any], rows: da.Array, outputs: JobOutputs, work: Work, fence: Fence, progress: bool
+    job: Job, about: dict[str, Any], table: Table, outputs: JobOutputs, work: Work, fence: Fence, progress: bool
 ) -> dict[str, Any]:
     """Make all outputs where they grow; return the manifest."""
     for staged in outputs.staged(fence.attempt.id).values():
@@ -99,11 +98,11 @@ def _made(
     name = codec.digest(about["input"], about["job"]["input"], about["job"]["method"], about["versions"])[:32]
     journal = FolderJournal(job.work / PASSES, name)
     with keeping(journal):
-        summary = fit_rows(job.input["path"], rows, estimator, growing, job.start_cluster(), resume=name)
-    metrics = metrics_of(estimator, rows, journal.passes, labels=outputs.labels is not None)
+        summary = fit_rows(job.input["path"], table, estimator, growing, job.start_cluster(), resume=name)
+    metrics = metrics_of(estimator, table.rows, journal.passes, labels=outputs.labels is not None)
     if growing.metrics is not None:
         write_json(growing.metrics, metrics)
-    manifest = manifest_of(job, about, rows, metrics, work.attempts(), outputs, growing) | {"summary": summary}
+    manifest = manifest_of(job, about, table.rows, metrics, work.attempts(), outputs, growing) | {"summary": summary}
     if growing.manifest is not None:
         write_json(growing.manifest, manifest)
     return manifest

@@ -1,0 +1,229 @@
+"""Drift as it is drawn, written into a report and told on the command line."""
+
+import json
+import re
+from pathlib import Path
+
+import matplotlib.figure
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from mdh_dask import PCATree, RandomProjectionTree, drift, load_model
+from mdh_dask.cli import exits, mdh
+from mdh_dask.io import open_rows, write_rows
+from mdh_dask.plotting import plot_drift
+from mdh_dask.report import write_report
+from mdh_dask.report.differences import MAX_OVERLAYS, differences_of
+
+THREADS = ("--scheduler", "threads")
+
+
+def groups(seed, *sizes):
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(size=(n, 3)) + 8 * i * np.eye(3)[i] for i, n in enumerate(sizes)])
+
+
+OLD, SAME, OTHER = groups(0, 2000, 1500, 1500), groups(1, 400, 300, 300), groups(2, 400, 300, 0)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return RandomProjectionTree(n_projections=100).fit(OLD)
+
+
+@pytest.fixture
+def here(model, tmp_path, monkeypatch):
+    """A folder with inputs in every format, a model of numbers and one of names."""
+    monkeypatch.chdir(tmp_path)
+    model.save("m.zarr")
+    for name, rows in (("old", OLD), ("same", SAME), ("other", OTHER)):
+        write_rows(rows, f"{name}.zarr")
+        np.save(f"{name}.npy", rows)
+        named = dict(zip(("c", "a", "b"), rows.T)) | {"day": ["monday"] * len(rows)}
+        pq.write_table(pa.table(named), f"{name}.parquet")
+    return tmp_path
+
+
+def run(*args):
+    return CliRunner().invoke(mdh, [str(arg) for arg in args], prog_name="mdh-dask")
+
+
+# Drawn
+
+
+def lines(ax):
+    return {line.get_label(): line.get_xydata() for line in ax.get_lines()}
+
+
+def test_both_densities_integrate_to_one_and_lie_above_each_other_for_the_same_rows(model):
+    drawn = lines(plot_drift(drift(model, OLD), 0))
+    np.testing.assert_array_equal(drawn["old rows"], drawn["new rows"])
+    position, density = drawn["new rows"].T
+    assert np.trapezoid(density, position) == pytest.approx(1, abs=1e-3)
+
+
+def test_the_line_of_new_rows_is_low_where_they_are_gone(model):
+    found = drift(model, OTHER)
+    gone = next(split for split in found.splits if 1.0 in split.left or 0.0 in split.left)
+    ax = plot_drift(found, gone.node)
+    assert ax.get_title() == (
+        f"node {gone.node}: {gone.rows[0]:,} rows old, {gone.rows[1]:,} rows new\n"
+        f"relative depth {re.search('depth (.*) old', ax.get_title())[1]} old, "
+        f"{re.search('old, ([^,]*) new, d', ax.get_title())[1]} new, "
+        f"distance {gone.distance.value:.2f} ({gone.distance.at_least:.2f})"
+    )
+    left = gone.left[1] == 1.0
+    position, density = lines(ax)["new rows"].T
+    beyond = position > found.old.offsets[gone.node] if left else position < found.old.offsets[gone.node]
+    assert density[beyond].sum() < 0.05 * density.sum()
+
+
+def test_a_node_without_a_histogram_says_so(model):
+    found = drift(model, SAME)
+    leaf = next((c.node for c in found.clusters if found.densities(c.node) is None), None)
+    assert leaf is not None
+    assert [text.get_text() for text in plot_drift(found, leaf).texts] == ["no density to show"]
+
+
+def test_given_axes_are_drawn_on_and_a_node_that_is_not_there_is_refused(model):
+    found = drift(model, SAME)
+    ax = matplotlib.figure.Figure().add_subplot()
+    assert plot_drift(found, 0, ax) is ax
+    with pytest.raises(IndexError, match="the nodes of this tree are 0 to"):
+        plot_drift(found, 99)
+
+
+# In a report
+
+
+def test_the_report_shows_tables_alarms_and_both_densities(model, tmp_path):
+    found = drift(model, OTHER)
+    html = write_report(tmp_path / "r.html", model.tree_, title="t", facts={}, drift=found).read_text()
+    assert '<a href="#drift">Drift</a>' in html
+    assert "Drift among 700 new rows, compared with 5,000 rows of the model." in html
+    assert all(f"<li>{alarm}</li>" in html for alarm in found.alarms)
+    assert html.count('<path class="new"') == np.count_nonzero(np.diff(model.tree_.first_bin))
+    assert "http" not in html.replace("http-equiv", "")
+
+
+def test_a_report_without_drift_has_no_such_section(model, tmp_path):
+    assert 'id="drift"' not in write_report(tmp_path / "r.html", model.tree_, title="t", facts={}).read_text()
+
+
+def test_the_largest_distances_are_drawn_first_and_only_so_many():
+    model = PCATree(stop_rule="none", min_depth=0.0, min_cluster_size=10).fit(groups(0, 900, 900, 900))
+    section = differences_of(drift(model, SAME))
+    n_known = np.count_nonzero(np.diff(model.tree_.first_bin))
+    assert len(section.overlays) == min(n_known, MAX_OVERLAYS)
+    assert section.n_left_out == n_known - len(section.overlays)
+    distances = [float(m[1]) for o in section.overlays if (m := re.search(r"distance (\d\.\d\d)", o.facts))]
+    assert distances == sorted(distances, reverse=True)
+
+
+# On the command line
+
+
+@pytest.mark.parametrize("suffix", ["zarr", "npy"])
+def test_the_exit_code_tells_drift(here, suffix):
+    same = run("drift", f"same.{suffix}", "--model", "m.zarr", *THREADS)
+    other = run("drift", f"other.{suffix}", "--model", "m.zarr", *THREADS)
+    assert (same.exit_code, other.exit_code) == (0, exits.DRIFT) == (0, 3)
+    assert same.stdout == drift(load_model("m.zarr"), SAME).to_text() + "\n"
+    assert "\n\ndrift among 700 rows" in other.stdout
+
+
+def test_json_is_all_that_is_on_standard_output(here):
+    result = run("drift", "other.zarr", "--model", "m.zarr", "--json", *THREADS)
+    assert json.loads(result.stdout) == drift(load_model("m.zarr"), OTHER).to_dict()
+    assert result.exit_code == exits.DRIFT
+
+
+def test_limits_reach_the_comparison_and_the_report(here):
+    limits = ("--threshold", 1, "--filled", 1, "--false-alarms", 0.01)
+    result = run("drift", "other.zarr", "--model", "m.zarr", "--report", "r.html", *limits, *THREADS)
+    assert result.exit_code == 0, result.output
+    html = Path("r.html").read_text()
+    assert "threshold 1, filled 1, false_alarms 0.01" in html
+    assert "No drift among 700 new rows" in html
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("no.zarr", "--model", "m.zarr"), 66, "there is no Zarr array at no.zarr; check the path"),
+        (("same.zarr", "--model", "no.zarr"), 66, "no.zarr is not there"),
+        (
+            ("same.npy", "--model", "m.zarr", "--columns", "0,1"),
+            65,
+            "expected 3 columns, as m.zarr was fitted to; got 2",
+        ),
+        (("same.zarr", "--model", "m.zarr", "--threshold", "0"), 2, "0.0 is not in the range 0<x<=1"),
+        (("same.zarr", "--model", "m.zarr", "--report", "no/r.html"), 73, "does not exist: make it first"),
+        (("same.zarr", "--model", "m.zarr", "--report", "s3://b/r.html"), 2, "expected a local file for the report"),
+    ],
+)
+def test_errors_have_their_own_exit_codes(here, args, code, message):
+    result = run("drift", *args, *THREADS)
+    assert result.exit_code == code, result.output
+    assert message in result.stderr.splitlines()[-1]
+    assert result.stdout == ""
+
+
+# Columns of tables, from fit to drift
+
+
+def fitted(columns="a,b,c"):
+    result = run("fit", "old.parquet", "--columns", columns, "--model", "t.zarr", "--n-projections", 100, *THREADS)
+    assert result.exit_code == 0, result.output
+
+
+def test_the_model_keeps_the_names_of_its_columns_in_their_order(here):
+    fitted("b,a")
+    assert load_model("t.zarr").feature_names_in_.tolist() == ["b", "a"]
+
+
+def test_predict_and_drift_take_the_columns_that_the_model_was_fitted_to(here):
+    fitted()
+    for args in (("predict", "old.parquet", "--out", "l.zarr"), ("drift", "same.parquet")):
+        result = run(*args, "--model", "t.zarr", *THREADS)
+        assert result.exit_code == 0, result.output
+    expected = load_model("t.zarr").tree_.labels(OLD[:, [1, 2, 0]])
+    np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), expected)
+
+
+def test_other_columns_than_those_of_the_model_are_refused(here):
+    fitted()
+    for args in (("predict", "--out", "l.zarr"), ("drift",)):
+        result = run(args[0], "same.parquet", "--columns", "c,b,a", *args[1:], "--model", "t.zarr", *THREADS)
+        assert result.exit_code == exits.BAD_DATA
+        assert result.stderr.splitlines()[-1].endswith(
+            "expected the columns a,b,c, as t.zarr was fitted to; got c,b,a: leave out --columns, or fit a model to "
+            "these"
+        )
+
+
+def test_a_table_without_a_column_of_the_model_is_refused(here):
+    fitted()
+    pq.write_table(pa.table({"a": [1.0], "c": [2.0]}), "less.parquet")
+    result = run("predict", "less.parquet", "--out", "l.zarr", "--model", "t.zarr", *THREADS)
+    assert result.exit_code == exits.BAD_DATA
+    assert result.stderr.splitlines()[-1].endswith("less.parquet has no column b; its columns are a, c")
+
+
+def test_arrays_have_no_names_and_are_taken_by_number(here):
+    fitted()
+    result = run("predict", "old.npy", "--columns", "1,2,0", "--out", "l.zarr", "--model", "t.zarr", *THREADS)
+    assert result.exit_code == 0, result.output
+    result = run("predict", "old.parquet", "--out", "again.zarr", "--model", "t.zarr", *THREADS)
+    np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), open_rows("again.zarr", ndim=1))
+
+
+def test_a_table_with_other_columns_says_how_to_name_some(here):
+    result = run("fit", "old.parquet", "--out", "l.zarr", *THREADS)
+    assert result.exit_code == exits.BAD_DATA
+    assert result.stderr.splitlines()[-1].endswith(
+        "expected numeric columns; got day (string) in old.parquet: name the columns to take with --columns, as c,a,b"
+    )
