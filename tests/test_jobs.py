@@ -27,7 +27,7 @@ def job(text, folder):
 
 def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
     read = job(LEAST, tmp_path)
-    assert read.input == {"path": f"{tmp_path}/x.zarr", "missing_chunks": "error"}
+    assert read.input == {"path": f"{tmp_path}/x.zarr", "columns": None, "missing_chunks": "error"}
     assert read.output["labels"] == f"{tmp_path}/l.zarr"
     assert [key for key, place in read.output.items() if place is not None] == ["labels"]
     assert (read.kind, read.work) == ("local", tmp_path / "job.work")
@@ -102,13 +102,21 @@ ERRORS = {
     "no input": ("[output]\nlabels = 'l'\n", "input.path is missing; give a path or URL"),
     "unknown key": (
         LEAST.replace("path", "pth"),
-        "[input] has no key 'pth' (did you mean 'path'?); its keys are path, missing_chunks",
+        "[input] has no key 'pth' (did you mean 'path'?); its keys are path, columns, missing_chunks",
     ),
     "no text": (LEAST.replace('"x.zarr"', "['x']"), "input.path must be a path or URL; got ['x'], an array"),
     "empty text": (LEAST.replace("x.zarr", ""), "input.path must be a path or URL; got '', a string"),
     "time": (
         LEAST.replace('"x.zarr"', "07:32:00"),
         "input.path must be a path or URL; got 07:32:00, a date or time",
+    ),
+    "columns of two kinds": (
+        LEAST.replace("[output]", "columns = ['a', 1.5]\n[output]"),
+        "input.columns must be an array of names, or of numbers from 0; got ['a', 1.5], an array",
+    ),
+    "no columns": (
+        LEAST.replace("[output]", "columns = []\n[output]"),
+        "input.columns must be an array of names, or of numbers from 0; got [], an array",
     ),
     "word": (
         LEAST.replace("[output]", "missing_chunks = 'fil'\n[output]"),

@@ -171,6 +171,14 @@ def test_outputs_behind_urls_are_written_too(here):
     assert sorted(os.listdir("out")) == OUTPUTS[2:]
 
 
+def test_a_job_takes_the_columns_that_it_names(here):
+    (here / "job.toml").write_text(JOB.replace("[method]", "columns = [2, 0]\n[method]"))
+    assert "6,000 rows of 2 float32 columns" in run("--check", "job.toml").stdout
+    assert run("job.toml").exit_code == 0
+    expected = RandomProjectionTree(n_projections=20, sample_size=300).fit(rows_of_blobs()[:, [2, 0]])
+    assert load_model("out/m.zarr").tree_ == expected.tree_
+
+
 def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
     monkeypatch.setattr("mdh_dask.chunks._reduced", lambda *_: pytest.fail("something was computed"))
     result = run("--check", "job.toml")

@@ -3,8 +3,7 @@
 from ..io.fingerprints import fingerprint
 from .estimates import estimate
 from .jobs import Job
-from .pipeline import open_features
-from .run import outputs_of
+from .run import open_input, outputs_of
 from .state import FINISHED, Work, about_job
 
 
@@ -20,7 +19,7 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
     if not work.has_begun():
         outputs.check(job.input["path"], str(job.work), str(job.path))
     estimator = job.estimator()
-    rows = open_features(job.input["path"], job.input["missing_chunks"]).rows
+    rows = open_input(job).rows
     work.check(about_job(job, rows, fingerprint(job.input["path"])))
     need = estimate(rows, estimator, labels=outputs.labels is not None)
     shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} columns"

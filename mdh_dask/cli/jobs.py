@@ -14,7 +14,16 @@ from .clusters import LEAST_MEMORY, cluster
 from .fields import Field, JobError, check_keys, checked_table, choice, flag, positive, text, whole
 from .methods import estimator_of
 
-INPUT = {"path": text("a path or URL", required=True), "missing_chunks": choice("error", "fill", default="error")}
+
+def _are_columns(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(type(name) in (str, int) for name in value)
+
+
+INPUT = {
+    "path": text("a path or URL", required=True),
+    "columns": Field("an array of names, or of numbers from 0", _are_columns),
+    "missing_chunks": choice("error", "fill", default="error"),
+}
 
 OUTPUT = {
     "labels": text("a path or URL"),

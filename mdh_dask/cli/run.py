@@ -34,7 +34,7 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
     outputs, work = outputs_of(job, overwrite), Work(job.work)
     if restart or not work.has_begun():
         outputs.check(job.input["path"], str(job.work), str(job.path))
-    table = open_features(job.input["path"], job.input["missing_chunks"])
+    table = open_input(job)
     check_folder(job.work.resolve().parent)
     job.work.mkdir(exist_ok=True)
     with _alone(job, outputs):
@@ -54,6 +54,11 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
         except KeyboardInterrupt as error:
             raise type(error)("interrupted; the same command goes on from here") from None
     return f"{manifest['summary']}: {outputs.kept()}"
+
+
+def open_input(job: Job) -> Table:
+    """Open what a job clusters."""
+    return open_features(job.input["path"], job.input["missing_chunks"], job.input["columns"])
 
 
 def outputs_of(job: Job, overwrite: bool = False) -> JobOutputs:
