@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from .clusters import cluster, cluster_options
-from .exits import EXIT_CODES, Commands
+from .exits import EXIT_CODES, Commands, leaving_at_once
 from .log import JsonLines, Lines
 
 
@@ -34,7 +34,8 @@ def mdh(ctx: click.Context, log_level: str, log_json: bool) -> None:
 
 def main() -> None:
     """Entry point of ``mdh-dask``."""
-    mdh(prog_name="mdh-dask")
+    with leaving_at_once():
+        mdh(prog_name="mdh-dask")
 
 
 class FitCommand(click.Command):

@@ -1,7 +1,9 @@
 """Errors as one line and an exit code that a scheduler of jobs understands, after BSD's ``sysexits.h``."""
 
 import logging
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -131,6 +133,24 @@ def interrupted_by_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+@contextmanager
+def leaving_at_once() -> Iterator[None]:
+    """End the process when a command was interrupted, which has cleaned up by then, without waiting for threads.
+
+    A thread that was just being started when the signal came is not known to those who would tell it to end: waiting
+    for it, as Python does, would take for ever.
+    """
+    try:
+        yield
+    except SystemExit as ended:
+        if ended.code not in (INTERRUPTED, TERMINATED):
+            raise
+        logging.shutdown()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(ended.code)
 
 
 def _terminate(*_: object) -> NoReturn:
