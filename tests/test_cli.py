@@ -233,7 +233,7 @@ def test_help_shows_a_default_with_its_methods_unless_they_all_agree():
         "[default: --scale]",
         "[default: none for rp, pca, ica, ipddp, depddp, kernel-depddp]",
         "[default: valleys for mdh; balanced for hyperplane, kernel-mdh]",
-        "[default: none for rp, pca, ica, pddp, ipddp, depddp, mdh, hyperplane; local_scaling for kernel-mdh, kernel-",
+        "[default: none for rp, pca, ica, pddp, ipddp, depddp, mdh, hyperplane; nearest_neighbors for kernel-",
     ):
         assert shown in text, shown
 

@@ -32,6 +32,7 @@ from mdh_dask.chunks import reduce_rows
 from mdh_dask.estimators import base
 from mdh_dask.io import keeping
 from mdh_dask.kernels import KERNELS, RBF, Cosine, LocalScaling, NearestNeighbors, Polynomial, Quadratic
+from mdh_dask.metrics import normalized_mutual_information
 from mdh_dask.tree import growth
 
 MAP = KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=4)
@@ -392,9 +393,11 @@ def test_fitting_again_without_the_map_forgets_it(rows):
     assert model.tree_.n_features == 2
 
 
-@pytest.mark.parametrize("cls", [HierarchicalKernelMDH, KernelDePDDP])
-def test_presets_take_a_map_or_none(cls, rows):
-    assert cls().feature_map == "local_scaling"
+@pytest.mark.parametrize(
+    ("cls", "kernel"), [(HierarchicalKernelMDH, "nearest_neighbors"), (KernelDePDDP, "local_scaling")]
+)
+def test_presets_take_a_map_or_none(cls, kernel, rows):
+    assert cls().feature_map == kernel
     assert cls(feature_map=None, max_depth=1).fit(rows[:200]).feature_map_ is None
 
 
@@ -515,3 +518,11 @@ def test_rows_that_are_all_alike_are_one_cluster():
         model = tree_of_rows(feature_map="local_scaling").fit(X)
         assert model.n_clusters_ == 1
         assert not np.asarray(model.labels_).any()
+
+
+def test_the_grain_of_the_landmarks_is_not_taken_for_clusters():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 20_000)
+    X = (rng.normal(size=(20_000, 6)) + 6 * rng.normal(size=(4, 6))[y]).astype(np.float32)
+    labels = HierarchicalKernelMDH().fit(X).labels_
+    assert normalized_mutual_information(y, labels) > 0.999

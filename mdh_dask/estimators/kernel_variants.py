@@ -16,10 +16,17 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     Clusters may have any shape: a hyperplane among the features is a curved surface among the rows.
 
+    Parameters
+    ----------
+    min_depth : float
+        Least relative depth of a split. With 1 the lower mode is at least twice as high as the valley: features show
+        the grain of the landmarks, too, in shallow valleys that are there among any number of rows.
+
     Notes
     -----
-    With ``KernelPCAFeatures(variance=1.0)`` hyperplanes may lie anyhow in the span of the landmarks (KMDH_hier in the
-    thesis); with less variance, as by default, in the subspace of the leading components (S-KMDH_hier).
+    The thesis uses ``feature_map="local_scaling"``. With ``KernelPCAFeatures(variance=1.0)`` hyperplanes may lie anyhow
+    in the span of the landmarks (KMDH_hier there); with less variance, as by default, in the subspace of the leading
+    components (S-KMDH_hier).
 
     Passes: two, if the features can be kept: one chooses the landmarks, one maps the rows. Else one more than
     `HierarchicalMDH`, which each map all rows. To compute `labels_` or a prediction is one pass that maps.
@@ -44,7 +51,8 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     array([1000, 1000])
     """
 
-    feature_map: str | KernelPCAFeatures | None = "local_scaling"
+    feature_map: str | KernelPCAFeatures | None = "nearest_neighbors"
+    min_depth: float = 1.0
     starts: Starts = "balanced"
     bandwidth: str | float = "principal"
 

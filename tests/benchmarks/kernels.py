@@ -68,9 +68,9 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("local scaling", HierarchicalKernelMDH, {}, bounded=True),
+    Kind("local scaling", HierarchicalKernelMDH, {"feature_map": "local_scaling"}, bounded=True),
     Kind("local scaling, all components", HierarchicalKernelMDH, {"feature_map": KernelPCAFeatures(variance=1.0)}),
-    Kind("nearest neighbours", HierarchicalKernelMDH, {"feature_map": "nearest_neighbors"}),
+    Kind("nearest neighbours", HierarchicalKernelMDH, {}),
     Kind("KernelDePDDP, local scaling", KernelDePDDP, {}),
 )
 
