@@ -18,7 +18,6 @@ from mdh_dask import (
     HierarchicalMDH,
     ICATree,
     KernelDePDDP,
-    KernelPCAFeatures,
     MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
@@ -43,7 +42,7 @@ QUICK = {"n_projections": 60}
         DePDDP(),
         HierarchicalMDH(starts="pca2"),
         MinimumDensityHyperplane(starts="pca2"),
-        HierarchicalKernelMDH(starts="pca2", feature_map=KernelPCAFeatures(n_components=3)),
+        HierarchicalKernelMDH(starts="pca2"),
         KernelDePDDP(),
     ]
 )
