@@ -5,15 +5,12 @@ from typing import NamedTuple
 
 from .._numba import jit
 from .kernel_sums import kernel_pulls
-from .valleys import lowest_valley
+from .valleys import REACH_OF_BINS, lowest_valley
 
 BINS_PER_BANDWIDTH = 10
 """Bins on one bandwidth of the grid that brackets the lowest density."""
 
 MAX_BINS = 2**14
-
-REACH = 6.0
-"""Bandwidths beyond which a kernel adds nothing."""
 
 
 class Penalty(NamedTuple):
@@ -32,7 +29,7 @@ def best_separator(centred, direction, alpha, penalty):
     n, h = projections.shape[0], penalty.bandwidth
     sd = math.sqrt((projections @ projections) / n)
     bound = alpha * sd
-    width = max(h / BINS_PER_BANDWIDTH, 2 * (bound + REACH * h) / MAX_BINS)
+    width = max(h / BINS_PER_BANDWIDTH, 2 * (bound + REACH_OF_BINS * h) / MAX_BINS)
     index, offset = lowest_valley(projections, h, bound, penalty.eta, penalty.epsilon, penalty.steepness, width)
     pulls = kernel_pulls(projections, offset, h) / (n * h**2 * math.sqrt(2 * math.pi))
     excess = max(abs(offset) - bound, 0.0)

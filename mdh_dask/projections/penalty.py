@@ -7,7 +7,8 @@ import numpy as np
 
 from .._jit.descent import descend
 from .._jit.kernel_sums import bin_linearly, kernel_sums
-from .._jit.separators import BINS_PER_BANDWIDTH, MAX_BINS, REACH, Penalty, best_separator
+from .._jit.separators import BINS_PER_BANDWIDTH, MAX_BINS, Penalty, best_separator
+from .._jit.valleys import REACH_OF_BINS
 from .._typing import Floats
 from ..density.kde import kernel_density, kernel_height
 from ..density.modes import relative_depth
@@ -106,7 +107,7 @@ class PenalisedDensity:
 
 def depth_at(projections: Floats, offset: float, bandwidth: float) -> float:
     """Return the relative depth at one place, from exact densities there and at the highest bins on both sides."""
-    low, high = projections.min() - REACH * bandwidth, projections.max() + REACH * bandwidth
+    low, high = projections.min() - REACH_OF_BINS * bandwidth, projections.max() + REACH_OF_BINS * bandwidth
     n_bins = int(min(2 * BINS_PER_BANDWIDTH * float(high - low) / bandwidth + 3, MAX_BINS))
     width = (high - low) / (n_bins - 2)
     weights = np.zeros(n_bins)
