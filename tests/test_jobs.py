@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mdh_dask import HierarchicalMDH, KernelPCAFeatures, RandomProjectionTree
+from mdh_dask import HierarchicalMDH, RandomProjectionTree
 from mdh_dask.cli import exits, mdh
 from mdh_dask.cli.fields import JobError
 from mdh_dask.cli.jobs import CLUSTERS, read_job
@@ -58,10 +59,21 @@ def test_a_feature_map_is_a_name_or_a_table_and_so_is_its_kernel(tmp_path):
     assert job(LEAST + '[method]\nfeature_map = "rbf"\n', tmp_path).estimator().feature_map == "rbf"
     table = "[method.feature_map]\nn_landmarks = 200\nn_components = 3\n"
     feature_map = job(LEAST + table + 'kernel = "cosine"\n', tmp_path).estimator().feature_map
-    expected = KernelPCAFeatures(n_landmarks=200, n_components=3, kernel="cosine")
-    assert feature_map.get_params() == expected.get_params()
+    assert (feature_map.n_landmarks, feature_map.n_components, feature_map.kernel) == (200, 3, "cosine")
     own = job(LEAST + table + '[method.feature_map.kernel]\nname = "rbf"\nwidth = 2.0\n', tmp_path).estimator()
     assert own.feature_map.kernel == RBF(width=2.0)
+
+
+def test_a_map_takes_scale_and_seed_from_the_method_whether_named_or_a_table(tmp_path):
+    method = LEAST + "[method]\nscale = false\nrandom_state = 7\n"
+    named = job(method + 'feature_map = "rbf"\n', tmp_path).estimator()
+    table = job(method + "[method.feature_map]\nkernel = 'rbf'\n", tmp_path).estimator()
+    own = job(method + "[method.feature_map]\nscale = true\nrandom_state = 3\n", tmp_path).estimator()
+    rows = np.random.default_rng(0).normal(size=(500, 2))
+    assert table.fit(rows).feature_map_.get_params() == named.fit(rows).feature_map_.get_params()
+    assert table.tree_ == named.tree_
+    assert (table.feature_map.scale, table.feature_map.progress) == (False, False)
+    assert (own.feature_map.scale, own.feature_map.random_state) == (True, 3)
 
 
 @pytest.mark.parametrize("method", METHODS)

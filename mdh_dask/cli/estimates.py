@@ -59,8 +59,8 @@ class Estimate:
     def passes(self) -> str:
         """Return the number of passes in words."""
         if self.most is None:
-            return f"{self.fewest} or more, one for every level of the tree"
-        return str(self.most) if self.fewest == self.most else f"{self.fewest} to {self.most}"
+            return f"{self.fewest} or more, about one for every level of the tree"
+        return str(self.most) if self.fewest == self.most else f"about {self.fewest} to {self.most}"
 
     def memory(self) -> str:
         """Return the memory of a worker as a formula."""

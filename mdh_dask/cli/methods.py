@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from sklearn.base import clone
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
 from ..estimators import DivisiveClustering, KernelPCAFeatures
@@ -37,7 +39,17 @@ def estimator_of(table: Any, progress: bool) -> DivisiveClustering:
     check_keys(f"[method] with name = {name!r}", table, ["name", *parameters])
     given = {key: parameters[key] for key in table if key != "name"}
     values = checked_table("method", {key: table[key] for key in given}, given)
-    return METHODS[name](**values, progress=progress)
+    estimator = METHODS[name](**values, progress=progress)
+    if isinstance(given := table.get("feature_map"), dict):
+        estimator.feature_map.set_params(**_settings_for_map(estimator, given))  # type: ignore[union-attr]
+    return estimator
+
+
+def _settings_for_map(estimator: DivisiveClustering, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a map that is given by its name alone has from its estimator, but for what is given."""
+    named = clone(estimator).set_params(feature_map="rbf")
+    by_name = named._new_feature_map(int(check_random_state(estimator.random_state).randint(2**31)))
+    return {name: getattr(by_name, name) for name in ("scale", "random_state", "progress") if name not in given}
 
 
 def field_of(constraints: list[Any]) -> Field:
