@@ -21,12 +21,23 @@ LEAST_MEMORY = 10**8
 """Bytes that a worker needs at least; less is a misunderstanding, as 2 for 2 GB."""
 
 
-def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def is_memory(value: Any) -> bool:
+    """Tell whether a value is an amount of memory that a worker can live with.
+
+    Examples
+    --------
+    >>> is_memory("2GB"), is_memory("2"), is_memory("much")
+    (True, False, False)
+    """
     try:
-        if value is None or value == "auto" or parse_bytes(value) >= LEAST_MEMORY:
-            return value
+        return isinstance(value, str) and parse_bytes(value) >= LEAST_MEMORY
     except ValueError:
-        pass
+        return False
+
+
+def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is None or value == "auto" or is_memory(value):
+        return value
     raise click.BadParameter(f"expected 'auto' or an amount of 100 MB or more, as 2GB; got {value!r}")
 
 

@@ -55,9 +55,9 @@ def flag(default: bool | None = None) -> Field:
     return Field("true or false", lambda value: isinstance(value, bool), default=default)
 
 
-def whole(least: int = 1) -> Field:
+def whole(least: int = 1, default: int | None = None) -> Field:
     """Return the field of an integer."""
-    return Field(f"an integer of {least} or more", lambda value: type(value) is int and value >= least)
+    return Field(f"an integer of {least} or more", lambda value: type(value) is int and value >= least, default=default)
 
 
 def positive(default: float | None = None) -> Field:

@@ -1,7 +1,6 @@
 """Job files: what is to be clustered how, where, and what is to be kept."""
 
 import tomllib
-from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import Any
 import click
 
 from ..estimators import DivisiveClustering
-from .clusters import LEAST_MEMORY, cluster
-from .fields import Field, JobError, check_keys, checked_table, choice, flag, positive, text, whole
+from .cluster_kinds import CLUSTERS
+from .fields import Field, JobError, check_keys, checked_table, choice, flag, text
 from .methods import estimator_of
 
 
@@ -36,55 +35,9 @@ OUTPUT = {
 RUN = {"work": text("the path of a folder"), "overwrite": flag(default=False), "log_json": flag(default=False)}
 
 
-def _is_memory(value: Any) -> bool:
-    from dask.utils import parse_bytes
-
-    try:
-        return isinstance(value, str) and (value == "auto" or parse_bytes(value) >= LEAST_MEMORY)
-    except ValueError:
-        return False
-
-
-@dataclass(frozen=True)
-class ClusterKind:
-    """A way to get a cluster.
-
-    Parameters
-    ----------
-    fields : dict
-        The keys of ``[cluster]`` beside ``kind``.
-    make : callable
-        Returns the cluster from their values; see `clusters.cluster`.
-    """
-
-    fields: Mapping[str, Field]
-    make: Callable[..., AbstractContextManager[str]]
-
-
-CLUSTERS = {
-    "local": ClusterKind(
-        {
-            "workers": whole(),
-            "threads_per_worker": whole(),
-            "memory_limit": Field("'auto' or an amount of 100 MB or more, as '2GB'", _is_memory),
-        },
-        cluster,
-    ),
-    "threads": ClusterKind({}, lambda: cluster("threads")),
-    "scheduler": ClusterKind(
-        {"address": text("an address, as 'tcp://host:8786'", required=True), "timeout": positive(60)},
-        lambda address, timeout: cluster(address, scheduler_timeout=timeout),
-    ),
-    "scheduler-file": ClusterKind(
-        {"file": text("the path of a scheduler's file", required=True), "timeout": positive(60)},
-        lambda file, timeout: cluster(scheduler_file=Path(file), scheduler_timeout=timeout),
-    ),
-}
-"""Values of ``cluster.kind``, the default first."""
-
 SECTIONS = ("input", "method", "cluster", "output", "run")
 
-PATHS = {"input": ("path",), "cluster": ("file",), "output": tuple(OUTPUT), "run": ("work",)}
+PATHS = {"input": ("path",), "output": tuple(OUTPUT), "run": ("work",)}
 """Keys of paths, which are relative to the folder of the job file."""
 
 
@@ -157,7 +110,7 @@ def _checked(path: Path, content: dict[str, Any]) -> Job:
     if not isinstance(where, dict):
         checked_table("cluster", where, {})
     kind = checked_table("cluster", named, {"kind": choice(*CLUSTERS, default="local")})["kind"]
-    fields = CLUSTERS[kind].fields
+    fields, paths = CLUSTERS[kind].fields, CLUSTERS[kind].paths
     check_keys(f"[cluster] with kind = {kind!r}", where, ["kind", *fields])
     sections = {
         "input": checked_table("input", content.get("input", {}), INPUT),
@@ -167,7 +120,7 @@ def _checked(path: Path, content: dict[str, Any]) -> Job:
     }
     if not any(sections["output"][key] for key in ("labels", "model", "report")):
         raise JobError("[output] must name labels, model or report; got none of them: nothing would be kept")
-    for section, keys in PATHS.items():
+    for section, keys in (PATHS | {"cluster": paths}).items():
         for key in keys:
             if isinstance(place := sections[section].get(key), str):
                 sections[section][key] = rooted(place, path.parent)
