@@ -61,10 +61,14 @@ class Outputs:
         if self.labels is not None:
             self._check_labels(self.labels)
         if self.model is not None:
-            check_place(self.model, self.overwrite, "a model", lambda node: MODEL_MARK in node.attrs)
+            check_place(self.model, self.may_replace(self.model), "a model", lambda node: MODEL_MARK in node.attrs)
         if self.report is not None:
             require("jinja2", "report")
-            check_file(self.report, self.overwrite, "report.html")
+            check_file(self.report, self.may_replace(self.report), "report.html")
+
+    def may_replace(self, path: str) -> bool:
+        """Tell whether an output may take the place of what is at its path or URL."""
+        return self.overwrite
 
     def kept(self) -> str:
         """Return what a command says about where its results are."""
@@ -75,7 +79,7 @@ class Outputs:
         return {"--out": self.labels, "--model": self.model, "--report": self.report}
 
     def _check_labels(self, path: str) -> None:
-        check_place(path, self.overwrite, "a Zarr array", lambda node: isinstance(node, zarr.Array))
+        check_place(path, self.may_replace(path), "a Zarr array", lambda node: isinstance(node, zarr.Array))
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class ImageOutputs(Outputs):
         return {"--out": self.labels, "--model": self.model, "--preview": self.preview, "--report": self.report}
 
     def _check_labels(self, path: str) -> None:
-        from ..io.images.labels import is_label_image
+        from ..io.images.label_array import is_label_image
 
         check_place(path, self.overwrite, "an image of labels", is_label_image)
 

@@ -1,6 +1,7 @@
 """The statistics that write blocks of rows to a Zarr array and check them later."""
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,12 +79,19 @@ def store(target: zarr.Array, folder: Path | None, where: Any, block: AnyArray) 
             remove_folder(folder)
 
 
+def rows_from(start: int, n_rows: int) -> slice:
+    """Return where a block is in an array of rows."""
+    return slice(start, start + n_rows)
+
+
 @dataclass(frozen=True)
 class DamagedBlocks(Statistic):
     """Row ranges of the blocks, given by their numbers, whose contents are not those recorded."""
 
     array: zarr.Array
     blocks: tuple[Block, ...]
+    where: Callable[[int, int], Any] = rows_from
+    """Gives the place of a block in the array from its first row and its number of rows."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[tuple[int, int]]:
         """Check some blocks."""
@@ -96,7 +104,7 @@ class DamagedBlocks(Statistic):
     def _intact(self, block: Block) -> bool:
         start, rows, crc = block
         try:
-            stored = np.ascontiguousarray(self.array[start : start + rows])
+            stored = np.ascontiguousarray(self.array[self.where(start, rows)])
         except Exception:  # whatever a codec raises for bytes that it did not write
             return False
         return zlib.crc32(stored) == crc

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ import zarr
 from .._journal import keeping
 from .._typing import AnyArray, RowArray
 from ..chunks import is_dask, reduce_rows
-from .blocks import Block, DamagedBlocks, WriteBlocks
+from .blocks import Block, DamagedBlocks, WriteBlocks, rows_from
 from .layout import Layout
 from .nodes import MARK, RECORD, read_all_beside, read_beside, remove_beside, write_beside
 
@@ -61,8 +61,13 @@ def is_unborn(folder: Path) -> bool:
     return folder.is_dir() and all(path.name.endswith(".partial") for path in folder.iterdir())
 
 
-def blocks_done(target: zarr.Array, aligned: RowArray) -> dict[int, list[Block]]:
-    """Return the blocks that are noted and hold what they should, by their first rows; one pass over those."""
+def blocks_done(
+    target: zarr.Array, aligned: RowArray, where: Callable[[int, int], Any] = rows_from
+) -> dict[int, list[Block]]:
+    """Return the blocks that are noted and hold what they should, by their first rows; one pass over those.
+
+    `where` gives the place of a block in the array from its first row and its number of rows.
+    """
     pieces: dict[int, Block] = {}
     for text in [*_record(target), *read_all_beside(target, NOTES)]:
         try:
@@ -73,7 +78,7 @@ def blocks_done(target: zarr.Array, aligned: RowArray) -> dict[int, list[Block]]
     if noted:
         numbers = da.arange(len(noted), chunks=BLOCKS_OF_A_TASK)
         with keeping(None):  # no result of the job, which other interrupts would not have asked for
-            damaged = {start for start, _ in reduce_rows(DamagedBlocks(target, noted), numbers)}
+            damaged = {start for start, _ in reduce_rows(DamagedBlocks(target, noted, where), numbers)}
         noted = tuple(block for block in noted if block[0] not in damaged)
     starts = np.array([block[0] for block in noted], dtype=np.int64)
     done = {}
@@ -104,7 +109,7 @@ def tidy(target: zarr.Array, folder: Path | None) -> None:
     """Remove the notes, and what writes that were cut off have left."""
     remove_beside(target, NOTES)
     if folder is not None:
-        shutil.rmtree(folder / NOTES, ignore_errors=True)
+        shutil.rmtree(folder / target.path / NOTES, ignore_errors=True)
         for path in folder.rglob("*.partial"):
             path.unlink(missing_ok=True)
 

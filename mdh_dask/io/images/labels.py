@@ -1,83 +1,27 @@
 """Labels of the rows of an image, written as an image of labels that is complete when it appears."""
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dask.array as da
-import numpy as np
 import zarr
 
-from ..._typing import AnyArray, Integers
-from ...chunks import Progress, Statistic, Together, reduce_rows
-from ..blocks import store
+from ...chunks import Progress, Together, reduce_rows
+from ..blocks import Block
 from ..folders import published
-from ..nodes import MARK, Options, count_missing, local_path, url_options
+from ..nodes import Options, local_path, url_options
+from ..resuming import blocks_done, tidy, with_stored
 from ..targets import refuse_input, will_replace
 from .axes import AxesView
 from .features import Features
 from .image import Image
-from .ome import VERSION, label_metadata
-from .order import PixelOrder
+from .label_array import complete, create, find_begun, is_label_image
+from .label_blocks import Label, LabelRows, WriteLabels
 from .overview import Seen, overview_of
-from .rows import pixel_rows
-
-NAME = "segments"
-"""Of the labels in an OME-Zarr group."""
-
-Label = Callable[[AnyArray], Integers]
-"""Gives labels of rows."""
-
-
-@dataclass(frozen=True)
-class WriteLabels(Statistic):
-    """Writes every block of labels to its place in a Zarr array; its value is the number of pixels written."""
-
-    target: zarr.Array
-    folder: Path | None
-    """Where the array grows; None for a URL."""
-    order: PixelOrder
-
-    def chunk(self, start: int, *blocks: AnyArray) -> int:
-        """Write one block."""
-        y, x = self.order.block_of(start, len(blocks[0]))
-        labels = blocks[0].reshape(y.stop - y.start, x.stop - x.start)
-        store(self.target, self.folder, (y, x), np.ascontiguousarray(labels, self.target.dtype))
-        return len(blocks[0])
-
-    def combine(self, left: int, right: int) -> int:
-        """Add."""
-        return left + right
-
-
-@dataclass(frozen=True)
-class LabelRows(Statistic):
-    """A statistic of labels and pixels that labels rows on its way: a block of rows is gone before the next comes."""
-
-    label: Label
-    n_labels: int
-    of: Statistic
-
-    def chunk(self, start: int, *blocks: AnyArray) -> Any:
-        """Label a block, the last of which is pixels."""
-        labels = np.asarray(self.label(blocks[0]))
-        if labels.shape != blocks[0].shape[:1] or labels.dtype.kind not in "iu":
-            raise TypeError(f"expected an integer for each row; got labels of shape {labels.shape} and {labels.dtype}")
-        if labels.min() < 0 or labels.max() >= self.n_labels:
-            raise ValueError(
-                f"expected labels from 0 to {self.n_labels - 1}; got {labels.min()} to {labels.max()}: correct n_labels"
-            )
-        return self.of.chunk(start, labels, blocks[-1])
-
-    def combine(self, left: Any, right: Any) -> Any:
-        """Combine as the statistic does."""
-        return self.of.combine(left, right)
-
-    def finalise(self, state: Any) -> Any:
-        """Finalise as the statistic does."""
-        return self.of.finalise(state)
+from .rows import check_window, pixel_rows
 
 
 def write_labels(
@@ -90,6 +34,7 @@ def write_labels(
     overwrite: bool = False,
     attributes: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    resume: str | None = None,
     storage_options: Options = None,
 ) -> Seen:
     """Label the rows of an image, write the labels as an image, and look at it on the way.
@@ -111,6 +56,8 @@ def write_labels(
         Of the array, beside the image's place on Earth.
     progress : callable, optional
         As for `mdh_dask.chunks.reduce_rows`.
+    resume : str, optional
+        As for `write_rows`: what an earlier call under the same name has written stays, if it is intact.
     storage_options : dict, optional
         For URLs: what fsspec needs to reach them.
 
@@ -130,11 +77,13 @@ def write_labels(
 
     Notes
     -----
-    One pass over the image. As for `write_rows`, in folders nothing is to be seen under its name before it is complete.
+    One pass over the image; with `resume`, pixels that are labelled already are only looked at. As for `write_rows`, in
+    folders nothing is to be seen under its name before it is complete.
 
     Examples
     --------
     >>> import tempfile
+    >>> import numpy as np
     >>> from mdh_dask.io.images import open_image
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     stored = zarr.create_array(f"{folder}/a.zarr", data=np.array([[0, 1], [7, 9]], "u1"))
@@ -144,24 +93,52 @@ def write_labels(
     array([[0, 0],
            [1, 1]], dtype=uint8)
     """
-    rows = _rows(image, features or Features())
-    replace = will_replace(path, overwrite, storage_options, "images of labels", is_label_image)
+    features = features or Features()
+    check_window(image, features)
+    begun = find_begun(image, n_labels, os.fspath(path), resume, storage_options)
+    replace = begun is None and will_replace(path, overwrite, storage_options, "images of labels", is_label_image)
     refuse_input(path, _stored(image), storage_options)
+    fill = partial(
+        _fill, label, image, n_labels, features, dict(attributes or {}), name=resume, progress=progress,
+        storage_options=storage_options,
+    )  # fmt: skip
     folder = local_path(path)
-
-    def fill(place: Path | str, replaced: bool) -> Seen:
-        options = url_options(storage_options) if isinstance(place, str) else None
-        target = _create(image, n_labels, place, replaced, dict(attributes or {}), options)
-        write = WriteLabels(target, place if isinstance(place, Path) else None, image.order)
-        both = LabelRows(label, n_labels, Together((write, overview_of(image, n_labels))))
-        n_written, seen = reduce_rows(both, *rows, progress=progress)
-        _complete(target, n_written, image, seen.colours, place, options)
-        return seen
-
-    if folder is None:
-        return fill(os.fspath(path), replace)
+    if resume is not None or folder is None:
+        return fill(folder or os.fspath(path), replace=replace, begun=begun)
     with published(folder, replace) as growing:
-        return fill(growing, False)
+        return fill(growing)
+
+
+def _fill(
+    label: Label,
+    image: Image,
+    n_labels: int,
+    features: Features,
+    attributes: dict[str, Any],
+    place: Path | str,
+    *,
+    replace: bool = False,
+    begun: zarr.Array | None = None,
+    name: str | None,
+    progress: Progress | None,
+    storage_options: Options,
+) -> Seen:
+    options = url_options(storage_options) if isinstance(place, str) else None
+    folder = place if isinstance(place, Path) else None
+    of = {} if name is None else {"of": name}
+    target = begun
+    done: dict[int, list[Block]] = {}
+    if target is None:
+        target = create(image, n_labels, place, attributes, replace=replace, of=of, options=options)
+    else:
+        done = blocks_done(target, pixel_rows(image, features), image.order.block_of)
+    write = WriteLabels(target, folder, image.order, done, noted=name is not None)
+    both = LabelRows(label, n_labels, Together((write, overview_of(image, n_labels))), write.stored)
+    blocks, seen = reduce_rows(both, *_rows(image, features, write), progress=progress)
+    complete(target, blocks, image, seen.colours, place, of=of, options=options)
+    if name is not None:
+        tidy(target, folder)
+    return seen
 
 
 def look(
@@ -172,55 +149,17 @@ def look(
     return reduce_rows(labelled, *_rows(image, features or Features()), progress=progress)
 
 
-def is_label_image(node: object) -> bool:
-    """Tell whether a Zarr node is what `write_labels` writes."""
-    if isinstance(node, zarr.Group):
-        return MARK in node.attrs and f"labels/{NAME}/0" in node
-    return isinstance(node, zarr.Array) and node.ndim == 2 and MARK in node.attrs
-
-
-def _rows(image: Image, features: Features) -> tuple[da.Array, ...]:
-    """Return the rows, and the pixels too unless rows begin with them."""
+def _rows(image: Image, features: Features, write: WriteLabels | None = None) -> tuple[da.Array, ...]:
+    """Return the rows, and the pixels too unless rows begin with them; of blocks that are done, the pixels alone."""
     rows = pixel_rows(image, features)
+    skips = write is not None and bool(write.done) and features != Features()
+    if features.factors is None and not skips:
+        return (rows,)
     lines = rows.chunks[0][0] // min(image.order.panel, image.shape[1])
-    return (rows,) if features.factors is None else (rows, pixel_rows(image, lines=lines))
-
-
-def _create(
-    image: Image, n_labels: int, place: Path | str, replace: bool, attributes: dict[str, Any], options: Any
-) -> zarr.Array:
-    layout: dict[str, Any] = {
-        "shape": image.shape[:2],
-        "dtype": np.min_scalar_type(max(n_labels - 1, 0)),
-        "chunks": image.label_chunks,
-        "dimension_names": ["y", "x"],
-        "attributes": attributes | dict(image.georeference) | {MARK: {"complete": False}},
-        "config": {"write_empty_chunks": True},
-    }
-    if image.multiscale is None:
-        return zarr.create_array(place, overwrite=replace, storage_options=options, **layout)
-    root = zarr.create_group(place, overwrite=replace, storage_options=options, attributes={MARK: {"complete": False}})
-    root.create_group("labels").create_group(NAME)
-    return root.create_array(f"labels/{NAME}/0", **layout)
-
-
-def _complete(
-    target: zarr.Array, n_written: int, image: Image, colours: Integers, place: Path | str, options: Any
-) -> None:
-    missing, expected = count_missing(target)
-    if missing or n_written != image.order.n_rows:
-        raise RuntimeError(
-            f"{n_written} of {image.order.n_rows} pixels were written, and {missing} of {expected} chunks are not to "
-            "be seen here; write to a folder that this process and all workers share, or to a URL"
-        )
-    done = {MARK: {"complete": True}}
-    target.update_attributes(done)
-    if image.multiscale is not None:
-        root = zarr.open_group(place, mode="r+", storage_options=options)
-        about = label_metadata(NAME, image.multiscale, colours, image.path)
-        root[f"labels/{NAME}"].attrs["ome"] = about
-        root["labels"].attrs["ome"] = {"version": VERSION, "labels": [NAME]}
-        root.update_attributes(done)
+    pixels = pixel_rows(image, lines=lines)
+    if write is not None and skips:
+        rows = with_stored(rows, write.target, write.done, needed=False)
+    return rows, pixels
 
 
 def _stored(image: Image) -> list[zarr.Array]:

@@ -1,0 +1,190 @@
+"""Images of labels whose writing was interrupted: what is there stays, and the end is the same to the last bit."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import dask
+import numpy as np
+import pytest
+import zarr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_images import beach, ome_image
+
+from mdh_dask.io.images import Features, open_image, pixel_rows, write_labels
+from mdh_dask.io.resuming import NOTES
+
+COLUMNS = {
+    "bands": Features(),
+    "window": Features(window=3),
+    "weighted": Features(coordinates=True).times(np.array([1, 1, 1, 0.5, 0.25])),
+}
+
+
+PIXELS = 16 * 80
+"""Of a block, but for the last."""
+
+
+class Stop(Exception):
+    """Ends the writing, as a kill would."""
+
+
+class Labeller:
+    """Labels by the first band; stops before it labels one block more than it may, and counts the pixels it labels."""
+
+    def __init__(self, blocks=None):
+        self.left, self.n_pixels = blocks, 0
+
+    def __call__(self, rows):
+        if self.left == 0:
+            raise Stop
+        if self.left is not None:
+            self.left -= 1
+        self.n_pixels += len(rows)
+        return (rows[:, 0] > 50).astype("i4") + (rows[:, 0] > 150)
+
+
+@pytest.fixture(params=["Zarr", "OME-Zarr"])
+def image(request, tmp_path):
+    """An image of 60 x 80 pixels in four blocks, opened."""
+    if request.param == "Zarr":
+        zarr.create_array(tmp_path / "in" / "image.zarr", data=beach(), chunks=(16, 20, 3))
+    else:
+        ome_image(tmp_path / "in" / "image.zarr", beach(), chunks=(1, 1, 16, 20))
+    return open_image(tmp_path / "in" / "image.zarr")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Blocks of one row of chunks."""
+    with dask.config.set({"mdh-dask.block-size": 1, "scheduler": "synchronous"}):
+        yield
+
+
+def write(image, path, label, features="bands", **options):
+    return write_labels(label, image, path, n_labels=3, features=COLUMNS[features], resume="job", **options)
+
+
+def contents(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
+
+
+def same(seen, other):
+    assert all(np.array_equal(a, b) for a, b in zip(seen, other))
+
+
+def chunks_of(path):
+    """The folder of the array of labels."""
+    (notes,) = Path(path).rglob(NOTES)
+    return notes.parent
+
+
+@pytest.mark.parametrize("features", COLUMNS)
+@pytest.mark.parametrize("n_blocks", [0, 1, 3])
+def test_pixels_that_were_labelled_are_not_labelled_again(n_blocks, features, image, tmp_path):
+    expected = write(image, tmp_path / "undisturbed" / "l.zarr", Labeller(), features)
+    path = tmp_path / "l.zarr"
+    stopped, resumed = Labeller(n_blocks), Labeller()
+    with pytest.raises(Stop):
+        write(image, path, stopped, features)
+    same(write(image, path, resumed, features), expected)
+    assert resumed.n_pixels == beach()[..., 0].size - stopped.n_pixels < 4800 + (n_blocks == 0)
+    assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
+
+
+@pytest.mark.parametrize("damage", ["other bytes", "cut off", "gone", "note cut off", "note gone"])
+def test_a_block_that_does_not_hold_what_was_noted_is_labelled_again(damage, image, tmp_path):
+    expected = write(image, tmp_path / "undisturbed" / "l.zarr", Labeller())
+    path, stopped = tmp_path / "l.zarr", Labeller(2)
+    with pytest.raises(Stop):
+        write(image, path, stopped)
+    array = chunks_of(path)
+    note, other = sorted((array / NOTES).iterdir())
+    chunk = array / "c" / str(int(note.stem) // PIXELS) / "0"
+    if damage == "other bytes":
+        chunk.write_bytes((array / "c" / str(int(other.stem) // PIXELS) / "1").read_bytes())
+    elif damage == "cut off":
+        chunk.write_bytes(chunk.read_bytes()[:-3])
+    elif damage == "note cut off":
+        note.write_text(note.read_text()[:5])
+    else:
+        (note if damage == "note gone" else chunk).unlink()
+    resumed = Labeller()
+    same(write(image, path, resumed), expected)
+    assert resumed.n_pixels == 60 * 80 - stopped.n_pixels + PIXELS
+    assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
+
+
+def test_a_complete_image_of_labels_is_only_looked_at(image, tmp_path):
+    expected = write(image, tmp_path / "l.zarr", Labeller())
+    before, label = contents(tmp_path / "l.zarr"), Labeller(0)
+    same(write(image, tmp_path / "l.zarr", label), expected)
+    assert contents(tmp_path / "l.zarr") == before
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty group", "a group"])
+def test_what_an_interrupted_creation_leaves_is_no_obstacle(left, image, tmp_path):
+    path = tmp_path / "l.zarr"
+    if left == "nothing":
+        path.mkdir()
+        (path / "zarr.0123.partial").write_text("{")
+    elif image.multiscale is None:
+        zarr.create_array(path, shape=(2, 3), dtype="u1", attributes={"mdh_dask": {"complete": False}})
+    else:
+        root = zarr.create_group(path, attributes={"mdh_dask": {"complete": False, "of": "job"}})
+        if left == "a group":
+            root.create_group("labels")
+    expected = write(image, tmp_path / "undisturbed" / "l.zarr", Labeller())
+    same(write(image, path, Labeller(), overwrite=True), expected)
+    assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
+
+
+@pytest.mark.parametrize("change", ["name", "labels", "no name"])
+def test_labels_of_another_name_or_number_are_not_gone_on_with(change, image, tmp_path):
+    path = tmp_path / "l.zarr"
+    with pytest.raises(Stop):
+        write(image, path, Labeller(2))
+    options = {"n_labels": 3, "resume": "job"} | {
+        "name": {"resume": "other"}, "labels": {"n_labels": 300}, "no name": {"resume": None},
+    }[change]  # fmt: skip
+    with pytest.raises(FileExistsError, match="exists; pass overwrite=True to replace it"):
+        write_labels(Labeller(), image, path, **options)
+    label = Labeller()
+    write_labels(label, image, path, overwrite=True, **options)
+    assert label.n_pixels == 4800
+
+
+def test_behind_a_url_labels_are_resumed_too(image):
+    url = f"memory://resumed-images/{image.kind}.zarr"
+    stopped, resumed = Labeller(3), Labeller()
+    with pytest.raises(Stop):
+        write(image, url, stopped)
+    seen = write(image, url, resumed)
+    assert stopped.n_pixels + resumed.n_pixels == 4800
+    assert seen.sizes.sum() == 4800
+
+
+def test_a_failure_to_see_what_was_written_names_the_remedy(image, tmp_path, monkeypatch):
+    monkeypatch.setattr("mdh_dask.io.images.label_array.count_missing", lambda target: (2, 16))
+    with pytest.raises(RuntimeError) as caught:
+        write(image, tmp_path / "l.zarr", Labeller())
+    assert str(caught.value) == (
+        "4800 of 4800 pixels were written, and 2 of 16 chunks are not to be seen here; write to a folder that this "
+        "process and all workers share, or to a URL"
+    )
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@given(stops=st.lists(st.integers(0, 4), max_size=4), features=st.sampled_from(list(COLUMNS)))
+def test_however_often_it_is_stopped_the_image_of_labels_is_the_same(stops, features, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("resumed")
+    zarr.create_array(folder / "image.zarr", data=beach(), chunks=(16, 20, 3))
+    image = open_image(folder / "image.zarr")
+    for stop in stops:
+        with suppress(Stop):
+            write(image, folder / "a.zarr", Labeller(stop), features)
+    same(write(image, folder / "a.zarr", Labeller(), features), write(image, folder / "b.zarr", Labeller(), features))
+    assert contents(folder / "a.zarr") == contents(folder / "b.zarr")
+    assert sorted(os.listdir(folder)) == ["a.zarr", "b.zarr", "image.zarr"]
+    assert pixel_rows(image).numblocks[0] == 4
