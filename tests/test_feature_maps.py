@@ -316,6 +316,14 @@ def test_long_blocks_are_labelled_in_parts(rows, expected, monkeypatch):
     assert nothing == 0
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial", "nearest_neighbors"])
+def test_labels_are_those_of_the_tree_among_the_features(kernel, rows):
+    features = KernelPCAFeatures(kernel=kernel, n_landmarks=200, n_components=20)
+    model = RandomProjectionTree(feature_map=features, max_clusters=5, random_state=0).fit(rows)
+    assert 2 < model.n_clusters_ < 20
+    np.testing.assert_array_equal(model.labels_, model.tree_.labels(model.feature_map_.transform(rows)))
+
+
 def test_blocks_of_rows_that_are_wider_than_their_features_stay_small(monkeypatch):
     lengths = []
 

@@ -1,6 +1,7 @@
 """The Nyström map: from rows to their coordinates along the kernel principal components of landmarks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -54,6 +55,13 @@ class NystromMap:
     def total_variance(self) -> float:
         """Variance of the landmarks in feature space."""
         return float(self.spectrum.sum())
+
+    def along(self, directions: Floats) -> Self:
+        """Return the map to the projections of the features on some directions, shape (n_directions, n_components)."""
+        with one_blas_thread():
+            projection, intercept = (x.astype(np.float64) @ directions.T for x in (self.projection, self.intercept))
+        dtype = self.projection.dtype
+        return replace(self, projection=projection.astype(dtype), intercept=intercept.astype(dtype))
 
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the features of raw rows, shape (n, n_components), float32.

@@ -108,6 +108,13 @@ class Tree:
         label = np.cumsum(self.left < 0).astype(np.int32) - 1
         return label[self.apply(rows)]
 
+    def on_projections(self) -> tuple[Floats, Self]:
+        """Return the planes of the splits, and the same tree for rows that hold their projections on these."""
+        inner = np.flatnonzero(self.left >= 0)
+        planes = np.zeros((self.n_nodes, len(inner)))
+        planes[inner, np.arange(len(inner))] = 1
+        return self.planes[inner], replace(self, planes=planes)
+
     def histogram(self, node: int) -> Integers:
         """Return the histogram of the node's rows along its direction; empty where there is none."""
         return self.bins[self.first_bin[node] : self.first_bin[node + 1]]
