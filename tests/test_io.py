@@ -434,6 +434,14 @@ def test_default_chunks_hold_1_to_64_mib_and_fit_the_dask_chunks(rows):
     assert chunk == len(x) or chunk % rows == 0 or rows % chunk == 0
 
 
+@pytest.mark.parametrize("compress", [True, False])
+def test_chunks_are_stored_as_they_are_if_not_to_be_compressed(compress, tmp_path):
+    write_rows(np.zeros((1000, 8)), tmp_path / "x.zarr", compress=compress)
+    stored = sum(file.stat().st_size for file in (tmp_path / "x.zarr" / "c").rglob("*") if file.is_file())
+    assert (stored >= 64_000) != compress
+    np.testing.assert_array_equal(open_rows(tmp_path / "x.zarr"), np.zeros((1000, 8)))
+
+
 def test_the_scheduler_does_not_matter(path):
     x = da.from_array(ROWS, chunks=(130, D))
     for scheduler in ["synchronous", "threads", "processes"]:
@@ -491,7 +499,7 @@ def test_the_attributes_are_kept_beside_the_mark_of_completion(path):
     assert attributes["mdh_dask"]["complete"] is True
 
 
-def test_progress_counts_the_blocks(path):
+def test_progress_counts_the_rows(path):
     counts = []
 
     class Bar:
@@ -509,7 +517,7 @@ def test_progress_counts_the_blocks(path):
 
     with dask.config.set(scheduler="synchronous"):
         write_rows(da.from_array(ROWS, chunks=(100, D)), path, chunk_rows=200, progress=Bar)
-    assert counts[0] == sum(counts[1:]) == 10
+    assert counts[0] == sum(counts[1:]) == len(ROWS)
 
 
 # --- Opening ---

@@ -57,7 +57,7 @@ def kept(rows: RowArray, cache: Cache | None, progress: Progress | None = None) 
     elif place == "disk":
         with _scratch() as (folder, name):
             path = folder / "features.zarr"
-            write_rows(rows, path, progress=progress, resume=name)
+            write_rows(rows, path, compress=False, progress=progress, resume=name)
             yield open_rows(path)
     else:
         yield rows

@@ -15,10 +15,11 @@ NUMPY_CHUNK = 2**22
 
 @dataclass(frozen=True)
 class Layout:
-    """Rows of a Zarr array's chunks and shards."""
+    """Rows of a Zarr array's chunks and shards, and whether chunks are compressed."""
 
     chunk: int
     shard: int | None = None
+    compressed: bool = True
 
     @property
     def unit(self) -> int:
@@ -56,7 +57,9 @@ def check_array(array: RowArray) -> RowArray:
     return array
 
 
-def choose_layout(array: RowArray, chunk_rows: int | None = None, shard_rows: int | None = None) -> Layout:
+def choose_layout(
+    array: RowArray, chunk_rows: int | None = None, shard_rows: int | None = None, compressed: bool = True
+) -> Layout:
     """Return the layout asked for, or one that follows the Dask chunks.
 
     Raises
@@ -67,7 +70,7 @@ def choose_layout(array: RowArray, chunk_rows: int | None = None, shard_rows: in
     Examples
     --------
     >>> choose_layout(np.zeros((10, 3)), chunk_rows=2, shard_rows=4)
-    Layout(chunk=2, shard=4)
+    Layout(chunk=2, shard=4, compressed=True)
     """
     for name, rows in (("chunk_rows", chunk_rows), ("shard_rows", shard_rows)):
         if rows is not None and rows < 1:
@@ -76,7 +79,7 @@ def choose_layout(array: RowArray, chunk_rows: int | None = None, shard_rows: in
         raise ValueError(
             f"shard_rows must be a multiple of chunk_rows; got shard_rows={shard_rows} and chunk_rows={chunk_rows}"
         )
-    return Layout(chunk_rows or _default_rows(array), shard_rows)
+    return Layout(chunk_rows or _default_rows(array), shard_rows, compressed)
 
 
 def align_rows(array: RowArray, unit: int) -> RowArray:

@@ -49,6 +49,7 @@ def write_rows(
     overwrite: bool = False,
     chunk_rows: int | None = None,
     shard_rows: int | None = None,
+    compress: bool = True,
     attributes: Mapping[str, Any] | None = None,
     also: Statistic | None = None,
     progress: Progress | None = None,
@@ -69,6 +70,8 @@ def write_rows(
         Rows of a Zarr chunk, all columns; by default those of the Dask chunks, within 1 to 64 MiB.
     shard_rows : int, optional
         Rows of a shard, a multiple of `chunk_rows`, which must then be given; not sharded by default.
+    compress : bool, default True
+        Compress chunks by Zarr's default; what looks like noise, as features do, is read faster without.
     attributes : dict, optional
         Attributes of the array, as JSON; ``"mdh_dask"`` is taken.
     also : Statistic, optional
@@ -113,7 +116,7 @@ def write_rows(
     10.0
     """
     array = check_array(array)
-    layout = choose_layout(array, chunk_rows, shard_rows)
+    layout = choose_layout(array, chunk_rows, shard_rows, compress)
     begun = resume is not None and _is_begun(path, resume, array, layout, storage_options)
     replace = not begun and will_replace(path, overwrite, storage_options)
     if is_dask(array):
@@ -219,6 +222,7 @@ def _create(array: RowArray, layout: Layout, place: Path | str, **options: Any) 
         dtype=array.dtype.newbyteorder("="),
         chunks=(layout.chunk, *columns),
         shards=layout.shard and (layout.shard, *columns),
+        compressors="auto" if layout.compressed else None,
         config=CONFIG,
         **options,
     )
