@@ -55,7 +55,7 @@ class Bar:
     """A progress bar that only counts."""
 
     def __init__(self, total):
-        self.total, self.ticks, self.open = total, 0, None
+        self.total, self.rows, self.open = total, 0, None
         self.lock = threading.Lock()
 
     def __enter__(self):
@@ -68,7 +68,7 @@ class Bar:
     def update(self, n):
         """Advance by `n`."""
         with self.lock:
-            self.ticks += n
+            self.rows += n
 
 
 def tasks_of(graph):

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import chunkings
 
-from mdh_dask import chunks
 from mdh_dask.chunks import (
     COMBINE_EVERY,
     Statistic,
@@ -190,17 +189,17 @@ class TestProgress:
         return value, bars
 
     @pytest.mark.parametrize("n_chunks", [1, 20])
-    def test_the_bar_ticks_once_per_chunk(self, scheduler, n_chunks):
+    def test_the_bar_counts_rows(self, scheduler, n_chunks):
         value, (bar,) = self.bars_of(Order(), da.from_array(rows(20), chunks=(20 // n_chunks, 2)))
         assert value == expected_order(rows(20))
-        assert (bar.total, bar.ticks, bar.open) == (n_chunks, n_chunks, False)
+        assert (bar.total, bar.rows, bar.open) == (20, 20, False)
 
     @pytest.mark.cluster
     @pytest.mark.parametrize("n_chunks", [1, 20])
-    def test_the_bar_ticks_once_per_chunk_on_a_cluster(self, client, n_chunks):
+    def test_the_bar_counts_rows_on_a_cluster(self, client, n_chunks):
         value, (bar,) = self.bars_of(Order(), da.from_array(rows(20), chunks=(20 // n_chunks, 2)))
         assert value == expected_order(rows(20))
-        assert (bar.total, bar.ticks, bar.open) == (n_chunks, n_chunks, False)
+        assert (bar.total, bar.rows, bar.open) == (20, 20, False)
 
     def test_nothing_is_shown_for_numpy_rows(self):
         assert self.bars_of(Order(), rows(3)) == (expected_order(rows(3)), [])
@@ -358,7 +357,7 @@ def test_statistics_survive_pickling():
 
 
 def test_many_numpy_rows_are_mapped_in_parts_to_the_same_result(monkeypatch):
-    monkeypatch.setattr(chunks, "ROWS_OF_A_THREAD", 7)
+    monkeypatch.setattr("mdh_dask.chunks.mapping.ROWS_OF_A_THREAD", 7)
     seen = []
 
     def twice(shared, rows):
@@ -366,16 +365,16 @@ def test_many_numpy_rows_are_mapped_in_parts_to_the_same_result(monkeypatch):
         return shared * rows
 
     rows = np.arange(50.0).reshape(25, 2)
-    mapped = chunks.map_rows(twice, rows, dtype=float, n_columns=2, shared=2)
+    mapped = map_rows(twice, rows, dtype=float, n_columns=2, shared=2)
     np.testing.assert_array_equal(mapped, 2 * rows)
     assert sorted(seen) == [4, 7, 7, 7]
 
 
 def test_an_error_in_a_part_is_raised(monkeypatch):
-    monkeypatch.setattr(chunks, "ROWS_OF_A_THREAD", 7)
+    monkeypatch.setattr("mdh_dask.chunks.mapping.ROWS_OF_A_THREAD", 7)
 
     def fail(shared, rows):
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        chunks.map_rows(fail, np.zeros(25), dtype=float)
+        map_rows(fail, np.zeros(25), dtype=float)

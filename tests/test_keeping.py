@@ -97,7 +97,7 @@ def test_writing_to_disk_shows_a_bar():
     with kept(lazy_rows(), "disk", lambda total: bars.append(Bar(total)) or bars[-1]):
         pass
     (bar,) = bars
-    assert bar.ticks == bar.total
+    assert bar.rows == bar.total
     assert bar.open is False
 
 

@@ -166,7 +166,7 @@ def test_other_columns_are_for_labels_and_the_bands_are_seen(factors, stored, tm
     assert look(bright, grey, n_labels=3, features=Features(window=3)).means.shape == (3, 1)
 
 
-def test_the_progress_bar_counts_blocks(stored, tmp_path):
+def test_the_progress_bar_counts_pixels(stored, tmp_path):
     bars = []
     write_labels(
         bright,
@@ -175,7 +175,7 @@ def test_the_progress_bar_counts_blocks(stored, tmp_path):
         n_labels=3,
         progress=lambda n: bars.append(Bar(n)) or bars[0],
     )
-    assert (bars[0].total, bars[0].ticks, bars[0].open) == (4, 4, False)
+    assert (bars[0].total, bars[0].rows, bars[0].open) == (stored.order.n_rows, stored.order.n_rows, False)
 
 
 # What is seen of the segments

@@ -55,7 +55,7 @@ def rows_of_blobs(n=6000, d=3):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Twelve blocks of rows, so that there is something to be interrupted in."""
-    monkeypatch.setattr("mdh_dask.chunks.LEAST_BLOCK_BYTES", 6000)
+    monkeypatch.setattr("mdh_dask.chunks.layout.LEAST_BLOCK_BYTES", 6000)
 
 
 @pytest.fixture(scope="session")
@@ -156,8 +156,12 @@ def test_the_log_is_lines_of_json_where_asked_for(here):
     (here / "job.toml").write_text(JOB + "[run]\nlog_json = true\n")
     lines = [json.loads(line) for line in run("job.toml", "--progress").stderr.splitlines()]
     assert {"time", "level", "message"} <= lines[0].keys()
-    passes = [line for line in lines if "statistic" in line]
-    assert [made["n_rows"] for made in passes] == [6000, 6000, 6000]
+    passes = [line for line in lines if "pass" in line]
+    assert [made["pass"] for made in passes] == ["pass 1: reading", "pass 2: counting", "writing labels"]
+    for made in passes:
+        assert made["rows"] == made["of"] == 6000
+        assert made["rows_per_second"] == pytest.approx(6000 / made["seconds"], rel=0.1)
+        assert made["seconds_left"] == 0
 
 
 def test_outputs_behind_urls_are_written_too(here):
@@ -180,7 +184,7 @@ def test_a_job_takes_the_columns_that_it_names(here):
 
 
 def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
-    monkeypatch.setattr("mdh_dask.chunks._reduced", lambda *_: pytest.fail("something was computed"))
+    monkeypatch.setattr("mdh_dask.chunks.reduction._reduced", lambda *_: pytest.fail("something was computed"))
     result = run("--check", "job.toml")
     assert result.exit_code == 0, result.output
     lines = dict(line.split(":", 1) for line in result.stdout.splitlines())
@@ -523,7 +527,7 @@ def test_killed_workers_are_an_error_that_names_the_need_and_the_remedy(here, mo
     def die(*_):
         raise KilledWorker("task", None, 3)
 
-    monkeypatch.setattr("mdh_dask.chunks._reduced", die)
+    monkeypatch.setattr("mdh_dask.chunks.reduction._reduced", die)
     result = run("job.toml")
     assert result.exit_code == exits.TRY_AGAIN
     assert re.search(
@@ -539,7 +543,8 @@ def test_killed_workers_are_an_error_that_names_the_need_and_the_remedy(here, mo
 
 def start(*args):
     program = (
-        "import sys, mdh_dask.chunks\nmdh_dask.chunks.LEAST_BLOCK_BYTES = 6000\nfrom mdh_dask.cli import main\nmain()"
+        "import sys, mdh_dask.chunks.layout as layout\nlayout.LEAST_BLOCK_BYTES = 6000\n"
+        "from mdh_dask.cli import main\nmain()"
     )
     return subprocess.Popen(
         [sys.executable, "-c", program, "run", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

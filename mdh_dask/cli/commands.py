@@ -11,7 +11,7 @@ import click
 
 from .clusters import cluster, cluster_options
 from .exits import EXIT_CODES, Commands, leaving_at_once
-from .log import JsonLines, Lines
+from .log import JsonLines, Lines, is_json
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
@@ -92,8 +92,8 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wants_progress(progress: bool | None) -> bool:
-    """Return whether to show progress: as asked, else in a terminal."""
-    return sys.stderr.isatty() if progress is None else progress
+    """Return whether to show progress bars: as asked, else in a terminal; among lines of JSON, never."""
+    return not is_json() and (sys.stderr.isatty() if progress is None else progress)
 
 
 CLUSTER_SETTINGS = (
@@ -216,8 +216,7 @@ def run(job: Path, check: bool, restart: bool, overwrite: bool, progress: bool |
     if check:
         click.echo(check_job(described, overwrite=overwrite))
         return
-    shown = wants_progress(progress) and not described.run["log_json"]
-    click.echo(run_job(described, restart=restart, overwrite=overwrite, progress=shown))
+    click.echo(run_job(described, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
 
 
 def _index(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:

@@ -6,12 +6,13 @@ from pathlib import PurePath
 from time import perf_counter
 
 from .. import __version__
+from ..chunks import announced
 from ..estimators import drift, load_model
 from ..report import write_report
 from ..tree.drift import Drift
 from .estimates import telling_of_memory
 from .outputs import Outputs
-from .pipeline import Cluster, MissingChunks, open_for_model, progress_bar
+from .pipeline import Cluster, MissingChunks, open_for_model
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ def drift_of_features(
     rows = open_for_model(estimator, model, features, missing_chunks, columns)
     started = perf_counter()
     with cluster as where, telling_of_memory(rows, estimator):
-        found = drift(estimator, rows, **limits, progress=progress_bar("counting", progress))
+        found = drift(estimator, rows, **limits, progress=announced("counting", progress))
     if outputs.report:
         facts = {
             "New rows": f"{features}, {rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features",

@@ -36,6 +36,11 @@ class JsonLines(logging.Formatter):
         return json.dumps(line)
 
 
+def is_json() -> bool:
+    """Tell whether lines of the log are JSON."""
+    return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger("mdh_dask").handlers)
+
+
 def log_json() -> None:
     """Let everything that is told from now on be lines of JSON."""
     for handler in logging.getLogger("mdh_dask").handlers:

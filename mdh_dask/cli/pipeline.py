@@ -10,11 +10,10 @@ from typing import Any, Literal
 
 import dask.array as da
 import numpy as np
-from tqdm.auto import tqdm
 
 from .. import __version__
 from .._typing import AnyArray, Integers
-from ..chunks import Progress, Statistic
+from ..chunks import Statistic, announced
 from ..estimators import load_model
 from ..io import inputs, write_rows
 from ..io.inputs import Table
@@ -150,14 +149,9 @@ def write_labels(
     assert outputs.labels is not None
     return write_rows(
         labels, outputs.labels, overwrite=outputs.overwrite, also=RowsPerLabel(estimator.n_clusters_),
-        attributes={"n_clusters": int(estimator.n_clusters_)}, progress=progress_bar("writing labels", progress),
+        attributes={"n_clusters": int(estimator.n_clusters_)}, progress=announced("writing labels", progress),
         resume=resume,
     )  # fmt: skip
-
-
-def progress_bar(description: str, wanted: bool) -> Progress | None:
-    """Return what makes the bar of a pass; None if none is wanted."""
-    return (lambda total: tqdm(total=total, desc=description, unit="block")) if wanted else None
 
 
 def facts_of(estimator: Any, where: str, seconds: float) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ import dask.array as da
 from sklearn.utils import check_random_state
 
 from .._typing import AnyArray
-from ..chunks import reduce_rows
+from ..chunks import announced, reduce_rows
 from ..io.images import Features, Image, pixel_rows, write_labels
 from ..io.images.labels import look
 from ..io.images.overview import Seen
@@ -20,7 +20,7 @@ from ..report import write_report
 from ..tree.columns import standardiser
 from ..tree.statistics import FirstPass, sample_limit, smallest_hashes
 from .outputs import ImageOutputs, write_file
-from .pipeline import Cluster, facts_of, progress_bar
+from .pipeline import Cluster, facts_of
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def _prepared(image: Image, estimator: Any, options: PixelOptions) -> tuple[Feat
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     wanted = options.sample or PIXELS_FOR_SCALES
     first_pass = FirstPass(seed, sample_limit(wanted, len(rows)))
-    first = reduce_rows(first_pass, rows, progress=progress_bar("drawing pixels", estimator.progress))
+    first = reduce_rows(first_pass, rows, progress=announced("drawing pixels", estimator.progress))
     sample = smallest_hashes(first.sample, wanted)
     chosen = sample.rows
     if options.coordinates is not None:
@@ -105,9 +105,9 @@ def _labelled(image: Image, features: Features, estimator: Any, outputs: ImageOu
     vars(fitted).pop("labels_", None)  # it would take the graph of all rows to the workers
     n_labels = int(estimator.n_clusters_)
     if outputs.labels is None:
-        bar = progress_bar("looking at segments", estimator.progress)
+        bar = announced("looking at segments", estimator.progress)
         return look(fitted.predict, image, n_labels=n_labels, features=features, progress=bar)
-    bar = progress_bar("writing labels", estimator.progress)
+    bar = announced("writing labels", estimator.progress)
     seen = write_labels(
         fitted.predict, image, outputs.labels, n_labels=n_labels, features=features, overwrite=outputs.overwrite,
         attributes={"n_clusters": n_labels}, progress=bar,

@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from tqdm.auto import tqdm
 
 from .._typing import Integers, RowArray
-from ..chunks import Progress, fit_chunks, is_dask, map_rows, merge_chunks
+from ..chunks import Progress, announced, fit_chunks, is_dask, map_rows, merge_chunks
 from ..io.keeping import Cache, kept
 from ..io.models import save_tree
 from ..kernels import NystromMap, kernel_settings, map_to_arrays
@@ -94,8 +93,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     def _labels_of(self, rows: RowArray) -> RowArray:
         if not is_dask(rows):
             check_finite(rows)  # here, where row numbers are those of all rows
-        shared = (None, self.tree_) if self.feature_map_ is None else _short_cut(self.feature_map_.map_, self.tree_)
-        return map_rows(_labels, rows, dtype="int32", shared=shared)
+        feature_map = None if self.feature_map_ is None else self.feature_map_.map_
+        return map_rows(_labels, rows, dtype="int32", shared=(feature_map, self.tree_))
 
     def _keep(self, growth: Growth) -> None:
         """Set what an estimator keeps of the growth besides the tree."""
@@ -158,17 +157,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         return parameters
 
     def _bar(self, description: str) -> Progress | None:
-        if not self.progress:
-            return None
-        return lambda total: tqdm(total=total, desc=description, unit="block")
-
-
-def _short_cut(feature_map: NystromMap, tree: Tree) -> tuple[NystromMap, Tree]:
-    """Return a map to what the tree asks for, and the tree to ask it: mostly there are more features than splits."""
-    planes, asking = tree.on_projections()
-    if not 0 < len(planes) < feature_map.n_components:
-        return feature_map, tree
-    return feature_map.along(planes), asking
+        return announced(description, self.progress)
 
 
 def _labels(shared: tuple[NystromMap | None, Tree], rows: Any) -> Integers:

@@ -10,11 +10,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
-from tqdm.auto import tqdm
 
 from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
-from ..chunks import is_dask, map_rows, merge_chunks, reduce_rows
+from ..chunks import announced, is_dask, map_rows, merge_chunks, reduce_rows
 from ..kernels import KERNELS, LANDMARKS, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
 from ..kernels.landmarks import SAMPLE
 from ..tree.columns import standardiser
@@ -199,11 +198,8 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             )
 
     def _first_look(self, rows: RowArray, seed: int, wanted: int) -> FirstLook:
-        def bar(total: int) -> Any:
-            return tqdm(total=total, desc="pass 1: reading", unit="block")
-
         first_pass = FirstPass(seed, sample_limit(wanted, len(rows)))
-        look = reduce_rows(first_pass, merge_chunks(rows), progress=bar if self.progress else None)
+        look = reduce_rows(first_pass, merge_chunks(rows), progress=announced("pass 1: reading", self.progress))
         check_first_look(look)
         return look
 

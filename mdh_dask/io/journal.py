@@ -115,11 +115,7 @@ class FolderJournal:
         started = perf_counter()
         value = compute()
         seconds = perf_counter() - started
-        made = Pass(about[0], seconds, *about[1:])
-        self.passes.append(made)
-        logger.info(
-            "pass %s over the data: %s, %.1f s", len(self.passes), about[0], seconds, extra={"fields": vars(made)}
-        )
+        self.passes.append(Pass(about[0], seconds, *about[1:]))
         return value, seconds
 
     def _keep(self, file: Path, value: Any, seconds: float) -> Any:

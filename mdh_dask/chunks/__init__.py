@@ -1,0 +1,35 @@
+"""Statistics of rows that are computed chunk by chunk, and the functions that run them.
+
+A statistic is a frozen value with three functions and one law::
+
+    finalise(combine(chunk(A), chunk(B))) == finalise(chunk(A_then_B))
+
+`reduce_rows` runs any statistic over a NumPy array (the one-chunk case) or a Dask array on whichever scheduler
+is current; `map_rows` applies a function to every chunk and keeps the rows where they are. This is the only package
+that builds task graphs for numerics.
+
+To add a statistic, subclass `Statistic` as a frozen dataclass and add an instance to
+``tests/test_statistics.py``, which checks the law and chunk invariance for all of them.
+"""
+
+from .layout import default_block_bytes, fit_chunks, is_dask, known_chunks, merge_chunks
+from .mapping import map_rows, work_through
+from .progress import Progress, announced
+from .reduction import COMBINE_EVERY, reduce_rows
+from .statistic import Statistic, Together
+
+__all__ = [
+    "COMBINE_EVERY",
+    "Progress",
+    "Statistic",
+    "Together",
+    "announced",
+    "default_block_bytes",
+    "fit_chunks",
+    "is_dask",
+    "known_chunks",
+    "map_rows",
+    "merge_chunks",
+    "reduce_rows",
+    "work_through",
+]

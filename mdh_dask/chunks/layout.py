@@ -1,0 +1,99 @@
+"""How rows are divided into chunks."""
+
+from collections.abc import Sequence
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.utils import parse_bytes
+
+from .._typing import RowArray
+
+LEAST_BLOCKS, LEAST_BLOCK_BYTES = 32, 4 * 2**20
+
+
+def is_dask(array: object) -> bool:
+    """Tell whether `array` is a Dask array."""
+    return isinstance(array, da.Array)
+
+
+def known_chunks(array: RowArray) -> bool:
+    """Tell whether the row chunks of a Dask array have known sizes."""
+    return not any(np.isnan(rows) for rows in array.chunks[0])
+
+
+def default_block_bytes(nbytes: int) -> int:
+    """Return the bytes of a block of rows: ``mdh-dask.block-size``, less if that would make fewer than 32 blocks.
+
+    Fewer blocks would leave workers idle at the end of a pass; below 4 MiB they cost more than that.
+
+    Examples
+    --------
+    >>> default_block_bytes(2**40), default_block_bytes(2**28), default_block_bytes(2**10)
+    (33554432, 8388608, 4194304)
+    """
+    size = parse_bytes(dask.config.get("mdh-dask.block-size", "32MiB"))
+    return min(size, max(nbytes // LEAST_BLOCKS, LEAST_BLOCK_BYTES))
+
+
+def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
+    """Merge neighbouring row chunks of a Dask array until each holds about `block_bytes`; none is divided.
+
+    A task costs the scheduler about a millisecond, so many small chunks are slower than a few large ones. The default
+    is `default_block_bytes`. A NumPy array is returned as it is.
+
+    Examples
+    --------
+    >>> merge_chunks(da.zeros((10, 2), chunks=(1, 2)), block_bytes=64).chunks[0]
+    (4, 4, 2)
+    """
+    if not is_dask(array):
+        return array
+    if block_bytes is None:
+        block_bytes = default_block_bytes(array.nbytes)
+    row_bytes = max(1, array.dtype.itemsize * int(np.prod(array.shape[1:])))
+    merged = _merged(array.chunks[0], block_bytes // row_bytes)
+    return array if len(merged) == array.numblocks[0] else array.rechunk({0: tuple(merged)})
+
+
+def fit_chunks(array: RowArray, row_bytes: int) -> RowArray:
+    """Merge and divide the row chunks of a Dask array for rows that become `row_bytes` long in every block.
+
+    Examples
+    --------
+    >>> fit_chunks(da.zeros((3000, 2), chunks=((10, 990, 2000), 2)), 8192).chunks[0]
+    (10, 495, 495, 500, 500, 500, 500)
+    """
+    if not is_dask(array):
+        return array
+    most = max(1, default_block_bytes(row_bytes * len(array)) // row_bytes)
+    divided = []
+    for rows in _merged(array.chunks[0], most):
+        parts = -(-rows // most)
+        divided += [rows // parts + (i < rows % parts) for i in range(parts)]
+    return array.rechunk({0: tuple(divided)})
+
+
+def _merged(chunks: Sequence[int], most: int) -> list[int]:
+    merged: list[int] = []
+    for rows in chunks:
+        if merged and merged[-1] + rows <= most:
+            merged[-1] += rows
+        else:
+            merged.append(rows)
+    return merged
+
+
+def check_lengths(arrays: Sequence[RowArray]) -> None:
+    """Raise an error if row-aligned arrays do not have equally many rows."""
+    lengths = {len(a) for a in arrays}
+    if len(lengths) > 1:
+        raise ValueError(f"row-aligned arrays must have equally many rows; got {sorted(lengths)}")
+
+
+def follow_chunks(arrays: Sequence[RowArray]) -> list[RowArray]:
+    """Return row-aligned arrays in the row chunks of the first of them that is lazy."""
+    rows = next(a.chunks[0] for a in arrays if is_dask(a))
+    return [
+        a.rechunk((rows, *a.shape[1:])) if is_dask(a) else da.from_array(a, chunks=(rows, *a.shape[1:])) for a in arrays
+    ]

@@ -1,0 +1,110 @@
+"""Functions of rows that keep them where they are."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import numpy.typing as npt
+from dask.system import CPU_COUNT
+from threadpoolctl import threadpool_limits
+
+from .._typing import AnyArray, RowArray
+from .layout import check_lengths, follow_chunks, is_dask
+from .nodes import as_node
+
+ROWS_OF_A_THREAD = 2**14
+"""Rows of a NumPy array that a thread maps at once."""
+
+
+def map_rows(
+    function: Callable[..., AnyArray],
+    *arrays: RowArray,
+    dtype: npt.DTypeLike,
+    n_columns: int | None = None,
+    shared: Any = None,
+) -> RowArray:
+    """Apply ``function(shared, *blocks)`` to every chunk; the result has the same rows, lazily for Dask input.
+
+    Parameters
+    ----------
+    function : callable
+        Returns one row (or one number, when `n_columns` is None) for each row of its blocks.
+    *arrays : NumPy arrays or Dask arrays, row-aligned
+        As for `reduce_rows`.
+    dtype : dtype of the result
+    n_columns : int, optional
+        Columns of the result; None for a one-dimensional result.
+    shared : object
+        A parameter that enters the graph once, however many chunks there are.
+
+    Returns
+    -------
+    ndarray or dask Array of shape (n_rows,) or (n_rows, n_columns)
+        NumPy for NumPy input, of which `function` gets parts, too, on the threads of this process. Computing it is one
+        pass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_rows(lambda scale, block: scale * block.sum(axis=1), np.ones((3, 2)), dtype=float, shared=10.0)
+    array([20., 20., 20.])
+    """
+    check_lengths(arrays)
+    if not any(is_dask(a) for a in arrays):
+        return _map_on_threads(function, arrays, dtype, n_columns, shared)
+    pairs = [x for a in follow_chunks(arrays) for x in (a, "ij"[: a.ndim])]
+    out = "i" if n_columns is None else "ij"
+    columns = {} if n_columns is None else {"j": n_columns}
+    has_columns = any(a.ndim == 2 for a in arrays)
+    return da.blockwise(
+        _call_shared, out, as_node(shared), None, function, None, *pairs,
+        adjust_chunks=columns if has_columns else {}, new_axes={} if has_columns else columns,
+        dtype=dtype, concatenate=True, align_arrays=False,
+        meta=np.empty((0,) * len(out), dtype=dtype),
+    )  # fmt: skip
+
+
+def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any]) -> None:
+    """Apply a NumPy or numba function to every item, and to the items it returns, on the threads of this process.
+
+    An item is begun as soon as there is a thread for it, in no particular order. BLAS is held to one thread each.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> work_through(lambda n: seen.append(n) or range(n), [2])
+    >>> sorted(seen)
+    [0, 0, 1, 2]
+    """
+    with threadpool_limits(limits=1), ThreadPoolExecutor(CPU_COUNT) as pool:
+        pending = {pool.submit(function, item) for item in items}
+        while pending:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            pending |= {pool.submit(function, item) for future in done for item in future.result()}
+
+
+def _map_on_threads(
+    function: Callable[..., AnyArray],
+    arrays: Sequence[AnyArray],
+    dtype: npt.DTypeLike,
+    n_columns: int | None,
+    shared: Any,
+) -> AnyArray:
+    n_rows = len(arrays[0])
+    if n_rows <= ROWS_OF_A_THREAD:
+        return np.asarray(function(shared, *arrays), dtype=dtype)
+    out = np.empty(n_rows if n_columns is None else (n_rows, n_columns), dtype=dtype)
+
+    def fill(start: int) -> tuple[()]:
+        part = slice(start, start + ROWS_OF_A_THREAD)
+        out[part] = function(shared, *(a[part] for a in arrays))
+        return ()
+
+    work_through(fill, range(0, n_rows, ROWS_OF_A_THREAD))
+    return out
+
+
+def _call_shared(shared: Any, function: Callable[..., AnyArray], *blocks: AnyArray) -> AnyArray:
+    return function(shared, *blocks)

@@ -1,0 +1,132 @@
+"""Computing a statistic of all rows in one pass."""
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.callbacks import Callback
+from dask.delayed import Delayed
+
+from .._journal import current_journal
+from .._typing import AnyArray, RowArray
+from .layout import check_lengths, follow_chunks, is_dask
+from .nodes import as_node
+from .progress import Progress
+from .statistic import Statistic
+
+COMBINE_EVERY = 8
+"""States that one combining task adds up: the fan-in of the reduction tree."""
+
+
+def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | None = None) -> Any:
+    """Compute a statistic of row-aligned arrays in one pass.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        What to compute.
+    *arrays : NumPy arrays or Dask arrays, row-aligned
+        All NumPy, or at least one Dask array with known chunks; the others follow its row chunks. Two-dimensional
+        Dask arrays have one block of columns.
+    progress : callable, optional
+        Makes the bar of that many rows, which is updated as chunks complete; nothing is shown for NumPy input.
+
+    Returns
+    -------
+    object
+        ``statistic.finalise`` of the state of all rows, computed by the current Dask scheduler.
+
+    Notes
+    -----
+    One pass; none if the current journal has the value. States are combined in a fixed tree by position,
+    `COMBINE_EVERY` at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class RowCount(Statistic):
+    ...     def chunk(self, start, *blocks):
+    ...         return len(blocks[0])
+    ...
+    ...     def combine(self, left, right):
+    ...         return left + right
+    >>> reduce_rows(RowCount(), np.zeros((5, 2)))
+    5
+    """
+    check_lengths(arrays)
+    journal = current_journal()
+    if journal is not None:
+        return journal.recall(statistic, arrays, lambda: _reduced(statistic, arrays, progress))
+    return _reduced(statistic, arrays, progress)
+
+
+def _reduced(statistic: Statistic, arrays: Sequence[RowArray], progress: Progress | None) -> Any:
+    if not any(is_dask(a) for a in arrays):
+        return statistic.finalise(statistic.chunk(0, *arrays))
+    shared = as_node(statistic)
+    followed = follow_chunks(arrays)
+    states = level = _chunk_states(shared, followed)
+    while len(level) > 1:
+        level = [
+            dask.delayed(_combine_states)(shared, level[i : i + COMBINE_EVERY])
+            for i in range(0, len(level), COMBINE_EVERY)
+        ]
+    return statistic.finalise(_compute(level[0], states, followed[0].chunks[0], progress))
+
+
+def _chunk_states(shared: Delayed, followed: Sequence[RowArray]) -> list[Delayed]:
+    rows = followed[0].chunks[0]
+    starts = np.concatenate([[0], np.cumsum(rows)[:-1]])
+    numbers = da.map_blocks(_block_number, chunks=((1,) * len(rows),), dtype=np.int64, meta=np.empty(0, np.int64))
+    pairs = [x for a in followed for x in (a, "ij"[: a.ndim])]
+    # The columns stay an axis of the states: Dask fuses a task with those that load its block only if none goes.
+    out = "ij"[: max(a.ndim for a in followed)]
+    states = da.blockwise(
+        _chunk_state, out, shared, None, as_node(starts), None, numbers, "i", *pairs,
+        dtype=object, align_arrays=False, meta=np.empty((0,) * len(out), dtype=object),
+    )  # fmt: skip
+    return list(states.to_delayed().ravel())
+
+
+def _block_number(block_id: tuple[int]) -> AnyArray:
+    return np.array(block_id)
+
+
+def _chunk_state(statistic: Statistic, starts: AnyArray, number: AnyArray, *blocks: AnyArray) -> Any:
+    return statistic.chunk(int(starts[number[0]]), *blocks)
+
+
+def _combine_states(statistic: Statistic, states: list[Any]) -> Any:
+    return reduce(statistic.combine, states)
+
+
+def _compute(result: Delayed, states: list[Delayed], rows: Sequence[int], progress: Progress | None) -> Any:
+    if progress is None:
+        return result.compute()
+    client = getattr(dask.base.get_scheduler(), "__self__", None)
+    rows_of = {state.key: n for state, n in zip(states, rows)}
+    with progress(sum(rows)) as bar:
+        if client is None:
+            with Callback(posttask=lambda key, *_: bar.update(rows_of.get(key, 0))):
+                return result.compute()
+        return _computed_on(client, result, states, lambda key: bar.update(rows_of[key]))
+
+
+def _computed_on(client: Any, result: Delayed, states: list[Delayed], tell: Callable[[str], object]) -> Any:
+    """Compute on a cluster, which may let go of every state as soon as it is told and combined."""
+    from distributed import as_completed
+
+    if len(states) == 1:
+        waits = [future := client.compute(result)]
+    else:
+        future, *waits = client.compute([result, *states])
+    for done in as_completed(waits):
+        if done.status != "finished":
+            break
+        tell(done.key)
+        if done is not future:
+            done.release()
+    return future.result()

@@ -1,0 +1,76 @@
+"""What is told about a pass: a bar that counts rows, or lines in the log."""
+
+import logging
+import re
+
+import pytest
+
+from mdh_dask.chunks import announced, progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that only goes when it is told to."""
+    now = [100.0]
+    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+
+    def pass_by(seconds):
+        now[0] += seconds
+
+    return pass_by
+
+
+@pytest.fixture
+def log(caplog):
+    caplog.set_level(logging.INFO, logger="mdh_dask")
+    return caplog
+
+
+def test_a_bar_tells_rows_their_rate_and_the_time_left(capsys):
+    with announced("pass 2: counting", bar=True)(10_000_000) as bar:
+        bar.update(3_400_000)
+        bar._bar.refresh()
+    line = capsys.readouterr().err.split("\r")[-1]
+    assert re.search(r"pass 2: counting:  34%\|.*\| 3\.40M/10\.0M rows \[.* rows/s, .* left\]", line), line
+
+
+def test_without_a_bar_the_log_tells_of_the_end_and_every_half_minute_before(log, clock):
+    with announced("pass 2: counting", bar=False)(1000) as told:
+        for rows in (100, 200, 300, 400):
+            clock(20)
+            told.update(rows)
+    assert [record.getMessage() for record in log.records] == [
+        "pass 2: counting: 300 of 1,000 rows in 40.0 s, 8 rows/s, 93 s left",
+        "pass 2: counting: 1,000 of 1,000 rows in 80.0 s, 12 rows/s",
+    ]
+
+
+def test_records_have_fields_for_programs(log, clock):
+    with announced("writing labels", bar=False)(1000) as told:
+        clock(40)
+        told.update(250)
+    on_the_way, _ = (record.fields for record in log.records)
+    assert on_the_way == {
+        "pass": "writing labels",
+        "rows": 250,
+        "of": 1000,
+        "seconds": 40.0,
+        "rows_per_second": 6,
+        "seconds_left": 120.0,
+    }
+
+
+def test_a_pass_that_fails_is_not_told_to_have_ended(log):
+    with pytest.raises(ZeroDivisionError), announced("pass 1: reading", bar=False)(5):
+        raise ZeroDivisionError
+    assert log.records == []
+
+
+def test_nothing_is_counted_where_nobody_reads_it(caplog):
+    caplog.set_level(logging.WARNING, logger="mdh_dask")
+    assert announced("pass 1: reading", bar=False) is None
+
+
+def test_a_bar_needs_no_log(caplog):
+    caplog.set_level(logging.WARNING, logger="mdh_dask")
+    assert announced("pass 1: reading", bar=True) is not None
