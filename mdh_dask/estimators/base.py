@@ -93,8 +93,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     def _labels_of(self, rows: RowArray) -> RowArray:
         if not is_dask(rows):
             check_finite(rows)  # here, where row numbers are those of all rows
-        feature_map = None if self.feature_map_ is None else self.feature_map_.map_
-        return map_rows(_labels, rows, dtype="int32", shared=(feature_map, self.tree_))
+        shared = (None, self.tree_) if self.feature_map_ is None else _short_cut(self.feature_map_.map_, self.tree_)
+        return map_rows(_labels, rows, dtype="int32", shared=shared)
 
     def _keep(self, growth: Growth) -> None:
         """Set what an estimator keeps of the growth besides the tree."""
@@ -158,6 +158,14 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
 
     def _bar(self, description: str) -> Progress | None:
         return announced(description, self.progress)
+
+
+def _short_cut(feature_map: NystromMap, tree: Tree) -> tuple[NystromMap, Tree]:
+    """Return a map to what the tree asks for, and the tree to ask it: mostly there are more features than splits."""
+    planes, asking = tree.on_projections()
+    if not 0 < len(planes) < feature_map.n_components:
+        return feature_map, tree
+    return feature_map.along(planes), asking
 
 
 def _labels(shared: tuple[NystromMap | None, Tree], rows: Any) -> Integers:
