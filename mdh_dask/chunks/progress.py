@@ -6,8 +6,6 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Self
 
-from tqdm.auto import tqdm
-
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[int], Any]
@@ -38,6 +36,8 @@ class _Bar:
     """A bar that counts rows."""
 
     def __init__(self, description: str, n_rows: int) -> None:
+        from tqdm.auto import tqdm  # in a notebook without widgets it warns: only if a bar is asked for
+
         self._bar = tqdm(total=n_rows, desc=description, unit=" rows", unit_scale=True, bar_format=BAR)
 
     def __enter__(self) -> Self:
