@@ -32,7 +32,7 @@ def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
     assert read.output["labels"] == f"{tmp_path}/l.zarr"
     assert [key for key, place in read.output.items() if place is not None] == ["labels"]
     assert (read.kind, read.work) == ("local", tmp_path / "job.work")
-    assert read.run == {"work": None, "overwrite": False, "log_json": False}
+    assert read.run == {"work": None, "on_change": "error", "overwrite": False, "log_json": False}
     assert read.estimator().get_params() == RandomProjectionTree().get_params()
 
 
@@ -143,6 +143,10 @@ ERRORS = {
         "[output] has no key 'preview'; its keys are labels, model, report, metrics, manifest",
     ),
     "flag": (LEAST + "[run]\noverwrite = 'yes'\n", "run.overwrite must be true or false; got 'yes', a string"),
+    "word for a change": (
+        LEAST + "[run]\non_change = 'restrat'\n",
+        "run.on_change must be 'error' or 'restart'; got 'restrat', a string (did you mean 'restart'?)",
+    ),
     "number for a flag": (LEAST + "[run]\nlog_json = 1\n", "run.log_json must be true or false; got 1, an integer"),
     "unknown cluster": (
         LEAST + "[cluster]\nkind = 'slrm'\n",

@@ -26,6 +26,7 @@ from mdh_dask.cli.locks import Fence, locked, new_attempt
 from mdh_dask.cli.run import run_job
 from mdh_dask.cli.staging import Staged
 from mdh_dask.io import open_rows, verify_rows, write_rows
+from mdh_dask.io.folders import exchange
 
 JOB = """
 [input]
@@ -361,11 +362,11 @@ def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undis
 def test_a_job_that_stops_between_two_outputs_goes_on(n, here, undisturbed, monkeypatch):
     published = []
 
-    def publish(staged, replace):
+    def publish(staged, replace, fence):
         if len(published) == n:
             raise Killed
         published.append(staged)
-        original(staged, replace)
+        original(staged, replace, fence)
 
     original = Staged.publish
     with monkeypatch.context() as patch:
@@ -378,21 +379,32 @@ def test_a_job_that_stops_between_two_outputs_goes_on(n, here, undisturbed, monk
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
-def test_an_older_output_stays_until_it_is_replaced(here, undisturbed, monkeypatch):
+@pytest.mark.parametrize("moment", ["before", "after", "between"])
+def test_an_older_output_stays_until_it_is_replaced(moment, here, undisturbed, monkeypatch):
+    """In one step; where the system has none, a moment passes in which there is no output."""
     write_rows(np.zeros(3), "out/l.zarr")
     (here / "job.toml").write_text(JOB + "[run]\noverwrite = true\n")
-    rename = Path.rename
+
+    def swap(a, b):
+        if moment == "after":
+            assert exchange(a, b)
+        if moment != "between":
+            raise Killed
+        return False
 
     def interrupted(path, target):
         rename(path, target)
         if Path(target).name == "replaced":
             raise Killed
 
+    rename = Path.rename
     with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.cli.staging.exchange", swap)
         patch.setattr(Path, "rename", interrupted)
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
-    assert not Path("out/l.zarr").exists()
+    shown = {"before": (3,), "after": (6000,), "between": None}[moment]
+    assert (open_rows("out/l.zarr", ndim=1).shape if Path("out/l.zarr").exists() else None) == shown
     assert run("job.toml").exit_code == 0
     assert contents(here / "out") == undisturbed
     assert sorted(os.listdir("out")) == OUTPUTS
@@ -515,7 +527,10 @@ def test_an_attempt_whose_folder_was_taken_over_cannot_write_on(tmp_path):
         write_rows(lazy, first.path, chunk_rows=10, resume="job")
     assert not first.path.exists()
     write_rows(lazy, second.path, chunk_rows=10, resume="job")
-    second.publish(replace=False)
+    fence = Fence(tmp_path / "attempt.json", new_attempt())
+    fence.claim()
+    second.publish(replace=False, fence=fence)
+    fence.file.unlink()
     assert os.listdir(tmp_path) == ["l.zarr"]
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), np.arange(40))
 

@@ -1,9 +1,12 @@
 """What a job would do, without doing it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from ..io.fingerprints import fingerprint
 from .estimates import estimate
 from .jobs import Job
-from .run import open_input, outputs_of
+from .run import check_outputs, open_input, outputs_of, with_own
 from .state import FINISHED, Work, about_job
 
 
@@ -13,18 +16,19 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
     Raises
     ------
     JobError
-        If the job or its input has changed since it was begun.
+        If the job or its input has changed since it was begun, and it is not to begin anew then.
     """
     outputs, work = outputs_of(job, overwrite), Work(job.work)
     if not work.has_begun():
-        outputs.check(job.input["path"], str(job.work), str(job.path))
+        check_outputs(job, outputs)
     estimator = job.estimator()
     rows = open_input(job).rows
-    work.check(about_job(job, rows, fingerprint(job.input["path"])))
+    about = about_job(job, rows, fingerprint(job.input["path"]))
+    outputs = with_own(job, work, outputs, about)
     need = estimate(rows, estimator, labels=outputs.labels is not None)
     shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} columns"
     facts = {
-        "job": f"{job.path}, {_stage(work)}",
+        "job": f"{job.path}, {_stage(work, about)}",
         "input": f"{job.input['path']}, {shape}, {rows.nbytes / 1e6:,.1f} MB in {need.blocks} blocks",
         "method": " ".join(str(estimator).split()),
         "cluster": ", ".join([job.kind, *(f"{key} {value}" for key, value in job.cluster.items() if value)]),
@@ -36,7 +40,9 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
     return "\n".join(f"{name + ':':9}{value}" for name, value in facts.items())
 
 
-def _stage(work: Work) -> str:
+def _stage(work: Work, about: Mapping[str, Any]) -> str:
+    if found := work.changes(about):
+        return f"begins anew: {'; '.join(found)}"
     if (manifest := work.manifest(FINISHED)) is not None:
         return f"finished on {manifest['finished']}"
     return f"begun on {work.attempts()[0]['began']}" if work.has_begun() else "not begun"

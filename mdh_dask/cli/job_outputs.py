@@ -1,13 +1,14 @@
 """What a job writes."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node, local_path
 from .outputs import Outputs, check_file
 from .staging import Staged
+from .staging_urls import StagedUrl
 
 
 @dataclass(frozen=True)
@@ -18,35 +19,50 @@ class JobOutputs(Outputs):
     ----------
     metrics, manifest : str or None
         Paths of files.
+    own : tuple of str
+        Places of outputs that the job has made itself: these may be replaced.
     """
 
     metrics: str | None = None
     manifest: str | None = None
+    own: tuple[str, ...] = ()
 
     def check(self, *inputs: str) -> None:
         """Raise an error now rather than after the work is done."""
         super().check(*inputs)
         for example, path in (("metrics.json", self.metrics), ("manifest.json", self.manifest)):
             if path is not None:
-                check_file(path, self.overwrite, example)
+                check_file(path, self.may_replace(path), example)
 
     def places(self) -> dict[str, str]:
         """Return the path or URL of every output by its key in the job file, in the order of publishing."""
         return {key: path for key, path in self._options().items() if path is not None}
 
-    def staged(self, attempt: str = "") -> dict[str, Staged]:
-        """Return the outputs on a file system, on their way."""
-        paths = {key: local_path(path) for key, path in self.places().items()}
-        return {key: Staged(path, attempt) for key, path in paths.items() if path is not None}
+    def may_replace(self, path: str) -> bool:
+        """Tell whether an output may take the place of what is at its path or URL."""
+        return self.overwrite or path in self.own
 
-    def growing(self, attempt: str) -> "JobOutputs":
-        """Return where the outputs grow: in hidden folders; but behind a URL, where nothing can be renamed, there.
+    def replaceable(self) -> list[str]:
+        """Return the places of outputs that may be replaced."""
+        return [place for place in self.places().values() if self.may_replace(place)]
 
-        What is there was made by the job itself, or is to be replaced.
-        """
-        staged = self.staged(attempt)
-        places = {key: str(staged[key].path) if key in staged else path for key, path in self.places().items()}
-        return JobOutputs(**places, overwrite=True)
+    def files(self) -> list[Path]:
+        """Return the places on a file system."""
+        paths = map(local_path, self.places().values())
+        return [path for path in paths if path is not None]
+
+    def staged(self, attempt: str = "", job: str = "") -> dict[str, Staged | StagedUrl]:
+        """Return the outputs on their way, in an attempt at a job."""
+        found: dict[str, Staged | StagedUrl] = {}
+        for key, place in self.places().items():
+            file = local_path(place)
+            found[key] = StagedUrl(place, job) if file is None else Staged(file, attempt)
+        return found
+
+    def growing(self, attempt: str, job: str) -> "JobOutputs":
+        """Return where the outputs grow; what is there was made by the job itself."""
+        places = {key: str(staged.path) for key, staged in self.staged(attempt, job).items()}
+        return replace(self, **places, overwrite=True, own=())
 
     def _options(self) -> dict[str, str | None]:
         return {key: getattr(self, key) for key in ("labels", "model", "report", "metrics", "manifest")}

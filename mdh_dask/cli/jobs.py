@@ -32,7 +32,12 @@ OUTPUT = {
     "manifest": text("the path of a file"),
 }
 
-RUN = {"work": text("the path of a folder"), "overwrite": flag(default=False), "log_json": flag(default=False)}
+RUN = {
+    "work": text("the path of a folder"),
+    "on_change": choice("error", "restart", default="error"),
+    "overwrite": flag(default=False),
+    "log_json": flag(default=False),
+}
 
 
 SECTIONS = ("input", "method", "cluster", "output", "run")

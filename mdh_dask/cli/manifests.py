@@ -12,8 +12,7 @@ from .job_outputs import JobOutputs, checksum_of
 from .jobs import Job
 from .locks import now
 from .outputs import write_file
-
-FORMAT = 1
+from .state import FORMAT
 
 PACKAGES = ("mdh_dask", "dask", "distributed", "numba", "numpy", "scikit-learn", "scipy", "zarr")
 """Of which the versions are in the manifest."""

@@ -1,12 +1,12 @@
 """Running a job that may be killed at any moment and run again, until its outputs are there."""
 
-import shutil
+import logging
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from .._journal import keeping
-from ..io import codec
 from ..io.fingerprints import fingerprint
 from ..io.inputs import Table
 from ..io.journal import FolderJournal
@@ -17,8 +17,9 @@ from .locks import Fence, locked, new_attempt
 from .manifests import manifest_of, metrics_of, write_json
 from .outputs import check_folder
 from .pipeline import fit_rows, open_features
-from .staging import earlier_than
-from .state import ATTEMPT, FINISHED, LOCK, PASSES, READY, Work, about_job
+from .state import ATTEMPT, FINISHED, LOCK, PASSES, READY, Work, about_job, name_of
+
+logger = logging.getLogger(__name__)
 
 
 def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
@@ -29,31 +30,52 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
     BlockingIOError
         If another run works on this job or on one of its outputs, or has taken over.
     JobError
-        If the job or its input has changed since it was begun.
+        If the job or its input has changed since it was begun, and it is not to begin anew then.
     """
     outputs, work = outputs_of(job, overwrite), Work(job.work)
     if restart or not work.has_begun():
-        outputs.check(job.input["path"], str(job.work), str(job.path))
+        check_outputs(job, outputs)
     table = open_input(job)
     check_folder(job.work.resolve().parent)
     job.work.mkdir(exist_ok=True)
     with _alone(job, outputs):
-        if restart:
-            _give_up(work, outputs)
         about = about_job(job, table.rows, fingerprint(job.input["path"]))
-        work.check(about)
-        if (finished := work.manifest(FINISHED)) is not None:
+        if not restart:
+            outputs = with_own(job, work, outputs, about)
+            restart = bool(work.changes(about))
+        if not restart and (finished := work.manifest(FINISHED)) is not None:
             return _nothing_to_do(outputs, finished)
         fence = Fence(job.work / ATTEMPT, new_attempt())
         fence.claim()
-        try:
-            if work.manifest(READY) is None:
-                work.begin(about, fence.attempt)
+        with _telling(fence):
+            if restart or work.manifest(READY) is None:
+                _begin(work, about, outputs, fence, anew=restart)
                 work.ready(_made(job, about, table, outputs, work, fence, progress))
-            manifest = _published(outputs, work, fence)
-        except KeyboardInterrupt as error:
-            raise type(error)("interrupted; the same command goes on from here") from None
+            manifest = _published(outputs, work, fence, name_of(about))
     return f"{manifest['summary']}: {outputs.kept()}"
+
+
+def with_own(job: Job, work: Work, outputs: JobOutputs, about: Mapping[str, Any]) -> JobOutputs:
+    """Return the outputs, of which those may be replaced that the job made itself before its input changed.
+
+    Raises
+    ------
+    JobError
+        If the job or its input has changed, and that is an error.
+    """
+    if not (found := work.changes(about)):
+        return replace(outputs, own=tuple(work.replaces()))
+    if job.run["on_change"] == "error":
+        work.check(about)
+    logger.info("the job begins anew: %s", "; ".join(found))
+    outputs = replace(outputs, own=tuple(work.made()))
+    check_outputs(job, outputs)
+    return outputs
+
+
+def check_outputs(job: Job, outputs: JobOutputs) -> None:
+    """Raise an error if an output has no place, or the place of something else of the job."""
+    outputs.check(job.input["path"], str(job.work), str(job.path))
 
 
 def open_input(job: Job) -> Table:
@@ -71,16 +93,34 @@ def _alone(job: Job, outputs: JobOutputs) -> Iterator[None]:
     """Keep other runs off the job and off its outputs."""
     with ExitStack() as locks:
         locks.enter_context(locked(job.work / LOCK, str(job.path), keep=True))
-        for staged in outputs.staged().values():
-            locks.enter_context(locked(staged.final.with_name(f".{staged.final.name}.lock"), str(staged.final)))
+        for file in outputs.files():
+            locks.enter_context(locked(file.with_name(f".{file.name}.lock"), str(file)))
         yield
 
 
-def _give_up(work: Work, outputs: JobOutputs) -> None:
-    work.clear()
-    for staged in outputs.staged().values():
-        for folder in earlier_than(staged):
-            shutil.rmtree(folder)
+@contextmanager
+def _telling(fence: Fence) -> Iterator[None]:
+    """Say that the job goes on where it was interrupted, and of what fails in an attempt that was taken over, that."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise type(error)("interrupted; the same command goes on from here") from None
+    except Exception:
+        fence.check()
+        raise
+
+
+def _begin(work: Work, about: dict[str, Any], outputs: JobOutputs, fence: Fence, anew: bool) -> None:
+    """Note that an attempt begins; if the job begins anew, remove what was done before."""
+    earlier = JobOutputs()
+    if anew:
+        with suppress(JobError):  # damaged, or of another version
+            earlier = JobOutputs(**work.outputs())
+    work.begin(about, fence.attempt, outputs.replaceable(), anew)
+    if anew:
+        work.clear()
+        for staged in [*earlier.staged().values(), *outputs.staged().values()]:
+            staged.give_up()
 
 
 def _nothing_to_do(outputs: JobOutputs, manifest: Mapping[str, Any]) -> str:
@@ -96,11 +136,11 @@ def _made(
     job: Job, about: dict[str, Any], table: Table, outputs: JobOutputs, work: Work, fence: Fence, progress: bool
 ) -> dict[str, Any]:
     """Make all outputs where they grow; return the manifest."""
-    for staged in outputs.staged(fence.attempt.id).values():
+    name = name_of(about)
+    for staged in outputs.staged(fence.attempt.id, name).values():
         staged.take_over()
-    growing = outputs.growing(fence.attempt.id)
+    growing = outputs.growing(fence.attempt.id, name)
     estimator = job.estimator(progress)
-    name = codec.digest(about["input"], about["job"]["input"], about["job"]["method"], about["versions"])[:32]
     journal = FolderJournal(job.work / PASSES, name)
     with keeping(journal):
         summary = fit_rows(job.input["path"], table, estimator, growing, job.start_cluster(), resume=name)
@@ -110,16 +150,16 @@ def _made(
     manifest = manifest_of(job, about, table.rows, metrics, work.attempts(), outputs, growing) | {"summary": summary}
     if growing.manifest is not None:
         write_json(growing.manifest, manifest)
+    fence.check()
     return manifest
 
 
-def _published(outputs: JobOutputs, work: Work, fence: Fence) -> dict[str, Any]:
+def _published(outputs: JobOutputs, work: Work, fence: Fence, name: str) -> dict[str, Any]:
     """Give their final names to the outputs that do not have them yet; return the manifest."""
     manifest = work.manifest(READY)
     assert manifest is not None
-    for staged in outputs.staged(manifest["attempts"][-1]["id"]).values():
-        fence.check()
-        staged.publish(outputs.overwrite)
+    for key, staged in outputs.staged(manifest["attempts"][-1]["id"], name).items():
+        staged.publish(outputs.may_replace(outputs.places()[key]), fence)
     fence.check()
     work.finish()
     return manifest

@@ -5,10 +5,16 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..io.folders import exchange, write_whole
+from .locks import Fence
+
+IDENTITY = "identity"
+"""The file in a hidden folder that tells what is new once it has changed places with what was there before."""
+
 
 @dataclass(frozen=True)
 class Staged:
-    """An output on its way.
+    """An output on its way to a file system.
 
     Parameters
     ----------
@@ -33,32 +39,52 @@ class Staged:
 
     def take_over(self) -> None:
         """Make the hidden folder out of what earlier attempts left, which they can then no longer write to."""
-        earlier = earlier_than(self)
+        earlier = self._earlier()
         if earlier:
             earlier[0].rename(self.folder)
+            (self.folder / IDENTITY).unlink(missing_ok=True)
         else:
             self.folder.mkdir()
         for folder in earlier[1:]:
             shutil.rmtree(folder)
 
-    def publish(self, replace: bool) -> None:
-        """Rename the output to its final name; nothing is done if an attempt that was interrupted has done so.
+    def publish(self, replace: bool, fence: Fence) -> None:
+        """Give the output its name; nothing is done if an attempt that was interrupted has done so.
 
         Raises
         ------
         FileExistsError
             If something is there that is not to be replaced.
+        BlockingIOError
+            If another attempt has begun since.
         """
-        if self.path.exists():
-            if self.final.exists():
-                if not replace:
-                    raise FileExistsError(f"{self.final} appeared while it was being written: move it elsewhere")
-                self.final.rename(self.folder / "replaced")
-            self.path.rename(self.final)
+        fence.check()
+        if self.path.exists() and not self._is_published():
+            if self.final.exists() and not replace:
+                raise FileExistsError(f"{self.final} appeared while it was being written: move it elsewhere")
+            self._move()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def give_up(self) -> None:
+        """Remove what all attempts have left."""
+        for folder in self._earlier():
+            shutil.rmtree(folder, ignore_errors=True)
 
-def earlier_than(staged: Staged) -> list[Path]:
-    """Return the hidden folders of other attempts at an output, each of which has ended."""
-    pattern = f".{glob.escape(staged.final.name)}.attempt-*"
-    return sorted(folder for folder in staged.final.parent.glob(pattern) if folder != staged.folder)
+    def _earlier(self) -> list[Path]:
+        """Return the hidden folders of other attempts, each of which has ended."""
+        pattern = f".{glob.escape(self.final.name)}.attempt-*"
+        return sorted(folder for folder in self.final.parent.glob(pattern) if folder != self.folder)
+
+    def _move(self) -> None:
+        if not self.final.exists():
+            self.path.rename(self.final)
+            return
+        write_whole(self.folder / IDENTITY, str(self.path.stat().st_ino).encode())
+        if not exchange(self.path, self.final):
+            self.final.rename(self.folder / "replaced")
+            self.path.rename(self.final)
+
+    def _is_published(self) -> bool:
+        """Tell whether the output has its name and what it replaced is where it grew."""
+        noted = self.folder / IDENTITY
+        return noted.exists() and self.final.exists() and noted.read_text() == str(self.final.stat().st_ino)

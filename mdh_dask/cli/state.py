@@ -2,12 +2,13 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..io import codec
 from ..io.folders import write_whole
 from .fields import JobError
 from .jobs import Job
@@ -18,6 +19,9 @@ JOB, ATTEMPT, LOCK, PASSES = "job.json", "attempt.json", "lock", "passes"
 READY, FINISHED = "ready.json", "manifest.json"
 """The manifest before and after all outputs have their final names."""
 
+FORMAT = 1
+"""Of all these files."""
+
 
 @dataclass(frozen=True)
 class Work:
@@ -26,6 +30,11 @@ class Work:
     Parameters
     ----------
     folder : Path
+
+    Notes
+    -----
+    A job that begins anew does so by replacing one file, the first: what else is there is then of no attempt that it
+    names, and does not count.
     """
 
     folder: Path
@@ -34,14 +43,38 @@ class Work:
         """Tell whether the job was begun."""
         return (self.folder / JOB).exists()
 
-    def begin(self, about: Mapping[str, Any], attempt: Attempt) -> None:
-        """Note what the job is, and one more attempt."""
-        attempts = [*self.attempts(), asdict(attempt)]
-        self._write(JOB, {"about": about, "attempts": attempts})
+    def begin(self, about: Mapping[str, Any], attempt: Attempt, replaces: Iterable[str], anew: bool) -> None:
+        """Note what the job is, one more attempt, or the first if it begins anew, and which outputs it may replace."""
+        earlier = [] if anew else self.attempts()
+        attempts = [*earlier, asdict(attempt)]
+        self._write(JOB, {"format": FORMAT, "about": about, "attempts": attempts, "replaces": list(replaces)})
 
     def attempts(self) -> list[dict[str, Any]]:
         """Return all attempts."""
         return self._read(JOB)["attempts"] if self.has_begun() else []
+
+    def replaces(self) -> list[str]:
+        """Return the outputs that the job may replace."""
+        return self._read(JOB)["replaces"] if self.has_begun() else []
+
+    def outputs(self) -> dict[str, Any]:
+        """Return the places of the outputs by their keys, as they were when the job began."""
+        output = self._read(JOB)["about"]["job"]["output"] if self.has_begun() else {}
+        return {key: place for key, place in output.items() if place is not None}
+
+    def made(self) -> list[str]:
+        """Return the places of outputs that the job has filled, or might."""
+        begun = self.manifest(READY) or self.manifest(FINISHED)
+        return [*dict.fromkeys([*self.replaces(), *(self.outputs().values() if begun else ())])]
+
+    def changes(self, about: Mapping[str, Any]) -> list[str]:
+        """Return what is different since the job began, if it did."""
+        if not self.has_begun():
+            return []
+        before = self._read(JOB)["about"]
+        if self.manifest(FINISHED) is not None:  # another version would make another result, but need not
+            before["versions"] = about["versions"]
+        return list(changes(before, about))
 
     def check(self, about: Mapping[str, Any]) -> None:
         """Raise an error if a job that was begun is another one now.
@@ -51,21 +84,18 @@ class Work:
         JobError
             That says what has changed.
         """
-        if not self.has_begun():
-            return
-        before = self._read(JOB)["about"]
-        if self.manifest(FINISHED) is not None:  # another version would make another result, but need not
-            before["versions"] = about["versions"]
-        found = list(changes(before, about))
-        if found:
+        if found := self.changes(about):
             raise JobError(
                 f"since the job began, on {self.attempts()[0]['began']}, {'; '.join(found)}: change it back, or give "
                 "up what was done with --restart"
             )
 
     def manifest(self, name: str) -> dict[str, Any] | None:
-        """Return the manifest of all outputs, if the job has come so far."""
-        return self._read(name) if (self.folder / name).exists() else None
+        """Return the manifest of all outputs, if the job has come so far since it began."""
+        if not (self.has_begun() and (self.folder / name).exists()):
+            return None
+        manifest: dict[str, Any] = self._read(name)
+        return manifest if manifest["attempts"][0]["id"] == self.attempts()[0]["id"] else None
 
     def ready(self, manifest: Mapping[str, Any]) -> None:
         """Note that all outputs are complete."""
@@ -77,13 +107,25 @@ class Work:
         shutil.rmtree(self.folder / PASSES, ignore_errors=True)
 
     def clear(self) -> None:
-        """Give up what was done."""
-        for name in (READY, FINISHED, JOB):
+        """Remove what was done before the job began anew."""
+        for name in (READY, FINISHED):
             (self.folder / name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / PASSES, ignore_errors=True)
 
     def _read(self, name: str) -> Any:
-        return json.loads((self.folder / name).read_text())
+        file = self.folder / name
+        remedy = "or give up what was done with --restart"
+        try:
+            content = json.loads(file.read_text())
+            number = content["format"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise JobError(f"{file} is damaged ({error!r}): restore it from a copy, {remedy}") from error
+        if number != FORMAT:
+            raise JobError(
+                f"{file} has format {number}, which another version of mdh_dask wrote; this is mdh_dask {__version__}, "
+                f"which reads format {FORMAT}: go on with that version, {remedy}"
+            )
+        return content
 
     def _write(self, name: str, value: Mapping[str, Any]) -> None:
         write_whole(self.folder / name, json.dumps(value, indent=1).encode())
@@ -95,6 +137,11 @@ def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     wanted = {"input": job.input, "method": job.content.get("method", {}), "output": job.output}
     about = {"job": wanted, "input": input_is, "versions": {"mdh_dask": __version__}}
     return json.loads(json.dumps(about))
+
+
+def name_of(about: Mapping[str, Any]) -> str:
+    """Return what tells the labels of a job from those of all others: of other rows, or found in another way."""
+    return codec.digest(about["input"], about["job"]["input"], about["job"]["method"], about["versions"])[:32]
 
 
 def changes(before: Any, after: Any, name: str = "") -> Iterator[str]:

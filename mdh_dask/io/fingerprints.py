@@ -46,6 +46,7 @@ def fingerprint(source: str | os.PathLike[str], storage_options: Options = None)
     (1, 3)
     """
     store, root = url_to_fs(os.fspath(source), **(storage_options or {}))
+    store.invalidate_cache()
     objects = store.glob(root, detail=True) if "*" in root else store.find(root, detail=True)
     listing, metadata = hashlib.sha256(), hashlib.sha256()
     for name in sorted(objects):

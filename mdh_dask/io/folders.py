@@ -1,5 +1,6 @@
 """Folders and files that appear under their name only when they are complete."""
 
+import ctypes
 import os
 import shutil
 from collections.abc import Iterator
@@ -8,6 +9,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from .nodes import wait_for_zarr
+
+HERE, EXCHANGE = -100, 2
+"""What Linux calls AT_FDCWD and RENAME_EXCHANGE."""
 
 
 @contextmanager
@@ -31,6 +35,9 @@ def _move_into_place(growing: Path, final: Path, replace: bool) -> None:
         return
     if not replace:
         raise FileExistsError(f"{final} appeared while it was being written; choose another path")
+    if exchange(growing, final):
+        _remove_despite_interrupt(growing)
+        return
     aside = final.with_name(f".{final.name}.replaced-{uuid4().hex}")
     try:
         final.rename(aside)
@@ -40,6 +47,15 @@ def _move_into_place(growing: Path, final: Path, replace: bool) -> None:
             _remove_despite_interrupt(aside)
         else:
             aside.rename(final)
+
+
+def exchange(a: Path, b: Path) -> bool:
+    """Give two files or folders each other's name in one step; tell whether system and file system can do that."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):  # no Linux
+        return False
+    return bool(rename(HERE, os.fsencode(a), HERE, os.fsencode(b), EXCHANGE) == 0)
 
 
 def _remove_despite_interrupt(folder: Path) -> None:

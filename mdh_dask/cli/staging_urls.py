@@ -1,0 +1,139 @@
+"""Outputs that grow behind hidden URLs beside their own, until all of them are complete.
+
+Object stores cannot rename: what is complete is copied within the store, its metadata last. It grows under the name of
+the job, so that attempts at one job write the same bytes to the same objects, and attempts at different ones, as after
+a change of the input, nothing in common. Before objects are copied an attempt writes its number beside the output, and
+looks after every few whether that is still there: if not, another attempt publishes, and this one ends. The metadata
+are then put on the condition that there are none, so that of two attempts that met even so only one succeeds.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ..io.remote import filesystem
+from .locks import Fence
+
+METADATA = "zarr.json"
+"""What makes objects an array or a group."""
+
+COPIES_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class StagedUrl:
+    """A Zarr array or group on its way to an object store.
+
+    Parameters
+    ----------
+    final : str
+        The URL where it will be.
+    job : str
+        Tells the job from all others, the same each time that it runs.
+    """
+
+    final: str
+    job: str
+
+    @property
+    def path(self) -> str:
+        """The URL where the output grows."""
+        parent, _, name = self.final.rstrip("/").rpartition("/")
+        return f"{parent}/.{name}.job-{self.job[:16]}/{name}"
+
+    def take_over(self) -> None:
+        """Remove what other jobs have left, which can then no longer finish."""
+        self._remove(but=self.job[:16])
+
+    def publish(self, replace: bool, fence: Fence) -> None:
+        """Copy the output to its place; nothing is done if an attempt that was interrupted has done so.
+
+        Raises
+        ------
+        FileExistsError
+            If something is there that is not to be replaced.
+        BlockingIOError
+            If another attempt has begun since, or another job publishes to the same place.
+        """
+        fence.check()
+        fs, growing = self._store(self.path)
+        if fs.exists(f"{growing}/{METADATA}"):
+            claim = {"job": self.job, "attempt": fence.attempt.id}
+            self._clear(replace, claim)
+            self._copy(claim, fence)
+            self._commit(claim)
+            fs.rm_file(f"{growing}/{METADATA}")  # what is removed in part must not be published again
+        self._remove()
+
+    def give_up(self) -> None:
+        """Remove what all attempts have left."""
+        self._remove()
+
+    def _clear(self, replace: bool, claim: dict[str, str]) -> None:
+        """Claim the place, and remove what is there: its metadata first, that it is not read any more."""
+        fs, final = self._store(self.final)
+        is_there = fs.exists(f"{final}/{METADATA}")
+        if is_there and not replace and self._claimed().get("job") != self.job:
+            raise FileExistsError(f"{self.final} appeared while it was being written: move it elsewhere")
+        fs.pipe_file(self._mark(), json.dumps(claim).encode())
+        if is_there:
+            fs.rm_file(f"{final}/{METADATA}")
+        if fs.exists(final):
+            fs.rm(final, recursive=True)
+
+    def _copy(self, claim: dict[str, str], fence: Fence) -> None:
+        fs, growing = self._store(self.path)
+        names = [name.removeprefix(growing) for name in fs.find(growing)]
+        names.remove(f"/{METADATA}")
+        final = self._store(self.final)[1]
+        for i in range(0, len(names), COPIES_AT_ONCE):
+            fence.check()
+            self._check(claim)
+            some = names[i : i + COPIES_AT_ONCE]
+            fs.copy([growing + name for name in some], [final + name for name in some])
+
+    def _commit(self, claim: dict[str, str]) -> None:
+        fs, growing = self._store(self.path)
+        metadata = fs.cat_file(f"{growing}/{METADATA}")
+        self._check(claim)
+        try:
+            fs.pipe_file(f"{self._store(self.final)[1]}/{METADATA}", metadata, mode="create")
+        except FileExistsError as error:
+            raise self._lost() from error
+
+    def _check(self, claim: dict[str, str]) -> None:
+        if self._claimed() != claim:
+            raise self._lost()
+
+    def _lost(self) -> BlockingIOError:
+        return BlockingIOError(f"{self.final} is being published by another run: wait until it has ended")
+
+    def _claimed(self) -> dict[str, str]:
+        fs = self._store(self.final)[0]
+        try:
+            claim: dict[str, str] = json.loads(fs.cat_file(self._mark()))
+        except FileNotFoundError:
+            return {}
+        return claim
+
+    def _mark(self) -> str:
+        """Where the attempt that publishes writes its number: beside what all jobs let grow."""
+        parent, _, name = self._store(self.final)[1].rpartition("/")
+        return f"{parent}/.{name}.publishing"
+
+    def _remove(self, but: str | None = None) -> None:
+        """Remove what grows for this place, for all jobs or for all but one."""
+        fs, final = self._store(self.final)
+        parent, _, name = final.rpartition("/")
+        for folder in fs.glob(f"{parent}/.{name}.job-*"):
+            if but is None or not folder.rstrip("/").endswith(but):
+                fs.rm(folder, recursive=True)
+        if but is None and fs.exists(self._mark()):
+            fs.rm_file(self._mark())
+
+    @staticmethod
+    def _store(url: str) -> tuple[Any, str]:
+        """Return the file system of a URL, which remembers nothing, and its name there."""
+        fs, name = filesystem(url)
+        fs.invalidate_cache()
+        return fs, name.rstrip("/")

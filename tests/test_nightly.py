@@ -1,0 +1,195 @@
+"""Jobs that run night after night: an input that has changed is begun anew, and outputs are always those of a night."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import dask
+import pytest
+from test_run import JOB, MOMENTS, OUTPUTS, Killed, contents, rows_of_blobs, run, start, wait_for
+
+from mdh_dask import __version__, load_model
+from mdh_dask.cli import exits
+from mdh_dask.cli.jobs import read_job
+from mdh_dask.cli.run import run_job
+from mdh_dask.io import open_rows, write_rows
+
+NIGHTLY = JOB + "[run]\non_change = 'restart'\n"
+
+ROWS = (6000, 5500)
+"""Of the first and of the second night."""
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setenv("DASK_MDH_DASK__BLOCK_SIZE", "6000")  # for processes
+    with dask.config.set({"mdh-dask.block-size": 6000}):
+        yield
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory):
+    """Inputs of two nights."""
+    folder = tmp_path_factory.mktemp("nights")
+    for n in ROWS:
+        write_rows(rows_of_blobs(n), folder / f"{n}.zarr", chunk_rows=500)
+    return folder
+
+
+@pytest.fixture
+def bring(nights, tmp_path, monkeypatch):
+    """Put the input of a night in place."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "job.toml").write_text(NIGHTLY)
+    monkeypatch.chdir(tmp_path)
+
+    def put(n):
+        shutil.rmtree("x.zarr", ignore_errors=True)
+        shutil.copytree(nights / f"{n}.zarr", "x.zarr", copy_function=shutil.copy2)
+
+    return put
+
+
+@pytest.fixture
+def second(bring):
+    """What a job writes that knows the second night only; the first night is done."""
+    found = {}
+    for n in reversed(ROWS):
+        shutil.rmtree("out")
+        shutil.rmtree("job.work", ignore_errors=True)
+        os.mkdir("out")
+        bring(n)
+        assert run("job.toml").exit_code == 0
+        found[n] = contents(Path("out"))
+    bring(ROWS[1])
+    return found[ROWS[1]]
+
+
+def rows_shown():
+    """Return the rows of which there are labels and a model, both complete."""
+    assert load_model("out/m.zarr").n_clusters_ == 3
+    return len(open_rows("out/l.zarr", ndim=1))
+
+
+def test_a_changed_input_is_begun_anew_and_an_unchanged_one_does_nothing(second):
+    checked = run("--check", "job.toml").stdout
+    assert "job.toml, begins anew: input.shape was [6000, 3] and is [5500, 3]; " in checked
+    assert rows_shown() == ROWS[0]
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    assert "the job begins anew: input.shape was [6000, 3] and is [5500, 3]; input.objects was 14 and is 13; " in (
+        result.stderr
+    )
+    assert contents(Path("out")) == second
+    assert sorted(os.listdir("out")) == OUTPUTS
+    assert len(json.loads(Path("out/manifest.json").read_text())["attempts"]) == 1
+    assert sorted(os.listdir("job.work")) == ["attempt.json", "job.json", "lock", "manifest.json"]
+    assert "nothing to do" in run("job.toml").stdout
+
+
+NIGHT_MOMENTS = [*MOMENTS, "mdh_dask.cli.state.Work.clear", "mdh_dask.cli.staging.exchange"]
+
+
+@pytest.mark.parametrize("moment", NIGHT_MOMENTS)
+def test_wherever_the_second_night_stops_it_goes_on_and_outputs_are_those_of_a_night(moment, second, monkeypatch):
+    def stop(*args, **kwargs):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moment, stop)
+        with pytest.raises(Killed):
+            run_job(read_job(Path("job.toml")))
+    assert rows_shown() == ROWS[moment.endswith("finish")]
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    assert "begins anew" not in result.stderr
+    assert contents(Path("out")) == second
+    assert sorted(os.listdir("out")) == OUTPUTS
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+@pytest.mark.parametrize("after", ["job.work/passes/001-*.npz", "out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*"])
+def test_a_process_that_is_killed_in_the_second_night_goes_on_to_the_same_bits(after, second):
+    process = start("job.toml")
+    wait_for(after, Path(), process)
+    time.sleep(random.Random(after).uniform(0, 0.02))
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert rows_shown() in ROWS
+    assert run("job.toml").exit_code == 0
+    assert contents(Path("out")) == second
+
+
+def test_a_third_night_does_not_go_on_with_an_unfinished_second(bring, second, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.cli.run._published", lambda *_: exec("raise KeyboardInterrupt"))
+        assert run("job.toml").exit_code == exits.INTERRUPTED
+    bring(ROWS[0])
+    assert rows_shown() == ROWS[0]
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    assert rows_shown() == ROWS[0]
+    assert sorted(os.listdir("out")) == OUTPUTS
+
+
+def test_only_outputs_that_the_job_made_itself_are_replaced(second):
+    Path("out/mine.json").write_text("mine")
+    Path("job.toml").write_text(NIGHTLY.replace("metrics.json", "mine.json"))
+    for _ in range(2):
+        result = run("job.toml")
+        assert result.exit_code == exits.CANNOT_CREATE
+        assert result.stderr.endswith("mine.json exists: name another output, or replace it with --overwrite\n")
+    assert Path("out/mine.json").read_text() == "mine"
+    assert rows_shown() == ROWS[0]
+    assert run("job.toml", "--overwrite").exit_code == 0
+    assert rows_shown() == ROWS[1]
+
+
+def test_leave_to_replace_outlasts_an_interruption(second, monkeypatch):
+    Path("job.toml").write_text(JOB)
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.cli.run._published", lambda *_: exec("raise KeyboardInterrupt"))
+        assert run("job.toml", "--restart", "--overwrite").exit_code == exits.INTERRUPTED
+    assert run("job.toml").exit_code == 0
+    assert contents(Path("out")) == second
+
+
+def test_without_on_change_an_input_that_changed_is_an_error(second):
+    Path("job.toml").write_text(JOB)
+    result = run("job.toml")
+    assert result.exit_code == exits.BAD_JOB
+    assert "input.shape was [6000, 3] and is [5500, 3]" in result.stderr
+    assert result.stderr.endswith("change it back, or give up what was done with --restart\n")
+    assert rows_shown() == ROWS[0]
+
+
+# The files of the folder of work
+
+
+@pytest.mark.parametrize(("name", "finished"), [("job.json", True), ("manifest.json", True), ("ready.json", False)])
+def test_a_folder_of_work_of_another_format_or_damaged_is_an_error_with_the_remedy(name, finished, second, monkeypatch):
+    if not finished:
+        with monkeypatch.context() as patch:
+            patch.setattr("mdh_dask.cli.run._published", lambda *_: exec("raise KeyboardInterrupt"))
+            assert run("job.toml").exit_code == exits.INTERRUPTED
+    file = Path("job.work", name)
+    whole = file.read_text()
+    file.write_text(whole.replace('"format": 1', '"format": 2', 1))
+    result = run("job.toml")
+    assert result.exit_code == exits.BAD_JOB
+    assert result.stderr.endswith(
+        f"{file.resolve()} has format 2, which another version of mdh_dask wrote; this is mdh_dask {__version__}, "
+        "which reads format 1: go on with that version, or give up what was done with --restart\n"
+    )
+    file.write_text(whole[:20])
+    result = run("job.toml")
+    assert result.exit_code == exits.BAD_JOB
+    assert f"{file.resolve()} is damaged (JSONDecodeError(" in result.stderr
+    assert result.stderr.endswith("): restore it from a copy, or give up what was done with --restart\n")
+    assert run("job.toml", "--restart", "--overwrite").exit_code == 0
+    assert contents(Path("out")) == second
