@@ -3,12 +3,14 @@
 import gzip
 import json
 import sys
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from benchmarks import (
     faults,
+    giant,
     honesty,
     images,
     kernels,
@@ -23,6 +25,7 @@ from benchmarks import (
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.shared import Table, Times, interleaved, ratio_row, write_json
 from click.testing import CliRunner
+from distributed import Client, LocalCluster
 
 VERDICTS = {"met", "not met", "-", "not found: skipped", "not installed: skipped"}
 
@@ -51,6 +54,7 @@ def test_every_benchmark_has_a_name():
         "kernels",
         "kernels_scale",
         "images",
+        "giant",
         "faults",
     }
     assert all(set(module.SHORT) <= set(module.run.__annotations__) for module in BENCHMARKS.values())
@@ -197,6 +201,20 @@ def test_the_measured_leaves_get_all_rows_once():
     assert counts.arrivals.sum() == counts.arrivals[7:].sum() == 3000
 
 
+def test_an_image_is_segmented_on_workers_and_compared_with_reading_it(monkeypatch):
+    @contextmanager
+    def workers():
+        with LocalCluster(2, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
+            yield client
+
+    monkeypatch.setattr(giant, "workers", workers)
+    work, peaks, events = checked(giant.run(side=1500))
+    assert [line["times reading"] > 0 for line in lines_of(work)] == [True, True, True]
+    assert [int(line["segments"]) > 1 for line in lines_of(work)[1:]] == [True, True]
+    assert {line["process"] for line in lines_of(peaks)} == {"worker 0", "worker 1", "client, with the scheduler"}
+    assert lines_of(events, event="labels complete")[0]["verdict"] == "met"
+
+
 def test_passes_are_counted_block_by_block():
     (table,) = checked(passes.run(n_rows=4000, exact_projections=5, seeds=(0,)))
     lines = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
@@ -217,6 +235,8 @@ def test_memory_asks_for_room_before_any_work(monkeypatch, tmp_path):
     monkeypatch.setattr(memory.shutil, "disk_usage", lambda folder: memory.shutil._ntuple_diskusage(1, 1, 0))
     with pytest.raises(OSError, match=r"expected 6\.0 GB free.*TMPDIR"):
         next(memory.run())
+    with pytest.raises(OSError, match="set TMPDIR to a folder with more room"):
+        next(giant.run())
 
 
 def test_repeats_take_turns():

@@ -5,10 +5,36 @@ from pathlib import Path
 
 import click
 
-from . import faults, honesty, images, kernels, kernels_scale, memory, passes, pursuit, pursuit_speed, quality, speed
+from . import (
+    faults,
+    giant,
+    honesty,
+    images,
+    kernels,
+    kernels_scale,
+    memory,
+    passes,
+    pursuit,
+    pursuit_speed,
+    quality,
+    speed,
+)
 from .shared import Table, write_json
 
-MODULES = (quality, honesty, speed, memory, passes, pursuit, pursuit_speed, kernels, kernels_scale, images, faults)
+MODULES = (
+    quality,
+    honesty,
+    speed,
+    memory,
+    passes,
+    pursuit,
+    pursuit_speed,
+    kernels,
+    kernels_scale,
+    images,
+    giant,
+    faults,
+)
 
 BENCHMARKS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 

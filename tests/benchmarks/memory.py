@@ -40,7 +40,7 @@ def run(n_rows: int = 20_000_000, n_columns: int = 50) -> Iterator[Table]:
         with workers() as client, Peaks(client) as peaks:
             model = _timed(stages, peaks, "fit", lambda: RandomProjectionTree().fit(open_rows(folder / "rows.zarr")))
             _timed(stages, peaks, "labels", lambda: write_rows(model.labels_, folder / "labels.zarr"))
-            trouble = _trouble(client)
+            trouble = trouble_of(client)
             spilled = sum(client.run(lambda dask_worker: _spilled(dask_worker)).values())
         complete = len(open_rows(folder / "labels.zarr", ndim=1)) == n_rows
     title = f"{n_rows} rows of {n_columns} float32 ({size / 1e9:.3g} GB) on {N_WORKERS} workers of 1 GB"
@@ -84,7 +84,7 @@ def _timed(stages: list[tuple[str, float, int]], peaks: "Peaks", name: str, work
     return value
 
 
-def _trouble(client: Client) -> Counter[str]:
+def trouble_of(client: Client) -> Counter[str]:
     """Count workers that paused, went, or came again, by the scheduler's events."""
     trouble: Counter[str] = Counter()
     for topic, events in client.get_events().items():

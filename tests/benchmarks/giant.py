@@ -1,0 +1,112 @@
+"""What it takes to segment an image far larger than all workers together, beside reading it once."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import zarr
+
+from mdh_dask import RandomProjectionTree
+from mdh_dask.cli.outputs import ImageOutputs
+from mdh_dask.cli.segment import PixelOptions, segment_image
+from mdh_dask.io.images import open_image
+
+from .memory import N_WORKERS, Peaks, trouble_of, workers
+from .shared import Table, verdict
+
+SHORT: dict[str, Any] = {"side": 4000}
+
+N_BANDS, CHUNK = 4, 1000
+
+COLOURS = np.array(
+    [(30, 50, 80, 20), (40, 80, 40, 160), (110, 140, 60, 200), (160, 120, 90, 110), (170, 170, 175, 60),
+     (205, 190, 140, 160)], np.uint8,
+)  # fmt: skip
+"""Of water, forest, fields, soil, town and sand: red, green, blue and near infrared."""
+
+NOISE = 24
+
+SAMPLE = 100_000
+
+
+def run(side: int = 40_000) -> Iterator[Table]:
+    """Segment a square image on two workers of 1 GB; a cluster of its own, gone by then, writes the image."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        size = side * side * N_BANDS
+        _check_space(folder, size)
+        with workers():
+            _store_image(folder / "image.zarr", side)
+            _store_image(folder / "warm.zarr", CHUNK)
+        stored = sum(file.stat().st_size for file in (folder / "image.zarr").rglob("*") if file.is_file())
+        lines: list[tuple[Any, ...]] = []
+        with workers() as client, Peaks(client) as peaks:
+            _segmented(folder / "warm.zarr", folder / "0", PixelOptions())  # compiles
+            reading = _seconds(lambda: da.from_zarr(folder / "image.zarr").sum(dtype=np.int64).compute())
+            lines.append(("read once", reading, 1.0, round(1e-6 * peaks.largest_worker()), "-"))
+            for what, options in (
+                (f"tree grown on {SAMPLE:,} pixels, all labelled", PixelOptions(sample=SAMPLE)),
+                ("tree grown on all pixels, all labelled", PixelOptions()),
+            ):
+                start = time.perf_counter()
+                summary = _segmented(folder / "image.zarr", folder / f"{len(lines)}", options)
+                seconds = time.perf_counter() - start
+                largest = round(1e-6 * peaks.largest_worker())
+                lines.append((what, seconds, seconds / reading, largest, summary.split(" segments")[0]))
+            trouble = trouble_of(client)
+        complete = all(open_image(folder / f"{i}.zarr").shape[:2] == (side, side) for i in (1, 2))
+    title = f"{side} x {side} x {N_BANDS} uint8 ({size / 1e9:.3g} GB, stored {stored / 1e9:.3g}), {N_WORKERS} workers"
+    yield Table(title, ("work", "s", "times reading", "largest worker so far, MB", "segments"), lines)
+    yield Table("Largest resident sets", ("process", "before, MB", "peak, MB", "required", "verdict"), peaks.lines())
+    events = [(what, trouble[what], "none", verdict(trouble[what] == 0)) for what in ("paused", "removed", "restarted")]
+    yield Table("Events", ("event", "count", "required", "verdict"), [
+        *events, ("labels complete", complete, "True", verdict(complete)),
+    ])  # fmt: skip
+
+
+def _segmented(path: Path, out: Path, options: PixelOptions) -> str:
+    """Segment an image on the current cluster; return the summary."""
+    outputs = ImageOutputs(f"{out}.zarr", preview=f"{out}.png")
+    return segment_image(open_image(path), RandomProjectionTree(), options, outputs, nullcontext("workers"))
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _check_space(folder: Path, size: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < 1.6 * size:
+        raise OSError(
+            f"the image and its labels take up to {1.6 * size / 1e9:.3g} GB, and {folder} has {free / 1e9:.3g} GB "
+            "free: set TMPDIR to a folder with more room"
+        )
+
+
+def _store_image(path: Path, side: int) -> None:
+    """Write an image of six kinds of ground in winding bands, with noise, chunk by chunk."""
+    chunks = (CHUNK, CHUNK, N_BANDS)
+    array = zarr.create_array(path, shape=(side, side, N_BANDS), chunks=chunks, dtype="u1")
+    blocks = da.core.normalize_chunks((CHUNK, CHUNK), (side, side))
+    written = da.map_blocks(_write_chunk, chunks=((1,) * len(blocks[0]), (1,) * len(blocks[1])), dtype=bool,
+                            target=array, meta=np.empty((0, 0), bool))  # fmt: skip
+    assert written.all().compute()
+
+
+def _write_chunk(target: zarr.Array, block_id: tuple[int, int]) -> np.ndarray:
+    y, x = (slice(CHUNK * i, min(CHUNK * (i + 1), n)) for i, n in zip(block_id, target.shape))
+    rng = np.random.default_rng(block_id)
+    lines, columns = np.arange(y.start, y.stop)[:, None], np.arange(x.start, x.stop)[None]
+    waves = np.sin(lines / 700 + np.sin(columns / 900)) + np.sin(columns / 1100 + np.cos(lines / 400))
+    kind = ((waves + 2) * (len(COLOURS) / 4 - 1e-6)).astype(np.intp)
+    noise = rng.integers(0, NOISE, (2, *kind.shape, N_BANDS), dtype=np.uint8).sum(axis=0, dtype=np.uint8)
+    target[y, x] = COLOURS[kind] + noise
+    return np.ones((1, 1), bool)
