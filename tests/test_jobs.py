@@ -91,6 +91,7 @@ def test_every_kind_of_cluster_is_made(tmp_path):
         "threads": "",
         "scheduler": "address = 'tcp://host:8786'\ntimeout = 5\n",
         "scheduler-file": "file = 's.json'\ntimeout = 0.5\n",
+        "slurm": "cores = 4\nmemory = '8GB'\nwalltime = '1-12:00'\ninterface = 'ib0'\nmaximum = 9\n",
     }
     assert tables.keys() == CLUSTERS.keys()
     for kind, table in tables.items():
@@ -99,6 +100,8 @@ def test_every_kind_of_cluster_is_made(tmp_path):
 
 
 # What is said of all else
+
+SLURM = "[cluster]\nkind = 'slurm'\ncores = 1\nmemory = '2GB'\ninterface = 'ib0'\n"
 
 METHOD_KEYS = ", ".join(["name", *parameters_of("rp")])
 
@@ -150,7 +153,8 @@ ERRORS = {
     "number for a flag": (LEAST + "[run]\nlog_json = 1\n", "run.log_json must be true or false; got 1, an integer"),
     "unknown cluster": (
         LEAST + "[cluster]\nkind = 'slrm'\n",
-        "cluster.kind must be 'local', 'threads', 'scheduler' or 'scheduler-file'; got 'slrm', a string",
+        f"cluster.kind must be {', '.join(map(repr, list(CLUSTERS)[:-1]))} or {list(CLUSTERS)[-1]!r}; got 'slrm', a "
+        "string (did you mean 'slurm'?)",
     ),
     "key of another cluster": (
         LEAST + "[cluster]\nkind = 'scheduler'\naddress = 'tcp://h:1'\nworkers = 2\n",
@@ -179,6 +183,35 @@ ERRORS = {
     "bad address": (
         LEAST + "[cluster]\nkind = 'scheduler'\naddress = 'host'\n",
         "[cluster]: expected an address, as tcp://host:8786, or 'threads'; got 'host'",
+    ),
+    "no cores": (
+        LEAST + "[cluster]\nkind = 'slurm'\n",
+        "[cluster]: cores is missing; give an integer of 1 or more",
+    ),
+    "no interface": (
+        LEAST + "[cluster]\nkind = 'slurm'\ncores = 1\nmemory = '2GB'\n",
+        "[cluster]: interface is missing; give the network interface that the nodes share, as 'ib0' ('ip -brief "
+        "address' lists them)",
+    ),
+    "no time": (
+        LEAST + "[cluster]\nkind = 'slurm'\nwalltime = '1 hour'\n",
+        "cluster.walltime must be a time, as '04:00:00' or '1-12:00:00'; got '1 hour', a string",
+    ),
+    "little memory of a job": (
+        LEAST + "[cluster]\nkind = 'slurm'\nmemory = '16'\n",
+        "cluster.memory must be an amount of 100 MB or more, as '16GB'; got '16', a string",
+    ),
+    "lines that are none": (
+        LEAST + "[cluster]\nkind = 'slurm'\nprologue = 'module load python'\n",
+        "cluster.prologue must be an array of lines of shell; got 'module load python', a string",
+    ),
+    "maximum below minimum": (
+        LEAST + SLURM + "minimum = 3\nmaximum = 2\n",
+        "[cluster]: expected a maximum of 3 or more, the minimum; got 2",
+    ),
+    "logs with a space": (
+        LEAST + SLURM + "log_directory = '/my logs'\n",
+        "[cluster]: expected a log_directory without spaces; got '/my logs': jobs cannot write there, name another",
     ),
     "no file": (
         LEAST + "[cluster]\nkind = 'scheduler-file'\n",

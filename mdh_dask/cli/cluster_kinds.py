@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import slurm
 from .clusters import cluster, is_memory
 from .fields import Field, positive, text, whole
 
@@ -50,5 +51,6 @@ CLUSTERS = {
         lambda file, timeout: cluster(scheduler_file=Path(file), scheduler_timeout=timeout),
         paths=("file",),
     ),
+    "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, paths=("log_directory",)),
 }
 """Values of ``cluster.kind``, the default first."""

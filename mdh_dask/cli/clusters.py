@@ -13,6 +13,8 @@ import click
 import dask
 from dask.utils import parse_bytes
 
+from .workers import telling_of_nodes
+
 logger = logging.getLogger(__name__)
 
 LOCAL_SCHEDULERS = ("threads", "synchronous")
@@ -51,6 +53,14 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes to start on this machine."
         ),
+    ):  # fmt: skip
+        command = option(command)
+    return scheduler_options(command)
+
+
+def scheduler_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that name a scheduler which runs already."""
+    for option in (
         click.option(
             "--scheduler-timeout", type=click.FloatRange(min=0, min_open=True), default=60, show_default=True,
             metavar="SECONDS", help="How long to wait for a scheduler that runs elsewhere and for its first worker.",
@@ -110,7 +120,7 @@ def _elsewhere(address: str | None, file: Path | None, seconds: float) -> Iterat
     from distributed import Client
     from distributed.comm import get_address_host_port
 
-    _quieten()
+    quieten()
     until = monotonic() + seconds
     address = address or _address_in(file or Path(), until)
     remedy = f"in {seconds:g} s: check that it runs, or wait longer with --scheduler-timeout"
@@ -127,14 +137,15 @@ def _elsewhere(address: str | None, file: Path | None, seconds: float) -> Iterat
             client.wait_for_workers(1, timeout=max(until - monotonic(), 1))
         except TimeoutError as error:
             raise TimeoutError(f"no worker of the scheduler at {address} {remedy}") from error
-        yield f"scheduler at {address}"
+        with telling_of_nodes(client):
+            yield f"scheduler at {address}"
 
 
 @contextmanager
 def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
     from distributed import Client, LocalCluster
 
-    _quieten()
+    quieten()
     with (
         LocalCluster(
             n_workers=settings["workers"] if processes else 1,
@@ -173,7 +184,7 @@ def _address_in(file: Path, until: float) -> str:
         sleep(0.1)
 
 
-def _quieten() -> None:
+def quieten() -> None:
     """Let distributed tell only what is wrong: importing it sets its level to INFO."""
     debugging = logger.isEnabledFor(logging.DEBUG)
     logging.getLogger("distributed").setLevel("DEBUG" if debugging else "WARNING")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .clusters import cluster, cluster_options
+from .clusters import cluster, cluster_options, scheduler_options
 from .exits import EXIT_CODES, Commands, leaving_at_once
 from .log import JsonLines, Lines, is_json
 
@@ -199,11 +199,16 @@ def drift(
 @click.option("--check", is_flag=True, help="Only check the job and its input, and tell what it would need.")
 @click.option("--restart", is_flag=True, help="Give up what was done of a job that was interrupted or has changed.")
 @output_options
-def run(job: Path, check: bool, restart: bool, overwrite: bool, progress: bool | None) -> None:
+@scheduler_options
+def run(
+    job: Path, check: bool, restart: bool, overwrite: bool, progress: bool | None, scheduler: str | None,
+    scheduler_file: Path | None, scheduler_timeout: float,
+) -> None:  # fmt: skip
     """Do what the file JOB says, in TOML.
 
     A run that was interrupted or killed goes on where it was when the same command is given again, and ends with the
-    same outputs. If the job is finished, nothing is done.
+    same outputs. If the job is finished, nothing is done. A scheduler that is named here stands for the cluster of the
+    file.
     """
     from .check import check_job
     from .jobs import read_job
@@ -211,6 +216,8 @@ def run(job: Path, check: bool, restart: bool, overwrite: bool, progress: bool |
     from .run import run_job
 
     described = read_job(job)
+    if scheduler or scheduler_file:
+        described = described.elsewhere(scheduler, scheduler_file, scheduler_timeout)
     if described.run["log_json"]:
         log_json()
     if check:

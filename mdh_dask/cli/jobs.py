@@ -2,7 +2,7 @@
 
 import tomllib
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import click
 
 from ..estimators import DivisiveClustering
 from .cluster_kinds import CLUSTERS
+from .clusters import cluster
 from .fields import Field, JobError, check_keys, checked_table, choice, flag, text
 from .methods import estimator_of
 
@@ -80,6 +81,18 @@ class Job:
     def estimator(self, progress: bool = False) -> DivisiveClustering:
         """Return the estimator."""
         return estimator_of(self.content.get("method", {}), progress)
+
+    def elsewhere(self, scheduler: str | None, scheduler_file: Path | None, timeout: float) -> "Job":
+        """Return the same job on a scheduler that runs already.
+
+        Raises
+        ------
+        click.UsageError
+            If both an address and a file are given, or the address is none.
+        """
+        cluster(scheduler, scheduler_file, timeout)
+        where = {"address": scheduler} if scheduler else {"file": str(scheduler_file)}
+        return replace(self, kind="scheduler" if scheduler else "scheduler-file", cluster={**where, "timeout": timeout})
 
     def start_cluster(self) -> AbstractContextManager[str]:
         """Make the cluster the current one for a while."""
