@@ -211,7 +211,7 @@ def test_an_image_is_segmented_on_workers_and_compared_with_reading_it(monkeypat
     work, peaks, events = checked(giant.run(side=1500))
     assert [line["times reading"] > 0 for line in lines_of(work)] == [True, True, True]
     assert [int(line["segments"]) > 1 for line in lines_of(work)[1:]] == [True, True]
-    assert {line["process"] for line in lines_of(peaks)} == {"worker 0", "worker 1", "client, with the scheduler"}
+    assert "client, with the scheduler" in {line["process"] for line in lines_of(peaks)}
     assert lines_of(events, event="labels complete")[0]["verdict"] == "met"
 
 
