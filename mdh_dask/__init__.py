@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         MinimumDensityHyperplane,
         PCATree,
         RandomProjectionTree,
+        cluster_profiles,
         drift,
         load_model,
     )
@@ -38,6 +39,7 @@ __all__ = [
     "PCATree",
     "RandomProjectionTree",
     "Tree",
+    "cluster_profiles",
     "drift",
     "load_model",
 ]

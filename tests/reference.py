@@ -177,3 +177,18 @@ def antimodes(density):
         places = [k for k in range(left, right + 1) if density[k] == lowest]
         found.append((places[0] + places[-1]) // 2)
     return found
+
+
+def add_slices(rows, labels, shift, scale, n_labels):
+    """Whole numbers of 30 bits that add up to each value and its square, summed by label and column."""
+    sums = [[[[0.0] * len(shift) for _ in range(3)] for _ in range(2)] for _ in range(n_labels)]
+    for row, label in zip(rows, labels, strict=True):
+        for j, value in enumerate(row):
+            x = float(value) - float(shift[j])
+            for power, y in enumerate([x, x * x]):
+                y *= float(scale[power][j])
+                for i in range(3):
+                    whole = round(y)
+                    sums[label][power][i][j] += whole
+                    y = (y - whole) * 2.0**30
+    return sums

@@ -18,6 +18,7 @@ from strategies import chunkings, directions_of_nodes, row_sets, seeds, split_tr
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.metrics import Contingency
 from mdh_dask.tree.columns import Standardiser
+from mdh_dask.tree.moments import MomentPass
 from mdh_dask.tree.statistics import (
     HASH_RANGE,
     BranchPass,
@@ -94,7 +95,15 @@ def valleys(draw):
     ), (rows,)
 
 
+@st.composite
+def moments(draw):
+    rows = draw(row_sets([bool, np.uint8, np.int64, np.float16, np.float32, np.float64]))
+    labels = np.random.default_rng(draw(seeds)).integers(0, 3, len(rows)).astype(np.int32)
+    return MomentPass(4, rows[0].astype(float)), (labels, rows)
+
+
 STATISTICS = {
+    "MomentPass": moments(),
     "ValleyPass": valleys(),
     "FirstPass": first_looks(),
     "BranchPass": sweeps(),

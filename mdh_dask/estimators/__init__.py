@@ -9,6 +9,7 @@ from .kernel_variants import HierarchicalKernelMDH, KernelDePDDP
 from .minimum_density import HierarchicalMDH
 from .models import load_model
 from .principal_directions import IPDDP, PDDP, DePDDP
+from .profiles import cluster_profiles
 from .random_projection_tree import RandomProjectionTree
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "MinimumDensityHyperplane",
     "PCATree",
     "RandomProjectionTree",
+    "cluster_profiles",
     "drift",
     "load_model",
 ]

@@ -1,0 +1,74 @@
+"""What the rows of every cluster are like."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import RowArray
+from ..chunks import Progress, merge_chunks, reduce_rows
+from ..tree.moments import MomentPass
+from ..tree.profiles import Profiles
+from .validation import as_rows
+
+
+def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) -> Profiles:
+    """Return means and standard deviations of the columns in every cluster, and where it differs from the others.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, or read by `load_model`.
+    X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+        Rows that the model was fitted to, or others.
+    progress : callable, optional
+        Makes the bar of the pass, as for `mdh_dask.chunks.reduce_rows`.
+
+    Returns
+    -------
+    Profiles
+        `mean`, `sd` and `difference` have shape (n_clusters, n_features) and are in the units of `X`; `top` names the
+        columns in which a cluster differs most from all other rows; `to_text` is a table of these, and
+        ``pandas.DataFrame(profiles.to_records())`` one of everything.
+
+    Raises
+    ------
+    NotFittedError
+        Before the model is fitted.
+    ValueError
+        If `X` has another number of columns than the model, NaN, infinities, or values over 1e150.
+
+    Notes
+    -----
+    One pass, after the first row was read. The same to the last bit whatever the chunks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import RandomProjectionTree, cluster_profiles
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal([0, 0, 5], 1, (500, 3)), rng.normal([7, 0, 5], 1, (1500, 3))])
+    >>> profiles = cluster_profiles(RandomProjectionTree().fit(X), X)
+    >>> profiles.mean.round(1)
+    array([[-0.1,  0.1,  5. ],
+           [ 7. ,  0. ,  5. ]])
+    >>> print(profiles.to_text(n_top=1))
+    cluster   rows  feature     mean      sd  mean of others  difference
+          0    500       x0  -0.1256  0.9795           6.994       -7.07
+          1  1,500       x0    6.994   1.016         -0.1256       +7.07
+    """
+    check_is_fitted(model)
+    rows = as_rows(model, X, reset=False)
+    of_clusters, merged = moments_of(model, rows), merge_chunks(rows)
+    return profiles_of(model, reduce_rows(of_clusters, model.predict(merged), merged, progress=progress))
+
+
+def moments_of(model: Any, rows: RowArray) -> MomentPass:
+    """Return the statistic of labels and rows behind profiles; it reads the first row."""
+    return MomentPass(model.n_clusters_, np.asarray(rows[:1], dtype=np.float64)[0])
+
+
+def profiles_of(model: Any, moments: Any) -> Profiles:
+    """Return profiles with the names of the columns that a model was fitted to; ``x0``, ``x1`` and so on without."""
+    names = getattr(model, "feature_names_in_", None)
+    return Profiles(tuple(f"x{i}" for i in range(model.n_features_in_)) if names is None else tuple(names), moments)

@@ -1,0 +1,135 @@
+"""Means and standard deviations of the columns in every cluster, to the same bits whatever the chunks."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._jit.exact_sums import N_SLICES, ROWS_AT_ONCE, SLICE, add_slices, largest_deviations
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Statistic
+from .statistics import loop_ready
+
+LEAST_TOP = -33
+"""Of the highest slice, so that the powers of two that scale values are finite; what is smaller is taken for zero."""
+
+LARGEST = 1e150
+"""The square of anything larger overflows."""
+
+ROUNDED_BITS = 50
+"""A variance that is smaller than the mean square by more bits than this may be the rounding of squares: it is zero."""
+
+
+class SlicedSums(NamedTuple):
+    """Sums of ``x - shift`` and of its square, for every cluster and column."""
+
+    n_rows: Integers
+    """Shape (n_clusters,)."""
+    top: Integers
+    """The highest slice of each column, shape (2, n_features): every value is under ``2 ** (SLICE * top - 1)``."""
+    sums: Integers
+    """Of the slices from the highest down, shape (n_clusters, 2, N_SLICES, n_features)."""
+
+
+class Moments(NamedTuple):
+    """Value of `MomentPass`."""
+
+    n_rows: Integers
+    """Shape (n_clusters,)."""
+    mean: Floats
+    """Shape (n_clusters, n_features); NaN for a cluster without rows."""
+    sd: Floats
+    """The same."""
+    mean_of_others: Floats
+    """The same, of all rows that are not in the cluster."""
+    sd_of_others: Floats
+
+
+@dataclass(frozen=True)
+class MomentPass(Statistic):
+    """Number of rows, means and standard deviations of the columns in every cluster.
+
+    Blocks are labels and rows.
+
+    Parameters
+    ----------
+    n_clusters : int
+    shift : array of shape (n_features,)
+        What is taken from the rows, so that their squares keep their digits: any one of them.
+
+    Notes
+    -----
+    Every value is cut into three slices of 30 bits, multiples of fixed powers of two, of which the sums are exact for
+    up to 2^34 rows (reproducible summation: J. Demmel and H. D. Nguyen, Parallel reproducible summation, 2015). Of a
+    column, slices more than 60 bits under its largest value are left out.
+    """
+
+    n_clusters: int
+    shift: Floats
+
+    def chunk(self, start: int, *blocks: AnyArray) -> SlicedSums:
+        """Sum the rows of one block."""
+        labels, rows = np.asarray(blocks[0], dtype=np.intp), loop_ready(blocks[1])
+        top = self._tops(rows)
+        scale = np.ldexp(1.0, -SLICE * (top - 1))
+        shape = (self.n_clusters, 2, N_SLICES, rows.shape[1])
+        sums = np.zeros(shape, dtype=np.int64)
+        for first in range(0, len(rows), ROWS_AT_ONCE):
+            part, slices = slice(first, first + ROWS_AT_ONCE), np.zeros(shape)
+            add_slices(rows[part], labels[part], self.shift, scale, slices)
+            sums += slices.astype(np.int64)
+        return SlicedSums(np.bincount(labels, minlength=self.n_clusters), top, sums)
+
+    def combine(self, left: SlicedSums, right: SlicedSums) -> SlicedSums:
+        """Add what is in the same slices."""
+        top = np.maximum(left.top, right.top)
+        sums = sum(_lowered(part.sums, top - part.top) for part in (left, right))
+        return SlicedSums(left.n_rows + right.n_rows, top, np.asarray(sums))
+
+    def finalise(self, state: SlicedSums) -> Moments:
+        """Divide the exact sums."""
+        n_rows, sums = state.n_rows, _joined(state.sums)
+        own = self._moments(n_rows, sums, state.top)
+        return Moments(n_rows, *own, *self._moments(n_rows.sum() - n_rows, sums.sum(axis=0) - sums, state.top))
+
+    def _tops(self, rows: AnyArray) -> Integers:
+        """Return the highest slices that a block needs, for values and squares."""
+        largest = np.zeros(rows.shape[1])
+        largest_deviations(rows, self.shift, largest)
+        if not (largest <= LARGEST).all():
+            raise ValueError(
+                f"expected finite values up to {LARGEST:g}; got NaN or {largest.max():g}: drop these rows, or "
+                "scale the columns first"
+            )
+        largest = np.stack([largest, largest**2])
+        top = -(-(np.frexp(largest)[1].astype(np.int64) + 1) // SLICE)
+        return np.where(largest > 0, np.maximum(top, LEAST_TOP), LEAST_TOP)
+
+    def _moments(self, n_rows: Integers, sums: AnyArray, top: Integers) -> tuple[Floats, Floats]:
+        """Return means and standard deviations from sums, Python's integers, in units of the lowest slices."""
+        n = np.maximum(n_rows, 1).astype(object)[:, None]
+        unit, unit_of_squares = SLICE * (top - N_SLICES)
+        mean = self.shift + np.ldexp((sums[:, 0] / n).astype(np.float64), unit)
+        least = np.minimum(2 * unit, unit_of_squares)
+        squares = n * sums[:, 1] << (unit_of_squares - least).astype(object)
+        spread = squares - (sums[:, 0] ** 2 << (2 * unit - least).astype(object))
+        spread = np.where(spread << ROUNDED_BITS > squares, spread, 0)
+        # Halves of the exponent before and after the root: squares may be beyond what a float64 holds.
+        sd = np.sqrt((spread / n**2).astype(np.float64) * 2.0 ** (least % 2)) * np.ldexp(1.0, least // 2)
+        empty = (n_rows == 0)[:, None]
+        return np.where(empty, np.nan, mean), np.where(empty, np.nan, sd)
+
+
+def _lowered(sums: Integers, by: Integers) -> Integers:
+    """Return sums in the slices under a top that is higher by so many for each of their columns."""
+    source = np.arange(N_SLICES)[:, None] - by[:, None, :]
+    moved = np.take_along_axis(sums, np.maximum(source, 0)[None], axis=2)
+    return np.where(source >= 0, moved, 0)
+
+
+def _joined(sums: Integers) -> Any:
+    """Return the sums of all slices as Python's integers, in units of the lowest, shape (n_clusters, 2, n_features)."""
+    joined = np.zeros((len(sums), 2, sums.shape[3]), dtype=object)
+    for i in range(N_SLICES):
+        joined = (joined << SLICE) + sums[:, :, i].astype(object)
+    return joined

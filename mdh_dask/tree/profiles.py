@@ -1,0 +1,113 @@
+"""What the rows of every cluster are like: means and standard deviations of the columns, and what is special."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._typing import Floats, Integers
+from .moments import Moments
+
+COLUMNS = ("cluster", "rows", "feature", "mean", "sd", "mean of others", "difference")
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Means and standard deviations of the columns in every cluster, in the units of the data.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the columns.
+    moments : Moments
+        Of the clusters.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.moments import MomentPass
+    >>> rows, labels = np.array([[1.0, 5.0], [3.0, 5.0], [9.0, 7.0], [11.0, 7.0]]), np.array([0, 0, 1, 1])
+    >>> of_clusters = MomentPass(2, rows[0])
+    >>> profiles = Profiles(("height", "width"), of_clusters.finalise(of_clusters.chunk(0, labels, rows)))
+    >>> profiles.mean.tolist(), profiles.sd.tolist()
+    ([[2.0, 5.0], [10.0, 7.0]], [[1.0, 0.0], [1.0, 0.0]])
+    >>> [profiles.names[i] for i in profiles.top(1)], profiles.difference[1, 0]
+    (['width', 'height'], np.float64(8.0))
+    """
+
+    names: tuple[str, ...]
+    moments: Moments
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.moments.n_rows)
+
+    @property
+    def n_rows(self) -> Integers:
+        """Rows of every cluster, shape (n_clusters,)."""
+        return self.moments.n_rows
+
+    @property
+    def mean(self) -> Floats:
+        """Means, shape (n_clusters, n_features); NaN for a cluster without rows."""
+        return self.moments.mean
+
+    @property
+    def sd(self) -> Floats:
+        """Standard deviations, shape (n_clusters, n_features)."""
+        return self.moments.sd
+
+    @property
+    def mean_of_others(self) -> Floats:
+        """Means of the rows that are not in the cluster, shape (n_clusters, n_features)."""
+        return self.moments.mean_of_others
+
+    @cached_property
+    def difference(self) -> Floats:
+        """Difference between the means of the cluster and of all other rows, shape (n_clusters, n_features).
+
+        In units of the standard deviation within both, the pooled one (Cohen's d); infinite where both are constant.
+        """
+        share = (self.n_rows / max(int(self.n_rows.sum()), 1))[:, None]
+        pooled = np.sqrt(share * self.sd**2 + (1 - share) * self.moments.sd_of_others**2)
+        gap = self.mean - self.mean_of_others
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(gap == 0, 0.0, gap / pooled)
+
+    def top(self, cluster: int, n: int = 5) -> list[int]:
+        """Return the columns in which a cluster differs most from all other rows, the first most; none if it cannot."""
+        size = np.abs(self.difference[cluster])
+        order = np.argsort(-size, kind="stable")
+        return [int(i) for i in order[:n] if size[i] > 0]
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dict for every cluster and feature, as ``pandas.DataFrame`` takes them."""
+        return list(self._records())
+
+    def to_text(self, n_top: int = 3) -> str:
+        """Return a table of the features in which the clusters differ most from all other rows."""
+        lines: list[tuple[str, ...]] = [COLUMNS]
+        for cluster in range(self.n_clusters):
+            own = str(cluster), f"{self.n_rows[cluster]:,}"
+            lines += [(*own, *self._cells(cluster, i)) for i in self.top(cluster, n_top)] or [(*own, *"-----")]
+        widths = [max(map(len, cells)) for cells in zip(*lines)]
+        return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines)
+
+    def _cells(self, cluster: int, feature: int) -> tuple[str, ...]:
+        numbers = (of[cluster, feature] for of in (self.mean, self.sd, self.mean_of_others))
+        return self.names[feature], *(f"{x:.4g}" for x in numbers), f"{self.difference[cluster, feature]:+.2f}"
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        for cluster in range(self.n_clusters):
+            for i, name in enumerate(self.names):
+                yield {
+                    "cluster": cluster,
+                    "n_rows": int(self.n_rows[cluster]),
+                    "feature": name,
+                    "mean": float(self.mean[cluster, i]),
+                    "sd": float(self.sd[cluster, i]),
+                    "mean_of_others": float(self.mean_of_others[cluster, i]),
+                    "difference": float(self.difference[cluster, i]),
+                }

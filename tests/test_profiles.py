@@ -1,0 +1,210 @@
+"""Profiles of clusters: exact sums, moments to the last bit whatever the chunks, and what is special of a cluster."""
+
+from copy import copy
+from fractions import Fraction
+from functools import reduce
+from itertools import pairwise
+
+import dask.array as da
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import LOOP_DTYPES, chunkings, row_sets, seeds
+
+from mdh_dask import RandomProjectionTree, cluster_profiles, load_model
+from mdh_dask._jit.exact_sums import BASE, N_SLICES, add_slices, largest_deviations
+from mdh_dask.tree.moments import MomentPass
+from mdh_dask.tree.profiles import Profiles
+
+
+@st.composite
+def wild_rows(draw):
+    """Rows of which the magnitudes differ by up to thirty powers of ten, in and among the columns."""
+    rng = np.random.default_rng(draw(seeds))
+    n, d = draw(st.integers(1, 80)), draw(st.integers(1, 3))
+    magnitude = 10.0 ** rng.integers(-15, 15, (n if draw(st.booleans()) else 1, d))
+    return rng.normal(draw(st.sampled_from([0, 1, 1e6])), 1, (n, d)) * magnitude
+
+
+class TestLoops:
+    @given(row_sets(LOOP_DTYPES), seeds)
+    def test_add_slices_equals_its_twin(self, rows, seed):
+        rng = np.random.default_rng(seed)
+        n, d = rows.shape
+        labels, shift = rng.integers(0, 3, n), rng.normal(60, 20, d)
+        scale = np.stack([np.full(d, 2.0**17), np.full(d, 2.0**5)])
+        sums = np.zeros((3, 2, N_SLICES, d))
+        add_slices(rows, labels, shift, scale, sums)
+        assert sums.tolist() == reference.add_slices(rows, labels, shift, scale, 3)
+
+    @given(row_sets(LOOP_DTYPES))
+    def test_largest_deviations_equals_its_twin(self, rows):
+        shift, largest = rows.mean(axis=0), np.zeros(rows.shape[1])
+        largest_deviations(rows, shift, largest)
+        assert_array_equal(largest, np.abs(rows - shift).max(axis=0))
+
+    def test_nan_counts_as_infinite(self):
+        largest = np.zeros(1)
+        largest_deviations(np.array([[1.0], [np.nan], [2.0]]), np.zeros(1), largest)
+        assert largest[0] == np.inf
+
+    @given(st.floats(-0.49, 0.49))
+    def test_the_slices_of_a_value_add_up_to_it(self, share):
+        sums = np.zeros((1, 2, N_SLICES, 1))
+        add_slices(np.array([[share]]), np.zeros(1, dtype=int), np.zeros(1), np.full((2, 1), BASE), sums)
+        total = sum(Fraction(float(part)) / 2 ** (30 * (i + 1)) for i, part in enumerate(sums[0, 0, :, 0]))
+        assert abs(total - Fraction(share)) <= Fraction(1, 2**91)
+
+
+def exact(rows, labels, cluster):
+    """Mean and variance of the columns in fractions."""
+    own = [[Fraction(float(x)) for x in row] for row in rows[labels == cluster]]
+    means = [sum(column) / len(own) for column in zip(*own)]
+    variances = [sum((x - m) ** 2 for x in column) / len(own) for column, m in zip(zip(*own), means)]
+    return np.array(means, dtype=float), np.sqrt(np.array(variances, dtype=float))
+
+
+@given(wild_rows(), seeds)
+def test_moments_are_those_of_exact_fractions(rows, seed):
+    labels = np.random.default_rng(seed).integers(0, 3, len(rows))
+    of_clusters = MomentPass(3, rows[0])
+    moments = of_clusters.finalise(of_clusters.chunk(0, labels, rows))
+    scale = np.abs(rows - rows[0]).max(axis=0)
+    for cluster in np.unique(labels):
+        mean, sd = exact(rows, labels, cluster)
+        assert_allclose(moments.mean[cluster], mean, rtol=1e-15, atol=1e-15 * scale.max())
+        assert (np.abs(moments.sd[cluster] - sd) <= 1e-7 * scale).all()
+    assert np.isnan(moments.mean[np.bincount(labels, minlength=3) == 0]).all()
+
+
+@given(wild_rows(), st.data())
+def test_moments_are_the_same_to_the_last_bit_in_any_chunks(rows, data):
+    labels = np.random.default_rng(data.draw(seeds)).integers(0, 3, len(rows))
+    of_clusters = MomentPass(3, rows[-1])
+    whole = of_clusters.finalise(of_clusters.chunk(0, labels, rows))
+    edges = np.cumsum([0, *data.draw(chunkings(len(rows)))])
+    states = [of_clusters.chunk(int(a), labels[a:b], rows[a:b]) for a, b in pairwise(edges)]
+    for part, expected in zip(of_clusters.finalise(reduce(of_clusters.combine, states)), whole):
+        assert_array_equal(part, expected)
+
+
+def test_many_rows_are_summed_in_parts(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(100, 2))
+    of_clusters, labels = MomentPass(1, rows[0]), np.zeros(100, dtype=int)
+    whole = of_clusters.chunk(0, labels, rows)
+    monkeypatch.setattr("mdh_dask.tree.moments.ROWS_AT_ONCE", 7)
+    for part, expected in zip(of_clusters.chunk(0, labels, rows), whole):
+        assert_array_equal(part, expected)
+
+
+def test_a_column_that_is_constant_in_a_cluster_has_no_deviation_there():
+    rows = np.column_stack([[0.1, 0.1, 0.1, 7.3], [5.0, 6.0, 7.0, 8.0]])
+    of_clusters, labels = MomentPass(2, rows[3]), np.array([0, 0, 0, 1])
+    sd = of_clusters.finalise(of_clusters.chunk(0, labels, rows)).sd
+    assert sd[0, 0] == 0
+    assert (sd[1] == 0).all()
+    assert sd[0, 1] > 0.8
+
+
+def test_dates_in_seconds_keep_their_deviation():
+    rng = np.random.default_rng(0)
+    seconds = 1.7e9 + rng.normal(0, 60, (1000, 1))
+    of_clusters = MomentPass(1, seconds[0])
+    moments = of_clusters.finalise(of_clusters.chunk(0, np.zeros(1000, dtype=int), seconds))
+    assert_allclose(moments.sd[0], seconds.std(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e160])
+def test_values_whose_squares_have_no_sum_are_refused(bad):
+    with pytest.raises(
+        ValueError, match=r"finite values up to 1e\+150; got NaN or (inf|1e\+160): drop these rows, or scale"
+    ):
+        MomentPass(1, np.zeros(1)).chunk(0, np.zeros(1, dtype=int), np.array([[bad]]))
+
+
+def blobs(depth=5.0):
+    rng = np.random.default_rng(0)
+    return np.vstack([rng.normal([0, 0, depth], 1, (500, 3)), rng.normal([9, 0, depth], 1, (1500, 3))]).astype(
+        np.float32
+    )
+
+
+@pytest.fixture(scope="module")
+def model():
+    return RandomProjectionTree(n_projections=20).fit(blobs())
+
+
+def test_profiles_tell_the_clusters_in_the_units_of_the_data(model):
+    profiles, labels = cluster_profiles(model, blobs()), model.labels_
+    assert profiles.n_rows.tolist() == np.bincount(labels).tolist()
+    for cluster in range(profiles.n_clusters):
+        own, others = (blobs().astype(float)[here] for here in (labels == cluster, labels != cluster))
+        assert_allclose(profiles.mean[cluster], own.mean(axis=0), rtol=1e-12)
+        assert_allclose(profiles.sd[cluster], own.std(axis=0), rtol=1e-9)
+        assert_allclose(profiles.mean_of_others[cluster], others.mean(axis=0), rtol=1e-12)
+        pooled = np.sqrt((len(own) * own.var(axis=0) + len(others) * others.var(axis=0)) / len(labels))
+        assert_allclose(profiles.difference[cluster], (own.mean(axis=0) - others.mean(axis=0)) / pooled, rtol=1e-9)
+        assert profiles.top(cluster, 1) == [0]
+
+
+@pytest.mark.parametrize("chunks", [37, 500, (1, 1999)])
+def test_profiles_are_the_same_for_lazy_rows_in_any_chunks(model, chunks, scheduler):
+    lazy = da.from_array(blobs(), chunks=((chunks, 3) if isinstance(chunks, int) else (chunks, (3,))))
+    for part, expected in zip(cluster_profiles(model, lazy).moments, cluster_profiles(model, blobs()).moments):
+        assert_array_equal(part, expected)
+
+
+def test_a_saved_model_profiles_other_rows(model, tmp_path):
+    model.save(tmp_path / "m.zarr")
+    profiles = cluster_profiles(load_model(tmp_path / "m.zarr"), blobs(depth=8.0)[:100])
+    assert profiles.n_rows.tolist().count(100) == 1
+    assert profiles.mean[np.argmax(profiles.n_rows)].round().tolist() == [0, 0, 8]
+
+
+def test_columns_have_their_names_where_the_model_knows_them(model):
+    assert cluster_profiles(model, blobs()).names == ("x0", "x1", "x2")
+    named = copy(model)
+    named.feature_names_in_ = np.array(["height", "width", "depth"], dtype=object)
+    profiles = cluster_profiles(named, da.from_array(blobs(), chunks=(500, 3)))
+    records = profiles.to_records()
+    assert [record["feature"] for record in records] == ["height", "width", "depth"] * model.n_clusters_
+    assert records[1] == {
+        "cluster": 0,
+        "n_rows": profiles.n_rows[0],
+        "feature": "width",
+        "mean": profiles.mean[0, 1],
+        "sd": profiles.sd[0, 1],
+        "mean_of_others": profiles.mean_of_others[0, 1],
+        "difference": profiles.difference[0, 1],
+    }
+
+
+def test_the_text_lists_the_features_that_differ_most(model):
+    lines = cluster_profiles(model, blobs()).to_text(n_top=1).splitlines()
+    assert lines[0].split() == ["cluster", "rows", "feature", "mean", "sd", "mean", "of", "others", "difference"]
+    assert [line.split()[2] for line in lines[1:]] == ["x0"] * model.n_clusters_
+
+
+def test_a_single_cluster_differs_from_nothing():
+    rows = np.arange(6.0).reshape(3, 2)
+    one = RandomProjectionTree(n_projections=20, max_clusters=1).fit(rows)
+    profiles = cluster_profiles(one, rows)
+    assert profiles.top(0) == []
+    assert profiles.to_text().splitlines()[1].split() == ["0", "3", "-", "-", "-", "-", "-"]
+
+
+def test_constant_columns_that_differ_come_first_and_those_that_do_not_never():
+    rows = np.column_stack([[1.0, 2, 3, 4], [5.0, 5, 7, 7], [9.0, 9, 9, 9]])
+    of_clusters, labels = MomentPass(2, rows[0]), np.array([0, 0, 1, 1])
+    profiles = Profiles(("a", "b", "c"), of_clusters.finalise(of_clusters.chunk(0, labels, rows)))
+    assert profiles.top(0) == [1, 0]
+    assert profiles.difference[0, 1] == -np.inf
+    assert profiles.difference[:, 2].tolist() == [0, 0]
+
+
+def test_other_columns_are_refused(model):
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        cluster_profiles(model, np.zeros((5, 2)))
