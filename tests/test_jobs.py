@@ -92,6 +92,7 @@ def test_every_kind_of_cluster_is_made(tmp_path):
         "scheduler": "address = 'tcp://host:8786'\ntimeout = 5\n",
         "scheduler-file": "file = 's.json'\ntimeout = 0.5\n",
         "slurm": "cores = 4\nmemory = '8GB'\nwalltime = '1-12:00'\ninterface = 'ib0'\nmaximum = 9\n",
+        "kubernetes": "image = 'a/b:1'\nminimum = 1\nmaximum = 9\nsecrets = ['object-store']\n",
     }
     assert tables.keys() == CLUSTERS.keys()
     for kind, table in tables.items():

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import slurm
+from . import kubernetes, slurm
 from .clusters import cluster, is_memory
 from .fields import Field, positive, text, whole
 
@@ -52,5 +52,6 @@ CLUSTERS = {
         paths=("file",),
     ),
     "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, paths=("log_directory",)),
+    "kubernetes": ClusterKind(kubernetes.FIELDS, kubernetes.kubernetes_cluster),
 }
 """Values of ``cluster.kind``, the default first."""

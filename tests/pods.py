@@ -1,0 +1,155 @@
+"""The containers of pods as processes: with their commands and environments, on folders and ports of this machine."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from shutil import which
+from urllib.error import URLError
+from urllib.request import urlopen
+
+BIN = Path(sys.executable).parent
+
+UNITS = {"": 1, "m": 0.001, "Mi": 2**20, "Gi": 2**30}
+
+READ_ONLY = """
+for folder in "$1" "$2"; do mount --bind "$folder" "$folder"; done
+mount -o remount,bind,ro /
+shift 2
+exec "$@"
+"""
+"""Runs a command that can write to two folders only."""
+
+
+def amount(quantity):
+    """Return the number that Kubernetes means by a quantity."""
+    number, unit = re.fullmatch(r"([\d.]+)(\w*)", quantity).groups()
+    return float(number) * UNITS[unit]
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+class Machine:
+    """Runs containers as processes.
+
+    Paths of the pods are folders in one of this machine, their ports are free ones, and the names of services are
+    addresses. Where it may be done, all but the folders ``/tmp`` and ``/work`` of a pod is read-only.
+    """
+
+    def __init__(self, folder, config_maps=(), secrets=()):
+        self.folder = Path(folder)
+        self.maps = {resource["metadata"]["name"]: resource["data"] for resource in config_maps}
+        self.secrets = dict(secrets)
+        self.ports = {number: free_port() for number in ("8786", "8787", "8788")}
+        self.processes, self.logs = [], []
+        (self.folder / "work").mkdir(parents=True)
+
+    def run(self, name, pod, of="containers"):
+        """Start the first container of a pod."""
+        container = pod[of][0]
+        home = self.folder / name
+        self._mount(home, pod, container)
+        env = self._environment(container)
+        words = [self._expanded(word, env) for word in [*container["command"], *container["args"]]]
+        local = {variable: self._local(value, home) for variable, value in env.items()}
+        command = [str(BIN / words[0]), *(self._local(word, home) for word in words[1:])]
+        local |= {"PATH": os.defpath, "DASK_ROOT_CONFIG": str(home / "etc/dask")}
+        log = self.folder / f"{name}.log"
+        self.logs.append(log)
+        with open(log, "wb") as stream:
+            process = subprocess.Popen(
+                [*self._jail(home, container), *command], env=local, cwd=home / "tmp", stdout=stream, stderr=stream,
+                start_new_session=True,
+            )  # fmt: skip
+        self.processes.append(process)
+        return process
+
+    def probe(self, pod, kind, seconds=30):
+        """Wait until a probe of the first container of a pod succeeds."""
+        container = pod["containers"][0]
+        asked = container[kind]["httpGet"]
+        (port,) = [port["containerPort"] for port in container["ports"] if port["name"] == asked["port"]]
+        url = f"http://127.0.0.1:{self.ports[str(port)]}{asked['path']}"
+        until = time.monotonic() + seconds
+        while True:
+            with suppress(URLError, ConnectionError):
+                return urlopen(url, timeout=5).read()
+            assert time.monotonic() < until, f"{url} does not answer: {self.told()}"
+            time.sleep(0.1)
+
+    def told(self):
+        """Return all that the processes wrote."""
+        return "\n".join(f"== {log.name}\n{log.read_text()}" for log in self.logs)
+
+    def stop(self):
+        """End all processes."""
+        for process in reversed(self.processes):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def _jail(self, home, container):
+        if os.geteuid() != 0 or which("unshare") is None:
+            return []
+        mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
+        work = self.folder / "work" if "/work" in mounted else home / "tmp"
+        return ["unshare", "--mount", "sh", "-ec", READ_ONLY, "sh", str(home / "tmp"), str(work)]
+
+    def _mount(self, home, pod, container):
+        """Make the folders that the pod's volumes are."""
+        (home / "tmp").mkdir(parents=True)
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        for mount in container["volumeMounts"]:
+            volume = volumes[mount["name"]]
+            sources = volume.get("projected", {}).get("sources", [volume])
+            for source in sources:
+                found = self.maps.get(source.get("configMap", {}).get("name")) or self.secrets.get(
+                    source.get("secret", {}).get("name")
+                )
+                for file, text in (found or {}).items():
+                    path = home / mount["mountPath"].lstrip("/") / file
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(self._local_file(text, home))
+
+    def _environment(self, container):
+        env = {}
+        for source in container.get("envFrom", ()):
+            if "secretRef" in source:
+                env |= self.secrets[source["secretRef"]["name"]]
+            else:
+                env |= self.maps[source["configMapRef"]["name"]]
+        for variable in container["env"]:
+            origin = variable.get("valueFrom", {})
+            if "resourceFieldRef" in origin:
+                part, resource = origin["resourceFieldRef"]["resource"].split(".")
+                env[variable["name"]] = str(-int(-amount(container["resources"][part][resource]) // 1))
+            else:
+                env[variable["name"]] = variable["value"]
+        return env
+
+    @staticmethod
+    def _expanded(word, env):
+        return re.sub(r"\$\((\w+)\)", lambda found: env[found[1]], word)
+
+    def _local(self, text, home):
+        """Return a word with this machine's folders, ports and addresses."""
+        text = re.sub(r"mdh-(\w+-)?scheduler(\.[\w.-]+)?(?=:)", "127.0.0.1", text)
+        text = re.sub(r"(?<!\d)(878[678])(?!\d)", lambda found: self.ports[found[1]], text)
+        return self._local_file(text, home)
+
+    def _local_file(self, text, home):
+        folders = {"work": self.folder / "work", "tmp": home / "tmp", "etc": home / "etc"}
+        return re.sub(r"(?<![\w/:.])/(work|tmp|etc)\b", lambda found: str(folders[found[1]]), text)

@@ -1,0 +1,220 @@
+"""Clusters that a job makes on Kubernetes, with a server that answers as the Dask operator does and runs its pods."""
+
+import os
+import re
+from importlib import import_module
+from pathlib import Path
+
+import dask
+import kr8s
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask.cli import exits, mdh
+from mdh_dask.cli.fields import JobError
+from mdh_dask.cli.jobs import read_job
+from mdh_dask.cli.pods import cluster_spec
+from mdh_dask.io import open_rows, write_rows
+from tests.kubernetes_api import kubernetes_api
+from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, check, of_kind, operated, rendered
+from tests.pods import Machine
+
+JOB = """
+[input]
+path = "x.zarr"
+[method]
+n_projections = 20
+[output]
+model = "m.zarr"
+[cluster]
+kind = "kubernetes"
+image = "registry.example.org/mdh-dask:0.1.0"
+"""
+
+needs_kubectl = pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def imported():
+    """Import it without the files that it writes to the home folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dask.config, "ensure_file", lambda *args, **kwargs: None)
+        import_module("dask_kubernetes.operator.controller")
+
+
+@pytest.fixture
+def api(tmp_path, monkeypatch):
+    """Kubernetes, with an operator that starts a scheduler and a worker as processes."""
+    from dask_kubernetes.operator.kubecluster import kubecluster
+
+    machine = Machine(tmp_path / "machine")
+
+    def start(made):
+        scheduler, worker, _ = (one["spec"].get("template", one)["spec"] for one in operated(made))
+        machine.run("scheduler", scheduler)
+        machine.probe(scheduler, "readinessProbe")
+        if state.workers:
+            machine.run("worker", worker)
+
+    async def address(service, namespace, port_name="tcp-comm", **kwargs):
+        return f"tcp://127.0.0.1:{machine.ports['8786' if port_name == 'tcp-comm' else '8787']}"
+
+    monkeypatch.setattr(kubecluster, "get_scheduler_address", address)
+    kr8s.Api._instances.clear()  # they know the server of the test before
+    with kubernetes_api(tmp_path, start) as (state, config):
+        monkeypatch.setenv("KUBECONFIG", str(config))
+        yield state
+        machine.stop()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(900, 3)) + 9 * (np.arange(900) % 3)[:, None]
+    write_rows(rows.astype("float32"), tmp_path / "x.zarr", chunk_rows=300)
+    (tmp_path / "job.toml").write_text(JOB)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*args):
+    return CliRunner().invoke(mdh, ["run", *map(str, args), "job.toml"])
+
+
+# Running
+
+
+@pytest.mark.cluster
+@needs_kubectl
+def test_a_job_runs_on_pods_that_are_made_for_it_and_removed(here, api):
+    (here / "job.toml").write_text(JOB + 'memory_limit = "600MiB"\nthreads_per_worker = 1\nminimum = 1\nmaximum = 3\n')
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert load_model("m.zarr").tree_ == RandomProjectionTree(n_projections=20).fit(open_rows("x.zarr")).tree_
+    made, scaled = api.made
+    check(made)
+    check(scaled)
+    assert made["spec"]["idleTimeout"] == 3600
+    assert (scaled["kind"], scaled["spec"]["minimum"], scaled["spec"]["maximum"]) == ("DaskAutoscaler", 1, 3)
+    assert api.resources["daskclusters"] == {}
+    granted = rights(of_kind(rendered(DEPLOY / "kubernetes/base"), "Role"))
+    assert api.asked <= granted
+    # Asked for now and then: to show how far a cluster is, and when a scheduler does not start.
+    assert {resource for _, resource, _ in granted - api.asked} <= {"daskworkergroups", "pods/log"}
+
+
+def rights(role):
+    return {
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+@pytest.mark.cluster
+def test_a_cluster_without_workers_is_given_up_and_removed(here, api):
+    (here / "job.toml").write_text(JOB + 'name = "slow"\ntimeout = 0.5\n')
+    api.workers = False
+    result = run()
+    assert result.exit_code == exits.TRY_AGAIN
+    assert "no worker of the cluster slow in 0.5 s: see what its pods wait for with kubectl describe" in result.stderr
+    assert api.resources["daskclusters"] == {}
+
+
+# What is refused, and what is only checked
+
+
+def test_checking_a_job_asks_for_nothing(here, api):
+    result = run("--check")
+    assert result.exit_code == 0, result.output
+    assert "kubernetes, image registry.example.org/mdh-dask:0.1.0" in result.stdout
+    assert api.asked == set()
+
+
+@pytest.mark.parametrize(("status", "code", "message"), [
+    (401, exits.NOT_PERMITTED, "Kubernetes refuses to list its Dask clusters: .*"),
+    (403, exits.NOT_PERMITTED, "Kubernetes refuses to list its Dask clusters: .*"),
+    (404, exits.TRY_AGAIN, "Kubernetes cannot list its Dask clusters: .*; is the Dask operator installed[?]"),
+    (500, exits.TRY_AGAIN, "Kubernetes cannot list its Dask clusters: .*"),
+])  # fmt: skip
+def test_what_kubernetes_refuses_is_told(here, api, status, code, message):
+    api.refusal = status
+    result = run()
+    assert result.exit_code == code, result.output
+    assert re.search(f"ERROR {message}\n$", result.stderr)
+    assert api.made == []
+
+
+def test_without_a_way_to_kubernetes_nothing_is_tried(here, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", str(here / "none"))
+    result = run()
+    assert result.exit_code == exits.NOT_PERMITTED
+    assert "no way to Kubernetes: Unable to find valid credentials; check KUBECONFIG or ~/.kube/config" in result.stderr
+
+
+def test_a_server_that_is_not_there_may_be_there_later(here, api, monkeypatch):
+    config = Path(os.environ["KUBECONFIG"])
+    config.write_text(re.sub(r"127.0.0.1:\d+", "127.0.0.1:9", config.read_text()))
+    result = run()
+    assert result.exit_code == exits.TRY_AGAIN
+    assert "Kubernetes cannot be reached: All connection attempts failed; try kubectl get daskclusters" in result.stderr
+
+
+def test_a_missing_package_is_told_before_any_work(here, monkeypatch):
+    monkeypatch.setattr("mdh_dask.cli.outputs.find_spec", lambda name: None)
+    result = run("--check")
+    assert result.exit_code == exits.MISSING_PACKAGE
+    assert 'expected the package dask_kubernetes; it is missing: pip install "mdh_dask[kubernetes]"' in result.stderr
+
+
+NAMES = "small letters, digits and '-'; got"
+
+ERRORS = {
+    "": "cluster.image is missing; give an image with a tag other than 'latest', as 'registry.example.org/",
+    "image = 'a/b'": "cluster.image must be an image with a tag other than 'latest', as ",
+    "image = 'host:5000/b'": "cluster.image must be an image with a tag",
+    "image = 'a/b:latest'": "cluster.image must be an image with a tag",
+    "image = 'a:1'\nworkers = 0": "cluster.workers must be an integer of 1 or more; got 0, an integer",
+    "image = 'a:1'\nworkers = 1\nminimum = 1\nmaximum = 2": "[cluster]: expected workers, or minimum and maximum, or",
+    "image = 'a:1'\nmaximum = 2": "[cluster]: expected workers, or minimum and maximum, or none of them",
+    "image = 'a:1'\nminimum = 3\nmaximum = 2": (
+        "[cluster]: expected a minimum of at most 2, which is the maximum; got 3"
+    ),
+    "image = 'a:1'\nmemory_limit = 'auto'": "cluster.memory_limit must be an amount of 100 MB or more, as '4GiB'; got",
+    "image = 'a:1'\nnamespace = 'My'": f"cluster.namespace must be the name of a namespace, at most 63 {NAMES} 'My'",
+    f"image = 'a:1'\nname = '{'n' * 54}'": f"cluster.name must be the name of a cluster, at most 53 {NAMES} 'nnn",
+    "image = 'a:1'\nsecrets = 'a'": "cluster.secrets must be an array of names of secrets; got 'a', a string",
+}
+
+
+@pytest.mark.parametrize("text", ERRORS)
+def test_the_first_thing_that_is_wrong_is_told(text, tmp_path):
+    (tmp_path / "job.toml").write_text(JOB.partition("image")[0] + text)
+    with pytest.raises(JobError) as caught:
+        read_job(tmp_path / "job.toml")
+    assert str(caught.value).startswith(f"{tmp_path}/job.toml: {ERRORS[text]}")
+
+
+# The resource
+
+
+def test_a_resource_is_valid_and_so_are_its_pods():
+    made = cluster_spec("mdh", "a:1", 3, 2, 4 * 2**30, "account", ["object-store"])
+    check(made)
+    for resource in operated(made):
+        check(resource)
+    (worker,) = made["spec"]["worker"]["spec"]["containers"]
+    assert worker["envFrom"] == [{"secretRef": {"name": "object-store"}}]
+    assert worker["resources"]["limits"] == {"cpu": "2", "memory": "4096Mi"}
+    assert made["spec"]["scheduler"]["spec"]["serviceAccountName"] == "account"
+
+
+@needs_kubectl
+def test_the_cluster_of_the_manifests_is_the_same():
+    base = of_kind(rendered(DEPLOY / "kubernetes/base"), "DaskCluster")
+    assert base["spec"] == cluster_spec("mdh", "mdh-dask:0.1.0", 1, 2, 4 * 2**30, "mdh-dask")["spec"]
