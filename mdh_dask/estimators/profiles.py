@@ -53,9 +53,9 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
     array([[-0.1,  0.1,  5. ],
            [ 7. ,  0. ,  5. ]])
     >>> print(profiles.to_text(n_top=1))
-    cluster   rows  feature     mean      sd  mean of others  difference
-          0    500       x0  -0.1256  0.9795           6.994       -7.07
-          1  1,500       x0    6.994   1.016         -0.1256       +7.07
+    cluster   rows  feature   mean    sd  mean of others  difference
+          0    500       x0  -0.13  0.98             7.0       -7.07
+          1  1,500       x0    7.0   1.0           -0.13       +7.07
     """
     check_is_fitted(model)
     rows = as_rows(model, X, reset=False)

@@ -13,13 +13,18 @@ from .._typing import AnyArray
 from ..kernels import NystromMap
 from ..plotting.parts import full_count
 from ..tree.drift import Drift
+from ..tree.profiles import Profiles
 from ..tree.structure import Tree
 from .differences import differences_of
-from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, entries_of, map_of
+from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, Entry, entries_of, map_of
+from .profiles import Overview, overview_of
 from .spectrum import Spectrum, spectrum_of
 
 MEDIA_TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 """Images that can be embedded, by their first bytes."""
+
+OPEN_PROFILES = 3
+"""Clusters of which the features are unfolded when the page opens."""
 
 
 def write_report(
@@ -27,11 +32,13 @@ def write_report(
     tree: Tree,
     *,
     title: str,
-    facts: Mapping[str, str],
+    facts: Mapping[str, str | Mapping[str, str]],
     feature_map: NystromMap | None = None,
+    profiles: Profiles | None = None,
     drift: Drift | None = None,
     images: Mapping[str, bytes | str | PathLike[str]] | None = None,
     colours: AnyArray | None = None,
+    links: Mapping[str, str] | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Write a report of a tree as one HTML file that needs no other file and no network.
@@ -42,16 +49,20 @@ def write_report(
         Of the file; its folder is made where missing.
     tree : Tree
     title : str
-    facts : mapping of str to str
-        Shown in their order: the input, the method, passes over the data, run times.
+    facts : mapping of str to (str or mapping of str to str)
+        Shown in their order: the input, the method, passes over the data, run times. A mapping is folded.
     feature_map : NystromMap, optional
         What mapped the rows before they were clustered; its spectrum is shown.
+    profiles : Profiles, optional
+        Of the clusters; see `mdh_dask.cluster_profiles`.
     drift : Drift, optional
         Of other rows, compared with those of the tree.
     images : mapping of str to (bytes or path), optional
         PNG or JPEG images and their captions, shown side by side.
     colours : integer array of shape (n_clusters, 3), optional
         Red, green and blue of every cluster from 0 to 255; else neighbours in the tree have similar colours.
+    links : mapping of str to str, optional
+        Names and addresses of other pages; those of files are relative to the report.
     overwrite : bool
         Whether an existing file is replaced.
 
@@ -65,7 +76,8 @@ def write_report(
     FileExistsError
         If there is such a file and `overwrite` is False.
     ValueError
-        If an image is neither PNG nor JPEG, colours have another shape, or the path is remote.
+        If an image is neither PNG nor JPEG, colours have another shape, profiles are of other clusters, or the path is
+        remote.
     ImportError
         If Jinja2 is missing.
 
@@ -87,7 +99,12 @@ def write_report(
     _refuse_existing(final, overwrite)
     spectrum = None if feature_map is None else spectrum_of(feature_map)
     contents = _contents(tree, title, facts, spectrum, images or {}, _checked(colours, tree.n_leaves))
-    html = _template().render(contents, drift=None if drift is None else differences_of(drift))
+    html = _template().render(
+        contents,
+        drift=None if drift is None else differences_of(drift),
+        profiles=None if profiles is None else _overview_of(profiles, contents["clusters"]),
+        links=links or {},
+    )
     final.parent.mkdir(parents=True, exist_ok=True)
     growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
     try:
@@ -102,7 +119,7 @@ def write_report(
 def _contents(
     tree: Tree,
     title: str,
-    facts: Mapping[str, str],
+    facts: Mapping[str, str | Mapping[str, str]],
     spectrum: Spectrum | None,
     images: Mapping[str, bytes | str | PathLike[str]],
     colours: AnyArray | None,
@@ -126,8 +143,18 @@ def _contents(
         "max_nesting": MAX_NESTING,
         "map_is_cut": n_levels_all > MAP_LEVELS or len(tiles) < len(entries),
         "own_colours": colours is not None,
+        "open_profiles": OPEN_PROFILES,
         "count": full_count,
     }
+
+
+def _overview_of(profiles: Profiles, clusters: list[Entry]) -> Overview:
+    if profiles.n_clusters != len(clusters):
+        raise ValueError(
+            f"expected profiles of the {len(clusters)} clusters of the tree; got those of {profiles.n_clusters}: make "
+            "them with the model of this tree"
+        )
+    return overview_of(profiles, clusters)
 
 
 def _template() -> Any:

@@ -96,8 +96,9 @@ class Profiles:
         return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines)
 
     def _cells(self, cluster: int, feature: int) -> tuple[str, ...]:
-        numbers = (of[cluster, feature] for of in (self.mean, self.sd, self.mean_of_others))
-        return self.names[feature], *(f"{x:.4g}" for x in numbers), f"{self.difference[cluster, feature]:+.2f}"
+        own = as_precise(self.mean[cluster, feature], self.sd[cluster, feature])
+        others = as_precise(self.mean_of_others[cluster, feature], self.moments.sd_of_others[cluster, feature])
+        return self.names[feature], *own, others[0], f"{self.difference[cluster, feature]:+.2f}"
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for cluster in range(self.n_clusters):
@@ -111,3 +112,17 @@ class Profiles:
                     "mean_of_others": float(self.mean_of_others[cluster, i]),
                     "difference": float(self.difference[cluster, i]),
                 }
+
+
+def as_precise(mean: float, sd: float) -> tuple[str, str]:
+    """Write a mean and a standard deviation with as many digits as two of the deviation ask for.
+
+    Examples
+    --------
+    >>> as_precise(1234.567, 8.9), as_precise(0.001234, 0.00021), as_precise(2.0, 0.0), as_precise(1.7e9, 60.0)
+    (('1,234.6', '8.9'), ('0.00123', '0.00021'), ('2', '0'), ('1,700,000,000', '60'))
+    """
+    if not sd > 0 or not 1e-4 < max(abs(mean), sd) < 1e12 or sd < 1e-8:
+        return f"{mean:.4g}", f"{sd:.2g}"
+    digits = max(1 - int(np.floor(np.log10(sd))), 0)
+    return f"{mean:,.{digits}f}", f"{sd:,.{digits}f}"

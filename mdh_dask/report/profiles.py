@@ -1,0 +1,185 @@
+"""What the page tells about the features of every cluster."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import Floats
+from ..tree.profiles import Profiles, as_precise
+from .entries import Entry, percent
+
+TOP_FEATURES = 6
+"""Of a cluster, those in which it differs most."""
+
+MAX_COLUMNS = 12
+"""Features in the table of all clusters: those of which the clusters explain most."""
+
+MAX_CLUSTERS = 100
+"""Clusters that are told of: the largest."""
+
+STRONGEST = 3.0
+"""Differences of as many standard deviations have the strongest shade."""
+
+N_SHADES = 4
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Where means lie among all clusters, and a standard deviation on both sides, in per cent of a strip's width.
+
+    Parameters
+    ----------
+    own, others : (float, float)
+        Left end and width.
+    mean : float
+    """
+
+    own: tuple[float, float]
+    others: tuple[float, float]
+    mean: float
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature of a cluster as the page tells of it."""
+
+    name: str
+    own: str
+    others: str
+    difference: str
+    strip: Strip
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A cluster as the page tells of its features."""
+
+    entry: Entry
+    summary: str
+    features: list[Feature]
+
+
+@dataclass(frozen=True)
+class Shade:
+    """A difference and how strongly its cell is shaded: ``high-1`` to ``high-4``, ``low-1`` to ``low-4`` or nothing."""
+
+    text: str
+    shade: str
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All clusters and the features that tell them apart.
+
+    Parameters
+    ----------
+    columns : list of (str, str)
+        Names, and shares of the variance that the clusters explain.
+    rows : list of (Entry, list of Shade)
+    profiles : list of Profile
+        Of the same clusters.
+    n_columns, n_clusters : int
+        That are left out.
+    """
+
+    columns: list[tuple[str, str]]
+    rows: list[tuple[Entry, list[Shade]]]
+    profiles: list[Profile]
+    n_columns: int
+    n_clusters: int
+
+
+def overview_of(profiles: Profiles, clusters: list[Entry]) -> Overview:
+    """Return what the page tells about profiles; `clusters` are in the order of their labels."""
+    explained = explained_variance(profiles)
+    columns = np.argsort(-explained, kind="stable")[:MAX_COLUMNS]
+    largest = np.sort(np.argsort(-profiles.n_rows, kind="stable")[:MAX_CLUSTERS]).tolist()
+    rows = [(clusters[i], [_shade(x) for x in profiles.difference[i, columns]]) for i in largest]
+    return Overview(
+        [(profiles.names[i], percent(float(explained[i]))) for i in columns],
+        rows,
+        [_profile(profiles, clusters[i]) for i in largest],
+        len(profiles.names) - len(columns),
+        profiles.n_clusters - len(largest),
+    )
+
+
+def explained_variance(profiles: Profiles) -> Floats:
+    """Return the share of the variance of every column that lies between the clusters; zero if it is constant.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.moments import MomentPass
+    >>> rows, labels = np.array([[1.0, 5.0], [3.0, 5.0], [9.0, 5.0], [11.0, 5.0]]), np.array([0, 0, 1, 1])
+    >>> of_clusters = MomentPass(2, rows[0])
+    >>> profiles = Profiles(("a", "b"), of_clusters.finalise(of_clusters.chunk(0, labels, rows)))
+    >>> explained_variance(profiles).round(3).tolist()
+    [0.941, 0.0]
+    """
+    there = profiles.n_rows > 0
+    weight = profiles.n_rows[there, None] / max(int(profiles.n_rows.sum()), 1)
+    mean = profiles.mean[there]
+    within = (weight * profiles.sd[there] ** 2).sum(axis=0)
+    between = (weight * (mean - (weight * mean).sum(axis=0)) ** 2).sum(axis=0)
+    differs = (mean != mean[:1]).any(axis=0)  # else rounding only
+    return np.divide(between, between + within, out=np.zeros_like(within), where=differs)
+
+
+def _profile(profiles: Profiles, entry: Entry) -> Profile:
+    assert entry.label is not None
+    top = profiles.top(entry.label, TOP_FEATURES)
+    features = [_feature(profiles, entry.label, i) for i in top]
+    words = [f"{'high' if profiles.difference[entry.label, i] > 0 else 'low'} {profiles.names[i]}" for i in top[:3]]
+    return Profile(entry, ", ".join(words), features)
+
+
+def _feature(profiles: Profiles, cluster: int, i: int) -> Feature:
+    moments = profiles.moments
+    return Feature(
+        profiles.names[i],
+        _spread(moments.mean[cluster, i], moments.sd[cluster, i]),
+        _spread(moments.mean_of_others[cluster, i], moments.sd_of_others[cluster, i]),
+        _signed(profiles.difference[cluster, i]),
+        _strip(profiles, cluster, i),
+    )
+
+
+def _strip(profiles: Profiles, cluster: int, i: int) -> Strip:
+    moments = profiles.moments
+    ends = np.array([moments.mean[:, i] - moments.sd[:, i], moments.mean[:, i] + moments.sd[:, i]])
+    low, high = np.nanmin(ends), np.nanmax(ends)
+    scale = 100 / ((high - low) or 1.0)
+
+    def place(mean: float, sd: float) -> tuple[float, float]:
+        left, right = np.clip(scale * (np.array([mean - sd, mean + sd]) - low), 0, 100)
+        return float(left), float(right - left)
+
+    own = place(moments.mean[cluster, i], moments.sd[cluster, i])
+    others = place(moments.mean_of_others[cluster, i], moments.sd_of_others[cluster, i])
+    return Strip(own, others, float(scale * (moments.mean[cluster, i] - low)))
+
+
+def _shade(difference: float) -> Shade:
+    if np.isnan(difference):
+        return Shade("–", "")
+    strength = int(np.ceil(N_SHADES * min(abs(difference) / STRONGEST, 1.0) - 0.5))
+    return Shade(_signed(difference), f"{'high' if difference > 0 else 'low'}-{strength}" if strength else "")
+
+
+def _spread(mean: float, sd: float) -> str:
+    mean_text, sd_text = as_precise(mean, sd)
+    return f"{mean_text} ± {sd_text}".replace("-", "−")
+
+
+def _signed(x: float) -> str:
+    """Write a number with its sign.
+
+    Examples
+    --------
+    >>> _signed(1.234), _signed(-0.04), _signed(-float("inf")), _signed(123.4)
+    ('+1.2', '0.0', '−∞', '+123')
+    """
+    if np.isinf(x):
+        return "+∞" if x > 0 else "−∞"
+    text = f"{x:+.1f}" if abs(x) < 99.95 else f"{x:+,.0f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")

@@ -1,0 +1,112 @@
+"""What the report tells of the features of clusters, of facts that are folded, and of other pages."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_report import leaf, random_tree, written
+
+from mdh_dask.report.entries import entries_of
+from mdh_dask.report.profiles import MAX_CLUSTERS, MAX_COLUMNS, STRONGEST, overview_of
+from mdh_dask.tree.moments import MomentPass
+from mdh_dask.tree.profiles import Profiles
+from mdh_dask.tree.structure import tree_from_nodes
+
+TWO = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 4, "plane": [1.0, 0.0], "offset": 5.0}, leaf(2), leaf(2)], 2)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "report.html"
+
+
+def profiles_of(rows, labels, n_clusters, names=None):
+    of_clusters = MomentPass(n_clusters, rows[0].astype(float))
+    moments = of_clusters.finalise(of_clusters.chunk(0, labels, rows))
+    return Profiles(names or tuple(f"x{i}" for i in range(rows.shape[1])), moments)
+
+
+def random_profiles(n_clusters, n_features, seed, n_rows=500):
+    rng = np.random.default_rng(seed)
+    return profiles_of(rng.normal(size=(n_rows, n_features)), rng.integers(0, n_clusters, n_rows), n_clusters)
+
+
+@pytest.fixture
+def two():
+    rows = np.array([[1.0, 50.0], [3.0, 70.0], [9.0, 50.0], [11.0, 72.0]])
+    return profiles_of(rows, np.array([0, 0, 1, 1]), 2, ("height", "width"))
+
+
+def test_a_cluster_tells_means_deviations_and_what_is_special(path, two):
+    page = written(path, TWO, profiles=two)
+    assert "Cluster 0 2 rows low height, low width" in page.words
+    assert "height 2.0 ± 1.0 10.0 ± 1.0 −8.0 width 60 ± 10 61 ± 11 −0.1" in page.words
+    assert "Cluster 1 2 rows high height, high width" in page.words
+
+
+def test_the_table_of_all_clusters_has_the_features_that_they_explain_best_first(path, two):
+    page = written(path, TWO, profiles=two)
+    assert "Cluster height width 0 −8.0 −0.1 1 +8.0 +0.1 Variance explained 94.1 % 0.23 %" in page.words
+    assert [cell["class"] for cell in page.all("td") if "class" in cell] == ["low-4", "", "high-4", ""]
+
+
+def test_without_profiles_nothing_is_told_of_them(path):
+    page = written(path, random_tree(5, 0))
+    assert page.all("section", id="profiles") == page.all("a", href="#profiles") == []
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 130), st.integers(1, 20), st.integers(0, 99))
+def test_what_is_left_out_is_counted_and_every_mean_lies_on_its_strip(n_clusters, n_features, seed):
+    profiles = random_profiles(n_clusters, n_features, seed)
+    overview = overview_of(
+        profiles, [e for e in entries_of(random_tree(n_clusters, seed), None) if e.label is not None]
+    )
+    assert len(overview.columns) + overview.n_columns == n_features
+    assert len(overview.rows) + overview.n_clusters == n_clusters
+    assert len(overview.columns) <= MAX_COLUMNS
+    assert len(overview.rows) == len(overview.profiles) <= MAX_CLUSTERS
+    for profile in overview.profiles:
+        for feature in profile.features:
+            left, width = feature.strip.own
+            assert -1e-9 <= left <= feature.strip.mean + 1e-9 <= left + width + 2e-9 <= 100 + 3e-9
+
+
+def test_the_strongest_shades_are_those_of_the_largest_differences():
+    n = 40
+    rows = np.concatenate([np.repeat([[0.0]], n, axis=0), np.repeat([[STRONGEST]], n, axis=0)])
+    rows += np.tile([[-1.0], [1.0]], (n, 1))
+    overview = overview_of(profiles_of(rows, np.repeat([0, 1], n), 2), entries_of(TWO, None)[1:])
+    assert [cells[0].shade for _, cells in overview.rows] == ["low-4", "high-4"]
+
+
+def test_a_cluster_without_rows_and_a_single_cluster_are_told_of(path):
+    rows = np.array([[1.0, 5.0], [3.0, 5.0]])
+    page = written(path, TWO, profiles=profiles_of(rows, np.zeros(2, dtype=int), 2))
+    assert "0 – – 1 – – Variance explained 0 % 0 %" in page.words
+    assert page.words.count("like all other rows") == 2
+
+
+def test_profiles_of_another_tree_are_refused(path, two):
+    with pytest.raises(ValueError, match="profiles of the 3 clusters of the tree; got those of 2: make them with"):
+        written(path, random_tree(3, 0), profiles=two)
+    assert not path.exists()
+
+
+def test_names_of_features_are_escaped(path):
+    evil = "<script>x</script>"
+    rows = np.array([[1.0, 5.0], [3.0, 7.0], [8.0, 5.5]])
+    page = written(path, TWO, profiles=profiles_of(rows, np.array([0, 0, 1]), 2, (evil, "<i>")))
+    assert page.all("script") == []
+    assert page.words.count(evil) == 1 + 2 + 2
+
+
+def test_facts_that_are_mappings_are_folded(path):
+    page = written(path, TWO, facts={"Time": "1 s", "Versions": {"numpy": "2.0", "dask": "2025.1"}})
+    assert "Time 1 s Versions show all 2 numpy 2.0 dask 2025.1" in page.words
+
+
+def test_other_pages_are_linked(path):
+    page = written(path, TWO, links={"Performance report": "a b/p.html?<"})
+    assert page.all("a", href="a b/p.html?<")
+    assert "Performance report" in page.words
