@@ -499,6 +499,29 @@ def test_the_attributes_are_kept_beside_the_mark_of_completion(path):
     assert attributes["mdh_dask"]["complete"] is True
 
 
+@pytest.mark.parametrize("chunk_rows", [100, 200, 250])
+def test_what_is_beside_the_rows_is_read_once_and_comes_with_them(path, chunk_rows):
+    read = []
+
+    def block(rows):
+        read.append(len(rows))
+        return rows
+
+    rows = da.from_array(ROWS, chunks=(100, D)).map_blocks(block, dtype=ROWS.dtype, meta=np.empty((0, 0), ROWS.dtype))
+
+    class Pairs(Statistic):
+        def chunk(self, start, *blocks):
+            return len(blocks[0]), (blocks[0] == blocks[1].sum(axis=1)).all()
+
+        def combine(self, left, right):
+            return left[0] + right[0], left[1] and right[1]
+
+    with dask.config.set(scheduler="synchronous"):
+        pairs = write_rows(rows.sum(axis=1), path, chunk_rows=chunk_rows, also=Pairs(), beside=rows)
+    assert pairs == (len(ROWS), True)
+    assert read == [100] * (len(ROWS) // 100)
+
+
 def test_progress_counts_the_rows(path):
     counts = []
 

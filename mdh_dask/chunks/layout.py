@@ -94,6 +94,8 @@ def check_lengths(arrays: Sequence[RowArray]) -> None:
 def follow_chunks(arrays: Sequence[RowArray]) -> list[RowArray]:
     """Return row-aligned arrays in the row chunks of the first of them that is lazy."""
     rows = next(a.chunks[0] for a in arrays if is_dask(a))
+    # Merging neighbours needs no shuffle of all rows over the disks of all workers, which "p2p" would be.
     return [
-        a.rechunk((rows, *a.shape[1:])) if is_dask(a) else da.from_array(a, chunks=(rows, *a.shape[1:])) for a in arrays
+        a.rechunk((rows, *a.shape[1:]), method="tasks") if is_dask(a) else da.from_array(a, chunks=(rows, *a.shape[1:]))
+        for a in arrays
     ]

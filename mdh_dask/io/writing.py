@@ -52,6 +52,7 @@ def write_rows(
     compress: bool = True,
     attributes: Mapping[str, Any] | None = None,
     also: Statistic | None = None,
+    beside: RowArray | None = None,
     progress: Progress | None = None,
     resume: str | None = None,
     storage_options: Options = None,
@@ -76,6 +77,8 @@ def write_rows(
         Attributes of the array, as JSON; ``"mdh_dask"`` is taken.
     also : Statistic, optional
         A statistic to compute from the rows on the way.
+    beside : ndarray or dask Array, optional
+        Other rows as many, of which `also` gets the blocks, too; they come as large as those that are written.
     progress : callable, optional
         As for `mdh_dask.chunks.reduce_rows`.
     resume : str, optional
@@ -122,8 +125,9 @@ def write_rows(
     if is_dask(array):
         refuse_input(path, zarr_inputs(array.__dask_graph__()), storage_options)
     fill = partial(
-        _fill, array, layout, dict(attributes or {}), also=also, progress=progress, storage_options=storage_options
-    )
+        _fill, array, layout, dict(attributes or {}), also=also, beside=beside, progress=progress,
+        storage_options=storage_options,
+    )  # fmt: skip
     folder = local_path(path)
     if resume is not None or folder is None:
         return fill(folder or os.fspath(path), replace=replace, begun=begun, name=resume)
@@ -186,6 +190,7 @@ def _fill(
     begun: bool = False,
     name: str | None = None,
     also: Statistic | None,
+    beside: RowArray | None,
     progress: Progress | None,
     storage_options: Options,
 ) -> Any:
@@ -203,7 +208,7 @@ def _fill(
         write = WriteAndNote(target, folder, done)
         aligned = with_stored(aligned, target, done, needed=also is not None)
     both = Together((write,) if also is None else (write, also))
-    blocks, *value = reduce_rows(both, aligned, progress=progress)
+    blocks, *value = reduce_rows(both, aligned, *([] if beside is None else [beside]), progress=progress)
     _check_blocks(blocks, target, layout.unit)
     record = json.dumps(blocks)
     write_beside(target, RECORD, record)
