@@ -1,0 +1,45 @@
+"""What a report says about how it came about."""
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+from .estimates import format_bytes
+
+PACKAGES = ("mdh_dask", "dask", "distributed", "numba", "numpy", "scikit-learn", "scipy", "zarr")
+"""Of which the versions are told."""
+
+Facts = dict[str, str | Mapping[str, str]]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that results may depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+
+
+def facts_of(estimator: Any, where: str, seconds: float, *, n_after: int, pass_bytes: int) -> Facts:
+    """Return what a report says about how an estimator was fitted, and looked at in further passes.
+
+    Parameters
+    ----------
+    estimator : estimator
+    where : str
+        The cluster.
+    seconds : float
+    n_after : int
+        Passes after the tree had grown, that told labels and profiles.
+    pass_bytes : int
+        Of the input as it is in memory, which every pass reads.
+    """
+    parameters = {name: str(value) for name, value in estimator.get_params(deep=False).items() if name != "progress"}
+    passes, n_grow = estimator.n_passes_ + n_after, estimator.n_passes_
+    return {
+        "Method": type(estimator).__name__,
+        "Parameters": parameters,
+        "Passes over the data": f"{passes}: {n_grow} for the tree and {n_after} for labels and profiles",
+        "Bytes read": f"{format_bytes(passes * pass_bytes)}, as they are in memory",
+        "Time": f"{seconds:.1f} s",
+        "Ran on": where,
+        "Versions": versions(),
+    }
