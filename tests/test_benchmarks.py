@@ -19,11 +19,13 @@ from benchmarks import (
     passes,
     pursuit,
     pursuit_speed,
-    quality,
+    random_projections,
     speed,
 )
-from benchmarks.__main__ import BENCHMARKS, main
-from benchmarks.shared import Table, Times, interleaved, ratio_row, write_json
+from benchmarks.__main__ import EVIDENCE, REQUIREMENTS, SUITES, main
+from benchmarks.peers import why_missing
+from benchmarks.results import write_json, write_markdown
+from benchmarks.shared import Table, Times, interleaved, ratio_row
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
 
@@ -42,22 +44,12 @@ def checked(tables):
     return tables
 
 
-def test_every_benchmark_has_a_name():
-    assert set(BENCHMARKS) == {
-        "quality",
-        "honesty",
-        "speed",
-        "memory",
-        "passes",
-        "pursuit",
-        "pursuit_speed",
-        "kernels",
-        "kernels_scale",
-        "images",
-        "giant",
-        "faults",
-    }
-    assert all(set(module.SHORT) <= set(module.run.__annotations__) for module in BENCHMARKS.values())
+def test_every_suite_has_a_short_form_and_a_line_in_the_help():
+    text = CliRunner().invoke(main, ["--help"], terminal_width=200).output
+    evidence, requirements = text.split("Evidence")[1].split("Requirements")
+    assert all(f"\n  {name} " in evidence for name in EVIDENCE)
+    assert all(f"\n  {name} " in requirements for name in REQUIREMENTS)
+    assert all(set(module.SHORT) <= set(module.run.__annotations__) for module in SUITES.values())
 
 
 @pytest.fixture
@@ -132,15 +124,15 @@ def test_pursuit_speed_times_another_implementation_if_it_is_there(two_clusters,
     assert line | {"set": "pendigits, 300 rows", "NMI": 1.0, "HiPart's NMI": 1.0} == line
 
 
-def test_quality_scores_the_sets_that_are_there_and_names_the_others(tmp_path):
+def test_random_projections_are_scored_on_the_sets_that_are_there_and_names_the_others(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 600)
     X = (rng.normal(size=(600, 3)) + 9 * y[:, None]).astype(np.float32)
     X[0, 0] = np.nan
     np.savez(tmp_path / "pendigits.npz", X=X, y=y)
-    real, simulated = checked(quality.run(seeds=(0,), n_rows=3000, folder=str(tmp_path)))
+    real, simulated = checked(random_projections.run(seeds=(0,), n_rows=3000, folder=str(tmp_path)))
     found = {row[0]: dict(zip(real.columns, row, strict=True)) for row in real.rows}
-    assert set(found) == set(quality.SETS)
+    assert set(found) == set(random_projections.SETS)
     assert found["pendigits"] | {"rows": 599, "NMI": 1.0, "clusters": 2} == found["pendigits"]
     assert found["pendigits"]["verdict"] == "not met"  # two clusters are too few for that set
     assert found["usps"]["verdict"] == "not found: skipped"
@@ -256,19 +248,55 @@ def test_tables_are_written_with_the_machine(tmp_path):
     write_json(tmp_path / "new" / "x.json", [table], {"n_rows": 5})
     content = json.loads((tmp_path / "new" / "x.json").read_text())
     assert content["tables"][0]["rows"] == [["x", 0.5], ["y", 12345.6]]
-    assert {"python", "numpy", "zarr", "processors"} <= set(content["machine"])
+    assert {"python", "numpy", "zarr", "HiPart", "processors"} <= set(content["machine"])
     assert table.text().splitlines() == ["Title", "-----", "name  figure", "x     0.5", "y     12346"]
 
 
-def test_the_command_prints_tables_and_writes_json(tmp_path, monkeypatch):
-    monkeypatch.delenv(quality.FOLDER, raising=False)
-    result = CliRunner().invoke(main, ["quality", "--short", "--rows", "2000", "--out", str(tmp_path)])
+def test_a_page_shows_the_plots_of_its_suite_and_no_other(tmp_path):
+    for name in ("x.png", "x-b.png", "x_speed.png"):
+        (tmp_path / name).touch()
+    table = Table("Title", ("name", "a|b"), [("x", 0.51234)])
+    write_markdown(tmp_path / "x.md", "What for?", [table], {"n_rows": 5})
+    head, about, *plots, title, rows = (tmp_path / "x.md").read_text().strip().split("\n\n")
+    assert head == "# x: What for?"
+    assert "n_rows 5" in about
+    assert "numpy" in about
+    assert plots == ["![x-b](x-b.png)", "![x](x.png)"]
+    assert (title, rows) == ("## Title", "| name | a/b |\n| --- | --- |\n| x | 0.512 |")
+
+
+def test_a_peer_that_cannot_be_used_says_why(tmp_path, monkeypatch):
+    (tmp_path / "broken_peer.py").write_text("raise AttributeError('np.Inf is gone')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert why_missing("sklearn.cluster") is None
+    assert why_missing("no_such_peer.cluster") == 'not installed: no module no_such_peer; pip install -e ".[bench]"'
+    assert why_missing("broken_peer") == "does not import: AttributeError: np.Inf is gone"
+
+
+def test_the_command_prints_tables_and_writes_them(tmp_path, monkeypatch):
+    monkeypatch.delenv(random_projections.FOLDER, raising=False)
+    result = CliRunner().invoke(main, ["random_projections", "--short", "--rows", "2000", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
-    assert result.output.count("not found: skipped") == len(quality.SETS)
-    assert json.loads((tmp_path / "quality.json").read_text())["sizes"] == {"seeds": [0], "n_rows": 2000}
+    assert result.output.count("not found: skipped") == len(random_projections.SETS)
+    assert json.loads((tmp_path / "random_projections.json").read_text())["sizes"] == {"seeds": [0], "n_rows": 2000}
+    assert "## Simulated mixture" in (tmp_path / "random_projections.md").read_text()
     refused = CliRunner().invoke(main, ["honesty", "--rows", "2000"])
     assert refused.exit_code == 2
     assert "takes no --rows" in refused.output
+
+
+def test_every_suite_of_evidence_runs_if_none_is_named(tmp_path, monkeypatch):
+    def suite(**sizes):
+        yield Table("Title", tuple(sizes), [tuple(sizes.values())])
+
+    for module in EVIDENCE.values():
+        monkeypatch.setattr(module, "run", suite)
+        monkeypatch.setattr(module, "plot", lambda tables, path: path.touch(), raising=False)
+        monkeypatch.setattr(module, "SHORT", {"n": 1})
+    result = CliRunner().invoke(main, ["--short", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    kinds = {f"{name}{kind}" for name in EVIDENCE for kind in (".json", ".md", ".png")}
+    assert {path.name for path in tmp_path.iterdir()} == kinds
 
 
 def test_kernel_features_are_scored_beside_what_was_published_and_beside_spectral_clustering(two_clusters, monkeypatch):

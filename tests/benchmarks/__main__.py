@@ -1,7 +1,8 @@
-"""Run one benchmark, print its tables, and write them as JSON if there is a folder for it."""
+"""Run benchmarks: print their tables, and write them with plots if there is a folder for them."""
 
 from inspect import signature
 from pathlib import Path
+from types import ModuleType
 
 import click
 
@@ -16,52 +17,74 @@ from . import (
     passes,
     pursuit,
     pursuit_speed,
-    quality,
+    random_projections,
     speed,
 )
-from .shared import Table, write_json
+from .results import write_json, write_markdown
+from .shared import Table
 
-MODULES = (
-    quality,
-    honesty,
-    speed,
-    memory,
-    passes,
-    pursuit,
-    pursuit_speed,
-    kernels,
-    kernels_scale,
-    images,
-    giant,
-    faults,
-)
+EVIDENCE: dict[str, ModuleType] = {"speed": speed, "memory": memory}
+"""The suites that compare with what a user would take instead: all of these run if none is named."""
 
-BENCHMARKS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
+REQUIREMENTS: dict[str, ModuleType] = {
+    "random_projections": random_projections,
+    "honesty": honesty,
+    "passes": passes,
+    "pursuit": pursuit,
+    "pursuit_speed": pursuit_speed,
+    "kernels": kernels,
+    "kernels_scale": kernels_scale,
+    "images": images,
+    "giant": giant,
+    "faults": faults,
+}
+"""The suites that hold single features to their bars."""
+
+SUITES = EVIDENCE | REQUIREMENTS
 
 
-@click.command()
-@click.argument("name", type=click.Choice(list(BENCHMARKS)))
+class _Command(click.Command):
+    """A command that lists the suites under its help."""
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        headings = {"Evidence (all of these run if none is named)": EVIDENCE, "Requirements of features": REQUIREMENTS}
+        for heading, suites in headings.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, _summary(module)) for name, module in suites.items()])
+
+
+def _summary(module: ModuleType) -> str:
+    return (module.__doc__ or "").partition("\n")[0]
+
+
+@click.command(cls=_Command)
+@click.argument("suites", nargs=-1, metavar="[SUITE]...", type=click.Choice(list(SUITES)))
 @click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for NAME.json, and for a picture."
+    "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for SUITE.json, SUITE.md and plots."
 )
 @click.option("--short", is_flag=True, help="Fewer seeds, repeats and rows: minutes instead of tens of minutes.")
-@click.option("--rows", type=click.IntRange(min=1000), help="Rows of the simulated data.")
-def main(name: str, out: Path | None, short: bool, rows: int | None) -> None:
-    """Print the figures of one benchmark."""
-    benchmark = BENCHMARKS[name]
-    sizes = dict(benchmark.SHORT) if short else {}
-    if rows is not None:
-        if "n_rows" not in signature(benchmark.run).parameters:
+@click.option("--rows", type=click.IntRange(min=1000), help="Rows of the simulated data, in suites that have one size.")
+def main(suites: tuple[str, ...], out: Path | None, short: bool, rows: int | None) -> None:
+    """Print the tables of suites of benchmarks."""
+    chosen = {name: SUITES[name] for name in suites or EVIDENCE}
+    for name, suite in chosen.items():
+        if rows is not None and "n_rows" not in signature(suite.run).parameters:
             raise click.UsageError(f"{name} takes no --rows: its sizes are fixed; leave it out")
-        sizes["n_rows"] = rows
+    for name, suite in chosen.items():
+        _run(name, suite, (dict(suite.SHORT) if short else {}) | ({} if rows is None else {"n_rows": rows}), out)
+
+
+def _run(name: str, suite: ModuleType, sizes: dict[str, object], out: Path | None) -> None:
     tables: list[Table] = []
-    for table in benchmark.run(**sizes):
+    for table in suite.run(**sizes):
         click.echo(f"{table.text()}\n")
         tables.append(table)
         if out is not None:  # after every table: a long run that is interrupted keeps what it has
             write_json(out / f"{name}.json", tables, sizes)
-    if out is not None and hasattr(benchmark, "plot"):
-        benchmark.plot(tables, out / f"{name}.png")
+            write_markdown(out / f"{name}.md", _summary(suite), tables, sizes)
+    if out is not None and hasattr(suite, "plot"):
+        suite.plot(tables, out / f"{name}.png")
+        write_markdown(out / f"{name}.md", _summary(suite), tables, sizes)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,10 @@
 """What the benchmarks share: tables, interleaved timings, data in a store, two threads."""
 
-import json
 import os
-import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +21,6 @@ FOLDER = "MDH_DASK_DATA"
 
 SKIPPED = "not found: skipped"
 
-PACKAGES = ("mdh_dask", "dask", "distributed", "zarr", "numpy", "scipy", "numba", "scikit-learn")
-
 CHUNK_ROWS = 32_768
 
 
@@ -40,13 +34,14 @@ class Table:
 
     def text(self) -> str:
         """Return the table with aligned columns."""
-        cells = [self.columns, *(tuple(map(_cell, row)) for row in self.rows)]
+        cells = [self.columns, *(tuple(map(cell_text, row)) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cells]
         return "\n".join([self.title, "-" * len(self.title), *lines])
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """Return a number with three digits, or the text itself."""
     if not isinstance(value, float):
         return str(value)
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
@@ -72,23 +67,6 @@ def labelled_set(name: str, folder: str | None = None) -> tuple[Any, Any] | None
         X, y = arrays["X"], arrays["y"]
     whole = ~np.isnan(X).any(axis=1)
     return X[whole], y[whole]
-
-
-def write_json(path: Path, tables: list[Table], sizes: dict[str, Any]) -> None:
-    """Write tables, with what they were measured on."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    machine = {"processors": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
-    content = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "sizes": sizes,
-        "machine": machine | {name: version(name) for name in PACKAGES},
-        "tables": [asdict(table) for table in tables],
-    }
-    path.write_text(json.dumps(content, indent=1, default=_plain) + "\n")
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 class Times(NamedTuple):
@@ -119,11 +97,16 @@ def interleaved(repeats: int, runs: dict[str, Callable[[], object]]) -> dict[str
 RATIO_COLUMNS = ("ratio", "median", "of least times", "of CPU times", "required", "verdict")
 
 
+def ratios(a: Times, b: Times) -> tuple[float, float, float]:
+    """Return the median of the ratios within each turn, the ratio of the least times, and that of processor times."""
+    cpu = float(np.median(a.cpu) / np.median(b.cpu))
+    return float(np.median(a.wall / b.wall)), float(a.wall.min() / b.wall.min()), cpu
+
+
 def ratio_row(name: str, a: Times, b: Times, most: float) -> tuple[Any, ...]:
     """Return a line that compares times measured in turn: the median of the ratios within each turn is judged."""
-    ratio = float(np.median(a.wall / b.wall))
-    least, cpu = float(a.wall.min() / b.wall.min()), float(np.median(a.cpu) / np.median(b.cpu))
-    return name, ratio, least, cpu, f"<= {most:g}", verdict(ratio <= most)
+    median, least, cpu = ratios(a, b)
+    return name, median, least, cpu, f"<= {most:g}", verdict(median <= most)
 
 
 @contextmanager
