@@ -1,4 +1,4 @@
-"""Make the input once: twenty clusters in fifty columns."""
+"""Make the input once: ten clusters in twenty columns."""
 
 from pathlib import Path
 
@@ -8,5 +8,5 @@ from mdh_dask.simulate import separated_mixture
 INPUT = Path("/work/input.zarr")
 
 if not INPUT.exists():
-    rows, _ = separated_mixture(200_000, 50, 20, chunk_rows=20_000, random_state=0)
+    rows, _ = separated_mixture(50_000, 20, 10, chunk_rows=10_000, random_state=0)
     write_rows(rows, INPUT)

@@ -1,0 +1,341 @@
+"""Manifests of Kubernetes: valid, and so that nothing runs as root, without limits, in the open or with credentials."""
+
+import re
+import tomllib
+from importlib import import_module
+
+import dask
+import pytest
+
+from mdh_dask.cli import exits
+from mdh_dask.cli.jobs import read_job
+from mdh_dask.cli.pods import USER
+from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, check, of_kind, operated, pods, rendered
+from tests.pods import amount
+
+KUBERNETES = DEPLOY / "kubernetes"
+
+FOLDERS = ["overlays/local", "overlays/s3", "overlays/spot", "once"]
+
+pytestmark = pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def operator():
+    """Import the operator without the files that it writes to the home folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dask.config, "ensure_file", lambda *args, **kwargs: None)
+        import_module("dask_kubernetes.operator.controller")
+
+
+@pytest.fixture(scope="module", params=FOLDERS)
+def folder(request, operator):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def resources(folder):
+    return rendered(KUBERNETES / folder)
+
+
+@pytest.fixture(scope="module")
+def templates(resources):
+    return pods(resources)
+
+
+@pytest.fixture(scope="module")
+def containers(templates):
+    """All containers by what they do, each with the specification of its pod."""
+    return {
+        f"{name} {container['name']}": (container, template["spec"])
+        for name, template in templates.items()
+        for container in template["spec"]["containers"] + template["spec"].get("initContainers", [])
+    }
+
+
+def test_every_resource_is_valid_and_so_are_those_that_the_operator_makes(resources):
+    for resource in resources:
+        check(resource)
+        if resource["kind"] == "DaskCluster":
+            for made in operated(resource):
+                check(made)
+
+
+def test_pods_may_do_nothing_that_they_need_not(templates, containers):
+    for template in templates.values():
+        spec = template["spec"]
+        context = spec["securityContext"]
+        assert (context["runAsNonRoot"], context["runAsUser"], context["runAsGroup"]) == (True, USER, USER)
+        assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert spec["automountServiceAccountToken"] is False
+        assert spec["serviceAccountName"] == "mdh-dask"
+        assert not spec.keys() & {"hostNetwork", "hostPID", "hostIPC"}
+        assert not any("hostPath" in volume for volume in spec["volumes"])
+    for container, _ in containers.values():
+        context = container["securityContext"]
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["capabilities"] == {"drop": ["ALL"]}
+        assert "privileged" not in context
+        assert not any("hostPort" in port for port in container.get("ports", ()))
+
+
+def test_containers_write_to_volumes_only(containers):
+    for container, spec in containers.values():
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        writable = {mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
+        assert writable <= {"/tmp", "/work"}
+        env = {variable["name"]: variable.get("value") for variable in container["env"]}
+        assert env["HOME"] == "/tmp"
+        assert env["NUMBA_CACHE_DIR"].startswith("/tmp/")
+        assert env.get("DASK_TEMPORARY_DIRECTORY", "/tmp") == "/tmp"
+        (tmp,) = [volume for volume in spec["volumes"] if volume["name"] == "tmp"]
+        assert tmp["emptyDir"]["sizeLimit"]
+
+
+def test_images_have_tags_other_than_latest(containers):
+    for container, _ in containers.values():
+        assert re.fullmatch(r"([\w.-]+/)*mdh-dask:\d+\.\d+\.\d+", container["image"])
+
+
+def test_processors_and_memory_are_requested_and_limited(containers):
+    for container, _ in containers.values():
+        requests, limits = container["resources"]["requests"], container["resources"]["limits"]
+        assert requests.keys() == limits.keys() == {"cpu", "memory"}
+        assert requests["memory"] == limits["memory"]
+
+
+def test_the_memory_and_the_threads_of_a_worker_are_those_of_its_container(containers):
+    workers = [container for name, (container, _) in containers.items() if name.endswith("worker worker")]
+    assert workers
+    for worker in workers:
+        of = dict(zip(worker["args"], worker["args"][1:]))
+        assert (of["--memory-limit"], of["--nthreads"]) == ("$(MEMORY_LIMIT)", "$(CPU_LIMIT)")
+        env = {variable["name"]: variable for variable in worker["env"]}
+        for name, resource in (("MEMORY_LIMIT", "limits.memory"), ("CPU_LIMIT", "limits.cpu")):
+            assert env[name] == {"name": name, "valueFrom": {"resourceFieldRef": {"resource": resource}}}
+        # The nanny ends a worker at 95 % of its memory; the rest must hold the nanny itself, or Kubernetes ends both.
+        assert 0.05 * amount(worker["resources"]["limits"]["memory"]) >= 100e6
+
+
+def test_commands_are_those_that_there_are(containers):
+    commands = {
+        name.split()[-1]: (container["command"], container["args"][0]) for name, (container, _) in containers.items()
+    }
+    assert commands["scheduler"] == (["dask"], "scheduler")
+    assert commands["worker"] == (["dask"], "worker")
+    assert commands["job"] == (["mdh-dask"], "run")
+    for path in KUBERNETES.rglob("*"):
+        assert path.is_dir() or not re.search(r"(?<!mdh-)dask-(worker|scheduler|ssh)\b", path.read_text()), path
+
+
+def test_schedulers_and_workers_are_probed(containers):
+    for name, (container, _) in containers.items():
+        probes = {"livenessProbe"} if name.endswith("worker") else {"livenessProbe", "readinessProbe"}
+        if name.endswith(("scheduler", "worker")):
+            assert probes <= container.keys()
+            ports = {port["name"] for port in container["ports"]}
+            assert {container[probe]["httpGet"]["port"] for probe in probes} <= ports
+
+
+def test_the_nightly_job_runs_once_at_a_time_and_ends(resources):
+    spec = of_kind(resources, "CronJob")["spec"]
+    assert spec["concurrencyPolicy"] == "Forbid"
+    assert spec["startingDeadlineSeconds"] > 0
+    assert spec["successfulJobsHistoryLimit"] > 0
+    assert spec["failedJobsHistoryLimit"] > 0
+    job = spec["jobTemplate"]["spec"]
+    assert 0 < job["activeDeadlineSeconds"] < 24 * 3600
+    assert job["backoffLimit"] > 0
+    disrupted, failed = job["podFailurePolicy"]["rules"]
+    assert disrupted["action"] == "Ignore"
+    told = {getattr(exits, name) for name in vars(exits) if name.isupper() and type(getattr(exits, name)) is int}
+    may_succeed = {
+        exits.FAILED, exits.DRIFT, exits.NOT_READ_OR_WRITTEN, exits.TRY_AGAIN, exits.INTERRUPTED, exits.TERMINATED,
+    }  # fmt: skip
+    assert failed["action"] == "FailJob"
+    assert set(failed["onExitCodes"]["values"]) == told - may_succeed
+
+
+def test_the_job_file_is_right_and_what_it_writes_is_kept(resources, templates, tmp_path):
+    spec = templates["nightly"]["spec"]
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    text = of_kind(resources, "ConfigMap", volumes["job"]["configMap"]["name"])["data"]["job.toml"]
+    (tmp_path / "job.toml").write_text(text)
+    job = read_job(tmp_path / "job.toml")
+    assert job.run["on_change"] == "restart"
+    assert "cluster" not in tomllib.loads(text)  # the command names the scheduler
+    kept = persistent(spec)
+    assert str(job.work).startswith(kept)
+    for key, place in job.content["output"].items():
+        # Labels and models are written by workers too.
+        also = persistent(templates["worker"]["spec"]) if key in ("labels", "model") else kept
+        assert place.startswith("s3://") or place.startswith(tuple({*kept} & {*also})), key
+
+
+def persistent(spec):
+    claims = {volume["name"] for volume in spec["volumes"] if "persistentVolumeClaim" in volume}
+    return tuple(mount["mountPath"] for mount in spec["containers"][0]["volumeMounts"] if mount["name"] in claims)
+
+
+def test_no_manifest_holds_credentials(folder, resources, containers):
+    assert "Secret" not in {resource["kind"] for resource in resources}
+    for container, _ in containers.values():
+        for variable in container["env"]:
+            assert "value" not in variable or not re.search("KEY|SECRET|TOKEN|PASSWORD", variable["name"])
+    secrets = {
+        source["secretRef"]["name"]
+        for container, _ in containers.values()
+        for source in container.get("envFrom", ())
+        if "secretRef" in source
+    }
+    assert secrets == (set() if folder == "overlays/local" else {"object-store"})
+
+
+def test_only_workers_and_jobs_get_the_credentials(containers):
+    for name, (container, _) in containers.items():
+        if name.endswith("scheduler"):
+            assert "envFrom" not in container
+
+
+def test_the_example_of_credentials_has_no_values():
+    text = (KUBERNETES / "overlays/s3/credentials.env.example").read_text()
+    variables = [line for line in text.splitlines() if not line.startswith("#")]
+    assert len(variables) > 2
+    assert all(re.fullmatch(r"AWS_\w+=", variable) for variable in variables)
+    assert "credentials.env" in (DEPLOY.parent / ".gitignore").read_text().split()
+
+
+# Who reaches whom
+
+OPERATOR = {"app.kubernetes.io/name": "dask-kubernetes-operator"}
+
+
+def selects(selector, labels):
+    wanted = selector.get("matchLabels", {}).items() <= labels.items()
+    return wanted and all(
+        {"In": labels.get(rule["key"]) in rule["values"]}[rule["operator"]]
+        for rule in selector.get("matchExpressions", ())
+    )
+
+
+def reaches(resources, origin, target, port, namespace=None):
+    """Tell whether network policies let a pod with some labels, maybe of another namespace, reach a port of another."""
+    policies = [one["spec"] for one in resources if one["kind"] == "NetworkPolicy"]
+    policies = [policy for policy in policies if selects(policy["podSelector"], target)]
+    if not policies:
+        return True
+    for rule in (rule for policy in policies for rule in policy.get("ingress", ())):
+        if any(port == one["port"] for one in rule.get("ports", [{"port": port}])):
+            for peer in rule["from"]:
+                there = (
+                    selects(peer["namespaceSelector"], namespace or {})
+                    if "namespaceSelector" in peer
+                    else not namespace
+                )
+                if there and selects(peer["podSelector"], origin):
+                    return True
+    return False
+
+
+def test_pods_are_reached_only_by_those_that_need_them(resources, templates):
+    labels = {name: template["metadata"]["labels"] for name, template in templates.items()}
+    jobs, schedulers, workers = (
+        [name for name in labels if name.endswith(end)] for end in (("nightly", "once"), "scheduler", "worker")
+    )
+    stranger, elsewhere = {"app": "other"}, {"kubernetes.io/metadata.name": "dask-operator"}
+    for scheduler in schedulers:
+        for name in jobs + workers:
+            assert reaches(resources, labels[name], labels[scheduler], 8786)
+            assert not reaches(resources, labels[name], labels[scheduler], 8787)
+        assert reaches(resources, OPERATOR, labels[scheduler], 8787, elsewhere)
+        assert not reaches(resources, OPERATOR, labels[scheduler], 8786, elsewhere)
+        assert not reaches(resources, labels[scheduler], labels[scheduler], 8787, elsewhere)
+    for worker in workers:
+        for name in schedulers + workers:
+            assert reaches(resources, labels[name], labels[worker], 40000)
+        for name in jobs:
+            assert not reaches(resources, labels[name], labels[worker], 40000)
+    for name in labels:
+        for port in (8786, 8787, 8788, 40000):
+            assert not reaches(resources, stranger, labels[name], port)
+
+
+def test_nothing_is_open_to_the_outside(resources):
+    assert not {resource["kind"] for resource in resources} & {"Ingress", "Service", "Gateway", "HTTPRoute"}
+    for resource in resources:
+        if resource["kind"] == "DaskCluster":
+            assert resource["spec"]["scheduler"]["service"]["type"] == "ClusterIP"
+
+
+def test_the_dashboard_is_off_unless_one_asks_for_it(folder, containers):
+    for name, (container, _) in containers.items():
+        if name.endswith(("scheduler", "worker")):
+            on = folder == "overlays/local" and name.endswith("scheduler")
+            assert ("--no-dashboard" not in container["args"]) == on
+            assert ("--dashboard" in container["args"]) == on
+
+
+# Rights, disruptions, places
+
+
+def test_only_notebooks_have_rights_and_few(resources):
+    (binding,) = [resource for resource in resources if "RoleBinding" in resource["kind"]]
+    (role,) = [resource for resource in resources if resource["kind"] in ("Role", "ClusterRole")]
+    assert role["kind"] == "Role"
+    assert [(one["kind"], one["name"]) for one in binding["subjects"]] == [("ServiceAccount", "mdh-dask-notebook")]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    for rule in role["rules"]:
+        assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"]
+        assert set(rule["apiGroups"]) <= {"", "kubernetes.dask.org"}
+        assert not set(rule["resources"]) & {"secrets", "pods/exec", "deployments"}
+        assert rule["apiGroups"] != [""] or set(rule["verbs"]) <= {"get", "list"}
+
+
+def test_jobs_and_most_workers_outlast_a_drain(resources, templates):
+    budgets = [resource["spec"] for resource in resources if resource["kind"] == "PodDisruptionBudget"]
+    for name, template in templates.items():
+        found = [budget for budget in budgets if selects(budget["selector"], template["metadata"]["labels"])]
+        if name.endswith("scheduler"):
+            assert found == []  # it would keep its node from ever being drained
+        else:
+            (budget,) = found
+            assert budget.get("minAvailable" if name in ("nightly", "once") else "maxUnavailable") == 1
+
+
+def test_workers_scale_between_bounds_of_their_own_cluster(resources):
+    scaler, cluster = of_kind(resources, "DaskAutoscaler"), of_kind(resources, "DaskCluster")
+    assert scaler["spec"]["cluster"] == cluster["metadata"]["name"]
+    assert 1 <= scaler["spec"]["minimum"] <= cluster["spec"]["worker"]["replicas"] <= scaler["spec"]["maximum"]
+
+
+def test_spot_workers_are_apart_from_what_must_stay():
+    template = pods(rendered(KUBERNETES / "overlays/spot"))
+
+    def terms(name):
+        affinity = template[name]["spec"]["affinity"]["nodeAffinity"]
+        return affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+
+    spot = {
+        (rule["key"], *rule["values"]): rule["operator"]
+        for term in terms("worker")
+        for rule in term["matchExpressions"]
+    }
+    assert set(spot.values()) == {"In"}
+    for name in ("scheduler", "nightly"):
+        (term,) = terms(name)
+        steady = {(rule["key"], *rule["values"]): rule["operator"] for rule in term["matchExpressions"]}
+        assert steady.keys() == spot.keys()
+        assert set(steady.values()) == {"NotIn"}
+
+
+def test_the_job_that_runs_once_is_the_nightly_one_on_a_cluster_of_its_own():
+    resources = rendered(KUBERNETES / "once")
+    once, nightly, cluster = (of_kind(resources, kind) for kind in ("DaskJob", "CronJob", "DaskCluster"))
+    assert once["spec"]["job"]["spec"] == nightly["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    selector = {"dask.org/cluster-name": once["metadata"]["name"], "dask.org/component": "scheduler"}
+    assert once["spec"]["cluster"]["spec"]["scheduler"]["service"]["selector"] == selector
+    cluster["spec"]["scheduler"]["service"]["selector"] = selector
+    assert once["spec"]["cluster"]["spec"] == cluster["spec"]
+    (job,) = pods(resources)["once"]["spec"]["containers"]
+    env = {variable["name"]: variable.get("value") for variable in job["env"]}
+    assert env["DASK_SCHEDULER_ADDRESS"] == "tcp://mdh-once-scheduler.mdh-dask.svc.cluster.local:8786"

@@ -1,0 +1,242 @@
+"""Jobs on a real SLURM of two nodes, which runs on this machine for these tests."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from disturbed import attempts, environment, finish, make_job, outputs, passes_made, start, store_rows, wait_for
+
+from mdh_dask.cli import exits, mdh
+from mdh_dask.cli.jobs import read_job
+
+HERE = Path(__file__).parent
+SCRIPT = HERE.parent / "deploy" / "slurm" / "mdh-dask.sbatch"
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "openssl")
+
+CLUSTER = """
+kind = "slurm"
+cores = 1
+memory = "1GB"
+interface = "lo"
+walltime = "00:10:00"
+minimum = 2
+maximum = 2
+local_directory = "{scratch}"
+"""
+
+
+def why_not():
+    """Return why SLURM cannot be started here."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return "SLURM is not tested: starting it needs root"
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    return f"SLURM is not tested: no {', '.join(missing)}; apt-get install slurm-wlm munge openssl" if missing else None
+
+
+class Slurm:
+    """A SLURM of two nodes with what its users need: rows, scratch, variables."""
+
+    def __init__(self, folder):
+        self.rows, self.scratch = folder / "rows.zarr", folder / "scratch"
+        self.scratch.mkdir()
+        store_rows(self.rows)
+        self.env = environment(
+            folder, SLURM_CONF=str(folder / "slurm" / "slurm.conf"), MDH_DASK_SCRATCH=str(self.scratch)
+        )
+
+    def call(self, *command):
+        done = subprocess.run(list(map(str, command)), env=self.env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def submit(self, folder, *arguments):
+        """Submit the script that is deployed; return the number of the job."""
+        resources = ("--cpus-per-task=1", "--mem=3G", "--time=20", f"--chdir={folder}")
+        return self.call("sbatch", "--parsable", *resources, SCRIPT, *arguments).strip()
+
+    def queue(self):
+        return self.call("squeue", "--noheader", "--format=%i").split()
+
+    def wait(self, number):
+        """Wait until a job has left the queue; return its state."""
+        wait_for(lambda: number not in self.queue(), f"the end of job {number}", seconds=600)
+        return dict(part.partition("=")[::2] for part in self.call("scontrol", "-o", "show", "job", number).split())
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    if reason := why_not():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("slurm")
+    script = ["bash", HERE / "slurm.sh"]
+    try:
+        subprocess.run([*script, "start", folder / "slurm"], check=True, env=os.environ | {"CPUS": "4"}, timeout=120)
+        yield Slurm(folder)
+    finally:
+        subprocess.run([*script, "stop", folder / "slurm"], check=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(slurm, tmp_path_factory):
+    """What the job ends with, in one process, if nothing happens."""
+    job = make_job(tmp_path_factory.mktemp("undisturbed") / "job", slurm.rows, 'kind = "threads"')
+    finish(job, slurm.env)
+    return outputs(job)
+
+
+def log_of(job, number):
+    return (job.parent / f"mdh-dask-{number}.log").read_text()
+
+
+# A job in one allocation
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(900)
+def test_a_batch_job_ends_with_the_labels_and_leaves_nothing_but_logs(slurm, undisturbed, tmp_path):
+    job = make_job(tmp_path / "job", slurm.rows, 'kind = "threads"')
+    number = slurm.submit(job.parent, "run", "job.toml")
+    ended = slurm.wait(number)
+    log = log_of(job, number)
+    assert (ended["JobState"], ended["ExitCode"]) == ("COMPLETED", "0:0"), log
+    assert outputs(job) == undisturbed
+    assert f"attempt 0 of job {number} on n[1-2]: scheduler and command on n1, 2 workers of 1 threads" in log
+    assert "tasks done on n" in log
+    logs = job.parent / f"mdh-dask-{number}.logs"
+    assert {path.name for path in logs.iterdir()} == {
+        "scheduler.log",
+        *(p.name for p in logs.glob("worker-*-[01].log")),
+    }
+    assert "Scheduler at:     tls://127.0.0.1" in (logs / "scheduler.log").read_text()
+    assert list(slurm.scratch.glob("mdh-dask-*")) == []
+    made = {"job.toml", "job.work", "labels.zarr", "model.zarr", "manifest.json", logs.name, f"{logs.stem}.log"}
+    assert {path.name for path in job.parent.iterdir()} == made
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(900)
+def test_a_job_that_is_cancelled_and_submitted_again_ends_with_the_same_bits(slurm, undisturbed, tmp_path):
+    job = make_job(tmp_path / "job", slurm.rows, 'kind = "threads"')
+    number = slurm.submit(job.parent, "run", "job.toml")
+    wait_for(lambda: passes_made(job) >= 1, "a pass")
+    slurm.call("scancel", number)
+    assert slurm.wait(number)["JobState"] == "CANCELLED"
+    assert outputs(job) == {}
+    again = slurm.submit(job.parent, "run", "job.toml")
+    assert slurm.wait(again)["JobState"] == "COMPLETED", log_of(job, again)
+    assert "pass 1 over the data was made before" in log_of(job, again)
+    assert outputs(job) == undisturbed
+    assert attempts(job) == 2
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(900)
+def test_a_job_that_is_warned_of_its_time_limit_goes_back_into_the_queue_and_on(slurm, undisturbed, tmp_path):
+    job = make_job(tmp_path / "job", slurm.rows, 'kind = "threads"')
+    number = slurm.submit(job.parent, "run", "--restart", "job.toml")
+    wait_for(lambda: passes_made(job) >= 1, "a pass")
+    slurm.call("scancel", "--batch", "--signal=USR1", number)
+    assert slurm.wait(number)["JobState"] == "COMPLETED", log_of(job, number)
+    log = log_of(job, number)
+    assert "the time limit is near" in log
+    assert "exit code 143: back into the queue" in log
+    assert f"attempt 1 of job {number}" in log
+    assert "pass 1 over the data was made before" in log
+    assert (outputs(job), attempts(job)) == (undisturbed, 2)
+
+
+# Workers that are jobs
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(900)
+def test_a_job_with_workers_that_are_jobs_ends_with_the_labels_and_no_jobs(slurm, undisturbed, tmp_path):
+    job = make_job(tmp_path / "job", slurm.rows, CLUSTER.format(scratch=slurm.scratch))
+    assert start(job, slurm.env, "--check").wait(timeout=120) == 0
+    assert not (tmp_path / "job" / "slurm-logs").exists()
+    finish(job, slurm.env)
+    log = job.with_suffix(".log").read_text()
+    assert "scheduler at tls://127.0.0.1:" in log
+    assert "dashboard at http://127.0.0.1:" in log
+    assert outputs(job) == undisturbed
+    assert len(list(job.parent.glob("slurm-logs/mdh-dask-worker-*.log"))) == 2
+    assert list(job.parent.glob("slurm-logs/.*")) == []  # certificates
+    wait_for(lambda: not slurm.queue(), "the end of the workers' jobs")
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(900)
+def test_a_workers_job_that_is_lost_is_replaced(slurm, tmp_path):
+    job = make_job(tmp_path / "job", slurm.rows, CLUSTER.format(scratch=slurm.scratch))
+    program = """
+        import subprocess, sys, time
+        from pathlib import Path
+        from distributed import default_client
+        from mdh_dask.cli.jobs import read_job
+        jobs = lambda: set(subprocess.check_output(["squeue", "-h", "-o", "%i"], text=True).split())
+        with read_job(Path("job.toml")).start_cluster():
+            default_client().wait_for_workers(2)
+            before = jobs()
+            subprocess.check_call(["scancel", min(before)])
+            while len(jobs() - before) < 1:
+                time.sleep(0.2)
+            default_client().wait_for_workers(2)
+    """
+    env = slurm.env | {"DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT": "1s"}
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, env=env, cwd=job.parent, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    wait_for(lambda: not slurm.queue(), "the end of the workers' jobs")
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("queue", "none", "SLURM refuses the job of a worker: invalid partition specified: none"),
+        ("interface", "ib9", "'ib9' is not a valid network interface"),
+    ],
+)
+def test_what_slurm_refuses_is_told_in_one_line(key, value, message, slurm, tmp_path):
+    text = CLUSTER.format(scratch=slurm.scratch).replace('interface = "lo"\n' if key == "interface" else "\0", "")
+    job = make_job(tmp_path / "job", slurm.rows, f'{text}{key} = "{value}"')
+    assert start(job, slurm.env).wait(timeout=120) == exits.BAD_JOB
+    last = job.with_suffix(".log").read_text().splitlines()[-1]
+    assert f"ERROR [cluster]: {message}" in last
+    assert slurm.queue() == []
+
+
+# Without SLURM
+
+
+@pytest.fixture
+def small_job(tmp_path):
+    store_rows(tmp_path / "rows.zarr", 400)
+    return make_job(tmp_path / "job", tmp_path / "rows.zarr", CLUSTER.format(scratch=tmp_path))
+
+
+def test_the_job_file_that_is_deployed_is_right():
+    job = read_job(SCRIPT.with_name("job.toml"))
+    assert (job.kind, job.cluster["maximum"]) == ("slurm", 10)
+
+
+def test_where_there_is_no_slurm_a_job_can_be_checked_but_not_run(small_job, monkeypatch):
+    monkeypatch.setattr("mdh_dask.cli.slurm.which", lambda _: None)
+    assert CliRunner().invoke(mdh, ["run", "--check", str(small_job)]).exit_code == 0
+    result = CliRunner().invoke(mdh, ["run", str(small_job)])
+    assert result.exit_code == exits.MISSING_PACKAGE
+    assert result.stderr.endswith("there is none: run the job on a login node of the cluster\n")
+
+
+def test_a_missing_package_is_named_with_its_remedy(small_job, monkeypatch):
+    monkeypatch.setattr("mdh_dask.cli.outputs.find_spec", lambda _: None)
+    result = CliRunner().invoke(mdh, ["run", str(small_job)])
+    assert result.exit_code == exits.MISSING_PACKAGE
+    assert 'expected the package dask_jobqueue; it is missing: pip install "mdh_dask[slurm]"' in result.stderr
+    assert not (small_job.parent / "job.work").exists()
