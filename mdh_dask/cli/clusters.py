@@ -128,6 +128,7 @@ def _elsewhere(address: str | None, file: Path | None, seconds: float) -> Iterat
         get_address_host_port(address)
     except ValueError as error:
         raise click.UsageError(f"expected an address, as tcp://host:8786; got {address}: {error}") from error
+    _check_encryption(address)
     try:
         client = Client(address=address, timeout=seconds)
     except OSError as error:
@@ -139,6 +140,23 @@ def _elsewhere(address: str | None, file: Path | None, seconds: float) -> Iterat
             raise TimeoutError(f"no worker of the scheduler at {address} {remedy}") from error
         with telling_of_nodes(client):
             yield f"scheduler at {address}"
+
+
+def _check_encryption(address: str) -> None:
+    """Raise an error if Dask's configuration does not go with an address."""
+    from distributed.security import Security
+
+    security, encrypted = Security(), address.startswith("tls://")
+    if security.require_encryption and not encrypted:
+        raise click.UsageError(
+            f"expected an address as tls://host:8786, for Dask's configuration requires encryption; got {address}"
+        )
+    named = security.tls_ca_file and security.tls_client_cert
+    if encrypted and not named and not dask.config.get("distributed.client.security-loader"):
+        raise click.UsageError(
+            f"expected certificates for {address}; got none: name their files in Dask's configuration, or by "
+            "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, .._TLS__CLIENT__CERT and .._TLS__CLIENT__KEY in the environment"
+        )
 
 
 @contextmanager

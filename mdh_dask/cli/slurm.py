@@ -127,19 +127,29 @@ def _cluster(settings: dict[str, Any], logs: Path, tls: bool) -> Any:
     from dask_jobqueue import SLURMCluster
 
     configured = dask.config.get("jobqueue.slurm")
+    options = {"dashboard_address": DASHBOARD, **configured["scheduler-options"]}
+    if "host" not in options:
+        options.setdefault("interface", settings.get("interface", configured["interface"]))
+        _check_interface(options["interface"])
     prologue, directives, log = settings.pop("prologue"), settings.pop("directives"), f"{logs}/%x-%j-%N.log"
+    return SLURMCluster(
+        **settings,
+        job_name="mdh-dask-worker",
+        job_script_prologue=[*configured["job-script-prologue"], *PROLOGUE, *prologue],
+        job_extra_directives=[*configured["job-extra-directives"], f"--output={log}", *directives],
+        worker_extra_args=[*configured["worker-extra-args"], "--no-dashboard", "--dashboard-address", DASHBOARD],
+        scheduler_options=options,
+        security=_security(tls),
+        shared_temp_directory=str(logs),
+    )
+
+
+def _check_interface(name: str) -> None:
+    from distributed.utils import get_ip_interface
+
     try:
-        return SLURMCluster(
-            **settings,
-            job_name="mdh-dask-worker",
-            job_script_prologue=[*configured["job-script-prologue"], *PROLOGUE, *prologue],
-            job_extra_directives=[*configured["job-extra-directives"], f"--output={log}", *directives],
-            worker_extra_args=[*configured["worker-extra-args"], "--no-dashboard", "--dashboard-address", DASHBOARD],
-            scheduler_options={"dashboard_address": DASHBOARD} | configured["scheduler-options"],
-            security=_security(tls),
-            shared_temp_directory=str(logs),
-        )
-    except ValueError as error:  # as of an interface that this machine does not have
+        get_ip_interface(name)
+    except ValueError as error:
         raise JobError(f"[cluster]: {error}") from error
 
 
@@ -155,16 +165,20 @@ def _security(tls: bool) -> Any:
 
 
 def _submit(jobs: Any, number: int) -> None:
-    """Submit the first jobs here, where an error of sbatch is heard; one of those that follow would only be logged."""
+    """Submit the first jobs where an error of sbatch is heard: after ``scale`` it is only logged."""
+    from distributed.core import Status
 
     async def submitted() -> None:
+        for _ in range(number):
+            jobs.worker_spec.update(jobs.new_worker_spec())
         await jobs
 
-    jobs.scale(jobs=number)
     try:
         jobs.sync(submitted)
     except RuntimeError as error:
-        said = " ".join(re.findall(r"sbatch: error: (.*)", str(error))) or str(error)
+        for job in jobs.workers.values():
+            job.status = Status.failed  # or the cluster could not be closed
+        said = "; ".join(re.findall(r"sbatch: error: (.*)", str(error))) or str(error)
         if any(sign in said for sign in BUSY_CONTROLLER):
             raise ConnectionError(f"SLURM does not answer: {said}") from error
         raise JobError(f"[cluster]: SLURM refuses the job of a worker: {said}") from error
