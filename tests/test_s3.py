@@ -1,5 +1,12 @@
 """Reading and writing on an object store: a real S3 server, with the environment as its only configuration."""
 
+import signal
+import subprocess
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
 import dask
 import dask.array as da
 import numpy as np
@@ -12,6 +19,10 @@ from click.testing import CliRunner
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
+from mdh_dask.cli.jobs import read_job
+from mdh_dask.cli.locks import Fence, new_attempt
+from mdh_dask.cli.run import run_job
+from mdh_dask.cli.staging_urls import StagedUrl
 from mdh_dask.io import open_features, open_rows, verify_rows, write_rows
 from tests.s3 import ENVIRONMENT, s3_server
 
@@ -142,3 +153,221 @@ def test_a_server_that_is_not_there_may_be_there_later(server, monkeypatch, name
 
 def test_without_credentials_there_is_no_permission():
     assert exits.exit_code(NoCredentialsError()) == exits.NOT_PERMITTED
+
+
+# Jobs: their labels and models grow at hidden URLs and are copied when all outputs are complete
+
+JOB = """
+[input]
+path = "{url}/x.zarr"
+[method]
+n_projections = 20
+sample_size = 100
+[cluster]
+kind = "threads"
+[output]
+labels = "{url}/l.zarr"
+model = "{url}/m.zarr"
+metrics = "metrics.json"
+[run]
+on_change = "restart"
+"""
+
+
+class Killed(BaseException):
+    """Leaves everything as it is at that moment, as a kill would."""
+
+
+def stop(*args, **kwargs):
+    raise Killed
+
+
+@pytest.fixture
+def job(bucket, tmp_path, monkeypatch):
+    """A bucket with an input of nine blocks, its file system, and the folder of a job."""
+    url, fs = bucket
+    write_rows(ROWS, f"{url}/x.zarr", chunk_rows=100)
+    (tmp_path / "job.toml").write_text(JOB.format(url=url))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DASK_MDH_DASK__BLOCK_SIZE", "1200")
+    with dask.config.set({"mdh-dask.block-size": 1200}):
+        yield url, fs
+
+
+def stored(url, fs):
+    """All objects but the input's, and what is in them."""
+    fs.invalidate_cache()
+    root = url.removeprefix("s3://")
+    names = [name for name in fs.find(root) if not name.startswith(f"{root}/x.zarr")]
+    return {name.removeprefix(f"{root}/"): fs.cat_file(name) for name in names}
+
+
+@pytest.fixture
+def undisturbed(job):
+    """What the job stores if nothing happens."""
+    url, fs = job
+    assert run("run", "job.toml").exit_code == 0
+    whole = stored(url, fs)
+    give_back(url, fs)
+    return whole
+
+
+def give_back(url, fs):
+    """Undo a job."""
+    for name in ("l.zarr", "m.zarr"):
+        fs.rm(f"{url}/{name}", recursive=True)
+    for path in sorted(Path().rglob("*"), reverse=True):
+        if path.name != "job.toml":
+            path.rmdir() if path.is_dir() else path.unlink()
+
+
+def test_a_job_reads_and_writes_there_and_leaves_nothing_else(job):
+    url, fs = job
+    result = run("run", "job.toml")
+    assert result.exit_code == 0, result.output
+    expected = RandomProjectionTree(n_projections=20, sample_size=100).fit(ROWS)
+    np.testing.assert_array_equal(open_rows(f"{url}/l.zarr", ndim=1), expected.labels_)
+    assert load_model(f"{url}/m.zarr").tree_ == expected.tree_
+    assert verify_rows(f"{url}/l.zarr") == []
+    assert {name.partition("/")[0] for name in stored(url, fs)} == {"l.zarr", "m.zarr"}
+    assert not any("written" in name for name in stored(url, fs))
+    assert "nothing to do" in run("run", "job.toml").stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+def test_a_job_that_is_killed_goes_on_to_the_same_objects(job, undisturbed):
+    def writes():
+        fs.invalidate_cache()
+        return fs.glob(f"{url}/.l.zarr.job-*/l.zarr/mdh_dask_written/*")
+
+    url, fs = job
+    program = [sys.executable, "-c", "from mdh_dask.cli import main; main()", "run", "job.toml"]
+    process = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 120
+    while process.poll() is None and not writes():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    result = run("run", "job.toml")
+    assert result.exit_code == 0, result.output
+    assert stored(url, fs) == undisturbed
+
+
+@pytest.mark.parametrize("moment", ["_copy", "_commit"])
+def test_wherever_publishing_stops_nothing_incomplete_can_be_read_and_it_goes_on(moment, job, undisturbed, monkeypatch):
+    url, fs = job
+    with monkeypatch.context() as patch:
+        patch.setattr(StagedUrl, "take_over", lambda _: patch.setattr(StagedUrl, moment, stop))
+        with pytest.raises(Killed):
+            run_job(read_job(Path("job.toml")))
+    assert not fs.exists(f"{url}/l.zarr/zarr.json")
+    assert run("run", "job.toml").exit_code == 0
+    assert stored(url, fs) == undisturbed
+
+
+@pytest.mark.parametrize("moment", ["mdh_dask.cli.run.manifest_of", "_clear", "_check", "_remove"])
+def test_yesterdays_labels_stay_until_tonights_are_complete(moment, job, monkeypatch):
+    url, fs = job
+    assert run("run", "job.toml").exit_code == 0
+    write_rows(ROWS[::-1][:800].copy(), f"{url}/x.zarr", chunk_rows=100, overwrite=True)
+    with monkeypatch.context() as patch:
+        name = moment if "." in moment else f"mdh_dask.cli.staging_urls.StagedUrl.{moment}"
+        patch.setattr(StagedUrl, "take_over", lambda _: patch.setattr(name, stop))
+        with pytest.raises(Killed):
+            run_job(read_job(Path("job.toml")))
+    if moment == "_check":
+        with pytest.raises(FileNotFoundError, match="there is no Zarr array at"):
+            open_rows(f"{url}/l.zarr", ndim=1)
+    else:
+        assert len(open_rows(f"{url}/l.zarr", ndim=1)) == (800 if moment == "_remove" else 900)
+    assert run("run", "job.toml").exit_code == 0
+    tonight = stored(url, fs)
+    assert len(open_rows(f"{url}/l.zarr", ndim=1)) == 800
+    give_back(url, fs)
+    assert run("run", "job.toml").exit_code == 0
+    assert stored(url, fs) == tonight
+
+
+def test_what_appears_there_meanwhile_is_not_replaced(job, monkeypatch):
+    def appear(*args):
+        write_rows(np.zeros(3), f"{url}/l.zarr")
+        return original(*args)
+
+    from mdh_dask.cli.run import _published as original
+
+    url, fs = job
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.cli.run._published", appear)
+        result = run("run", "job.toml")
+    assert result.exit_code == exits.CANNOT_CREATE
+    assert f"{url}/l.zarr appeared while it was being written: move it elsewhere" in result.stderr
+    fs.rm(f"{url}/l.zarr", recursive=True)
+    assert run("run", "job.toml").exit_code == 0
+    assert len(open_rows(f"{url}/l.zarr", ndim=1)) == 900
+
+
+# Two attempts where no lock reaches, as those of a job that was sent to another host because the first was cut off
+
+RACES = [("_check", False)] + [
+    (moment, True) for moment in ("labels", "_clear", "_copy", "_check", "_commit", "_remove")
+]
+
+
+@pytest.mark.parametrize(("moment", "changed"), RACES)
+def test_of_two_attempts_the_one_that_began_last_publishes_and_nothing_is_mixed(moment, changed, job, monkeypatch):
+    """The first attempt goes on after the second has finished, at the moment that is worst for it."""
+
+    def race(*args, **kwargs):
+        patch.setattr(where, original)
+        patch.setattr(StagedUrl, "take_over", take_over)
+        if changed:
+            write_rows(ROWS[::-1].copy(), f"{url}/x.zarr", chunk_rows=100, overwrite=True)
+        run_job(read_job(Path("job.toml")))
+        second.append(stored(url, fs))
+        return original(*args, **kwargs)
+
+    url, fs = job
+    second = []
+    monkeypatch.setattr("mdh_dask.cli.run._alone", lambda *_: nullcontext())
+    where = (
+        "mdh_dask.cli.pipeline.write_labels" if moment == "labels" else f"mdh_dask.cli.staging_urls.StagedUrl.{moment}"
+    )
+    from mdh_dask.cli.pipeline import write_labels
+
+    original = write_labels if moment == "labels" else getattr(StagedUrl, moment)
+    take_over = StagedUrl.take_over
+    with monkeypatch.context() as patch:
+        patch.setattr(StagedUrl, "take_over", lambda _: patch.setattr(where, race))
+        with pytest.raises(BlockingIOError, match=r"the job was taken over by attempt|is being published by another"):
+            run_job(read_job(Path("job.toml")))
+    assert {name: content for name, content in stored(url, fs).items() if not name.startswith(".")} == second[0]
+    assert verify_rows(f"{url}/l.zarr") == []
+    assert load_model(f"{url}/m.zarr").n_clusters_ == 3
+    assert "nothing to do" in run("run", "job.toml").stdout
+
+
+def staged(url, name, folder):
+    """An array on its way, and the fence of a work folder of its own."""
+    one = StagedUrl(f"{url}/l.zarr", name * 16)
+    write_rows(np.full(900, ord(name)), one.path, chunk_rows=100)
+    fence = Fence(Path(folder, name), new_attempt())
+    fence.claim()
+    return one, fence
+
+
+def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeypatch):
+    url, _ = bucket
+    a, of_a = staged(url, "a", tmp_path)
+    claim = {"job": a.job, "attempt": of_a.attempt.id}
+    a._clear(False, claim)
+    a._copy(claim, of_a)
+    b, of_b = staged(url, "b", tmp_path)
+    b.publish(True, of_b)
+    with pytest.raises(BlockingIOError, match=r"l.zarr is being published by another run: wait until it has ended"):
+        a._copy(claim, of_a)
+    monkeypatch.setattr(StagedUrl, "_check", lambda *_: None)  # the moment between the last look and the commit
+    with pytest.raises(BlockingIOError, match=r"l.zarr is being published by another run: wait until it has ended"):
+        a._commit(claim)
+    np.testing.assert_array_equal(open_rows(f"{url}/l.zarr", ndim=1), np.full(900, ord("b")))
+    assert verify_rows(f"{url}/l.zarr") == []

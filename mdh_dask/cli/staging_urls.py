@@ -83,8 +83,7 @@ class StagedUrl:
 
     def _copy(self, claim: dict[str, str], fence: Fence) -> None:
         fs, growing = self._store(self.path)
-        names = [name.removeprefix(growing) for name in fs.find(growing)]
-        names.remove(f"/{METADATA}")
+        names = [name.removeprefix(growing) for name in fs.find(growing) if name != f"{growing}/{METADATA}"]
         final = self._store(self.final)[1]
         for i in range(0, len(names), COPIES_AT_ONCE):
             fence.check()
@@ -94,8 +93,8 @@ class StagedUrl:
 
     def _commit(self, claim: dict[str, str]) -> None:
         fs, growing = self._store(self.path)
-        metadata = fs.cat_file(f"{growing}/{METADATA}")
         self._check(claim)
+        metadata = fs.cat_file(f"{growing}/{METADATA}")
         try:
             fs.pipe_file(f"{self._store(self.final)[1]}/{METADATA}", metadata, mode="create")
         except FileExistsError as error:
