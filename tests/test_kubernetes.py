@@ -218,3 +218,10 @@ def test_a_resource_is_valid_and_so_are_its_pods():
 def test_the_cluster_of_the_manifests_is_the_same():
     base = of_kind(rendered(DEPLOY / "kubernetes/base"), "DaskCluster")
     assert base["spec"] == cluster_spec("mdh", "mdh-dask:0.1.0", 1, 2, 4 * 2**30, "mdh-dask")["spec"]
+
+
+def test_the_example_of_the_page_is_right(tmp_path):
+    (text,) = re.findall(r"```toml\n(.*?)```", (DEPLOY / "kubernetes/README.md").read_text(), re.DOTALL)
+    (tmp_path / "job.toml").write_text(JOB.partition("[cluster]")[0] + text)
+    read = read_job(tmp_path / "job.toml")
+    assert (read.kind, read.cluster["maximum"], read.cluster["secrets"]) == ("kubernetes", 16, ["object-store"])
