@@ -365,7 +365,8 @@ def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeyp
     b, of_b = staged(url, "b", tmp_path)
     b.publish(True, of_b)
     with pytest.raises(BlockingIOError, match=r"l.zarr is being published by another run: wait until it has ended"):
-        a._copy(claim, of_a)
+        a._commit(claim)
+    staged(url, "a", tmp_path)
     monkeypatch.setattr(StagedUrl, "_check", lambda *_: None)  # the moment between the last look and the commit
     with pytest.raises(BlockingIOError, match=r"l.zarr is being published by another run: wait until it has ended"):
         a._commit(claim)
