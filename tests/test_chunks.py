@@ -378,3 +378,24 @@ def test_an_error_in_a_part_is_raised(monkeypatch):
 
     with pytest.raises(ValueError, match="no"):
         map_rows(fail, np.zeros(25), dtype=float)
+
+
+@pytest.mark.parametrize("n", [13, 14, 25, 1000])
+def test_many_numpy_rows_are_reduced_in_parts_and_combined_in_order(n, monkeypatch):
+    monkeypatch.setattr("mdh_dask.chunks.reduction.ROWS_OF_A_THREAD", 7)
+    assert reduce_rows(Order(), rows(n), rows(n, 1)) == expected_order(rows(n), rows(n, 1))
+    if n >= 14:
+        with pytest.raises(ArithmeticError, match="rows from"):
+            reduce_rows(Failing(), rows(n))
+
+
+def test_blocks_that_are_to_be_kept_are_not_divided_among_threads(monkeypatch):
+    class Whole(Order):
+        keeps_blocks = True
+
+        def chunk(self, start, *blocks):
+            return [len(blocks[0])]
+
+    monkeypatch.setattr("mdh_dask.chunks.reduction.ROWS_OF_A_THREAD", 7)
+    assert reduce_rows(Whole(), rows(100)) == [100]
+    assert reduce_rows(Together((Order(), Whole())), rows(100))[1] == [100]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from helpers import Bar
 
-from mdh_dask.io import keeping
+from mdh_dask.io import keeping, open_rows, write_rows
 from mdh_dask.io.keeping import chosen_place, is_local, kept, memory_of, scratch_folder
 
 ROWS = np.arange(60, dtype=np.float32).reshape(20, 3)
@@ -45,6 +45,16 @@ def test_kept_rows_are_computed_once_and_others_in_every_pass(cache, passes, scr
             np.testing.assert_array_equal(rows.compute(), ROWS)
         assert rows.dtype == np.float32
     assert sum(COMPUTED) == passes * 20
+
+
+def test_rows_kept_in_memory_share_no_task_with_what_else_is_made_of_the_same_rows(client, tmp_path):
+    write_rows(ROWS, tmp_path / "rows.zarr", chunk_rows=5)
+    rows = open_rows(tmp_path / "rows.zarr")
+    with kept(rows.rechunk({0: (7, 7, 6)}) + 1, "memory") as there:
+        np.testing.assert_array_equal(there.compute(), ROWS + 1)
+        known = set(client.cluster.scheduler.tasks)
+        assert known >= {(there.name, i, 0) for i in range(3)}
+        assert not known & set((rows.rechunk({0: (7, 7, 6)}) * 2).__dask_graph__())
 
 
 @pytest.mark.parametrize("cache", ["memory", "disk", "auto", None])

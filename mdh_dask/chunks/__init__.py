@@ -13,10 +13,12 @@ To add a statistic, subclass `Statistic` as a frozen dataclass and add an instan
 """
 
 from .layout import default_block_bytes, fit_chunks, is_dask, known_chunks, merge_chunks
-from .mapping import map_rows, work_through
+from .mapping import map_rows
+from .nodes import under_own_names
 from .progress import Progress, announced
 from .reduction import COMBINE_EVERY, reduce_rows
 from .statistic import Statistic, Together
+from .threads import work_through
 
 __all__ = [
     "COMBINE_EVERY",
@@ -31,5 +33,6 @@ __all__ = [
     "map_rows",
     "merge_chunks",
     "reduce_rows",
+    "under_own_names",
     "work_through",
 ]

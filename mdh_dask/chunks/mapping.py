@@ -1,21 +1,16 @@
 """Functions of rows that keep them where they are."""
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dask.array as da
 import numpy as np
 import numpy.typing as npt
-from dask.system import CPU_COUNT
-from threadpoolctl import threadpool_limits
 
 from .._typing import AnyArray, RowArray
 from .layout import check_lengths, follow_chunks, is_dask
 from .nodes import as_node
-
-ROWS_OF_A_THREAD = 2**14
-"""Rows of a NumPy array that a thread maps at once."""
+from .threads import ROWS_OF_A_THREAD, work_through
 
 
 def map_rows(
@@ -64,25 +59,6 @@ def map_rows(
         dtype=dtype, concatenate=True, align_arrays=False,
         meta=np.empty((0,) * len(out), dtype=dtype),
     )  # fmt: skip
-
-
-def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any]) -> None:
-    """Apply a NumPy or numba function to every item, and to the items it returns, on the threads of this process.
-
-    An item is begun as soon as there is a thread for it, in no particular order. BLAS is held to one thread each.
-
-    Examples
-    --------
-    >>> seen = []
-    >>> work_through(lambda n: seen.append(n) or range(n), [2])
-    >>> sorted(seen)
-    [0, 0, 1, 2]
-    """
-    with threadpool_limits(limits=1), ThreadPoolExecutor(CPU_COUNT) as pool:
-        pending = {pool.submit(function, item) for item in items}
-        while pending:
-            done, pending = wait(pending, return_when=FIRST_COMPLETED)
-            pending |= {pool.submit(function, item) for future in done for item in future.result()}
 
 
 def _map_on_threads(

@@ -9,6 +9,7 @@ import dask.array as da
 import numpy as np
 from dask.callbacks import Callback
 from dask.delayed import Delayed
+from dask.system import CPU_COUNT
 
 from .._journal import current_journal
 from .._typing import AnyArray, RowArray
@@ -16,6 +17,7 @@ from .layout import check_lengths, follow_chunks, is_dask
 from .nodes import as_node
 from .progress import Progress
 from .statistic import Statistic
+from .threads import ROWS_OF_A_THREAD, work_through
 
 COMBINE_EVERY = 8
 """States that one combining task adds up: the fan-in of the reduction tree."""
@@ -65,7 +67,7 @@ def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | No
 
 def _reduced(statistic: Statistic, arrays: Sequence[RowArray], progress: Progress | None) -> Any:
     if not any(is_dask(a) for a in arrays):
-        return statistic.finalise(statistic.chunk(0, *arrays))
+        return statistic.finalise(_state_on_threads(statistic, arrays))
     shared = as_node(statistic)
     followed = follow_chunks(arrays)
     states = level = _chunk_states(shared, followed)
@@ -75,6 +77,23 @@ def _reduced(statistic: Statistic, arrays: Sequence[RowArray], progress: Progres
             for i in range(0, len(level), COMBINE_EVERY)
         ]
     return statistic.finalise(_compute(level[0], states, followed[0].chunks[0], progress))
+
+
+def _state_on_threads(statistic: Statistic, arrays: Sequence[AnyArray]) -> Any:
+    n_rows = len(arrays[0])
+    n_parts = min(n_rows // ROWS_OF_A_THREAD, 2 * CPU_COUNT)
+    if n_parts < 2 or statistic.keeps_blocks:
+        return statistic.chunk(0, *arrays)
+    ends = [n_rows * i // n_parts for i in range(n_parts + 1)]
+    states: dict[int, Any] = {}
+
+    def look(part: int) -> tuple[()]:
+        start, end = ends[part : part + 2]
+        states[part] = statistic.chunk(start, *(a[start:end] for a in arrays))
+        return ()
+
+    work_through(look, range(n_parts))
+    return _combine_states(statistic, [states[part] for part in range(n_parts)])
 
 
 def _chunk_states(shared: Delayed, followed: Sequence[RowArray]) -> list[Delayed]:

@@ -15,6 +15,11 @@ class Statistic(ABC):
     hangs on the result, so that the result does not depend on the chunking.
     """
 
+    @property
+    def keeps_blocks(self) -> bool:
+        """Whether blocks must come as they are; else rows in memory are divided among threads."""
+        return False
+
     @abstractmethod
     def chunk(self, start: int, *blocks: AnyArray) -> Any:
         """Return the state of some consecutive rows, of which the first has the global number `start`."""
@@ -33,6 +38,11 @@ class Together(Statistic):
     """Several statistics of the same rows, computed in one pass; its value is the tuple of theirs."""
 
     parts: tuple[Statistic, ...]
+
+    @property
+    def keeps_blocks(self) -> bool:
+        """Whether any part needs its blocks as they are."""
+        return any(part.keeps_blocks for part in self.parts)
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Any, ...]:
         """Return the states of all parts."""

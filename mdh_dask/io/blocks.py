@@ -28,6 +28,11 @@ class WriteBlocks(Statistic):
     folder: Path | None
     """Where the array grows; None for a URL."""
 
+    @property
+    def keeps_blocks(self) -> bool:
+        """They end where stored objects end, which only one may write."""
+        return True
+
     def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
         """Write one block, in pieces of whole stored objects if it is large."""
         block = self._checked(blocks[0])

@@ -13,7 +13,7 @@ from distributed.system import MEMORY_LIMIT
 
 from .._journal import current_journal
 from .._typing import RowArray
-from ..chunks import Progress, is_dask
+from ..chunks import Progress, is_dask, under_own_names
 from .rows import open_rows
 from .writing import write_rows
 
@@ -53,7 +53,7 @@ def kept(rows: RowArray, cache: Cache | None, progress: Progress | None = None) 
     if place is not None:
         logger.info("%.3g MB of features kept in %s", rows.nbytes / 1e6, place)
     if place == "memory":
-        yield rows.persist()
+        yield under_own_names(rows).persist()
     elif place == "disk":
         with _scratch() as (folder, name):
             path = folder / "features.zarr"

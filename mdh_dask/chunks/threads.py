@@ -1,0 +1,30 @@
+"""Work on rows in memory, on the threads of this process."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from typing import Any
+
+from dask.system import CPU_COUNT
+from threadpoolctl import threadpool_limits
+
+ROWS_OF_A_THREAD = 2**14
+"""Rows that are worth a thread."""
+
+
+def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any]) -> None:
+    """Apply a NumPy or numba function to every item, and to the items it returns, on the threads of this process.
+
+    An item is begun as soon as there is a thread for it, in no particular order. BLAS is held to one thread each.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> work_through(lambda n: seen.append(n) or range(n), [2])
+    >>> sorted(seen)
+    [0, 0, 1, 2]
+    """
+    with threadpool_limits(limits=1), ThreadPoolExecutor(CPU_COUNT) as pool:
+        pending = {pool.submit(function, item) for item in items}
+        while pending:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            pending |= {pool.submit(function, item) for future in done for item in future.result()}
