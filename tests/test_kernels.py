@@ -16,7 +16,13 @@ from sklearn.metrics import pairwise
 from strategies import chunkings, row_sets, seeds
 from threadpoolctl import threadpool_info
 
-from mdh_dask._jit.affinities import kth_smallest, local_exponents, neighbour_affinities, squares_from_products
+from mdh_dask._jit.affinities import (
+    kth_smallest,
+    local_exponents,
+    neighbour_affinities,
+    sparse_product,
+    squares_from_products,
+)
 from mdh_dask.kernels import (
     KERNELS,
     LANDMARKS,
@@ -83,8 +89,16 @@ class TestLoops:
         rng = np.random.default_rng(seed)
         squares, radii, roots = rng.uniform(0, 4, (5, 12)), rng.uniform(0, 2, 12), rng.uniform(0.5, 2, 12)
         expected = reference.shared_affinities(squares.tolist(), k, floor, radii, roots)
-        neighbour_affinities(squares, k, floor, radii, roots)
+        neighbour_affinities(squares, k, floor, np.maximum(radii, floor), radii**2, roots)
         np.testing.assert_allclose(squares, expected, rtol=1e-12)
+
+    @given(seeds, st.integers(1, 6), st.sampled_from([np.float32, np.float64]))
+    def test_products_of_rows_with_many_zeros_equal_their_twin(self, seed, width, dtype):
+        rng = np.random.default_rng(seed)
+        rows = rng.integers(-2, 3, (5, 9)) * (rng.random((5, 9)) < 0.3)
+        matrix, out = rng.integers(-9, 9, (9, width)), np.full((5, width), np.nan, dtype)
+        sparse_product(rows.astype(dtype), matrix.astype(dtype), out)
+        np.testing.assert_array_equal(out, rows @ matrix)
 
 
 class TestKernels:

@@ -49,23 +49,43 @@ def local_exponents(squares, k, floor, inverse_scales):
 
 
 @jit
-def neighbour_affinities(squares, k, floor, radii, inverse_roots):
-    """Replace squared distances by affinities of neighbours over the root of both their degrees.
+def neighbour_affinities(squares, k, floor, scales, reaches, inverse_roots):
+    """Replace squared distances by affinities of neighbours over the root of both their degrees; most are zero.
 
     Row and landmark are half linked if the landmark is among the k nearest of the row, and half if the row is within
-    the `radii` of the landmark; each half weighs ``exp(-d^2 / (s t))``. `inverse_roots` are of the landmarks' degrees.
+    the `reaches`, squared distances from the landmark; each half weighs ``exp(-d^2 / (s t))`` for the distance s of the
+    row to the k-th, at least `floor`, and t of the `scales`. `inverse_roots` are of the landmarks' degrees.
     """
+    n, m = squares.shape
     nearest = np.empty(k, squares.dtype)
-    for i in range(squares.shape[0]):
-        within = kth_smallest(squares[i], nearest)
+    linked, affinities = np.empty(m, np.int64), np.empty(m, squares.dtype)
+    for i in range(n):
+        row = squares[i]
+        within = kth_smallest(row, nearest)
         scale = max(math.sqrt(within), floor)
+        n_linked = 0
+        for j in range(m):
+            linked[n_linked] = j  # until another takes its place: a branch would cost more
+            n_linked += (row[j] <= within) | (row[j] <= reaches[j])
         degree = 0.0
-        for j in range(squares.shape[1]):
-            square, other = squares[i, j], max(radii[j], floor)
-            # Rounding must not unlink a landmark from itself as a row, nor from the one at its radius.
-            links = 0.5 * (square <= within) + 0.5 * (square <= radii[j] * radii[j] + 1e-9 * other * other)
-            weight = links * math.exp(-square / (scale * other)) if links > 0.0 else 0.0
-            squares[i, j] = weight * inverse_roots[j]
+        for place in range(n_linked):
+            j = linked[place]
+            links = 0.5 * (row[j] <= within) + 0.5 * (row[j] <= reaches[j])
+            weight = links * math.exp(-row[j] / (scale * scales[j]))
+            affinities[place] = weight * inverse_roots[j]
             degree += weight
-        for j in range(squares.shape[1]):
-            squares[i, j] /= math.sqrt(max(degree, 1e-300))
+        row[:] = 0.0
+        for place in range(n_linked):
+            row[linked[place]] = affinities[place] / math.sqrt(max(degree, 1e-300))
+
+
+@jit
+def sparse_product(rows, matrix, out):
+    """Write the product of rows, most of whose entries are zero, and a matrix."""
+    for i in range(rows.shape[0]):
+        out[i] = 0.0
+        for j in range(rows.shape[1]):
+            value = rows[i, j]
+            if value != 0.0:
+                for c in range(matrix.shape[1]):
+                    out[i, c] += value * matrix[j, c]

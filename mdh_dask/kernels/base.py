@@ -22,6 +22,9 @@ class Kernel(ABC):
     shift_invariant: ClassVar[bool] = False
     """Whether moving all rows changes nothing, so that they may be centred."""
 
+    sparse: ClassVar[bool] = False
+    """Whether most values are zero."""
+
     uses_columns: ClassVar[bool] = True
     """Whether rows are coordinates, which may be scaled."""
 

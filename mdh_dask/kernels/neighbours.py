@@ -43,6 +43,7 @@ class NearestNeighbors(Kernel):
     inverse_roots: Floats | None = field(default=None, repr=False, compare=False)
     floor: float = field(default=0.0, repr=False, compare=False)
     shift_invariant: ClassVar[bool] = True
+    sparse: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checked_number("n_neighbors", self.n_neighbors, 0, int)
@@ -62,11 +63,15 @@ class NearestNeighbors(Kernel):
 
     def against(self, landmarks: Floats) -> Filler:
         """Return the function that fills in the affinities to these landmarks."""
+        assert self.radii is not None
         squares = squared_distances_to(landmarks)
         k = min(self.n_neighbors + 1, len(landmarks))
+        scales = np.maximum(self.radii, self.floor)
+        # Rounding must not unlink a landmark from itself as a row, nor from the one at its radius.
+        reaches = np.square(self.radii) + 1e-9 * np.square(scales)
 
         def fill(rows: Floats, out: Floats) -> None:
             squares(rows, out)
-            neighbour_affinities(out, k, self.floor, self.radii, self.inverse_roots)
+            neighbour_affinities(out, k, self.floor, scales, reaches, self.inverse_roots)
 
         return fill

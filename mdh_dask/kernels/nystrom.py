@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 from scipy.linalg import eigh
 
+from .._jit.affinities import sparse_product
 from .._typing import AnyArray, Floats
 from .base import Kernel
 from .blas import HEIGHT, exact_dtype, one_blas_thread
@@ -72,8 +73,9 @@ class NystromMap:
         if not len(rows):
             return out
         with one_blas_thread():
-            widths = (len(self.centre), len(self.landmarks)), self.projection.shape
-            dtype = exact_dtype(self.projection.dtype.type, *widths)
+            widths = [(len(self.centre), len(self.landmarks)), self.projection.shape]
+            multiply = sparse_product if self.kernel.sparse else np.dot
+            dtype = exact_dtype(self.projection.dtype.type, *widths[: 1 if self.kernel.sparse else 2])
             fill = self.kernel.against(self.landmarks.astype(dtype, copy=False))
             projection, intercept = (x.astype(dtype, copy=False) for x in (self.projection, self.intercept))
             block = np.empty((HEIGHT, len(self.centre)), dtype)
@@ -85,7 +87,7 @@ class NystromMap:
                 # A row that is there fills the block up: what no kernel can choke on.
                 block[len(some) :] = block[0]
                 fill(block, affinities)
-                np.dot(affinities, projection, out=features)
+                multiply(affinities, projection, features)
                 np.add(features, intercept, out=features)
                 out[start : start + HEIGHT] = features[: len(some)]
         return out
