@@ -17,6 +17,9 @@ from mdh_dask.kernels import RBF
 LEAST = '[input]\npath = "x.zarr"\n[output]\nlabels = "l.zarr"\n'
 
 
+IMAGE = '[input]\nkind = "image"\npath = "x.tif"\n[output]\npreview = "p.png"\n'
+
+
 def job(text, folder):
     path = Path(folder) / "job.toml"
     path.write_text(text)
@@ -28,12 +31,22 @@ def job(text, folder):
 
 def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
     read = job(LEAST, tmp_path)
-    assert read.input == {"path": f"{tmp_path}/x.zarr", "columns": None, "missing_chunks": "error"}
+    assert read.input == {"kind": "rows", "path": f"{tmp_path}/x.zarr", "columns": None, "missing_chunks": "error"}
     assert read.output["labels"] == f"{tmp_path}/l.zarr"
     assert [key for key, place in read.output.items() if place is not None] == ["labels"]
     assert (read.kind, read.work) == ("local", tmp_path / "job.work")
     assert read.run == {"work": None, "on_change": "error", "overwrite": False, "log_json": False}
     assert read.estimator().get_params() == RandomProjectionTree().get_params()
+
+
+def test_an_image_has_keys_of_its_own_and_a_preview(tmp_path):
+    keys = 'axes = "tcyx"\nindex = {t = 2}\nwindow = 5\ncoordinates = 0.5\nsample = 1000\n'
+    read = job(IMAGE.replace("[output]", keys + "[output]"), tmp_path)
+    assert read.input == {
+        "kind": "image", "path": f"{tmp_path}/x.tif", "axes": "tcyx", "index": {"t": 2}, "window": 5,
+        "coordinates": 0.5, "sample": 1000, "missing_chunks": "error",
+    }  # fmt: skip
+    assert read.outputs().places() == {"preview": f"{tmp_path}/p.png"}
 
 
 def test_paths_are_relative_to_the_job_file_and_urls_stay(tmp_path):
@@ -118,7 +131,8 @@ ERRORS = {
     "no input": ("[output]\nlabels = 'l'\n", "input.path is missing; give a path or URL"),
     "unknown key": (
         LEAST.replace("path", "pth"),
-        "[input] has no key 'pth' (did you mean 'path'?); its keys are path, columns, missing_chunks",
+        "[input] with kind = 'rows' has no key 'pth' (did you mean 'path'?); its keys are kind, path, columns, "
+        "missing_chunks",
     ),
     "no text": (LEAST.replace('"x.zarr"', "['x']"), "input.path must be a path or URL; got ['x'], an array"),
     "empty text": (LEAST.replace("x.zarr", ""), "input.path must be a path or URL; got '', a string"),
@@ -144,7 +158,60 @@ ERRORS = {
     ),
     "unknown output": (
         LEAST + 'preview = "p.png"\n',
-        "[output] has no key 'preview'; its keys are labels, model, report, metrics, manifest",
+        "[output] of input.kind = 'rows' has no key 'preview'; its keys are labels, model, report, metrics, manifest",
+    ),
+    "output is no table": ("output = 3\n" + LEAST.split("[output]")[0], "[output] must be a table; got 3, an integer"),
+    "unknown kind of input": (
+        IMAGE.replace("image", "images"),
+        "input.kind must be 'rows' or 'image'; got 'images', a string (did you mean 'image'?)",
+    ),
+    "image without its kind": (
+        IMAGE.replace('kind = "image"\n', "").replace("preview", "labels"),
+        "input.path is an image, x.tif: say so with kind = 'image' in [input]",
+    ),
+    "columns of an image": (
+        IMAGE.replace("[output]", "columns = [0]\n[output]"),
+        "[input] with kind = 'image' has no key 'columns'; its keys are kind, path, axes, index, window, coordinates, "
+        "sample, missing_chunks",
+    ),
+    "sample of rows": (
+        LEAST.replace("[output]", "sample = 3\n[output]"),
+        "[input] with kind = 'rows' has no key 'sample'; its keys are kind, path, columns, missing_chunks",
+    ),
+    "no path of an image": (IMAGE.replace('path = "x.tif"', ""), "input.path is missing; give a path or URL"),
+    "axes": (
+        IMAGE.replace("[output]", "axes = ['y', 'x']\n[output]"),
+        "input.axes must be a letter for every axis, as 'yxc'; got ['y', 'x'], an array",
+    ),
+    "index": (
+        IMAGE.replace("[output]", "index = {t = -1}\n[output]"),
+        "input.index must be a table of places from 0 by their axes, as {t = 0}; got {'t': -1}, a table",
+    ),
+    "even window": (
+        IMAGE.replace("[output]", "window = 4\n[output]"),
+        "input.window must be an odd integer of 3 or more; got 4, an integer",
+    ),
+    "weight": (
+        IMAGE.replace("[output]", "coordinates = true\n[output]"),
+        "input.coordinates must be a number above 0; got true, a boolean",
+    ),
+    "sample": (
+        IMAGE.replace("[output]", "sample = 1\n[output]"),
+        "input.sample must be an integer of 2 or more; got 1, an integer",
+    ),
+    "chunks of an image": (
+        IMAGE.replace("[output]", "missing_chunks = 0\n[output]"),
+        "input.missing_chunks must be 'error' or 'fill'; got 0, an integer",
+    ),
+    "preview": (IMAGE.replace('"p.png"', "1"), "output.preview must be the path of a file; got 1, an integer"),
+    "no output of an image": (
+        IMAGE.replace("preview", "metrics"),
+        "[output] must name labels, model, report or preview; got none of them: nothing would be kept",
+    ),
+    "unknown output of an image": (
+        IMAGE.replace("preview", "previews"),
+        "[output] of input.kind = 'image' has no key 'previews' (did you mean 'preview'?); its keys are labels, model, "
+        "report, metrics, manifest, preview",
     ),
     "flag": (LEAST + "[run]\noverwrite = 'yes'\n", "run.overwrite must be true or false; got 'yes', a string"),
     "word for a change": (

@@ -292,7 +292,7 @@ def test_a_job_that_changed_is_an_error_that_says_what_changed(finished, here, m
     if finished:
         run("job.toml")
     else:
-        monkeypatch.setattr("mdh_dask.cli.run.fit_rows", lambda *_, **__: exec("raise KeyboardInterrupt"))
+        monkeypatch.setattr("mdh_dask.cli.job_inputs.fit_rows", lambda *_, **__: exec("raise KeyboardInterrupt"))
         assert run("job.toml").exit_code == exits.INTERRUPTED
     text = JOB.replace("n_projections = 20", "n_projections = 30").replace("sample_size = 300\n", "")
     (here / "job.toml").write_text(text)
@@ -333,7 +333,7 @@ class Killed(BaseException):
 
 
 MOMENTS = [
-    "mdh_dask.cli.run.fit_rows", "mdh_dask.tree.growth.Growth._count", "mdh_dask.cli.pipeline.write_labels",
+    "mdh_dask.cli.job_inputs.fit_rows", "mdh_dask.tree.growth.Growth._count", "mdh_dask.cli.pipeline.write_labels",
     "mdh_dask.cli.pipeline.write_report", "mdh_dask.cli.run.metrics_of", "mdh_dask.cli.run.manifest_of",
     "mdh_dask.cli.run._published", "mdh_dask.cli.state.Work.finish",
 ]  # fmt: skip

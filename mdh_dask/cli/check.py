@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..io.fingerprints import fingerprint
-from .estimates import estimate
 from .jobs import Job
-from .run import check_outputs, open_input, outputs_of, with_own
+from .run import check_outputs, outputs_of, with_own
 from .state import FINISHED, Work, about_job
 
 
@@ -22,18 +21,19 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
     if not work.has_begun():
         check_outputs(job, outputs)
     estimator = job.estimator()
-    rows = open_input(job).rows
-    about = about_job(job, rows, fingerprint(job.input["path"]))
+    opened = job.open_input()
+    about = about_job(job, opened.array, fingerprint(job.input["path"]))
     outputs = with_own(job, work, outputs, about)
-    need = estimate(rows, estimator, labels=outputs.labels is not None)
-    shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} columns"
+    need = opened.estimate(estimator, outputs)
+    size = f"{opened.array.nbytes / 1e6:,.1f} MB in {need.blocks} blocks"
+    last = ", the one that {} included".format("writes the labels" if outputs.labels else "looks at segments")
     facts = {
         "job": f"{job.path}, {_stage(work, about)}",
-        "input": f"{job.input['path']}, {shape}, {rows.nbytes / 1e6:,.1f} MB in {need.blocks} blocks",
+        "input": f"{opened.path}, {opened.describe()}, {size}",
         "method": " ".join(str(estimator).split()),
         "cluster": ", ".join([job.kind, *(f"{key} {value}" for key, value in job.cluster.items() if value)]),
         "outputs": outputs.kept(),
-        "passes": need.passes() + (", the one that writes the labels included" if outputs.labels else ""),
+        "passes": need.passes() + (last if opened.n_passes_after(outputs) else ""),
         "tasks": f"{need.tasks} in every pass",
         "memory": f"{need.memory()} in every worker",
     }

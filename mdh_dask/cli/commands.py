@@ -1,9 +1,7 @@
-"""The commands: fit, predict, drift, run, segment, demo."""
+"""The commands: fit, predict, drift, run; those for images are in a file of their own."""
 
 import json
 import logging
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,9 @@ import click
 
 from .clusters import cluster, cluster_options, scheduler_options
 from .exits import EXIT_CODES, Commands, leaving_at_once
-from .log import JsonLines, Lines, is_json
+from .image_commands import demo, segment
+from .log import JsonLines, Lines
+from .shared_options import CLUSTER_SETTINGS, FitCommand, axes_options, input_options, output_options, wants_progress
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
@@ -38,70 +38,6 @@ def main() -> None:
         mdh(prog_name="mdh-dask")
 
 
-class FitCommand(click.Command):
-    """A command with the options of the methods, made when they are asked for: estimators take long to import."""
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the options, those of the methods before ``--help``."""
-        from .options import method_options
-
-        *own, help_option = super().get_params(ctx)
-        return [*own, *method_options(), help_option]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of the methods under a heading of their own."""
-        from .options import method_options
-
-        method = method_options()
-        own = [p for p in self.get_params(ctx) if isinstance(p, click.Option) and p not in method]
-        for title, params in (("Options", own), ("Options of the method", method)):
-            with formatter.section(title):
-                records = (param.get_help_record(ctx) for param in params)
-                formatter.write_dl([record for record in records if record])
-
-
-def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command its input."""
-    for option in (
-        click.option(
-            "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
-            help="What to do about chunks of Zarr that are not stored: refuse, or take them for the fill value.",
-        ),
-        click.option(
-            "--columns", callback=_names, metavar="A,B,C",
-            help="Columns to take, in this order: names in a table, else numbers from 0.  [default: all]",
-        ),
-        click.argument("features"),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
-    return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
-
-
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of how it writes and what it shows."""
-    for option in (
-        click.option("--progress/--no-progress", default=None, help="Progress bars.  [default: in a terminal]"),
-        click.option("--overwrite", is_flag=True, help="Replace outputs that exist."),
-    ):
-        command = option(command)
-    return command
-
-
-def wants_progress(progress: bool | None) -> bool:
-    """Return whether to show progress bars: as asked, else in a terminal; among lines of JSON, never."""
-    return not is_json() and (sys.stderr.isatty() if progress is None else progress)
-
-
-CLUSTER_SETTINGS = (
-    "scheduler", "scheduler_file", "scheduler_timeout", "workers", "threads_per_worker", "memory_limit",
-)  # fmt: skip
-"""Names of what `cluster_options` gives."""
-
-
 @mdh.command(cls=FitCommand)
 @input_options
 @click.option("--out", metavar="PATH", help="Zarr array of labels to write; a path or URL.")
@@ -122,35 +58,39 @@ def fit(
     from .options import estimator_of
     from .outputs import Outputs
     from .pipeline import fit_features
+    from .reading import Reading
 
     outputs = Outputs(options.pop("out"), options.pop("model"), options.pop("report"), overwrite)
     outputs.check(features)
     working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
-    click.echo(fit_features(features, estimator, outputs, missing_chunks, working_on, columns))
+    click.echo(fit_features(features, Reading(missing_chunks, columns), estimator, outputs, working_on))
 
 
 @mdh.command()
 @input_options
-@click.option("--model", required=True, metavar="PATH", help="Model that fit wrote; a path or URL.")
-@click.option("--out", required=True, metavar="PATH", help="Zarr array of labels to write; a path or URL.")
+@axes_options
+@click.option("--model", required=True, metavar="PATH", help="Model that fit or segment wrote; a path or URL.")
+@click.option("--out", required=True, metavar="PATH", help="Zarr array or image of labels to write; a path or URL.")
+@click.option("--preview", metavar="FILE", help="PNG to write of an image: segments in their mean colours.")
 @output_options
 @cluster_options
 def predict(
-    features: str, columns: list[str] | None, model: str, out: str, missing_chunks: Any, overwrite: bool,
-    progress: bool | None, **settings: Any,
+    features: str, columns: list[str] | None, missing_chunks: Any, axes: str | None, index: dict[str, int], model: str,
+    out: str, preview: str | None, overwrite: bool, progress: bool | None, **settings: Any,
 ) -> None:  # fmt: skip
-    """Label the rows of FEATURES with a model.
+    """Label the rows of FEATURES, or the pixels of an image, with a model.
 
-    FEATURES is what fit takes. Of a table, the columns are taken that the model was fitted to.
+    FEATURES is what fit takes. Of a table, the columns are taken that the model was fitted to. With a model that
+    segment wrote it is an image, which gets the same windows and coordinates; its labels are an image, too.
     """
-    from .outputs import Outputs
-    from .pipeline import predict_features
+    from .predict import predict_features
+    from .reading import Reading
 
-    outputs = Outputs(out, overwrite=overwrite)
-    outputs.check(features, model)
-    shown = wants_progress(progress)
-    click.echo(predict_features(features, model, outputs, missing_chunks, shown, cluster(**settings), columns))
+    click.echo(predict_features(
+        features, model, Reading(missing_chunks, columns, axes, index), out, preview, overwrite=overwrite,
+        progress=wants_progress(progress), cluster=cluster(**settings),
+    ))  # fmt: skip
 
 
 def _share(default: float, most: float, text: str) -> dict[str, Any]:
@@ -160,7 +100,8 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 
 @mdh.command()
 @input_options
-@click.option("--model", required=True, metavar="PATH", help="Model that fit wrote; a path or URL.")
+@axes_options
+@click.option("--model", required=True, metavar="PATH", help="Model that fit or segment wrote; a path or URL.")
 @click.option("--report", metavar="FILE", help="HTML report to write.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON instead of tables.")
 @click.option("--threshold", **_share(0.1, 1, "Drift is if more than this share of rows lies elsewhere."))
@@ -170,25 +111,27 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @cluster_options
 @click.pass_context
 def drift(
-    ctx: click.Context, features: str, columns: list[str] | None, model: str, missing_chunks: Any, report: str | None,
-    as_json: bool, threshold: float, filled: float, false_alarms: float, overwrite: bool, progress: bool | None,
-    **settings: Any,
+    ctx: click.Context, features: str, columns: list[str] | None, missing_chunks: Any, axes: str | None,
+    index: dict[str, int], model: str, report: str | None, as_json: bool, threshold: float, filled: float,
+    false_alarms: float, overwrite: bool, progress: bool | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Compare the rows of FEATURES with those that a model was fitted to.
 
-    FEATURES is what fit takes. Its rows are read once. The exit code is 0 if they are distributed as those of the model
-    at all of its splits, and 3 if there is drift.
+    FEATURES is what predict takes. Its rows are read once. The exit code is 0 if they are distributed as those of the
+    model at all of its splits, and 3 if there is drift.
     """
     from .drift import drift_of_features
     from .exits import DRIFT
     from .outputs import Outputs
+    from .reading import Reading
 
     outputs = Outputs(report=report, overwrite=overwrite)
     if report is not None:
         outputs.check(features, model)
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     shown = wants_progress(progress)
-    found = drift_of_features(features, model, outputs, limits, missing_chunks, shown, cluster(**settings), columns)
+    reading = Reading(missing_chunks, columns, axes, index)
+    found = drift_of_features(features, model, reading, outputs, limits, shown, cluster(**settings))
     click.echo(json.dumps(found.to_dict(), indent=1, allow_nan=False) if as_json else found.to_text())
     if found.found:
         ctx.exit(DRIFT)
@@ -226,103 +169,5 @@ def run(
     click.echo(run_job(described, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
 
 
-def _index(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
-    pairs = [value.partition("=") for value in values]
-    for axis, _, place in pairs:
-        if not axis or not place.isdecimal():
-            raise click.BadParameter(f"expected an axis and a place, as t=0; got {axis + _ + place!r}")
-    return {axis: int(place) for axis, _, place in pairs}
-
-
-def _odd(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
-    if value is not None and value % 2 == 0:
-        raise click.BadParameter(f"expected an odd number, so that a pixel is in the middle; got {value}")
-    return value
-
-
-def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command an image and what of it is clustered."""
-    for option in (
-        click.option(
-            "--sample", type=click.IntRange(min=2), metavar="N",
-            help="Grow the tree on N pixels, which one pass draws; another labels all. By default it is grown on all.",
-        ),
-        click.option(
-            "--coordinates", type=click.FloatRange(min=0, min_open=True), metavar="WEIGHT",
-            help="Add line and column of a pixel, which at 1 vary as much as a band does.",
-        ),
-        click.option(
-            "--window", type=click.IntRange(min=3), callback=_odd, metavar="N",
-            help="Add mean and standard deviation of every band in a square of N x N pixels around the pixel.",
-        ),
-        click.option(
-            "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
-            help="What to do about chunks of Zarr that are not stored: refuse, or take them for the fill value.",
-        ),
-        click.option(
-            "--index", multiple=True, callback=_index, metavar="AXIS=N",
-            help="Place on another axis, as t=0; series=1 is the second image in a TIFF. May be given again.",
-        ),
-        click.option(
-            "--axes", metavar="LETTERS",
-            help="What the axes of a TIFF or Zarr image are, as yxc or cyx with c for the bands, if it does not say.",
-        ),
-        click.argument("image"),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-@mdh.command(cls=FitCommand)
-@image_options
-@click.option("--out", metavar="PATH", help="Zarr image of labels to write; a path or URL.")
-@click.option("--model", metavar="PATH", help="Model to write; a path or URL.")
-@click.option(
-    "--preview", metavar="FILE", help="PNG to write: segments in their mean colours, at most 2000 pixels wide."
-)
-@click.option("--report", metavar="FILE", help="HTML report to write.")
-@output_options
-@cluster_options
-@click.pass_context
-def segment(
-    ctx: click.Context, image: str, axes: str | None, index: dict[str, int], missing_chunks: Any, window: int | None,
-    coordinates: float | None, sample: int | None, overwrite: bool, progress: bool | None, **options: Any,
-) -> None:  # fmt: skip
-    """Segment IMAGE: cluster its pixels by their bands.
-
-    IMAGE is the path or URL of a picture as PNG or JPEG, a TIFF, an OME-Zarr group or a Zarr array of lines, columns
-    and bands in any order. It is read block by block, pictures whole.
-    """
-    from ..io.images import open_image
-    from .options import estimator_of
-    from .outputs import ImageOutputs
-    from .segment import PixelOptions, segment_image
-
-    given = {name: options.pop(name) for name in ("model", "report", "preview")}
-    outputs = ImageOutputs(options.pop("out"), overwrite=overwrite, **given)
-    outputs.check(image)
-    working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
-    estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
-    opened = open_image(image, axes=axes, index=index, missing_chunks=missing_chunks)
-    summary = segment_image(opened, estimator, PixelOptions(window, coordinates, sample), outputs, working_on)
-    click.echo(f"{summary}: {outputs.kept()}")
-
-
-@mdh.command()
-@click.option("--image", default="flower", show_default=True, help="'flower', 'china', or a picture of your own.")
-@click.option(
-    "--out", default="mdh-dask-demo", show_default=True, type=click.Path(path_type=Path), help="Folder to write to."
-)
-@output_options
-@cluster_options
-def demo(image: str, out: Path, overwrite: bool, progress: bool | None, **settings: Any) -> None:
-    """Segment a photograph end to end and write a report."""
-    from .outputs import require
-
-    require("PIL", "demo")
-    require("jinja2", "demo")
-    from .demo import segment_photograph
-
-    # One worker in this process compiles the loops once; every worker process would compile them again.
-    working_on = cluster(**settings, processes=settings["workers"] is not None)
-    click.echo(segment_photograph(image, out, overwrite, wants_progress(progress), working_on))
+mdh.add_command(segment)
+mdh.add_command(demo)

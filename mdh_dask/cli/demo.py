@@ -37,8 +37,8 @@ def segment_photograph(image: str, folder: Path, overwrite: bool, progress: bool
     credit = f"{image} by {SAMPLE_IMAGES[image]} (CC BY 2.0, from scikit-learn)" if image in SAMPLE_IMAGES else ""
     with dask.config.set({"mdh-dask.block-size": photograph.order.n_rows * photograph.shape[2] // BLOCKS}):
         estimator = RandomProjectionTree(progress=progress)
-        summary = segment_image(photograph, estimator, PixelOptions(), outputs, cluster, credit)
-    return f"{summary}: open {Path(report).resolve()}"
+        found = segment_image(photograph, estimator, PixelOptions(), outputs, cluster, name=credit)
+    return f"{found.summary}: open {Path(report).resolve()}"
 
 
 def path_of(image: str) -> str:

@@ -1,7 +1,7 @@
 """From new rows and a model to what is different."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import PurePath
 from time import perf_counter
 
@@ -12,7 +12,8 @@ from ..report import write_report
 from ..tree.drift import Drift
 from .estimates import telling_of_memory
 from .outputs import Outputs
-from .pipeline import Cluster, MissingChunks, open_for_model
+from .pipeline import Cluster
+from .reading import Reading, rows_for_model
 
 logger = logging.getLogger(__name__)
 
@@ -20,16 +21,15 @@ logger = logging.getLogger(__name__)
 def drift_of_features(
     features: str,
     model: str,
+    reading: Reading,
     outputs: Outputs,
     limits: Mapping[str, float],
-    missing_chunks: MissingChunks,
     progress: bool,
     cluster: Cluster,
-    columns: Sequence[str] | None = None,
 ) -> Drift:
     """Compare what is at a path or URL with the rows of a saved model, and write a report if one was asked for."""
     estimator = load_model(model)
-    rows = open_for_model(estimator, model, features, missing_chunks, columns)
+    rows = rows_for_model(estimator, model, features, reading)
     started = perf_counter()
     with cluster as where, telling_of_memory(rows, estimator):
         found = drift(estimator, rows, **limits, progress=announced("counting", progress))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..chunks import COMBINE_EVERY, merge_chunks
@@ -55,6 +55,16 @@ class Estimate:
     def thread_bytes(self) -> int:
         """Memory for every thread of a worker."""
         return BLOCKS_OF_A_THREAD * self.block_bytes + 2 * self.state_bytes
+
+    def on_pixels(self, sample: bool, first: bool, n_after: int) -> "Estimate":
+        """Return the same for an image.
+
+        Of a tree that is grown on a `sample` one pass draws the pixels; else a `first` pass may measure the columns.
+        There are `n_after` passes once the tree has grown.
+        """
+        if sample:
+            return replace(self, fewest=1 + n_after, most=1 + n_after)
+        return replace(self, fewest=self.fewest + first, most=None if self.most is None else self.most + first)
 
     def passes(self) -> str:
         """Return the number of passes in words."""

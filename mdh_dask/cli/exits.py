@@ -51,6 +51,14 @@ SPELLINGS = {
 }
 """How the remedies that errors name for Python are spelt on the command line."""
 
+JOB_SPELLINGS = {
+    "missing_chunks='fill'": "missing_chunks = 'fill' in [input]",
+    "axes='yxc'": "axes = 'yxc' in [input]",
+    "columns=...": "columns in [input]",
+    "with index": "with index in [input]",
+}
+"""How they are spelt in a job file, where that is another way."""
+
 
 class CannotCreateError(OSError):
     """An output has no place."""
@@ -90,8 +98,8 @@ def exit_code(error: BaseException) -> int:
     return FAILED
 
 
-def message_of(error: BaseException) -> str:
-    r"""Return the message of an error in one line, its remedies as they are spelt on the command line.
+def message_of(error: BaseException, command: str | None = None) -> str:
+    r"""Return the message of an error in one line, its remedies as they are spelt for a command.
 
     Examples
     --------
@@ -101,7 +109,7 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return str(error) or "interrupted; what was not finished is removed"
     text = " ".join(str(error).split()) or type(error).__name__
-    for python, option in SPELLINGS.items():
+    for python, option in (SPELLINGS | (JOB_SPELLINGS if command == "run" else {})).items():
         text = text.replace(python, option)
     return text
 
@@ -118,7 +126,7 @@ class Commands(click.Group):
             raise
         except (Exception, KeyboardInterrupt) as error:
             code = exit_code(error)
-            logger.error("%s", message_of(error), exc_info=code == FAILED)
+            logger.error("%s", message_of(error, ctx.invoked_subcommand), exc_info=code == FAILED)
             ctx.exit(code)
 
 

@@ -109,6 +109,28 @@ def checked_table(name: str, table: Any, fields: Mapping[str, Field]) -> dict[st
     return values
 
 
+def checked_kind(name: str, table: Any, kinds: Mapping[str, Mapping[str, Field]]) -> dict[str, Any]:
+    """Return the values of a table whose keys depend on its ``kind``, by default the first.
+
+    Raises
+    ------
+    JobError
+        As `checked_table` does.
+
+    Examples
+    --------
+    >>> checked_kind("input", {"kind": "b", "n": 2}, {"a": {}, "b": {"n": whole()}})
+    {'kind': 'b', 'n': 2}
+    """
+    if not isinstance(table, dict):
+        checked_table(name, table, {})
+    named = {"kind": table["kind"]} if "kind" in table else {}
+    kind = checked_table(name, named, {"kind": choice(*kinds, default=next(iter(kinds)))})["kind"]
+    check_keys(f"[{name}] with kind = {kind!r}", table, ["kind", *kinds[kind]])
+    own = {key: value for key, value in table.items() if key != "kind"}
+    return {"kind": kind} | checked_table(name, own, kinds[kind])
+
+
 def check_keys(what: str, table: Mapping[str, Any], keys: Iterable[str]) -> None:
     """Raise an error if a table has other keys."""
     known = list(keys)

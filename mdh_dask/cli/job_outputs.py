@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node, local_path
-from .outputs import Outputs, check_file
+from .outputs import ImageOutputs, Outputs, check_file
 from .staging import Staged
 from .staging_urls import StagedUrl
 
@@ -66,6 +66,14 @@ class JobOutputs(Outputs):
 
     def _options(self) -> dict[str, str | None]:
         return {key: getattr(self, key) for key in ("labels", "model", "report", "metrics", "manifest")}
+
+
+@dataclass(frozen=True)
+class ImageJobOutputs(JobOutputs, ImageOutputs):
+    """What a job writes about an image: a preview, too."""
+
+    def _options(self) -> dict[str, str | None]:
+        return super()._options() | {"preview": self.preview}
 
 
 def is_there(path: str) -> bool:

@@ -11,27 +11,11 @@ import click
 from ..estimators import DivisiveClustering
 from .cluster_kinds import CLUSTERS
 from .clusters import cluster
-from .fields import Field, JobError, check_keys, checked_table, choice, flag, text
+from .fields import JobError, check_keys, checked_kind, checked_table, choice, flag, text
+from .input_kinds import INPUTS, checked_input
+from .job_inputs import Input
+from .job_outputs import JobOutputs
 from .methods import estimator_of
-
-
-def _are_columns(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(type(name) in (str, int) for name in value)
-
-
-INPUT = {
-    "path": text("a path or URL", required=True),
-    "columns": Field("an array of names, or of numbers from 0", _are_columns),
-    "missing_chunks": choice("error", "fill", default="error"),
-}
-
-OUTPUT = {
-    "labels": text("a path or URL"),
-    "model": text("a path or URL"),
-    "report": text("the path of a file"),
-    "metrics": text("the path of a file"),
-    "manifest": text("the path of a file"),
-}
 
 RUN = {
     "work": text("the path of a folder"),
@@ -43,7 +27,7 @@ RUN = {
 
 SECTIONS = ("input", "method", "cluster", "output", "run")
 
-PATHS = {"input": ("path",), "output": tuple(OUTPUT), "run": ("work",)}
+PATHS = {"input": ("path",), "run": ("work",)}
 """Keys of paths, which are relative to the folder of the job file."""
 
 
@@ -81,6 +65,14 @@ class Job:
     def estimator(self, progress: bool = False) -> DivisiveClustering:
         """Return the estimator."""
         return estimator_of(self.content.get("method", {}), progress)
+
+    def open_input(self) -> Input:
+        """Open what is clustered."""
+        return INPUTS[self.input["kind"]].open(self.input)
+
+    def outputs(self, **options: Any) -> JobOutputs:
+        """Return what is written."""
+        return INPUTS[self.input["kind"]].outputs_type(**self.output, **options)
 
     def elsewhere(self, scheduler: str | None, scheduler_file: Path | None, timeout: float) -> "Job":
         """Return the same job on a scheduler that runs already.
@@ -123,22 +115,12 @@ def read_job(path: Path) -> Job:
 
 def _checked(path: Path, content: dict[str, Any]) -> Job:
     check_keys("a job file", content, SECTIONS)
-    where = content.get("cluster", {})
-    named = {"kind": where["kind"]} if isinstance(where, dict) and "kind" in where else {}
-    if not isinstance(where, dict):
-        checked_table("cluster", where, {})
-    kind = checked_table("cluster", named, {"kind": choice(*CLUSTERS, default="local")})["kind"]
-    fields, paths = CLUSTERS[kind].fields, CLUSTERS[kind].paths
-    check_keys(f"[cluster] with kind = {kind!r}", where, ["kind", *fields])
-    sections = {
-        "input": checked_table("input", content.get("input", {}), INPUT),
-        "output": checked_table("output", content.get("output", {}), OUTPUT),
-        "run": checked_table("run", content.get("run", {}), RUN),
-        "cluster": checked_table("cluster", {key: where[key] for key in where if key != "kind"}, fields),
-    }
-    if not any(sections["output"][key] for key in ("labels", "model", "report")):
-        raise JobError("[output] must name labels, model or report; got none of them: nothing would be kept")
-    for section, keys in (PATHS | {"cluster": paths}).items():
+    where = checked_kind("cluster", content.get("cluster", {}), {name: kind.fields for name, kind in CLUSTERS.items()})
+    kind = where.pop("kind")
+    given, output = checked_input(content.get("input", {}), content.get("output", {}))
+    run = checked_table("run", content.get("run", {}), RUN)
+    sections = {"input": given, "output": output, "run": run, "cluster": where}
+    for section, keys in (PATHS | {"cluster": CLUSTERS[kind].paths, "output": tuple(output)}).items():
         for key in keys:
             if isinstance(place := sections[section].get(key), str):
                 sections[section][key] = rooted(place, path.parent)

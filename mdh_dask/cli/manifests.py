@@ -18,18 +18,21 @@ PACKAGES = ("mdh_dask", "dask", "distributed", "numba", "numpy", "scikit-learn",
 """Of which the versions are in the manifest."""
 
 
-def metrics_of(estimator: Any, rows: Any, passes: Sequence[Pass], labels: bool) -> dict[str, Any]:
+def metrics_of(
+    estimator: Any, rows: Any, passes: Sequence[Pass], n_after: int, sizes: list[int] | None
+) -> dict[str, Any]:
     """Return the figures of a fit: of an undisturbed one, if it was interrupted and went on.
 
+    There were `n_after` passes after the tree had grown; without `sizes` of clusters they are those of the tree.
     ``"bytes_read"`` counts the input as it is in memory, once for every pass.
     """
     tree = estimator.tree_
-    n_passes = estimator.n_passes_ + labels
+    n_passes = estimator.n_passes_ + n_after
     return {
         "n_rows": int(rows.shape[0]),
         "n_columns": int(rows.shape[1]),
         "n_clusters": int(tree.n_leaves),
-        "cluster_sizes": tree.n_rows[tree.leaves].tolist(),
+        "cluster_sizes": sizes or tree.n_rows[tree.leaves].tolist(),
         "passes": n_passes,
         "bytes_read": n_passes * int(rows.nbytes),
         "seconds": sum(made.seconds for made in passes),

@@ -1,12 +1,12 @@
 """From an input path to labels, model and report."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import PurePath
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -14,14 +14,12 @@ import numpy as np
 from .. import __version__
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic, announced
-from ..estimators import load_model
-from ..io import inputs, write_rows
+from ..io import write_rows
 from ..io.inputs import Table
 from ..report import write_report
 from .estimates import telling_of_memory
 from .outputs import Outputs
-
-MissingChunks = Literal["error", "fill"]
+from .reading import Reading
 
 logger = logging.getLogger(__name__)
 
@@ -45,16 +43,9 @@ Cluster = AbstractContextManager[str]
 """Makes a cluster the current one; its value is a description."""
 
 
-def fit_features(
-    features: str,
-    estimator: Any,
-    outputs: Outputs,
-    missing_chunks: MissingChunks,
-    cluster: Cluster,
-    columns: Sequence[str] | None = None,
-) -> str:
+def fit_features(features: str, reading: Reading, estimator: Any, outputs: Outputs, cluster: Cluster) -> str:
     """Fit an estimator to what is at a path or URL and write what was asked for; return a summary."""
-    table = open_features(features, missing_chunks, columns)
+    table = reading.table(features)
     return f"{fit_rows(features, table, estimator, outputs, cluster)}: {outputs.kept()}"
 
 
@@ -88,58 +79,6 @@ def fit_rows(
         )  # fmt: skip
         logger.info("report written")
     return f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s"
-
-
-def predict_features(
-    features: str,
-    model: str,
-    outputs: Outputs,
-    missing_chunks: MissingChunks,
-    progress: bool,
-    cluster: Cluster,
-    columns: Sequence[str] | None = None,
-) -> str:
-    """Label what is at a path or URL with a saved model; return a summary."""
-    estimator = load_model(model)
-    rows = open_for_model(estimator, model, features, missing_chunks, columns)
-    with cluster, telling_of_memory(rows, estimator):
-        counts = write_labels(estimator, estimator.predict(rows), outputs, progress)
-    return f"{len(rows)} rows in {np.count_nonzero(counts)} of {estimator.n_clusters_} clusters: {outputs.labels}"
-
-
-def open_features(features: str, missing_chunks: MissingChunks, columns: Sequence[str] | None = None) -> Table:
-    """Open the input and tell what it is."""
-    table = inputs.open_features(features, columns, missing_chunks=missing_chunks)
-    rows = table.rows
-    logger.info("%s: %s rows of %s %s features in %s blocks", features, *rows.shape, rows.dtype, rows.numblocks[0])
-    return table
-
-
-def open_for_model(
-    estimator: Any, model: str, features: str, missing_chunks: MissingChunks, columns: Sequence[str] | None = None
-) -> da.Array:
-    """Open the rows of an input that a fitted model is for: by default, of a table, the columns that it was fitted to.
-
-    Raises
-    ------
-    ValueError
-        If they are not the columns that the model was fitted to, by number or by name.
-    """
-    fitted = getattr(estimator, "feature_names_in_", None)
-    if columns is None and fitted is not None and inputs.kind_of(features) == "Parquet":
-        columns = list(fitted)
-    rows, names = open_features(features, missing_chunks, columns)
-    if rows.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"expected {estimator.n_features_in_} columns, as {model} was fitted to; got {rows.shape[1]} in "
-            f"{features}: give the same features, or fit a model to these"
-        )
-    if fitted is not None and names is not None and names != tuple(fitted):
-        raise ValueError(
-            f"expected the columns {','.join(fitted)}, as {model} was fitted to; got {','.join(names)}: leave out "
-            "columns=..., or fit a model to these"
-        )
-    return rows
 
 
 def write_labels(

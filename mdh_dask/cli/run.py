@@ -8,15 +8,14 @@ from typing import Any
 
 from .._journal import keeping
 from ..io.fingerprints import fingerprint
-from ..io.inputs import Table
 from ..io.journal import FolderJournal
 from .fields import JobError
-from .job_outputs import JobOutputs, is_there
+from .job_inputs import Input
+from .job_outputs import ImageJobOutputs, JobOutputs, is_there
 from .jobs import Job
 from .locks import Fence, locked, new_attempt
 from .manifests import manifest_of, metrics_of, write_json
 from .outputs import check_folder
-from .pipeline import fit_rows, open_features
 from .state import ATTEMPT, FINISHED, LOCK, PASSES, READY, Work, about_job, name_of
 
 logger = logging.getLogger(__name__)
@@ -35,11 +34,11 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
     outputs, work = outputs_of(job, overwrite), Work(job.work)
     if restart or not work.has_begun():
         check_outputs(job, outputs)
-    table = open_input(job)
+    opened = job.open_input()
     check_folder(job.work.resolve().parent)
     job.work.mkdir(exist_ok=True)
     with _alone(job, outputs):
-        about = about_job(job, table.rows, fingerprint(job.input["path"]))
+        about = about_job(job, opened.array, fingerprint(job.input["path"]))
         if not restart:
             outputs = with_own(job, work, outputs, about)
             restart = bool(work.changes(about))
@@ -50,7 +49,7 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
         with _telling(fence):
             if restart or work.manifest(READY) is None:
                 _begin(work, about, outputs, fence, anew=restart)
-                work.ready(_made(job, about, table, outputs, work, fence, progress))
+                work.ready(_made(job, about, opened, outputs, work, fence, progress))
             manifest = _published(outputs, work, fence, name_of(about))
     return f"{manifest['summary']}: {outputs.kept()}"
 
@@ -78,14 +77,9 @@ def check_outputs(job: Job, outputs: JobOutputs) -> None:
     outputs.check(job.input["path"], str(job.work), str(job.path))
 
 
-def open_input(job: Job) -> Table:
-    """Open what a job clusters."""
-    return open_features(job.input["path"], job.input["missing_chunks"], job.input["columns"])
-
-
 def outputs_of(job: Job, overwrite: bool = False) -> JobOutputs:
     """Return what a job writes, and whether it may replace what is there."""
-    return JobOutputs(**job.output, overwrite=overwrite or job.run["overwrite"])
+    return job.outputs(overwrite=overwrite or job.run["overwrite"])
 
 
 @contextmanager
@@ -115,7 +109,7 @@ def _begin(work: Work, about: dict[str, Any], outputs: JobOutputs, fence: Fence,
     earlier = JobOutputs()
     if anew:
         with suppress(JobError):  # damaged, or of another version
-            earlier = JobOutputs(**work.outputs())
+            earlier = ImageJobOutputs(**work.outputs())
     work.begin(about, fence.attempt, outputs.replaceable(), anew)
     if anew:
         work.clear()
@@ -133,7 +127,7 @@ def _nothing_to_do(outputs: JobOutputs, manifest: Mapping[str, Any]) -> str:
 
 
 def _made(
-    job: Job, about: dict[str, Any], table: Table, outputs: JobOutputs, work: Work, fence: Fence, progress: bool
+    job: Job, about: dict[str, Any], opened: Input, outputs: JobOutputs, work: Work, fence: Fence, progress: bool
 ) -> dict[str, Any]:
     """Make all outputs where they grow; return the manifest."""
     name = name_of(about)
@@ -143,11 +137,12 @@ def _made(
     estimator = job.estimator(progress)
     journal = FolderJournal(job.work / PASSES, name)
     with keeping(journal):
-        summary = fit_rows(job.input["path"], table, estimator, growing, job.start_cluster(), resume=name)
-    metrics = metrics_of(estimator, table.rows, journal.passes, labels=outputs.labels is not None)
+        made = opened.cluster(estimator, growing, job.start_cluster(), resume=name)
+    metrics = metrics_of(estimator, opened.rows, journal.passes, opened.n_passes_after(outputs), made.sizes)
     if growing.metrics is not None:
         write_json(growing.metrics, metrics)
-    manifest = manifest_of(job, about, table.rows, metrics, work.attempts(), outputs, growing) | {"summary": summary}
+    manifest = manifest_of(job, about, opened.rows, metrics, work.attempts(), outputs, growing)
+    manifest["summary"] = made.summary
     if growing.manifest is not None:
         write_json(growing.manifest, manifest)
     fence.check()

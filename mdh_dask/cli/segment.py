@@ -2,23 +2,23 @@
 
 import logging
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass
 from pathlib import PurePath
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask.array as da
 from sklearn.utils import check_random_state
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Integers
 from ..chunks import announced, reduce_rows
-from ..io.images import Features, Image, pixel_rows, write_labels
+from ..io.images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..io.images.labels import look
 from ..io.images.overview import Seen
 from ..report import write_report
 from ..tree.columns import standardiser
 from ..tree.statistics import FirstPass, sample_limit, smallest_hashes
+from .estimates import telling_of_memory
 from .outputs import ImageOutputs, write_file
 from .pipeline import Cluster, facts_of
 
@@ -47,39 +47,65 @@ class PixelOptions:
     sample: int | None = None
 
 
-def segment_image(
-    image: Image, estimator: Any, options: PixelOptions, outputs: ImageOutputs, cluster: Cluster, name: str = ""
-) -> str:
-    """Cluster the pixels of an image and write what was asked for; return a summary.
+class Segmented(NamedTuple):
+    """What came out."""
 
-    `name` is what a report calls the image, by default its path.
+    summary: str
+    sizes: Integers | None
+    """Pixels of each segment; None if only the model was asked for."""
+
+
+def segment_image(
+    image: Image,
+    estimator: Any,
+    options: PixelOptions,
+    outputs: ImageOutputs,
+    cluster: Cluster,
+    *,
+    name: str = "",
+    resume: str | None = None,
+) -> Segmented:
+    """Cluster the pixels of an image and write what was asked for.
+
+    `name` is what a report calls the image, by default its path. With `resume`, the labels go on where a call with the
+    same text was interrupted.
     """
     height, width, n_bands = image.shape
     logger.info("%s: %s, %s x %s pixels of %s bands of %s", image.path, image.kind, width, height, n_bands, image.dtype)
     started = perf_counter()
-    with cluster as where:
-        features, rows, n_passes = _prepared(image, estimator, options)
+    all_rows = pixel_rows(image, columns_of(options))
+    with cluster as where, telling_of_memory(all_rows, estimator):
+        features, rows, n_passes = _prepared(image, all_rows, estimator, options)
         estimator.fit(rows)
+        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes).to_dict()
         estimator.n_passes_ = n_passes + (0 if options.sample else estimator.n_passes_)
         logger.info("%s segments in %s passes", estimator.n_clusters_, estimator.n_passes_)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model in %s", outputs.model)
         if outputs.shows_pixels:
-            seen = _labelled(image, features, estimator, outputs)
+            seen = labelled(image, features, estimator, outputs, estimator.progress, resume)
     seconds = perf_counter() - started
     if outputs.shows_pixels:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
         facts = {**about, **_facts(image, options), **facts_of(estimator, where, seconds)}
         title = f"{PurePath(image.path).name} in {estimator.n_clusters_} segments"
-        _write_pictures(seen, estimator, outputs, title, facts)
-    return f"{estimator.n_clusters_} segments of {width} x {height} pixels in {seconds:.1f} s"
+        write_preview(seen, outputs)
+        _write_report(seen, estimator, outputs, title, facts)
+    summary = f"{estimator.n_clusters_} segments of {width} x {height} pixels in {seconds:.1f} s"
+    return Segmented(summary, seen.sizes if outputs.shows_pixels else None)
 
 
-def _prepared(image: Image, estimator: Any, options: PixelOptions) -> tuple[Features, da.Array | AnyArray, int]:
+def columns_of(options: PixelOptions) -> Features:
+    """Return the columns of a pixel's row, not yet weighted."""
+    return Features(options.window, options.coordinates is not None)
+
+
+def _prepared(
+    image: Image, rows: da.Array, estimator: Any, options: PixelOptions
+) -> tuple[Features, da.Array | AnyArray, int]:
     """Return the columns of rows, the rows that the tree is grown on, and the passes that this took."""
-    features = Features(options.window, options.coordinates is not None)
-    rows = pixel_rows(image, features)
+    features = columns_of(options)
     if options.coordinates is None and options.sample is None:
         return features, rows, 0
     seed = int(check_random_state(estimator.random_state).randint(2**31))
@@ -99,34 +125,38 @@ def _prepared(image: Image, estimator: Any, options: PixelOptions) -> tuple[Feat
     return features, rows if options.sample is None else chosen, 1
 
 
-def _labelled(image: Image, features: Features, estimator: Any, outputs: ImageOutputs) -> Seen:
-    """Label all pixels in one pass."""
-    fitted = copy(estimator)
-    vars(fitted).pop("labels_", None)  # it would take the graph of all rows to the workers
-    n_labels = int(estimator.n_clusters_)
+def labelled(
+    image: Image, features: Features, estimator: Any, outputs: ImageOutputs, progress: bool, resume: str | None = None
+) -> Seen:
+    """Label all pixels in one pass, and write the labels if there is a place for them."""
+    label, n_labels = estimator.block_labels(), int(estimator.n_clusters_)
     if outputs.labels is None:
-        bar = announced("looking at segments", estimator.progress)
-        return look(fitted.predict, image, n_labels=n_labels, features=features, progress=bar)
-    bar = announced("writing labels", estimator.progress)
+        bar = announced("looking at segments", progress)
+        return look(label, image, n_labels=n_labels, features=features, progress=bar)
     seen = write_labels(
-        fitted.predict, image, outputs.labels, n_labels=n_labels, features=features, overwrite=outputs.overwrite,
-        attributes={"n_clusters": n_labels}, progress=bar,
+        label, image, outputs.labels, n_labels=n_labels, features=features, overwrite=outputs.overwrite,
+        attributes={"n_clusters": n_labels}, progress=announced("writing labels", progress), resume=resume,
     )  # fmt: skip
     logger.info("labels in %s", outputs.labels)
     return seen
 
 
-def _write_pictures(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str, facts: Mapping[str, str]) -> None:
+def write_preview(seen: Seen, outputs: ImageOutputs) -> None:
+    """Write the segments in their mean colours, if they were asked for."""
+    from .pictures import encoded
+
+    if outputs.preview:
+        write_file(outputs.preview, encoded(seen.segmented()), outputs.overwrite)
+        logger.info("preview in %s", outputs.preview)
+
+
+def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str, facts: Mapping[str, str]) -> None:
     from .pictures import WIDEST, encoded
 
-    segmented = seen.segmented()
-    if outputs.preview:
-        write_file(outputs.preview, encoded(segmented), outputs.overwrite)
-        logger.info("preview in %s", outputs.preview)
     if outputs.report:
         images = {
             "The image": encoded(seen.photograph, "JPEG", WIDEST),
-            "Every pixel in the mean colour of its segment": encoded(segmented, "PNG", WIDEST),
+            "Every pixel in the mean colour of its segment": encoded(seen.segmented(), "PNG", WIDEST),
         }
         write_report(
             outputs.report, estimator.tree_, title=title, facts=facts, images=images, colours=seen.colours,

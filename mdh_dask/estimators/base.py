@@ -1,6 +1,8 @@
 """What all estimators of one tree share: fit, predict, save."""
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Integers, RowArray
+from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Progress, announced, fit_chunks, is_dask, map_rows, merge_chunks
 from ..io.keeping import Cache, kept
 from ..io.models import save_tree
@@ -29,6 +31,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
 
     cache: Cache | None
     feature_map_: KernelPCAFeatures | None
+    pixel_columns_: dict[str, Any] | None = None
+    """What the columns are of an image of which the rows are pixels; see `mdh_dask.io.images.PixelColumns`."""
 
     @abstractmethod
     def _growth(self, n_rows: int, seed: int) -> Growth:
@@ -58,6 +62,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             If a parameter or `X` is not as described; before any work where that can be seen, else in the first pass.
         """
         rows = as_rows(self, X, reset=True)
+        self.pixel_columns_ = None
         seed = int(check_random_state(self.random_state).randint(2**31))
         self.feature_map_ = self._new_feature_map(seed)
         growth = self._growth(len(rows), seed)
@@ -93,8 +98,15 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     def _labels_of(self, rows: RowArray) -> RowArray:
         if not is_dask(rows):
             check_finite(rows)  # here, where row numbers are those of all rows
-        shared = (None, self.tree_) if self.feature_map_ is None else _short_cut(self.feature_map_.map_, self.tree_)
-        return map_rows(_labels, rows, dtype="int32", shared=shared)
+        return map_rows(_labels, rows, dtype="int32", shared=self._labelling())
+
+    def _labelling(self) -> tuple[NystromMap | None, Tree]:
+        return (None, self.tree_) if self.feature_map_ is None else _short_cut(self.feature_map_.map_, self.tree_)
+
+    def block_labels(self) -> Callable[[AnyArray], Integers]:
+        """Return what labels a block of rows on the thread that calls it, and is small enough to be sent to workers."""
+        check_is_fitted(self)
+        return partial(_labels, self._labelling())
 
     def _keep(self, growth: Growth) -> None:
         """Set what an estimator keeps of the growth besides the tree."""
@@ -146,6 +158,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             "feature_names": list(getattr(self, "feature_names_in_", [])) or None,
             "n_passes": self.n_passes_,
         }
+        if self.pixel_columns_ is not None:
+            parameters["pixel_columns"] = self.pixel_columns_
         save_tree(path, self.tree_, parameters=parameters, arrays=arrays, overwrite=overwrite)
 
     def _saved_parameters(self) -> dict[str, Any]:

@@ -65,6 +65,7 @@ def load_model(path: str | Path) -> Any:
     model.n_clusters_ = tree.n_leaves
     model.n_features_in_ = saved["n_features"]
     model.n_passes_ = saved["n_passes"]
+    model.pixel_columns_ = saved.get("pixel_columns")
     if saved["feature_names"]:
         model.feature_names_in_ = np.array(saved["feature_names"], dtype=object)
     model.feature_map_ = model._new_feature_map(seed=0)

@@ -73,7 +73,7 @@ def run(side: int = 40_000) -> Iterator[Table]:
 def _segmented(path: Path, out: Path, options: PixelOptions) -> str:
     """Segment an image on the current cluster; return the summary."""
     outputs = ImageOutputs(f"{out}.zarr", preview=f"{out}.png")
-    return segment_image(open_image(path), RandomProjectionTree(), options, outputs, nullcontext("workers"))
+    return segment_image(open_image(path), RandomProjectionTree(), options, outputs, nullcontext("workers")).summary
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -1,9 +1,10 @@
 """Images of any size: their pixels as rows, and labels of the rows as an image."""
 
+from .columns import PixelColumns
 from .features import Features
 from .image import Image
 from .labels import write_labels
 from .opening import open_image
 from .rows import pixel_rows
 
-__all__ = ["Features", "Image", "open_image", "pixel_rows", "write_labels"]
+__all__ = ["Features", "Image", "PixelColumns", "open_image", "pixel_rows", "write_labels"]

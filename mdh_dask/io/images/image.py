@@ -50,6 +50,8 @@ class Image:
         Where on Earth it is, as attributes of a Zarr array; empty if it does not say.
     multiscale : Multiscale, optional
         Of lines and columns, if it is OME-Zarr.
+    axes : str, optional
+        What the user said of the axes.
     """
 
     source: Source
@@ -58,6 +60,7 @@ class Image:
     chunks: tuple[int, int]
     georeference: Mapping[str, Any] = field(default_factory=dict)
     multiscale: Multiscale | None = None
+    axes: str | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -68,6 +71,11 @@ class Image:
     def dtype(self) -> np.dtype:
         """Return the dtype of pixels."""
         return self.source.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of all pixels as they are in memory."""
+        return self.order.n_rows * self.shape[2] * self.dtype.itemsize
 
     @property
     def order(self) -> PixelOrder:

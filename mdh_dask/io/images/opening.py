@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import fsspec  # type: ignore[import-untyped, unused-ignore]
@@ -79,17 +80,25 @@ def open_image(
     ((500, 400, 3), (100, 100))
     """
     where = os.fspath(path)
-    local = local_path(where)
-    magic = b"" if local is not None and not local.is_file() else _magic(where, storage_options)
-    if magic.startswith(TIFF):
+    kind = kind_of(where, storage_options)
+    if kind == "TIFF":
         image = _tiff_image(where, axes, dict(index or {}), storage_options)
-    elif magic and (local is not None or find_node(where, storage_options) is None):
+    elif kind == "picture":
         _refuse_axes(where, axes, index)
         picture = open_picture(where, storage_options)
         image = Image(picture, where, picture.kind, picture.chunks)
     else:
         image = _zarr_image(where, axes, dict(index or {}), missing_chunks, storage_options)
-    return _checked(image)
+    return _checked(replace(image, axes=axes))
+
+
+def kind_of(path: str, storage_options: Options = None) -> Literal["TIFF", "picture", "Zarr"]:
+    """Tell what is at a path or URL by its first bytes; what is no file, or not there, is taken for Zarr."""
+    local = local_path(path)
+    magic = b"" if local is not None and not local.is_file() else _magic(path, storage_options)
+    if magic.startswith(TIFF):
+        return "TIFF"
+    return "picture" if magic and (local is not None or find_node(path, storage_options) is None) else "Zarr"
 
 
 def _magic(path: str, storage_options: Options) -> bytes:

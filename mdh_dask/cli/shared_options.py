@@ -1,0 +1,100 @@
+"""What commands have in common: how they are told of an input, of outputs and of a method."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .log import is_json
+
+
+class FitCommand(click.Command):
+    """A command with the options of the methods, made when they are asked for: estimators take long to import."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options, those of the methods before ``--help``."""
+        from .options import method_options
+
+        *own, help_option = super().get_params(ctx)
+        return [*own, *method_options(), help_option]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of the methods under a heading of their own."""
+        from .options import method_options
+
+        method = method_options()
+        own = [p for p in self.get_params(ctx) if isinstance(p, click.Option) and p not in method]
+        for title, params in (("Options", own), ("Options of the method", method)):
+            with formatter.section(title):
+                records = (param.get_help_record(ctx) for param in params)
+                formatter.write_dl([record for record in records if record])
+
+
+MISSING_CHUNKS = click.option(
+    "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
+    help="What to do about chunks of Zarr that are not stored: refuse, or take them for the fill value.",
+)  # fmt: skip
+
+
+def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command its input."""
+    for option in (
+        MISSING_CHUNKS,
+        click.option(
+            "--columns", callback=_names, metavar="A,B,C",
+            help="Columns to take, in this order: names in a table, else numbers from 0.  [default: all]",
+        ),
+        click.argument("features"),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of how it writes and what it shows."""
+    for option in (
+        click.option("--progress/--no-progress", default=None, help="Progress bars.  [default: in a terminal]"),
+        click.option("--overwrite", is_flag=True, help="Replace outputs that exist."),
+    ):
+        command = option(command)
+    return command
+
+
+def wants_progress(progress: bool | None) -> bool:
+    """Return whether to show progress bars: as asked, else in a terminal; among lines of JSON, never."""
+    return not is_json() and (sys.stderr.isatty() if progress is None else progress)
+
+
+CLUSTER_SETTINGS = (
+    "scheduler", "scheduler_file", "scheduler_timeout", "workers", "threads_per_worker", "memory_limit",
+)  # fmt: skip
+"""Names of what `cluster_options` gives."""
+
+
+def axes_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command what is to be known of an image's axes."""
+    for option in (
+        click.option(
+            "--index", multiple=True, callback=_index, metavar="AXIS=N",
+            help="Place on another axis, as t=0; series=1 is the second image in a TIFF. May be given again.",
+        ),
+        click.option(
+            "--axes", metavar="LETTERS",
+            help="What the axes of a TIFF or Zarr image are, as yxc or cyx with c for the bands, if it does not say.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _index(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
+    pairs = [value.partition("=") for value in values]
+    for axis, _, place in pairs:
+        if not axis or not place.isdecimal():
+            raise click.BadParameter(f"expected an axis and a place, as t=0; got {axis + _ + place!r}")
+    return {axis: int(place) for axis, _, place in pairs}

@@ -1,0 +1,364 @@
+"""Jobs on images: what they write, and that they can be killed at any moment."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+import zarr
+from click.testing import CliRunner
+from ome_zarr_models.v05 import Labels
+from PIL import Image
+from test_images import GEO_TAGS, beach, ome_image
+
+from mdh_dask import load_model
+from mdh_dask.cli import exits, mdh
+from mdh_dask.cli.jobs import read_job
+from mdh_dask.cli.run import run_job
+
+SIZE = (300, 250)
+
+JOB = """
+[input]
+kind = "image"
+path = "image"
+window = 3
+coordinates = 0.01
+[method]
+n_projections = 20
+sample_size = 300
+[cluster]
+kind = "threads"
+[output]
+labels = "out/l.zarr"
+model = "out/m.zarr"
+report = "out/r.html"
+preview = "out/p.png"
+metrics = "out/metrics.json"
+manifest = "out/manifest.json"
+"""
+
+OUTPUTS = ["l.zarr", "m.zarr", "manifest.json", "metrics.json", "p.png", "r.html"]
+
+BLOCK = 24_000
+"""Bytes of a block of rows: seven or more of them, so that there is something to be interrupted in."""
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("mdh_dask.chunks.layout.LEAST_BLOCK_BYTES", BLOCK)
+
+
+@pytest.fixture(scope="session")
+def images(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("images")
+    tifffile.imwrite(folder / "geo.tif", beach(*SIZE), photometric="rgb", tile=(64, 64), extratags=GEO_TAGS)
+    zarr.create_array(folder / "tiles.zarr", data=beach(*SIZE), chunks=(40, 50, 3))
+    ome_image(folder / "ome.zarr", beach(*SIZE), chunks=(1, 1, 40, 50))
+    Image.fromarray(beach(*SIZE)).save(folder / "beach.png")
+    bad = beach(*SIZE).astype("f4")
+    bad[200, 33, 1] = np.nan
+    zarr.create_array(folder / "nan.zarr", data=bad, chunks=(50, 40, 3))
+    zarr.create_array(folder / "stack.zarr", data=np.ones((40, 50, 60), "u1"))
+    zarr.create_array(folder / "planes.zarr", data=np.ones((2, 50, 60), "u1"), dimension_names=["z", "y", "x"])
+    return folder
+
+
+@pytest.fixture
+def here(images, tmp_path, monkeypatch):
+    """A folder with a job file for an image in tiles."""
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path)
+    describe(images / "tiles.zarr")
+    return tmp_path
+
+
+def describe(image, text=JOB):
+    Path("job.toml").write_text(text.replace('path = "image"', f'path = "{image}"'))
+
+
+def run(*args, command="run"):
+    return CliRunner().invoke(mdh, [command, *map(str, args)])
+
+
+def contents(folder):
+    """All that must be the same whether a job was disturbed or not."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and (path.suffix != ".json" or path.name in ("zarr.json", "mdh_dask_blocks.json")):
+            name = str(path.relative_to(folder))
+            plain = path.suffix != ".html"
+            found[name] = path.read_bytes() if plain else re.sub(r"[\d.]+ s\b", "", path.read_text())
+    return found
+
+
+@pytest.fixture
+def undisturbed(here):
+    """What the job writes if nothing happens."""
+    assert run("job.toml").exit_code == 0
+    whole = contents(here / "out")
+    shutil.rmtree(here / "out")
+    shutil.rmtree(here / "job.work")
+    (here / "out").mkdir()
+    return whole
+
+
+# What a job writes
+
+
+@pytest.mark.parametrize("name", ["geo.tif", "tiles.zarr", "ome.zarr", "beach.png"])
+def test_a_job_writes_what_segment_writes(name, images, here):
+    describe(images / name)
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    assert re.fullmatch(r"5 segments of 250 x 300 pixels in [\d.]+ s: \S*l.zarr, .*p.png\n", result.stdout)
+    assert sorted(os.listdir("out")) == OUTPUTS
+    outputs = ("--out", "l.zarr", "--model", "m.zarr", "--preview", "p.png")
+    method = ("--n-projections", 20, "--sample-size", 300, "--scheduler", "threads")
+    segmented = run(images / name, *outputs, "--window", 3, "--coordinates", 0.01, *method, command="segment")
+    assert segmented.exit_code == 0, segmented.output
+    place = "/labels/segments/0" if name == "ome.zarr" else ""
+    ours, theirs = (zarr.open_array(path + place, mode="r") for path in ("out/l.zarr", "l.zarr"))
+    np.testing.assert_array_equal(ours, theirs)
+    assert (ours.chunks, Path("out/p.png").read_bytes()) == (theirs.chunks, Path("p.png").read_bytes())
+    assert load_model("out/m.zarr").tree_ == load_model("m.zarr").tree_
+    if name == "ome.zarr":
+        Labels.from_zarr(zarr.open_group("out/l.zarr/labels", mode="r"))
+    if name == "geo.tif":
+        assert ours.attrs["proj:code"] == "EPSG:32721"
+
+
+def test_metrics_and_manifest_tell_of_all_pixels(images, here):
+    describe(images / "tiles.zarr", JOB.replace("window = 3\n", "sample = 2000\n"))
+    assert run("job.toml").exit_code == 0
+    metrics = json.loads(Path("out/metrics.json").read_text())
+    assert metrics["n_rows"] == SIZE[0] * SIZE[1] == sum(metrics["cluster_sizes"])
+    assert (metrics["n_columns"], metrics["n_clusters"], metrics["passes"]) == (5, 3, 2)
+    labels = zarr.open_array("out/l.zarr", mode="r")
+    assert metrics["cluster_sizes"] == np.bincount(labels[:].ravel()).tolist()
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    assert manifest["input"]["shape"] == [*SIZE, 3]
+    assert manifest["job"]["input"]["sample"] == 2000
+    assert sorted(manifest["outputs"]) == ["labels", "metrics", "model", "preview", "report"]
+    assert manifest["outputs"]["labels"]["checksum"] == f"crc32:{labels.attrs['mdh_dask']['record']:08x}"
+
+
+def test_a_preview_alone_is_an_output(images, here):
+    describe(images / "beach.png", re.sub(r"(labels|model|report|metrics|manifest) = .*\n", "", JOB))
+    assert run("job.toml").exit_code == 0
+    assert os.listdir("out") == ["p.png"]
+
+
+def test_labels_and_model_are_written_to_urls_too(images, here):
+    url = f"memory://{here.name}"
+    describe(images / "ome.zarr", JOB.replace('"out/l', f'"{url}/l').replace('"out/m.', f'"{url}/m.'))
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    Labels.from_zarr(zarr.open_group(f"{url}/l.zarr/labels", mode="r"))
+    assert load_model(f"{url}/m.zarr").n_clusters_ == 5
+    assert "nothing to do" in run("job.toml").stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "passes"),
+    [
+        ({}, "about 4 to 6"),
+        ({"coordinates = 0.01\n": ""}, "about 3 to 5"),
+        ({"window = 3\n": "sample = 500\n"}, "2"),
+        ({"coordinates = 0.01\n": "sample = 500\n"}, "2"),
+    ],
+)
+def test_check_tells_what_a_job_needs_and_computes_nothing(changes, passes, images, here, monkeypatch):
+    text = JOB.replace("sample_size = 300\n", "")
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    describe(images / "tiles.zarr", text)
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.chunks.reduction._reduced", lambda *_: pytest.fail("something was computed"))
+        result = run("--check", "job.toml")
+    assert result.exit_code == 0, result.output
+    told = dict(line.split(":", 1) for line in result.stdout.splitlines())
+    columns = 3 * (1 + 2 * ("window" in text)) + 2 * ("coordinates" in text)
+    kind = "float32" if columns > 3 else "uint8"
+    assert re.search(
+        rf"tiles.zarr, Zarr, 250 x 300 pixels of 3 uint8 bands, rows of {columns} {kind} columns, 0.2 MB in \d+ blocks",
+        told["input"],
+    )
+    assert told["passes"].strip() == f"{passes}, the one that writes the labels included"
+    assert not Path("job.work").exists()
+    run("job.toml")
+    made = json.loads(Path("out/metrics.json").read_text())["passes"]
+    low, *high = map(int, re.findall(r"\d+", passes))
+    assert low <= made <= (high[0] if high else low)
+
+
+def test_check_counts_the_pass_that_looks_at_segments(images, here):
+    text = re.sub(r"(labels|metrics|manifest) = .*\n", "", JOB)
+    describe(images / "beach.png", text.replace("window", "sample"))
+    assert "passes:  2, the one that looks at segments included" in run("--check", "job.toml").stdout
+
+
+# Errors, before any work
+
+ERRORS = {
+    "window": (
+        "tiles.zarr", {"window = 3": "window = 251"}, 65,
+        "expected a window within the image's 300 x 250 pixels; got 251",
+    ),
+    "axes": (
+        "stack.zarr", {}, 65,
+        "expected lines and columns, and bands as the one axis of at most 32, first or last; got shape (40, 50, 60), "
+        "which does not say what its axes are: name them with axes = 'yxc' in [input], where c are the bands",
+    ),
+    "axes of a picture": (
+        "beach.png", {"window": "axes = 'yxc'\nwindow"}, 65,
+        "{path} is a picture, whose axes are known: leave axes and index out",
+    ),
+    "index": (
+        "planes.zarr", {}, 65,
+        "axis z has 2 places, and an image is one of them: choose it with index in [input], as z=0",
+    ),
+    "place": (
+        "planes.zarr", {"window": "index = {z = 2}\nwindow"}, 65, "expected a place from 0 to 1 on axis z; got 2",
+    ),
+    "no axis": (
+        "tiles.zarr", {"window": "index = {t = 0}\nwindow"}, 65,
+        "there is no axis t to choose a place of: the others than y, x and c are []",
+    ),
+    "missing": ("nope.zarr", {}, 66, "there is no Zarr array at {path}; check the path"),
+    "preview is a folder": (
+        "tiles.zarr", {"out/p.png": "out"}, 2,
+        "expected separate places; got {here}/out and {here}/out/l.zarr, of which one holds the other: name another",
+    ),
+    "preview at a URL": (
+        "tiles.zarr", {"out/p.png": "s3://b/p.png"}, 2,
+        "expected a local file for the preview; got s3://b/p.png: write it here and copy it there",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_is_told_word_for_word_before_any_work(name, images, here):
+    image, changes, code, message = ERRORS[name]
+    text = JOB
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    describe(images / image, text)
+    for arguments in (["job.toml"], ["--check", "job.toml"]):
+        result = run(*arguments)
+        assert result.exit_code == code, result.output
+        assert message.format(path=images / image, here=here) in " ".join(result.stderr.split())
+    assert sorted(os.listdir()) == ["job.toml", "out"]
+    assert os.listdir("out") == []
+
+
+def test_pixels_that_are_no_numbers_are_told_with_their_place(images, here):
+    describe(images / "nan.zarr")
+    result = run("job.toml")
+    assert result.exit_code == exits.BAD_DATA
+    assert "1 with NaN or infinity in lines" in result.stderr
+    assert "the first in line 200, column 33: fill them in, or crop the image" in result.stderr
+
+
+def test_what_is_no_image_of_labels_is_not_replaced(here):
+    zarr.create_array("out/l.zarr", data=np.zeros(3))
+    result = run("job.toml", "--overwrite")
+    assert result.exit_code == exits.CANNOT_CREATE
+    assert result.stderr.endswith(f"{here}/out/l.zarr is not an image of labels, and nothing else is replaced: "
+                                  "name another output\n")  # fmt: skip
+
+
+def test_a_preview_that_exists_is_refused(here):
+    Path("out/p.png").write_text("mine")
+    result = run("job.toml")
+    assert result.exit_code == exits.CANNOT_CREATE
+    assert f"{here}/out/p.png exists: name another output, or replace it with --overwrite" in result.stderr
+
+
+# A job that is run again
+
+
+def test_a_finished_job_does_nothing_and_a_changed_one_says_what_changed(images, here):
+    assert run("job.toml").exit_code == 0
+    assert re.match(r"finished on \S+, nothing to do: ", run("job.toml").stdout)
+    describe(images / "tiles.zarr", JOB.replace("window = 3", "window = 5"))
+    assert "job.input.window was 3 and is 5: change it back" in run("job.toml").stderr
+
+
+class Killed(BaseException):
+    """Leaves everything as it is at that moment, as a kill would."""
+
+
+MOMENTS = [
+    "mdh_dask.cli.segment._prepared", "mdh_dask.tree.growth.Growth._count", "mdh_dask.cli.segment.write_labels",
+    "mdh_dask.io.images.labels.complete", "mdh_dask.io.images.labels.tidy", "mdh_dask.cli.segment.write_preview",
+    "mdh_dask.cli.segment.write_report", "mdh_dask.cli.run.metrics_of", "mdh_dask.cli.run._published",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undisturbed, monkeypatch):
+    def stop(*args, **kwargs):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moment, stop)
+        with pytest.raises(Killed):
+            run_job(read_job(Path("job.toml")))
+    assert [name for name in os.listdir("out") if not name.startswith(".")] == []
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    assert ("was made before" in result.stderr) == (moment not in (MOMENTS[0], MOMENTS[-1]))
+    assert contents(here / "out") == undisturbed
+    assert sorted(os.listdir("out")) == OUTPUTS
+
+
+def start(*args):
+    program = (
+        f"import mdh_dask.chunks.layout\nmdh_dask.chunks.layout.LEAST_BLOCK_BYTES = {BLOCK}\n"
+        "from mdh_dask.cli import main\nmain()"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", program, "run", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for(pattern, folder, process):
+    until = time.monotonic() + 120
+    while not list(folder.glob(pattern)) and process.poll() is None:
+        assert time.monotonic() < until
+        time.sleep(0.002)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+@pytest.mark.parametrize(
+    ("after", "number"),
+    [
+        ("out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*", signal.SIGKILL),
+        ("out/.p.png.attempt-*/p.png", signal.SIGTERM),
+    ],
+)
+def test_a_killed_process_is_gone_on_with_to_the_same_bits(after, number, here, undisturbed):
+    process = start("job.toml")
+    wait_for(after, here, process)
+    time.sleep(random.Random(after).uniform(0, 0.02))
+    process.send_signal(number)
+    _, log = process.communicate(timeout=60)
+    assert process.returncode in (-9, 143, 0), log
+    written = {path.stat().st_ino for path in here.glob("out/.l.zarr.attempt-*/l.zarr/c/*/*")}
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    if process.returncode:
+        assert {path.stat().st_ino for path in here.glob("out/l.zarr/c/*/*")} >= written
+    assert contents(here / "out") == undisturbed
+    assert sorted(os.listdir("out")) == OUTPUTS
