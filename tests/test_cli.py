@@ -357,7 +357,7 @@ def test_exit_codes_are_the_same_under_dask_mdh(name, here):
 
 
 def test_outputs_that_exist_are_refused_before_any_work(here, monkeypatch):
-    monkeypatch.setattr("mdh_dask.cli.pipeline.open_features", lambda *_: pytest.fail("work was begun"))
+    monkeypatch.setattr("mdh_dask.cli.reading.Reading.table", lambda *_: pytest.fail("work was begun"))
     Path("there").mkdir()
     Path("r.html").write_text("mine")
     for option, path in (("--out", "there"), ("--model", "there"), ("--report", "r.html")):
@@ -412,7 +412,7 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
     def fail(*_):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("mdh_dask.cli.pipeline.open_features", fail)
+    monkeypatch.setattr("mdh_dask.cli.reading.Reading.table", fail)
     result = run("fit", "../in/x.zarr", *OUT, *THREADS)
     assert result.exit_code == exits.FAILED
     assert "ERROR a bug\nTraceback" in result.stderr
