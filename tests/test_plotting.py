@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.animation import AbstractMovieWriter
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -203,6 +204,16 @@ def test_no_two_nodes_of_a_level_are_closer_than_a_column(n_leaves, seed):
 
 def test_a_small_tree_is_labelled_with_rows_depths_and_clusters():
     assert texts(plot_tree(small_tree()))[:3] == ["1,000\n↕ 3.2", "300\n#0", "700\n#1"]
+
+
+@settings(deadline=None, max_examples=10)
+@given(n_leaves=st.integers(1, 12), seed=st.integers(0, 100))
+def test_the_key_covers_no_node(n_leaves, seed):
+    ax = plot_tree(random_tree(n_leaves, np.random.default_rng(seed)))
+    FigureCanvasAgg(ax.figure).draw()
+    *nodes, key = ax.texts
+    assert key.get_text().startswith("rows\n")
+    assert not any(node.get_bbox_patch().get_window_extent().overlaps(key.get_window_extent()) for node in nodes)
 
 
 def test_a_tree_of_one_node_is_drawn():

@@ -20,6 +20,9 @@ SMALLEST_TEXT = 4.5
 KEY = "rows\n↕ relative depth of the split\n# label of the cluster"
 """Under drawings with text."""
 
+ROOM_FOR_KEY = 0.7
+"""Levels below the last one."""
+
 
 def plot_tree(tree: Tree, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axes":
     """Draw the tree: nodes with their rows and relative depths, edges as wide as the share of rows that takes them.
@@ -63,13 +66,15 @@ def plot_tree(tree: Tree, ax: "Axes | None" = None, max_nodes: int = 401) -> "Ax
     drawn.sort()
     across, down = _layout(tree, split, drawn), tree.level
     n_columns, n_levels = across[drawn].max() + 1, int(down[drawn].max()) + 1
-    ax = new_axes(ax, (float(np.clip(0.62 * n_columns, 3, 20)), float(np.clip(0.75 * n_levels + 0.4, 1.6, 14))))
+    ax = new_axes(
+        ax, (float(np.clip(0.62 * n_columns, 3, 20)), float(np.clip(0.75 * (n_levels + ROOM_FOR_KEY) + 0.4, 1.6, 14)))
+    )
     ax.set_title(_title(tree, len(drawn)), fontsize="medium")
     ax.set_axis_off()
     ax.set_xlim(-0.6, n_columns - 0.4)
-    ax.set_ylim(n_levels - 0.4, -0.6)
+    ax.set_ylim(n_levels - 0.4 + ROOM_FOR_KEY, -0.6)
     _draw_edges(ax, tree, split, across, down)
-    size = _text_size(ax, n_columns, n_levels)
+    size = _text_size(ax, n_columns, n_levels + ROOM_FOR_KEY)
     if size >= SMALLEST_TEXT:
         _write_nodes(ax, tree, split, drawn, across, down, size)
         ax.text(0, 0, KEY, transform=ax.transAxes, size=size, color=INK, va="bottom")
@@ -117,7 +122,7 @@ def _draw_edges(ax: Any, tree: Tree, split: Integers, across: Floats, down: Inte
     ax.add_collection(edges, autolim=False)
 
 
-def _text_size(ax: Any, n_columns: float, n_levels: int) -> float:
+def _text_size(ax: Any, n_columns: float, n_levels: float) -> float:
     """Return the size, in points, at which the texts of neighbouring nodes do not touch."""
     room = ax.get_window_extent()
     column = 72 * room.width / ax.figure.dpi / (n_columns + 0.2)
