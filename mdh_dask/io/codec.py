@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from .._typing import AnyArray
 from ..projections.random import KeyedDirections
 from ..tree.columns import Standardiser
+from ..tree.moments import MomentPass, Moments
 from ..tree.statistics import BranchCounts, BranchPass, Columns, FirstLook, FirstPass, Sample
 from ..tree.structure import Tree
 from ..tree.valleys import ValleyPass, ValleySums
@@ -21,8 +23,8 @@ from .folders import write_whole
 CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, Sample, Standardiser, Tree,
-        ValleyPass, ValleySums,
+        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, MomentPass, Moments, Sample,
+        Standardiser, Tree, ValleyPass, ValleySums,
     )
 }  # fmt: skip
 """Dataclasses and named tuples that can be stored, by their names."""
@@ -30,6 +32,10 @@ CLASSES: dict[str, type] = {
 FORMAT = 1
 
 SKELETON = "skeleton"
+
+
+class OtherFormatError(ValueError):
+    """A value was stored by a version of the package that does so in another way."""
 
 
 def store(path: Path, value: Any) -> None:
@@ -64,16 +70,24 @@ def load(path: Path) -> Any:
     ------
     FileNotFoundError
         If there is no such file.
+    OtherFormatError
+        If another version wrote it in another format.
     ValueError
-        If it is damaged or has another format.
+        If it is damaged.
     """
     content = path.read_bytes()
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             skeleton = json.loads(stored[SKELETON].tobytes())
             if skeleton["format"] != FORMAT:
-                raise ValueError(f"format {skeleton['format']}")
+                raise OtherFormatError(
+                    f"{path} has format {skeleton['format']}, which another version of mdh_dask wrote; this is "
+                    f"mdh_dask {version('mdh_dask')}, which reads format {FORMAT}: go on with that version, or give up what was "
+                    "done with --restart"
+                )
             return _put_together(skeleton["value"], lambda i: stored[f"a{i}"])
+    except OtherFormatError:
+        raise
     except Exception as error:  # whatever a damaged archive makes the parsers raise
         raise ValueError(f"{path} is not a value of format {FORMAT}: {error}; remove it") from error
 

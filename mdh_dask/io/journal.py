@@ -94,6 +94,8 @@ class FolderJournal:
         kept = self.folder / f"{name}-{self.name[:16]}.npz"
         try:
             return codec.load(kept)
+        except codec.OtherFormatError:
+            raise
         except (FileNotFoundError, ValueError):
             decision = decide()
             codec.store(kept, decision)
@@ -104,6 +106,8 @@ class FolderJournal:
             value, seconds = codec.load(file)
         except FileNotFoundError:
             return None
+        except codec.OtherFormatError:
+            raise
         except ValueError as error:
             logger.warning("%s: the pass is made again", error)
             return None

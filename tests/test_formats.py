@@ -1,0 +1,122 @@
+"""What earlier versions wrote: models, results of passes and folders of work are read, or refused with the remedy."""
+
+import json
+import re
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+
+from mdh_dask import __version__, load_model
+from mdh_dask._journal import keeping
+from mdh_dask.cli.state import FINISHED, Work
+from mdh_dask.estimators.models import ESTIMATORS
+from mdh_dask.io import codec
+from mdh_dask.io.journal import FolderJournal
+from mdh_dask.io.models import MODEL_MARK
+from mdh_dask.kernels import KERNELS
+from tests.fixtures.make import job_estimator, job_rows, rows_for
+
+ARCHIVES = sorted((Path(__file__).parent / "fixtures").glob("*.tar.xz"))
+
+
+@pytest.fixture(scope="module", params=[archive.name.removesuffix(".tar.xz") for archive in ARCHIVES])
+def written(request, tmp_path_factory):
+    """The folder of what a version wrote."""
+    folder = tmp_path_factory.mktemp(request.param)
+    with tarfile.open(Path(__file__).parent / "fixtures" / f"{request.param}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def expected(folder):
+    return json.loads((folder / "expected.json").read_text())
+
+
+def test_archives_are_small_and_hold_every_estimator_and_every_kernel():
+    """A new one joins when it is released: python -m tests.fixtures.make."""
+    names = set()
+    for archive in ARCHIVES:
+        with tarfile.open(archive) as packed:
+            names |= {Path(name).parts[1] for name in packed.getnames() if name.startswith("models/")}
+    assert names == {*ESTIMATORS, *(f"kernel {kernel}" for kernel in KERNELS), "expected.json"}
+    assert sum(archive.stat().st_size for archive in ARCHIVES) < 200_000
+
+
+def test_every_model_predicts_what_it_did(written):
+    rows = np.load(written / "rows.npy")
+    for name, told in expected(written / "models").items():
+        model = load_model(written / "models" / name)
+        assert type(model).__name__ == told["class"]
+        assert model.n_clusters_ == told["n_clusters"]
+        assert told["parameters"].items() <= model.get_params().items()
+        assert list(getattr(model, "feature_names_in_", [])) == told["names"]
+        if told["names"]:
+            del model.feature_names_in_  # these rows have none
+        np.testing.assert_array_equal(model.predict(rows_for(name, rows)), told["labels"], err_msg=name)
+
+
+def test_every_result_of_a_pass_is_read_to_the_last_bit(written):
+    digests = expected(written / "journal")["digests"]
+    assert {name.split("-")[1] for name in digests} >= {"FirstPass", "BranchPass", "ValleyPass"}
+    for name, digest in digests.items():
+        assert codec.digest(codec.load(written / "journal" / name)) == digest
+
+
+def test_a_fit_goes_on_from_the_results_of_passes(written):
+    """Where other processors or libraries give other bits on the way, from the first of them at least."""
+    journal = FolderJournal(written / "journal", "fixture")
+    with keeping(journal):
+        labels = job_estimator().fit(job_rows()).labels_.compute()
+    np.testing.assert_array_equal(labels, expected(written / "journal")["labels"])
+    assert journal.passes[0].replayed
+
+
+def test_a_finished_job_is_known_whatever_version_runs_it_again(written):
+    work = Work(written / "work")
+    about = json.loads((written / "work" / "job.json").read_text())["about"]
+    assert work.changes(about | {"versions": {"mdh_dask": "another"}}) == []
+    assert work.manifest(FINISHED)["outputs"].keys() == {"labels", "model"}
+    assert work.outputs() == {"labels": "/job/l.zarr", "model": "/job/m.zarr"}
+    assert len(work.attempts()) == 1
+
+
+# What later versions will write
+
+
+def test_a_model_of_a_later_format_is_refused_with_the_remedy(written, tmp_path):
+    group = zarr.open_group(written / "models" / "PCATree", mode="r+")
+    mark = group.attrs[MODEL_MARK]
+    group.update_attributes({MODEL_MARK: mark | {"format": 2, "package_version": "9.8"}})
+    with pytest.raises(ValueError, match="has model format") as caught:
+        load_model(written / "models" / "PCATree")
+    group.update_attributes({MODEL_MARK: mark})
+    assert str(caught.value) == (
+        f"{written}/models/PCATree has model format 2, written by mdh_dask 9.8; this is mdh_dask {__version__}, which "
+        "reads format 1: install the version that wrote it, or a later one"
+    )
+
+
+@pytest.mark.parametrize("kept", ["pass", "decision"])
+def test_a_journal_of_another_format_is_refused_with_the_remedy(kept, tmp_path, monkeypatch):
+    def work():
+        journal = FolderJournal(tmp_path, "job")
+        with keeping(journal):
+            if kept == "decision":
+                journal.note("cache", lambda: "disk")
+            else:
+                job_estimator().fit(job_rows())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(codec, "FORMAT", 2)
+        work()
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(codec.OtherFormatError) as caught:
+        work()
+    assert re.sub(r"\S*\.npz", "FILE", str(caught.value)) == (
+        f"FILE has format 2, which another version of mdh_dask wrote; this is mdh_dask {__version__}, which reads "
+        "format 1: go on with that version, or give up what was done with --restart"
+    )
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
