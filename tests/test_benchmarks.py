@@ -21,11 +21,14 @@ from benchmarks import (
     pursuit_speed,
     random_projections,
     speed,
+    tree_speed,
 )
 from benchmarks.__main__ import EVIDENCE, REQUIREMENTS, SUITES, main
+from benchmarks.cells import Cell, run_cell
 from benchmarks.peers import why_missing
 from benchmarks.results import write_json, write_markdown
 from benchmarks.shared import Table, Times, interleaved, ratio_row
+from benchmarks.speed_verdicts import COMPARED, against_peers, lost
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
 
@@ -176,16 +179,98 @@ def test_honesty_has_a_line_for_every_cloud():
     assert [row[0] for row in tails.rows] == ["lognormal"] * 2 + ["exponential"] * 2
 
 
-def test_speed_compares_fitting_measuring_and_growth():
-    tables = checked(speed.run(n_rows=4000, n_columns=5, repeats=1, growth_rows=(1000, 2000), growth_repeats=1))
+def test_tree_speed_compares_fitting_measuring_and_growth():
+    tables = checked(tree_speed.run(n_rows=4000, n_columns=5, repeats=1, growth_rows=(1000, 2000), growth_repeats=1))
     assert [row[0] for table in tables for row in table.rows if "ratio" in table.columns] == [
         "tree / k-means", "measuring / reading", "2000 / 1000 rows"
     ]  # fmt: skip
 
 
+@pytest.fixture
+def cells_here(monkeypatch):
+    """Measure in this process, where the loops are compiled."""
+
+    def run_cell(work, seconds, memory=0.0, **parameters):
+        value = work(lambda **parts: None, **parameters)
+        return Cell(value, peaks={"cell": 10**6, "scheduler": 2 * 10**6, "worker 0": 3 * 10**6})
+
+    for module in (speed,):
+        monkeypatch.setattr(module, "run_cell", run_cell)
+
+
+def test_speed_tells_who_is_faster_as_good_and_what_was_not_run(cells_here, tmp_path):
+    methods = ("RandomProjectionTree", "RandomProjectionTree, store", "KMeans", "HDBSCAN")
+    sizes = {"n_rows": 3000, "columns": (3, 4, 10**6), "clusters": (3,), "repeats": 2, "gigabytes": 0.001}
+    tables = checked(speed.run(**sizes, contestants=methods))
+    found, seconds, _, nmi, memory, compared, _ = tables
+    assert {line["in the comparison"] for line in lines_of(found)} == {"yes"}
+    wide = lines_of(seconds, columns=10**6)[0]
+    assert {wide[name] for name in methods} == {"12 GB"}
+    for line in lines_of(seconds)[:2]:
+        assert line["RandomProjectionTree, store"] == "-"
+        assert line["KMeans"] > 0
+    assert lines_of(nmi, columns=3)[0]["KMeans"] > 0.5
+    assert lines_of(memory, columns=3)[0]["KMeans"] == 6
+    assert [line["ours"] for line in lines_of(compared)] == 2 * ["RandomProjectionTree"]
+    speed.plot(tables, tmp_path / "speed.png")
+    assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_cells_along_the_axes_come_first_and_those_that_would_take_too_long_are_left_out(monkeypatch):
+    begun = []
+
+    def run_cell(work, seconds, memory=0.0, **parameters):
+        if "data" in str(parameters["folder"]):
+            begun.append(len(np.load(parameters["folder"] / "y.npy")))
+        return Cell({"seconds": [30.0], "NMI": [1.0]}, peaks={"cell": 1})
+
+    monkeypatch.setattr(speed, "run_cell", run_cell)
+    _, seconds, *_ = speed.run(n_rows=100_000, columns=(1,), clusters=(1,), contestants=("KMeans",), limit=60.0)
+    assert [row[-1] for row in seconds.rows] == [30.0, "> 60 s expected"]
+    assert begun == [10_000]
+    grid = [speed.Case(*sizes) for sizes in [(1, 1, 1), (1, 2, 1), (1, 2, 2), (2, 2, 2)]]
+    assert [speed._on_an_axis(case, grid) for case in grid] == [True, True, False, False]
+
+
+def test_a_peer_leads_if_it_is_as_good_and_faster_or_better():
+    case = (10, 2, 3)
+
+    def leader(ours, **peers):
+        scores = {"HierarchicalMDH": ours} | peers
+        values = {(case, name): {"seconds": s, "least": s, "NMI": nmi} for name, (s, nmi) in scores.items()}
+        (line,) = against_peers(case, values, list(scores))
+        assert len(line) == len(COMPARED)
+        return line[6], line[9], line[-1], bool(lost([line]))
+
+    assert leader((1.0, 0.9), a=(2.0, 0.89), b=(0.1, 0.8)) == ("a", 0.5, "ours", False)
+    assert leader((1.0, 0.9), a=(0.5, 0.89), b=(0.1, 0.8)) == ("a", 2.0, "a peer, faster", True)
+    assert leader((1.0, 0.9), a=(2.0, 0.93)) == ("a", 0.5, "a peer, better", True)
+    assert leader((1.0, 0.9), b=(0.1, 0.8)) == ("-", "-", "ours: no peer as good in the time", False)
+
+
+def test_a_cell_tells_its_value_its_memory_or_why_there_is_none(tmp_path, monkeypatch):
+    (tmp_path / "work_of_cells.py").write_text(
+        "import os, time\n"
+        "def double(begin, number):\n    begin(other=os.getppid())\n    time.sleep(0.1)\n    return 2 * number\n"
+        "def wait(begin):\n    begin()\n    time.sleep(60)\n"
+        "def fail(begin):\n    raise ValueError('of this')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    import work_of_cells
+
+    cell = run_cell(work_of_cells.double, 10.0, number=4)
+    assert (cell.value, cell.failure) == (8, "")
+    assert set(cell.before) == set(cell.peaks) == {"cell", "other"}
+    assert all(0 < size <= cell.peaks[part] for part, size in cell.before.items())
+    assert run_cell(work_of_cells.wait, 0.1).failure == "> 0.1 s"
+    assert run_cell(work_of_cells.wait, 10.0, memory=1e4).failure == "memory"
+    assert run_cell(work_of_cells.fail, 10.0).failure == "failed: ValueError: of this"
+
+
 def test_the_measured_leaves_get_all_rows_once():
     rows = np.random.default_rng(0).normal(size=(3000, 5))
-    statistic = speed.measuring_pass(rows)
+    statistic = tree_speed.measuring_pass(rows)
     counts = statistic.chunk(0, rows)
     assert counts.counts.shape == (8 * 16, 2, 1024)
     assert (counts.counts.sum(axis=(1, 2)).reshape(8, 16).sum(axis=0) == 3000).all()

@@ -19,6 +19,7 @@ from . import (
     pursuit_speed,
     random_projections,
     speed,
+    tree_speed,
 )
 from .results import write_json, write_markdown
 from .shared import Table
@@ -28,6 +29,7 @@ EVIDENCE: dict[str, ModuleType] = {"speed": speed, "memory": memory}
 
 REQUIREMENTS: dict[str, ModuleType] = {
     "random_projections": random_projections,
+    "tree_speed": tree_speed,
     "honesty": honesty,
     "passes": passes,
     "pursuit": pursuit,

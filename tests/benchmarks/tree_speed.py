@@ -1,4 +1,4 @@
-"""How fast it is, always relative to something else that was timed in turn with it on the same machine."""
+"""How fast random-projection trees are beside k-means, a pass beside reading, and ten times the rows."""
 
 import os
 import time
