@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..chunks import COMBINE_EVERY, merge_chunks
+from ..chunks import COMBINE_EVERY, default_block_bytes, merge_chunks
 from ..estimators.base import ROWS_AT_ONCE
 from ..kernels.landmarks import SAMPLE
 from ..tree.polish import ROUNDS
@@ -143,8 +143,10 @@ def telling_of_memory(rows: Any, estimator: Any) -> Iterator[None]:
         if type(error).__name__ != "KilledWorker":
             raise
         need = estimate(rows, estimator, labels=False)
+        smaller = "make blocks smaller by DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment"
+        if need.block_bytes > 2 * default_block_bytes(rows.nbytes):
+            smaller = f"store the input in smaller chunks: one of {format_bytes(need.block_bytes)} is read whole"
         raise DiedWorkersError(
             "several workers died one after the other of the same task, most likely for want of memory: one needs "
-            f"about {need.memory()}. Give workers more memory or fewer threads, or make blocks smaller by "
-            "DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment"
+            f"about {need.memory()}. Give workers more memory or fewer threads, or {smaller}"
         ) from error
