@@ -18,12 +18,12 @@ BIN = Path(sys.executable).parent
 UNITS = {"": 1, "m": 0.001, "Mi": 2**20, "Gi": 2**30}
 
 READ_ONLY = """
-for folder in "$1" "$2"; do mount --bind "$folder" "$folder"; done
+while [ "$1" != -- ]; do mount --bind "$1" "$1"; shift; done
+shift
 mount -o remount,bind,ro /
-shift 2
 exec "$@"
 """
-"""Runs a command that can write to two folders only."""
+"""Runs a command that can write to some folders only."""
 
 
 def amount(quantity):
@@ -42,11 +42,13 @@ class Machine:
     """Runs containers as processes.
 
     Paths of the pods are folders in one of this machine, their ports are free ones, and the names of services are
-    addresses. Where it may be done, all but the folders ``/tmp`` and ``/work`` of a pod is read-only.
+    addresses. Where it may be done, all but the folders ``/tmp`` and ``/work`` of a pod is read-only. Compiled loops
+    are kept in a folder for all pods, if one is given: compiling them takes most of the time.
     """
 
-    def __init__(self, folder, config_maps=(), secrets=()):
+    def __init__(self, folder, config_maps=(), secrets=(), compiled=None):
         self.folder = Path(folder)
+        self.compiled = compiled
         self.maps = {resource["metadata"]["name"]: resource["data"] for resource in config_maps}
         self.secrets = dict(secrets)
         self.ports = {number: free_port() for number in ("8786", "8787", "8788")}
@@ -105,12 +107,15 @@ class Machine:
         if os.geteuid() != 0 or which("unshare") is None:
             return []
         mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
-        work = self.folder / "work" if "/work" in mounted else home / "tmp"
-        return ["unshare", "--mount", "sh", "-ec", READ_ONLY, "sh", str(home / "tmp"), str(work)]
+        work = [self.folder / "work"] if "/work" in mounted else []
+        writable = map(str, [home / "tmp", *work, *filter(None, [self.compiled])])
+        return ["unshare", "--mount", "sh", "-ec", READ_ONLY, "sh", *writable, "--"]
 
     def _mount(self, home, pod, container):
         """Make the folders that the pod's volumes are."""
         (home / "tmp").mkdir(parents=True)
+        if self.compiled:
+            (home / "tmp/numba").symlink_to(self.compiled)
         volumes = {volume["name"]: volume for volume in pod["volumes"]}
         for mount in container["volumeMounts"]:
             volume = volumes[mount["name"]]

@@ -12,8 +12,13 @@ LABELS = {"app.kubernetes.io/part-of": "mdh-dask"}
 USER = 10001
 """Number of the user and the group that the processes belong to."""
 
-SCRATCH = {"HOME": "/tmp", "DASK_TEMPORARY_DIRECTORY": "/tmp", "NUMBA_CACHE_DIR": "/tmp/numba"}
-"""All else of a pod's file system is read-only."""
+SCRATCH = {
+    "HOME": "/tmp",
+    "DASK_TEMPORARY_DIRECTORY": "/tmp",
+    "NUMBA_CACHE_DIR": "/tmp/numba",
+    "MDH_DASK_NUMBA_CACHE": "1",
+}
+"""All else in a pod is read-only. A worker that is restarted in its pod finds the compiled loops there."""
 
 PAGES = {"DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": '["distributed.http.scheduler.api", "distributed.http.health"]'}
 """Of the scheduler: what the operator asks for to scale, and what probes ask for."""
