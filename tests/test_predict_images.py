@@ -1,0 +1,186 @@
+"""Models of images on other images: the same columns, labels as an image, drift."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+import zarr
+from click.testing import CliRunner
+from ome_zarr_models.v05 import Labels
+from PIL import Image
+from test_images import beach, ome_image
+
+from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask.cli import exits, mdh
+from mdh_dask.io import write_rows
+from mdh_dask.io.images import Features, PixelColumns, open_image, pixel_rows
+
+SIZE = (300, 250)
+
+THREADS = ("--scheduler", "threads")
+
+QUICK = ("--n-projections", "20", *THREADS)
+
+
+def run(command, *args):
+    return CliRunner().invoke(mdh, [command, *map(str, args)], prog_name="mdh-dask")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Images, and models of the first of them."""
+    folder = tmp_path_factory.mktemp("images")
+    Image.fromarray(beach(*SIZE)).save(folder / "beach.png")
+    Image.fromarray(np.clip(beach(*SIZE)[::-1], 0, 150)).save(folder / "night.png")
+    Image.fromarray(beach(*SIZE)[..., 0]).save(folder / "grey.png")
+    Image.fromarray(beach(10, 12)).save(folder / "small.png")
+    tifffile.imwrite(folder / "beach.tif", beach(*SIZE), photometric="rgb", tile=(64, 64))
+    ome_image(folder / "ome.zarr", beach(*SIZE))
+    stack = np.stack([beach(40, 30), beach(40, 30)[::-1]])
+    zarr.create_array(folder / "stack.zarr", data=stack, chunks=(1, 20, 30, 3), dimension_names=[*"tyxc"])
+    zarr.create_array(folder / "unnamed.zarr", data=beach(30, 30).transpose(2, 0, 1), chunks=(3, 10, 30))
+    write_rows(beach(*SIZE).reshape(-1, 3), folder / "rows.zarr")
+    models = {
+        "bands": ("beach.png",),
+        "columns": ("beach.png", "--window", 15, "--coordinates", 0.1),
+        "axes": ("unnamed.zarr", "--axes", "cyx"),
+    }
+    for name, (image, *options) in models.items():
+        result = run("segment", folder / image, "--model", folder / f"{name}.model", *options, *QUICK)
+        assert result.exit_code == 0, result.output
+    RandomProjectionTree(n_projections=20).fit(beach(*SIZE).reshape(-1, 3)).save(folder / "rows.model")
+    return folder
+
+
+@pytest.fixture
+def here(store, tmp_path, monkeypatch):
+    (tmp_path / "in").symlink_to(store)
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+
+
+def test_a_model_knows_the_columns_of_its_image(store):
+    columns = PixelColumns.from_dict(load_model(store / "columns.model").pixel_columns_)
+    assert (columns.n_bands, columns.features.window, columns.features.coordinates) == (3, 15, True)
+    assert len(columns.features.factors) == 11
+    assert PixelColumns.from_dict(load_model(store / "axes.model").pixel_columns_).axes == "cyx"
+    assert load_model(store / "rows.model").pixel_columns_ is None
+
+
+def test_a_model_that_is_fitted_again_forgets_the_image(store):
+    model = load_model(store / "bands.model").fit(beach(30, 30).reshape(-1, 3))
+    assert model.pixel_columns_ is None
+
+
+@pytest.mark.parametrize("model", ["bands", "columns"])
+@pytest.mark.parametrize("image", ["beach.png", "night.png", "beach.tif"])
+def test_an_image_is_labelled_with_the_columns_of_the_model(image, model, here):
+    result = run("predict", f"../in/{image}", "--model", f"../in/{model}.model", "--out", "l.zarr", *THREADS)
+    assert result.exit_code == 0, result.output
+    found = load_model(f"../in/{model}.model")
+    assert re.fullmatch(rf"250 x 300 pixels in \d+ of {found.n_clusters_} segments: l.zarr\n", result.stdout)
+    features = PixelColumns.from_dict(found.pixel_columns_).features
+    rows = pixel_rows(open_image(f"../in/{image}"), features).compute()
+    np.testing.assert_array_equal(zarr.open_array("l.zarr", mode="r")[:].ravel(), found.predict(rows))
+    assert os.listdir() == ["l.zarr"]
+
+
+def test_the_image_that_a_model_was_fitted_to_gets_the_labels_that_segment_writes(here):
+    outputs = ("--out", "a.zarr", "--model", "m.zarr", "--preview", "a.png")
+    assert run("segment", "../in/ome.zarr", *outputs, "--coordinates", 0.1, *QUICK).exit_code == 0
+    given = ("--model", "m.zarr", "--out", "b.zarr", "--preview", "b.png", "--progress")
+    result = run("predict", "../in/ome.zarr", *given, *THREADS)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith("segments: b.zarr, b.png\n")
+    assert "writing labels: 100%" in result.stderr
+    Labels.from_zarr(zarr.open_group("b.zarr/labels", mode="r"))
+    ours, theirs = (zarr.open_array(f"{name}.zarr/labels/segments/0", mode="r")[:] for name in "ab")
+    np.testing.assert_array_equal(ours, theirs)
+    assert Path("a.png").read_bytes() == Path("b.png").read_bytes()
+
+
+def test_a_place_on_another_axis_is_chosen(here):
+    result = run(
+        "predict", "../in/stack.zarr", "--index", "t=1", "--model", "../in/bands.model", "--out", "l.zarr", *THREADS
+    )
+    assert result.exit_code == 0, result.output
+    expected = load_model("../in/bands.model").predict(beach(40, 30)[::-1].reshape(-1, 3))
+    np.testing.assert_array_equal(zarr.open_array("l.zarr", mode="r")[:].ravel(), expected)
+
+
+@pytest.mark.parametrize("image", ["unnamed.zarr", "beach.png"])
+def test_the_axes_of_the_image_of_a_model_are_those_of_others_that_have_none_of_their_own(image, here):
+    result = run("predict", f"../in/{image}", "--model", "../in/axes.model", "--out", "l.zarr", *THREADS)
+    assert result.exit_code == 0, result.output
+
+
+def test_drift_compares_images_with_the_columns_of_the_model(here):
+    for model in ("bands", "columns"):
+        same = run("drift", "../in/beach.tif", "--model", f"../in/{model}.model", *THREADS)
+        assert same.exit_code == 0, same.output
+        other = run("drift", "../in/night.png", "--model", f"../in/{model}.model", *THREADS)
+        assert other.exit_code == exits.DRIFT, other.output
+
+
+def test_columns_as_plain_objects_and_back_are_the_same():
+    for features in (Features(), Features(3), Features(5, True).times(np.linspace(0, 1, 11))):
+        columns = PixelColumns(3, features, "yxc")
+        assert PixelColumns.from_dict(columns.to_dict()) == columns
+
+
+OUT = ("--out", "l.zarr")
+ERRORS = {
+    "other bands": (
+        ("predict", "../in/grey.png", "--model", "../in/bands.model", *OUT), 65,
+        "expected an image of 3 bands, as ../in/bands.model was fitted to; got 1 in ../in/grey.png: give one with the "
+        "same bands in the same order, or fit a model to this one",
+    ),
+    "rows": (
+        ("predict", "../in/rows.zarr", "--model", "../in/bands.model", *OUT), 65,
+        "expected an image of 3 bands, as ../in/bands.model was fitted to; got 1 in ../in/rows.zarr: give one with the "
+        "same bands in the same order, or fit a model to this one",
+    ),
+    "small": (
+        ("predict", "../in/small.png", "--model", "../in/columns.model", *OUT), 65,
+        "expected a window within the image's 10 x 12 pixels; got 15",
+    ),
+    "columns": (
+        ("predict", "../in/beach.png", "--columns", "0,1", "--model", "../in/bands.model", *OUT), 2,
+        "../in/bands.model was fitted to an image, whose columns it knows: leave out --columns",
+    ),
+    "axes of rows": (
+        ("predict", "../in/rows.zarr", "--axes", "yx", "--model", "../in/rows.model", *OUT), 2,
+        "../in/rows.model was fitted to rows, and not to an image: leave out --axes and --index",
+    ),
+    "index of rows": (
+        ("drift", "../in/rows.zarr", "--index", "t=0", "--model", "../in/rows.model"), 2,
+        "../in/rows.model was fitted to rows, and not to an image: leave out --axes and --index",
+    ),
+    "preview of rows": (
+        ("predict", "../in/rows.zarr", "--preview", "p.png", "--model", "../in/rows.model", *OUT), 2,
+        "../in/rows.model was fitted to rows, and not to an image: leave out --preview",
+    ),
+    "place": (
+        ("predict", "../in/stack.zarr", "--model", "../in/bands.model", *OUT), 65,
+        "axis t has 2 places, and an image is one of them: choose it with --index, as t=0",
+    ),
+    "axes of a picture": (
+        ("predict", "../in/beach.png", "--axes", "yxc", "--model", "../in/bands.model", *OUT), 65,
+        "../in/beach.png is a picture, whose axes are known: leave axes and index out",
+    ),
+    "output is input": (
+        ("predict", "../in/ome.zarr", "--model", "../in/bands.model", "--out", "../in/ome.zarr/l"), 2,
+        "expected separate places; got ../in/ome.zarr/l and ../in/ome.zarr, of which one holds the other: name another",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_is_told_word_for_word_and_leaves_nothing_behind(name, here):
+    args, code, message = ERRORS[name]
+    result = run(*args, *THREADS)
+    assert (result.exit_code, os.listdir()) == (code, []), result.output
+    assert message in " ".join(result.stderr.split())
