@@ -48,7 +48,7 @@ SlurmctldTimeout=10
 SlurmdTimeout=30
 InactiveLimit=0
 MinJobAge=300
-KillWait=5
+KillWait=30
 Waittime=0
 CONF
     for i in $(seq "$nodes"); do

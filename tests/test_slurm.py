@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from disturbed import attempts, environment, finish, make_job, outputs, passes_made, start, store_rows, wait_for
 
 from mdh_dask.cli import exits, mdh
+from mdh_dask.cli.fields import JobError
 from mdh_dask.cli.jobs import read_job
+from mdh_dask.cli.slurm import _check_interface
 
 HERE = Path(__file__).parent
 SCRIPT = HERE.parent / "deploy" / "slurm" / "mdh-dask.sbatch"
@@ -96,42 +98,52 @@ def log_of(job, number):
 # A job in one allocation
 
 
-@pytest.mark.slurm
-@pytest.mark.timeout(900)
-def test_a_batch_job_ends_with_the_labels_and_leaves_nothing_but_logs(slurm, undisturbed, tmp_path):
-    job = make_job(tmp_path / "job", slurm.rows, 'kind = "threads"')
-    number = slurm.submit(job.parent, "run", "job.toml")
-    ended = slurm.wait(number)
-    log = log_of(job, number)
-    assert (ended["JobState"], ended["ExitCode"]) == ("COMPLETED", "0:0"), log
-    assert outputs(job) == undisturbed
-    assert f"attempt 0 of job {number} on n[1-2]: scheduler and command on n1, 2 workers of 1 threads" in log
-    assert "tasks done on n" in log
-    logs = job.parent / f"mdh-dask-{number}.logs"
-    assert {path.name for path in logs.iterdir()} == {
-        "scheduler.log",
-        *(p.name for p in logs.glob("worker-*-[01].log")),
-    }
-    assert "Scheduler at:     tls://127.0.0.1" in (logs / "scheduler.log").read_text()
-    assert list(slurm.scratch.glob("mdh-dask-*")) == []
-    made = {"job.toml", "job.work", "labels.zarr", "model.zarr", "manifest.json", logs.name, f"{logs.stem}.log"}
-    assert {path.name for path in job.parent.iterdir()} == made
-
-
-@pytest.mark.slurm
-@pytest.mark.timeout(900)
-def test_a_job_that_is_cancelled_and_submitted_again_ends_with_the_same_bits(slurm, undisturbed, tmp_path):
-    job = make_job(tmp_path / "job", slurm.rows, 'kind = "threads"')
+@pytest.fixture(scope="module")
+def resubmitted(slurm, tmp_path_factory):
+    """A job that was cancelled in the middle and submitted again, and the number of its second submission."""
+    job = make_job(tmp_path_factory.mktemp("resubmitted") / "job", slurm.rows, 'kind = "threads"')
     number = slurm.submit(job.parent, "run", "job.toml")
     wait_for(lambda: passes_made(job) >= 1, "a pass")
     slurm.call("scancel", number)
     assert slurm.wait(number)["JobState"] == "CANCELLED"
     assert outputs(job) == {}
     again = slurm.submit(job.parent, "run", "job.toml")
-    assert slurm.wait(again)["JobState"] == "COMPLETED", log_of(job, again)
+    ended = slurm.wait(again)
+    assert (ended["JobState"], ended["ExitCode"]) == ("COMPLETED", "0:0"), log_of(job, again)
+    return job, again
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(900)
+def test_a_job_that_is_cancelled_and_submitted_again_ends_with_the_same_bits(resubmitted, undisturbed):
+    job, again = resubmitted
     assert "pass 1 over the data was made before" in log_of(job, again)
-    assert outputs(job) == undisturbed
-    assert attempts(job) == 2
+    assert (outputs(job), attempts(job)) == (undisturbed, 2)
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(900)
+def test_the_logs_of_a_job_tell_which_node_did_what(resubmitted):
+    job, number = resubmitted
+    log = log_of(job, number)
+    assert f"attempt 0 of job {number} on n[1-2]: scheduler and command on n1, 2 workers of 1 threads" in log
+    assert "tasks done on n" in log
+    logs = job.parent / f"mdh-dask-{number}.logs"
+    workers = list(logs.glob("worker-*-[01].log"))
+    assert (len(workers), len(list(logs.iterdir()))) == (2, 3)
+    scheduler = (logs / "scheduler.log").read_text()
+    assert "Scheduler at:     tls://127.0.0.1" in scheduler
+    assert "name: n1-0" in scheduler
+    assert "name: n2-1" in scheduler
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(900)
+def test_a_job_leaves_nothing_but_outputs_and_logs(resubmitted, slurm):
+    job, _ = resubmitted
+    others = {path.name for path in job.parent.iterdir() if not path.name.startswith("mdh-dask-")}
+    assert others == {"job.toml", "job.work", "labels.zarr", "model.zarr", "manifest.json"}
+    assert list(slurm.scratch.glob("mdh-dask-*")) == []
 
 
 @pytest.mark.slurm
@@ -157,8 +169,6 @@ def test_a_job_that_is_warned_of_its_time_limit_goes_back_into_the_queue_and_on(
 @pytest.mark.timeout(900)
 def test_a_job_with_workers_that_are_jobs_ends_with_the_labels_and_no_jobs(slurm, undisturbed, tmp_path):
     job = make_job(tmp_path / "job", slurm.rows, CLUSTER.format(scratch=slurm.scratch))
-    assert start(job, slurm.env, "--check").wait(timeout=120) == 0
-    assert not (tmp_path / "job" / "slurm-logs").exists()
     finish(job, slurm.env)
     log = job.with_suffix(".log").read_text()
     assert "scheduler at tls://127.0.0.1:" in log
@@ -196,19 +206,11 @@ def test_a_workers_job_that_is_lost_is_replaced(slurm, tmp_path):
 
 @pytest.mark.slurm
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("queue", "none", "SLURM refuses the job of a worker: invalid partition specified: none"),
-        ("interface", "ib9", "'ib9' is not a valid network interface"),
-    ],
-)
-def test_what_slurm_refuses_is_told_in_one_line(key, value, message, slurm, tmp_path):
-    text = CLUSTER.format(scratch=slurm.scratch).replace('interface = "lo"\n' if key == "interface" else "\0", "")
-    job = make_job(tmp_path / "job", slurm.rows, f'{text}{key} = "{value}"')
-    assert start(job, slurm.env).wait(timeout=120) == exits.BAD_JOB
+def test_what_slurm_refuses_is_told_in_one_line(slurm, tmp_path):
+    job = make_job(tmp_path / "job", slurm.rows, CLUSTER.format(scratch=slurm.scratch) + 'queue = "none"')
+    assert start(job, slurm.env).wait(timeout=300) == exits.BAD_JOB
     last = job.with_suffix(".log").read_text().splitlines()[-1]
-    assert f"ERROR [cluster]: {message}" in last
+    assert "ERROR [cluster]: SLURM refuses the job of a worker: invalid partition specified: none" in last
     assert slurm.queue() == []
 
 
@@ -232,6 +234,11 @@ def test_where_there_is_no_slurm_a_job_can_be_checked_but_not_run(small_job, mon
     result = CliRunner().invoke(mdh, ["run", str(small_job)])
     assert result.exit_code == exits.MISSING_PACKAGE
     assert result.stderr.endswith("there is none: run the job on a login node of the cluster\n")
+
+
+def test_a_network_that_is_not_there_is_an_error_that_lists_those_that_are():
+    with pytest.raises(JobError, match=r"\[cluster\]: 'ib9' is not a valid network interface.*'lo'"):
+        _check_interface("ib9")
 
 
 def test_a_missing_package_is_named_with_its_remedy(small_job, monkeypatch):
