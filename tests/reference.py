@@ -179,6 +179,13 @@ def antimodes(density):
     return found
 
 
+def add_to_labels(labels, rows, sizes, sums):
+    for label, row in zip(labels.tolist(), rows):
+        sizes[label] += 1
+        for j in range(sums.shape[1]):
+            sums[label, j] += float(row[j])
+
+
 def add_slices(rows, labels, shift, scale, n_labels):
     """Whole numbers of 30 bits that add up to each value and its square, summed by label and column."""
     sums = [[[[0.0] * len(shift) for _ in range(3)] for _ in range(2)] for _ in range(n_labels)]

@@ -23,6 +23,7 @@ from mdh_dask._jit.branches import (
 )
 from mdh_dask._jit.columns import column_moments
 from mdh_dask._jit.hashing import hash_rows
+from mdh_dask._jit.label_sums import add_to_labels
 from mdh_dask.density.histograms import no_extremes
 from mdh_dask.tree.statistics import leaves_of
 
@@ -261,3 +262,16 @@ class TestColumnMoments:
         np.testing.assert_allclose(mean, rows.mean(axis=0, dtype=float), rtol=1e-12)
         np.testing.assert_allclose(deviations / len(rows), rows.var(axis=0, dtype=float), rtol=1e-12)
         np.testing.assert_array_equal([low, high], [rows.min(axis=0), rows.max(axis=0)])
+
+
+class TestLabelSums:
+    @given(row_sets(), st.integers(1, 4), seeds)
+    def test_equal_their_twins(self, rows, n_labels, seed):
+        labels = np.random.default_rng(seed).integers(0, n_labels, len(rows)).astype(np.int32)
+        found, expected = (
+            (np.zeros(n_labels, np.int64), np.zeros((n_labels, min(3, rows.shape[1])))) for _ in range(2)
+        )
+        add_to_labels(labels, rows, *found)
+        reference.add_to_labels(labels, rows, *expected)
+        for ours, theirs in zip(found, expected):
+            np.testing.assert_array_equal(ours, theirs)

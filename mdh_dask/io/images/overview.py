@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._jit.label_sums import add_to_labels
 from ..._typing import AnyArray, Floats, Integers
 from ...chunks import Statistic
+from ...tree.statistics import loop_ready
 from .image import Image
 from .order import PixelOrder
 
@@ -53,7 +55,8 @@ class Seen(NamedTuple):
         if self.is_photograph:
             low, high = np.zeros(1), np.full(1, 255.0)
         else:
-            low, high = np.percentile(self.pixels.astype(np.float64), SHOWN_RANGE, axis=(0, 1))
+            bands = self.pixels.reshape(-1, self.pixels.shape[2]).T
+            low, high = np.array([np.percentile(band.astype(np.float64), SHOWN_RANGE) for band in bands]).T
         shares = (values - low) / np.where(high > low, high - low, 1)
         return np.broadcast_to(np.rint(255 * shares.clip(0, 1)), (*values.shape[:-1], 3)).astype(np.uint8)
 
@@ -90,10 +93,8 @@ class Overview(Statistic):
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, Floats, list]:
         """Look at one block."""
         labels, pixels = blocks[0], blocks[1][:, : self.n_shown]
-        sizes = np.bincount(labels, minlength=self.n_labels)
-        sums = np.zeros((self.n_labels, pixels.shape[1]))
-        for i, band in enumerate(pixels.T):
-            sums[:, i] = np.bincount(labels, weights=band, minlength=self.n_labels)
+        sizes, sums = np.zeros(self.n_labels, dtype=np.int64), np.zeros((self.n_labels, pixels.shape[1]))
+        add_to_labels(labels.astype(np.int32, copy=False), loop_ready(blocks[1]), sizes, sums)
         y, x = self.order.block_of(start, len(labels))
         shape, step = (y.stop - y.start, x.stop - x.start), self.step
         every = slice(-y.start % step, None, step), slice(-x.start % step, None, step)
