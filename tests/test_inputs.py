@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import shutil
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -222,6 +223,7 @@ def empties(folder):
 def odd_npy(folder):
     np.save(folder / "objects.npy", np.array([["a", 1]], dtype=object), allow_pickle=True)
     np.save(folder / "fields.npy", np.zeros(3, dtype=[("a", "f4")]))
+    np.save(folder / "complex.npy", ROWS * 1j)
     (folder / "text.npy").write_text("1,2,3")
 
 
@@ -229,6 +231,22 @@ def nothing(folder):
     (folder / "empty").mkdir()
     (folder / "text.txt").write_text("1,2,3")
     zarr.create_group(folder / "group.zarr").create_array("features", data=ROWS)
+
+
+def odd_zarr(folder):
+    write_rows(ROWS[:, 0], folder / "line.zarr")
+    write_rows(ROWS * 1j, folder / "complex.zarr")
+    zarr.create_array(folder / "boxes.zarr", shape=(100, 3, 9), dtype="f4")
+    zarr.create_array(folder / "none.zarr", shape=(0, 3), dtype="f4")
+    zarr.create_array(folder / "holes.zarr", shape=(100, 3), chunks=(10, 3), dtype="f4")[:70] = 1
+    shutil.copytree(folder / "x.zarr", folder / "broken.zarr")
+    (folder / "broken.zarr/zarr.json").write_text("{")
+    shutil.copytree(folder / "x.zarr", folder / "lost.zarr")
+    (folder / "lost.zarr/c/3/0").unlink()
+    array = zarr.open_array(folder / "x.zarr", mode="r+")
+    array.update_attributes({"mdh_dask": {"complete": False}})
+    write_rows(ROWS, folder / "shards.zarr", chunk_rows=10, shard_rows=50)
+    (folder / "shards.zarr/c/1/0").unlink()
 
 
 ERRORS = {
@@ -322,6 +340,51 @@ ERRORS = {
     ),
     "number twice": (nothing, "x.npy", [1, 1], ValueError, "expected at least one column, and each once; got 1, 1"),
     "no numbers": (nothing, "x.npy", [], ValueError, "expected at least one column, and each once; got none"),
+    "lines of Zarr": (
+        odd_zarr, "line.zarr", None, ValueError,
+        "{}: expected 2 dimension(s), got an array of shape (100,); store one row per sample or pixel, or pass ndim=1 "
+        "to read labels",
+    ),
+    "boxes of Zarr": (
+        odd_zarr, "boxes.zarr", None, ValueError,
+        "{}: expected 2 dimension(s), got an array of shape (100, 3, 9); store one row per sample or pixel",
+    ),
+    "no rows in Zarr": (
+        odd_zarr, "none.zarr", None, ValueError,
+        "{}: expected at least one row and one column, got an array of shape (0, 3)",
+    ),
+    "complex Zarr": (
+        odd_zarr, "complex.zarr", None, ValueError,
+        "{}: expected integers, booleans or floating-point numbers, got dtype complex64; store the columns as numbers",
+    ),
+    "complex npy": (
+        odd_npy, "complex.npy", None, ValueError,
+        "{}: expected integers, booleans or floating-point numbers, got dtype complex64; store the columns as numbers",
+    ),
+    "holes": (
+        odd_zarr, "holes.zarr", None, ValueError,
+        "{}: 3 of 10 chunks are missing and would be read as the fill value 0.0; restore them, or pass "
+        "missing_chunks='fill' if they hold nothing else (Zarr does not store such chunks)",
+    ),
+    "lost chunk": (
+        odd_zarr, "lost.zarr", None, ValueError,
+        "{}: 1 of 5 chunks are missing and would be read as the fill value 0.0; they were written and are gone: "
+        "restore them or write the array again",
+    ),
+    "lost shard": (
+        odd_zarr, "shards.zarr", None, ValueError,
+        "{}: 1 of 2 shards are missing and would be read as the fill value 0.0; they were written and are gone: "
+        "restore them or write the array again",
+    ),
+    "incomplete": (
+        odd_zarr, "x.zarr", None, ValueError,
+        "{} was left incomplete by an interrupted write: write it again, with overwrite=True",
+    ),
+    "broken metadata": (
+        odd_zarr, "broken.zarr", None, ValueError,
+        "{} is damaged: Zarr cannot read its metadata (Expecting property name enclosed in double quotes: line 1 "
+        "column 2 (char 1)); write it again",
+    ),
 }  # fmt: skip
 
 

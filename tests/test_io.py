@@ -610,7 +610,9 @@ def test_what_is_not_an_array_of_rows_is_named_with_the_remedy(tmp_path):
         ValueError, match=r"group of 3 arrays \(deep/labels, features, none\): .*store.zarr/deep/labels$"
     ):
         open_rows(tmp_path / "store.zarr")
-    with pytest.raises(ValueError, match=r"expected 2 dimension\(s\), got an array of shape \(2,\); pass ndim=1"):
+    with pytest.raises(
+        ValueError, match=r"expected 2 dimension\(s\), got an array of shape \(2,\); store one row .*, or pass ndim=1"
+    ):
         open_rows(tmp_path / "store.zarr/deep/labels")
     with pytest.raises(ValueError, match=r"expected 1 dimension\(s\), got an array of shape \(2, 2\)"):
         open_rows(tmp_path / "store.zarr/features", ndim=1)

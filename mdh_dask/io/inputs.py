@@ -81,6 +81,11 @@ def open_features(
         rows = open_npy(path, block_bytes=block_bytes, storage_options=storage_options)
     else:
         rows = open_rows(path, block_bytes=block_bytes, missing_chunks=missing_chunks, storage_options=storage_options)
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{path}: expected integers, booleans or floating-point numbers, got dtype {rows.dtype}; store the columns "
+            "as numbers"
+        )
     return Table(rows if columns is None else rows[:, places(columns, rows.shape[1], path)], None)
 
 

@@ -96,7 +96,7 @@ def open_array(source: str | os.PathLike[str], storage_options: Options = None) 
 
 def _check_shape(array: zarr.Array, source: object, ndim: int) -> None:
     if array.ndim != ndim:
-        remedy = "pass ndim=1 to read labels" if array.ndim == 1 else "store one row per sample or pixel"
+        remedy = "store one row per sample or pixel" + (", or pass ndim=1 to read labels" if array.ndim == 1 else "")
         raise ValueError(f"{source}: expected {ndim} dimension(s), got an array of shape {array.shape}; {remedy}")
     if 0 in array.shape:
         raise ValueError(f"{source}: expected at least one row and one column, got an array of shape {array.shape}")
