@@ -1,0 +1,184 @@
+"""The notebooks: each runs from top to bottom, and is kept as a reader should find it."""
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+FOLDER = Path(__file__).parent.parent / "notebooks"
+PATHS = sorted(FOLDER.glob("*.ipynb"))
+SMALL = {
+    "01_photograph": {"folder": "out"},
+    "02_larger_than_memory": {"n_rows": 100_000},
+    "03_choosing_a_method": {"seeds": 1, "n_moons": 1000},
+    "04_reading_the_tree": {"n_rows": 10_000, "n_new": 4000},
+    "05_satellite_scene": {"size": 384},
+    "06_success_ratio": {"dimensions": [100, 300], "n_projections": 50, "repeats": 2},
+}
+"""Parameters for the tests, of every notebook."""
+
+MACHINE = re.compile(r"(?<![\w.:/])/(home|root|Users|work|tmp|mnt|data)/|[A-Z]:\\")
+"""The beginning of a path that only one machine has."""
+
+
+@pytest.fixture(params=PATHS, ids=[path.stem for path in PATHS])
+def path(request):
+    """Of each of the notebooks."""
+    return request.param
+
+
+@pytest.fixture
+def notebook(path):
+    """Each of the notebooks."""
+    return nbformat.read(path, as_version=4)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A folder in which all notebooks keep their compiled loops: each process would compile them anew."""
+    return tmp_path_factory.mktemp("compiled")
+
+
+@pytest.fixture
+def folder(tmp_path, compiled, monkeypatch):
+    """A folder that a notebook runs in, which has also what Jupyter would write to the user's home."""
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    monkeypatch.setenv("MDH_DASK_NUMBA_CACHE", "1")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(compiled))
+    return tmp_path
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(900)
+def test_a_notebook_runs_from_top_to_bottom_without_a_warning_and_shows_its_pictures(path, notebook, folder):
+    run(notebook, folder, SMALL[path.stem])
+    outputs = [(cell.id, output) for cell in code(notebook) for output in cell.outputs]
+    for cell, output in outputs:
+        assert not re.search(r"^.*\b\w*Warning: .*", output.get("text", ""), re.MULTILINE), (cell, output.text)
+        shown = output.get("data", {})
+        assert "image/png" in shown or "<Figure" not in shown.get("text/plain", ""), cell
+    assert any("image/png" in output.get("data", {}) for _, output in outputs)
+
+
+def test_a_failing_cell_is_named(folder):
+    cells = [nbformat.v4.new_code_cell(source, id=name) for name, source in [("one", "1"), ("halves", "1 / 0")]]
+    with pytest.raises(pytest.fail.Exception, match="cell halves: ZeroDivisionError: division by zero"):
+        run(nbformat.v4.new_notebook(cells=cells), folder)
+
+
+def test_a_parameter_that_a_notebook_does_not_have_is_refused():
+    cell = nbformat.v4.new_code_cell("n = 3", id="parameters", metadata={"tags": ["parameters"]})
+    with pytest.raises(ValueError, match="no parameter m"):
+        with_parameters(nbformat.v4.new_notebook(cells=[cell]), {"m": 4})
+
+
+def test_a_notebook_is_valid_and_holds_nothing_of_a_run(notebook):
+    nbformat.validate(notebook)
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert notebook.metadata.language_info == {"name": "python"}
+    for cell in code(notebook):
+        assert cell.outputs == [], cell.id
+        assert cell.execution_count is None, cell.id
+        assert set(cell.metadata) <= {"tags"}, cell.id
+
+
+def test_what_depends_on_the_machine_is_in_one_cell_of_plain_values(notebook):
+    tagged = [cell for cell in code(notebook) if cell.metadata.get("tags")]
+    assert tagged == [code(notebook)[0]]
+    assert tagged[0].metadata.tags == ["parameters"]
+    for line in parsed(tagged[0]).body:
+        assert isinstance(line, ast.Assign), ast.unparse(line)
+        ast.literal_eval(line.value)
+
+
+def test_a_notebook_names_no_path_of_a_machine(notebook):
+    for cell in notebook.cells:
+        assert not MACHINE.search(cell.source), (cell.id, MACHINE.search(cell.source))
+
+
+def test_a_notebook_uses_public_names_only(notebook):
+    for cell in code(notebook):
+        for module, name in imported(cell):
+            parts = [*module.split("."), name]
+            assert not any(part.startswith("_") for part in parts), f"cell {cell.id}: {module}.{name}"
+            loaded = import_module(module)
+            assert name in getattr(loaded, "__all__", vars(loaded)), f"cell {cell.id}: {module}.{name}"
+
+
+def test_code_is_as_wide_as_a_page_and_cells_are_short(notebook):
+    for cell in code(notebook):
+        lines = cell.source.splitlines()
+        assert max(map(len, lines)) <= 100, cell.id
+        assert len(lines) <= 60, cell.id
+
+
+def test_a_notebook_begins_with_its_title_and_explains_itself(notebook):
+    assert re.match(r"# \w", notebook.cells[0].source)
+    words = sum(len(cell.source.split()) for cell in notebook.cells if cell.cell_type == "markdown")
+    assert words >= 200
+
+
+def test_the_table_of_notebooks_lists_all_of_them_and_links_lead_somewhere(path):
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert f"]({path.name})" in text
+    for link in links(text):
+        assert (FOLDER / link).exists(), link
+
+
+def test_links_between_notebooks_lead_somewhere(notebook):
+    for cell in notebook.cells:
+        for link in links(cell.source) if cell.cell_type == "markdown" else ():
+            assert (FOLDER / link).exists(), link
+
+
+def code(notebook):
+    """Return the cells of code."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def parsed(cell):
+    """Return the syntax tree of a cell, without the lines that only IPython understands."""
+    return ast.parse("\n".join(line for line in cell.source.splitlines() if not line.startswith("%")))
+
+
+def with_parameters(notebook, parameters):
+    """Add a cell that gives parameters other values after the one that has them, as papermill does."""
+    place = next(i for i, cell in enumerate(notebook.cells) if "parameters" in cell.metadata.get("tags", ()))
+    known = {line.targets[0].id for line in parsed(notebook.cells[place]).body}
+    if unknown := set(parameters) - known:
+        raise ValueError(f"the notebook has no parameter {unknown.pop()}; it has {', '.join(sorted(known))}")
+    source = "\n".join(f"{name} = {value!r}" for name, value in parameters.items())
+    notebook.cells.insert(place + 1, nbformat.v4.new_code_cell(source, id="test-parameters"))
+
+
+def links(text):
+    """Return the files that a text in Markdown links to."""
+    return re.findall(r"\]\((?!https?:)([^)#\s]+)", text)
+
+
+def run(notebook, folder, parameters=None):
+    """Run a notebook in a process and a folder of its own; fail with the name of the cell that fails."""
+    if parameters:
+        with_parameters(notebook, parameters)
+    client = NotebookClient(notebook, timeout=250, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        failed = next(c for c in code(notebook) if any(o.output_type == "error" for o in c.outputs))
+        pytest.fail(f"cell {failed.id}: {error.ename}: {error.evalue}\n{error.traceback}", pytrace=False)
+
+
+def imported(cell):
+    """Yield module and name of everything of this package that a cell imports."""
+    for node in ast.walk(parsed(cell)):
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "mdh_dask":
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            assert not any(alias.name.startswith("mdh_dask.") for alias in node.names), ast.unparse(node)
