@@ -24,6 +24,7 @@ from mdh_dask.tree.statistics import (
     BranchPass,
     FirstPass,
     Sample,
+    SamplePass,
     leaves_of,
     loop_ready,
     sample_limit,
@@ -56,6 +57,12 @@ def first_pass(draw):
 def first_looks(draw):
     rows = draw(row_sets([bool, np.uint8, np.int64, np.float16, np.float32, np.float64]))
     return first_pass(draw), (rows,)
+
+
+@st.composite
+def sampled(draw):
+    rows = draw(row_sets([bool, np.uint8, np.float64]))
+    return SamplePass(draw(seeds), draw(st.integers(0, HASH_RANGE - 1))), (rows,)
 
 
 @st.composite
@@ -106,6 +113,7 @@ STATISTICS = {
     "MomentPass": moments(),
     "ValleyPass": valleys(),
     "FirstPass": first_looks(),
+    "SamplePass": sampled(),
     "BranchPass": sweeps(),
     "Contingency": contingencies(),
     "Together": several_together(),
@@ -210,6 +218,8 @@ class TestFirstPass:
     @given(row_sets([np.float64]), st.integers(0, 1000), st.integers(0, HASH_RANGE - 1), seeds)
     def test_the_sample_is_all_rows_with_small_hashes(self, rows, start, limit, seed):
         sample = FirstPass(seed, limit).chunk(start, rows).sample
+        for ours, theirs in zip(SamplePass(seed, limit).chunk(start, rows), sample):
+            np.testing.assert_array_equal(ours, theirs)
         hashes = reference.hash_rows(seed, start, len(rows))
         chosen = [i for i, x in enumerate(hashes) if x <= limit]
         np.testing.assert_array_equal(sample.rows, rows[chosen])

@@ -17,7 +17,7 @@ from ..io.images.labels import look
 from ..io.images.overview import Seen
 from ..report import write_report
 from ..tree.columns import standardiser
-from ..tree.statistics import FirstPass, sample_limit, smallest_hashes
+from ..tree.statistics import FirstPass, SamplePass, sample_limit, smallest_hashes
 from .estimates import telling_of_memory
 from .outputs import ImageOutputs, write_file
 from .pipeline import Cluster, facts_of
@@ -110,19 +110,20 @@ def _prepared(
         return features, rows, 0
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     wanted = options.sample or PIXELS_FOR_SCALES
-    first_pass = FirstPass(seed, sample_limit(wanted, len(rows)))
-    first = reduce_rows(first_pass, rows, progress=announced("drawing pixels", estimator.progress))
+    limit, bar = sample_limit(wanted, len(rows)), announced("drawing pixels", estimator.progress)
+    if options.coordinates is None:
+        return features, smallest_hashes(reduce_rows(SamplePass(seed, limit), rows, progress=bar), wanted).rows, 1
+    first = reduce_rows(FirstPass(seed, limit), rows, progress=bar)
     sample = smallest_hashes(first.sample, wanted)
-    chosen = sample.rows
-    if options.coordinates is not None:
-        # Weights need columns of one scale, and the estimator's own would take the weights away.
-        factors = standardiser(first.columns, sample, estimator.scale).scale
-        factors[-2:] *= options.coordinates
-        features = features.times(factors)
-        rows, chosen = pixel_rows(image, features), chosen * factors.astype(rows.dtype)
-        own = {name: False for name in ("scale", "feature_map__scale") if name in estimator.get_params()}
-        estimator.set_params(**own)
-    return features, rows if options.sample is None else chosen, 1
+    # Weights need columns of one scale, and the estimator's own would take the weights away.
+    factors = standardiser(first.columns, sample, estimator.scale).scale
+    factors[-2:] *= options.coordinates
+    features = features.times(factors)
+    own = {name: False for name in ("scale", "feature_map__scale") if name in estimator.get_params()}
+    estimator.set_params(**own)
+    if options.sample is None:
+        return features, pixel_rows(image, features), 1
+    return features, sample.rows * factors.astype(rows.dtype), 1
 
 
 def labelled(

@@ -15,7 +15,7 @@ from .._typing import AnyArray
 from ..projections.random import KeyedDirections
 from ..tree.columns import Standardiser
 from ..tree.moments import MomentPass, Moments
-from ..tree.statistics import BranchCounts, BranchPass, Columns, FirstLook, FirstPass, Sample
+from ..tree.statistics import BranchCounts, BranchPass, Columns, FirstLook, FirstPass, Sample, SamplePass
 from ..tree.structure import Tree
 from ..tree.valleys import ValleyPass, ValleySums
 from .folders import write_whole
@@ -24,7 +24,7 @@ CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
         BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, MomentPass, Moments, Sample,
-        Standardiser, Tree, ValleyPass, ValleySums,
+        SamplePass, Standardiser, Tree, ValleyPass, ValleySums,
     )
 }  # fmt: skip
 """Dataclasses and named tuples that can be stored, by their names."""

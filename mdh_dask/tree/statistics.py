@@ -97,6 +97,32 @@ def loop_ready(block: AnyArray) -> AnyArray:
 
 
 @dataclass(frozen=True)
+class SamplePass(Statistic):
+    """A sample of the rows.
+
+    Parameters
+    ----------
+    seed : int
+        Of the rows' hashes.
+    limit : int
+        Rows whose hash is at most this are sampled.
+    """
+
+    seed: int
+    limit: int
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Sample:
+        """Return the sampled rows of a block."""
+        hashes = hash_rows(self.seed, start, len(blocks[0]))
+        chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
+        return Sample(blocks[0][chosen], hashes[chosen], start + chosen)
+
+    def combine(self, left: Sample, right: Sample) -> Sample:
+        """Join two samples."""
+        return _concatenate(left, right)
+
+
+@dataclass(frozen=True)
 class FirstPass(Statistic):
     """Column moments and ranges, a sample of the rows, and the whereabouts of NaN and infinities.
 
@@ -124,9 +150,7 @@ class FirstPass(Statistic):
             n_nan = int(np.isnan(rows).sum())
             n_infinite = int(bad.sum()) - n_nan
             first_bad = start + int(bad.any(axis=1).argmax()) if bad.any() else -1
-        hashes = hash_rows(self.seed, start, n)
-        chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
-        sample = Sample(rows[chosen], hashes[chosen], start + chosen)
+        sample = SamplePass(self.seed, self.limit).chunk(start, rows)
         return FirstLook(columns, sample, n_nan, n_infinite, first_bad)
 
     def combine(self, left: FirstLook, right: FirstLook) -> FirstLook:

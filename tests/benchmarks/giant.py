@@ -22,7 +22,7 @@ from .shared import Table, verdict
 
 SHORT: dict[str, Any] = {"side": 4000}
 
-N_BANDS, CHUNK = 4, 1000
+N_BANDS, CHUNK = 4, 1024
 
 COLOURS = np.array(
     [(30, 50, 80, 20), (40, 80, 40, 160), (110, 140, 60, 200), (160, 120, 90, 110), (170, 170, 175, 60),
