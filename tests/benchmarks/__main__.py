@@ -17,6 +17,7 @@ from . import (
     passes,
     pursuit,
     pursuit_speed,
+    quality,
     random_projections,
     speed,
     tree_speed,
@@ -24,7 +25,7 @@ from . import (
 from .results import write_json, write_markdown
 from .shared import Table
 
-EVIDENCE: dict[str, ModuleType] = {"speed": speed, "memory": memory}
+EVIDENCE: dict[str, ModuleType] = {"quality": quality, "speed": speed, "memory": memory}
 """The suites that compare with what a user would take instead: all of these run if none is named."""
 
 REQUIREMENTS: dict[str, ModuleType] = {

@@ -1,7 +1,5 @@
 """Are clusters found in feature spaces as good as those of the papers, and as those of spectral clustering."""
 
-import csv
-import gzip
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ from mdh_dask import HierarchicalKernelMDH, KernelDePDDP, KernelPCAFeatures, Min
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
 
 from .pursuit import scaled
+from .sets import read_csv
 from .shared import FOLDER, SKIPPED, Table, folder_of, labelled_set, verdict
 
 SHORT: dict[str, Any] = {"seeds": (0,)}
@@ -93,19 +92,9 @@ def any_set(name: str, folder: str | None) -> tuple[Any, Any] | None:
     path = Path(folder_of(folder) or "", f"{name}.csv.gz")
     if folder_of(folder) is None or not path.exists():
         return labelled_set(name, folder)
-    with gzip.open(path, "rt") as file:
-        table = np.array(list(csv.reader(file))[1:])
-    parts = [_numbers(column) for column in table[:, :-1].T]
-    X, y = np.column_stack(parts), np.unique(table[:, -1], return_inverse=True)[1]
+    X, y = read_csv(path)
     whole = ~np.isnan(X).any(axis=1)
     return X[whole], y[whole]
-
-
-def _numbers(column: Any) -> Any:
-    try:
-        return np.array([float(value or "nan") for value in column])
-    except ValueError:
-        return (column[:, None] == np.unique(column)).astype(float)
 
 
 def _bi_partitions(name: str, pair: tuple[Any, Any] | None, seeds: Sequence[int]) -> Iterator[tuple[Any, ...]]:

@@ -84,7 +84,7 @@ def write_markdown(path: Path, summary: str, tables: Sequence[Table], sizes: dic
         f"# {path.stem}: {summary}",
         f"`python -m tests.benchmarks {path.stem}`, {datetime.now(UTC):%Y-%m-%d}. Sizes: {sizes_text}. {about}.",
         *(f"![{plot.stem}]({plot.name})" for plot in plots_of(path)),
-        *(f"## {table.title}\n\n{_markdown(table)}" for table in tables),
+        *(f"## {table.title}\n\n{_markdown(table)}" for table in tables if not table.detail),
     ]
     path.write_text("\n\n".join(parts) + "\n")
 

@@ -26,11 +26,12 @@ CHUNK_ROWS = 32_768
 
 @dataclass
 class Table:
-    """A title, the names of the columns, and rows of text and numbers."""
+    """A title, the names of the columns, and rows of text and numbers; a detail is left out of pages."""
 
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
+    detail: bool = False
 
     def text(self) -> str:
         """Return the table with aligned columns."""

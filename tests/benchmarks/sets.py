@@ -1,0 +1,144 @@
+"""The labelled sets that methods are compared on, and where they come from."""
+
+import csv
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_digits, load_iris, load_wine
+
+from .downloads import download
+from .shared import FOLDER, folder_of
+
+TABLES = (
+    "auto_mpg",
+    "banknote",
+    "binary_alphadigits",
+    "breast_cancer_wisconsin",
+    "credit_approval",
+    "dermatology",
+    "digits",
+    "forest_type",
+    "image_segmentation",
+    "ionosphere",
+    "iris",
+    "letter",
+    "mfeat_fac",
+    "mfeat_full",
+    "optdigits",
+    "pendigits",
+    "pima_diabetes",
+    "synthetic_control",
+    "usps",
+    "voting",
+    "wine",
+    "yale_faces",
+    "yeast_cell_cycle",
+    "coil20_32x32",
+)
+
+LARGE_TABLES = ("bbc_news", "coil20", "shuttle", "covertype_50k", "mnist", "kddcup99_10pct_numeric", "covertype")
+"""Those of more than 50000 rows or 10000 columns; the numeric columns of *kddcup99_10pct* are a set of their own."""
+
+SHAPES = (
+    "shapes2d/aggregation",
+    "shapes2d/atom",
+    "shapes2d/chainlink",
+    "shapes2d/chameleon_t4_8k",
+    "shapes2d/chameleon_t5_8k",
+    "shapes2d/chameleon_t7_10k",
+    "shapes2d/chameleon_t8_8k",
+    "shapes2d/compound",
+    "shapes2d/d31",
+    "shapes2d/engytime",
+    "shapes2d/flame",
+    "shapes2d/halfmoons",
+    "shapes2d/hepta",
+    "shapes2d/jain",
+    "shapes2d/lsun",
+    "shapes2d/pathbased",
+    "shapes2d/r15",
+    "shapes2d/s1",
+    "shapes2d/s2",
+    "shapes2d/s3",
+    "shapes2d/s4",
+    "shapes2d/spiral",
+    "shapes2d/target",
+    "shapes2d/tetra",
+    "shapes2d/twodiamonds",
+    "shapes2d/unbalance",
+    "shapes2d/wingnut",
+    "shapes2d/birch1",
+)
+
+GROUPS = {"tables": TABLES, "shapes": SHAPES, "large tables": LARGE_TABLES}
+
+ALL_SETS = tuple(name for names in GROUPS.values() for name in names)
+
+BUNDLED: dict[str, Callable[..., Any]] = {"digits": load_digits, "iris": load_iris, "wine": load_wine}
+
+
+class LabelledSet(NamedTuple):
+    """Complete rows, their classes (noise is -1), and where they come from."""
+
+    X: np.ndarray
+    y: np.ndarray
+    source: str
+
+    @property
+    def n_classes(self) -> int:
+        """Return the number of classes; noise is none."""
+        return len(np.unique(self.y[self.y >= 0]))
+
+
+def load_set(name: str, folder: str | None = None) -> LabelledSet:
+    """Return a set from the folder, or from scikit-learn; without a folder also from its public home.
+
+    Text becomes a column of zeros and ones for every value. FileNotFoundError says why a set is missing.
+    """
+    folder = folder_of(folder)
+    for path in (Path(folder or "", name + suffix) for suffix in (".npz", ".csv.gz") if folder):
+        if path.exists():
+            X, y = _npz(path) if path.suffix == ".npz" else read_csv(path)
+            return _complete(X, y, f"${FOLDER}")
+    if name in BUNDLED:
+        return _complete(*BUNDLED[name](return_X_y=True), "scikit-learn")
+    if folder:
+        raise FileNotFoundError(f"not in ${FOLDER}")
+    X, y = download(name)
+    return _complete(numbers_of(X), y, "downloaded")
+
+
+def _complete(X: np.ndarray, y: np.ndarray, source: str) -> LabelledSet:
+    whole = ~np.isnan(X).any(axis=1)
+    return LabelledSet(X[whole], y[whole], source)
+
+
+def _npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    with np.load(path) as arrays:
+        if "indptr" not in arrays:
+            return arrays["X"], arrays["y"]
+        parts = arrays["data"], arrays["indices"], arrays["indptr"]
+        return csr_matrix(parts, shape=arrays["shape"]).toarray(), arrays["y"]
+
+
+def read_csv(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of a compressed table as numbers, and the codes of its last column."""
+    with gzip.open(path, "rt") as file:
+        table = np.array(list(csv.reader(file))[1:])
+    return numbers_of(table[:, :-1]), np.unique(table[:, -1], return_inverse=True)[1]
+
+
+def numbers_of(text: np.ndarray) -> np.ndarray:
+    """Return columns of text as numbers; a column with other text becomes one of zeros and ones for every value."""
+    return np.column_stack([_numbers(column) for column in text.T])
+
+
+def _numbers(column: np.ndarray) -> np.ndarray:
+    try:
+        return np.array([float(value or "nan") for value in column])
+    except ValueError:
+        return (column[:, None] == np.unique(column)).astype(float)
