@@ -26,6 +26,7 @@ from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.io import blocks as io_blocks
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
+from mdh_dask.io.folders import exchange
 from mdh_dask.io.layout import align_rows, choose_layout
 from mdh_dask.io.nodes import count_missing, zarr_inputs
 
@@ -226,7 +227,24 @@ def test_an_interrupted_overwrite_leaves_the_older_array_as_it_was(path, error):
     assert verify_rows(path) == []
 
 
+@pytest.mark.parametrize("done", [False, True])
+def test_an_interrupt_while_the_folders_are_exchanged_leaves_one_array_and_nothing_else(path, monkeypatch, done):
+    def interrupted(a, b):
+        if done:
+            assert exchange(a, b)
+        raise KeyboardInterrupt
+
+    write_rows(ROWS, path)
+    monkeypatch.setattr("mdh_dask.io.folders.exchange", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_rows(ROWS + 1, path, overwrite=True)
+    assert names(path.parent) == ["rows.zarr"]
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS + done)
+
+
 def test_an_interrupt_while_the_folders_are_swapped_restores_the_older_array(path, monkeypatch):
+    """Where a file system cannot exchange them in one step."""
+    monkeypatch.setattr("mdh_dask.io.folders.exchange", lambda *_: False)
     write_rows(ROWS, path)
     rename = type(path).rename
 

@@ -161,9 +161,4 @@ def shown(value: Any) -> str:
 def _checked(name: str, value: Any, field: Field) -> Any:
     if not field.accepts(value):
         raise JobError(f"{name} must be {field.expected}; got {shown(value)}{nearest(value, field.words)}")
-    try:
-        return field.read(value)
-    except JobError:
-        raise
-    except ValueError as error:
-        raise JobError(f"{name}: {error}") from error
+    return field.read(value)

@@ -1,0 +1,149 @@
+"""Outputs on their way: what is there at each moment, and what is said when something is in the way."""
+
+import re
+import socket
+from sys import platform
+
+import numpy as np
+import pytest
+
+from mdh_dask.cli.locks import Fence, locked, new_attempt
+from mdh_dask.cli.staging import Staged
+from mdh_dask.cli.staging_urls import StagedUrl
+from mdh_dask.io import open_rows, write_rows
+from mdh_dask.io.folders import exchange
+
+
+@pytest.fixture
+def fence(tmp_path):
+    fence = Fence(tmp_path / "attempt.json", new_attempt())
+    fence.claim()
+    return fence
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out"
+
+
+def grown(place, values, attempt="b"):
+    """An output that is complete where it grows."""
+    staged = Staged(place / "l.zarr", attempt)
+    staged.take_over()
+    write_rows(values, staged.path, overwrite=True)
+    return staged
+
+
+def shown(place):
+    return open_rows(place / "l.zarr", ndim=1).compute().tolist()
+
+
+def names(place):
+    return sorted(path.name for path in place.iterdir())
+
+
+@pytest.mark.skipif(platform != "linux", reason="only Linux exchanges names")
+@pytest.mark.parametrize("kind", ["folders", "files"])
+def test_two_names_are_exchanged_in_one_step(kind, tmp_path):
+    a, b = tmp_path / "a", tmp_path / "b"
+    for path in (a, b):
+        if kind == "folders":
+            path.mkdir()
+        (path / "x" if kind == "folders" else path).write_text(path.name)
+    assert exchange(a, b)
+    assert [(path / "x" if kind == "folders" else path).read_text() for path in (a, b)] == ["b", "a"]
+    assert not exchange(a, tmp_path / "c")
+    assert names(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_a_reader_finds_the_older_output_or_the_newer_and_publishing_twice_is_publishing_once(
+    can_exchange, place, fence, monkeypatch
+):
+    monkeypatch.setattr("mdh_dask.cli.staging.exchange", exchange if can_exchange else lambda *_: False)
+    write_rows(np.zeros(3), place / "l.zarr")
+    staged = grown(place, np.ones(3))
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.cli.staging.shutil.rmtree", lambda *_, **__: None)  # it was killed just before
+        staged.publish(True, fence)
+    assert shown(place) == [1, 1, 1]
+    for _ in range(2):
+        staged.publish(True, fence)
+        assert shown(place) == [1, 1, 1]
+        assert names(place) == ["l.zarr"]
+
+
+def test_what_an_earlier_job_noted_about_its_output_says_nothing_about_the_next(place, fence, monkeypatch):
+    write_rows(np.zeros(3), place / "l.zarr")
+    first = grown(place, np.ones(3), "a")
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.cli.staging.shutil.rmtree", lambda *_, **__: None)
+        first.publish(True, fence)
+    second = grown(place, np.full(3, 2.0), "b")
+    second.publish(True, fence)
+    assert shown(place) == [2, 2, 2]
+    assert names(place) == ["l.zarr"]
+
+
+def test_what_is_in_the_way_is_not_replaced_without_leave(place, fence):
+    staged = grown(place, np.ones(3))
+    write_rows(np.zeros(3), place / "l.zarr")
+    with pytest.raises(FileExistsError) as caught:
+        staged.publish(False, fence)
+    assert str(caught.value) == f"{place}/l.zarr appeared while it was being written: move it elsewhere"
+    assert shown(place) == [0, 0, 0]
+
+
+def test_giving_up_removes_what_all_attempts_have_left_and_nothing_else(place):
+    for attempt in "abc":
+        (place / f".l.zarr.attempt-{attempt}").mkdir()
+    for other in ("l.zarr", ".l.zarr.lock", ".m.zarr.attempt-a", ".al.zarr.attempt-a"):
+        (place / other).mkdir()
+    Staged(place / "l.zarr", "").give_up()
+    assert names(place) == [".al.zarr.attempt-a", ".l.zarr.lock", ".m.zarr.attempt-a", "l.zarr"]
+
+
+def test_other_jobs_leave_nothing_behind_a_url(tmp_path, fence):
+    url = f"memory://{tmp_path.name}/l.zarr"
+    first, second = (StagedUrl(url, job * 16) for job in "ab")
+    write_rows(np.zeros(3), first.path)
+    second.take_over()
+    assert not StagedUrl._store(first.path)[0].exists(first.path)
+    write_rows(np.ones(3), second.path)
+    second.take_over()
+    write_rows(np.zeros(9), url)
+    with pytest.raises(FileExistsError, match=f"^{url} appeared while it was being written: move it elsewhere$"):
+        second.publish(False, fence)
+    second.publish(True, fence)
+    assert open_rows(url, ndim=1).compute().tolist() == [1, 1, 1]
+    second.publish(True, fence)
+    fs, final = StagedUrl._store(url)
+    assert [name for name in fs.find(final.rpartition("/")[0]) if not name.startswith(final + "/")] == []
+
+
+# Locks and fences, to the word
+
+
+def test_a_lock_that_is_held_is_told_of(tmp_path):
+    with (
+        locked(tmp_path / "lock", "out/l.zarr"),
+        pytest.raises(BlockingIOError) as caught,
+        locked(tmp_path / "lock", "out/l.zarr"),
+    ):
+        pass
+    assert str(caught.value) == "out/l.zarr is being worked on by another run: wait until it has ended"
+    assert names(tmp_path) == []
+
+
+def test_the_attempt_that_took_over_is_named(fence):
+    fence.check()
+    other = Fence(fence.file, new_attempt())
+    other.claim()
+    about = f"attempt {other.attempt.id}, process {other.attempt.process} on {socket.gethostname()}"
+    with pytest.raises(BlockingIOError, match=f"^the job was taken over by {about}: this attempt publishes nothing$"):
+        fence.check()
+    fence.file.unlink()
+    about = re.escape("attempt None, process ? on ?")
+    with pytest.raises(BlockingIOError, match=f"^the job was taken over by {about}: this attempt publishes nothing$"):
+        fence.check()
