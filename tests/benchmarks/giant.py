@@ -47,7 +47,8 @@ def run(side: int = 40_000) -> Iterator[Table]:
         stored = sum(file.stat().st_size for file in (folder / "image.zarr").rglob("*") if file.is_file())
         lines: list[tuple[Any, ...]] = []
         with workers() as client, Peaks(client) as peaks:
-            _segmented(folder / "warm.zarr", folder / "0", PixelOptions())  # compiles
+            for name, options in (("a", PixelOptions()), ("b", PixelOptions(sample=5000))):  # compiles on all sides
+                _segmented(folder / "warm.zarr", folder / name, options)
             reading = _seconds(lambda: da.from_zarr(folder / "image.zarr").sum(dtype=np.int64).compute())
             lines.append(("read once", reading, 1.0, round(1e-6 * peaks.largest_worker()), "-"))
             for what, options in (
