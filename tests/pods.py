@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from shutil import which
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 BIN = Path(sys.executable).parent
@@ -87,6 +87,14 @@ class Machine:
                 return urlopen(url, timeout=5).read()
             assert time.monotonic() < until, f"{url} does not answer: {self.told()}"
             time.sleep(0.1)
+
+    def get(self, port, path):
+        """Return the status and the content of a page."""
+        try:
+            with urlopen(f"http://127.0.0.1:{self.ports[port]}{path}", timeout=10) as answer:
+                return answer.status, answer.read()
+        except HTTPError as error:
+            return error.code, error.read()
 
     def told(self):
         """Return all that the processes wrote."""

@@ -23,7 +23,11 @@ SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYzz"
 
 KEY = "AKIAJ7QEXAMPLEZZ"
 
-pytestmark = [pytest.mark.cluster, pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)]
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.timeout(900),  # six processes compile or import one after the other
+    pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL),
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -80,6 +84,7 @@ def test_the_local_job_ends_and_the_next_one_has_nothing_to_do(start):
     assert load_model(work / "model.zarr").n_clusters_ == 10
     tree = load_model(work / "model.zarr").tree_
     assert np.bincount(open_rows(work / "labels.zarr", ndim=1).compute()).tolist() == tree.n_rows[tree.leaves].tolist()
+    assert machine.get("8787", "/status")[0] == 200
     assert finished(machine, machine.run("again", job)) == 0, machine.told()
     assert "nothing to do" in machine.logs[-1].read_text()
 
@@ -121,6 +126,9 @@ def test_a_job_on_s3_with_encrypted_connections_ends_and_tells_no_credentials(st
     rows = (np.random.default_rng(0).normal(size=(3000, 4)) + 12 * y[:, None]).astype("float32")
     write_rows(rows, "s3://my-bucket/features.zarr", chunk_rows=500)
     machine, job = start(resources, {"object-store": secret, "mdh-dask-tls": certificate})
+    assert machine.get("8787", "/status")[0] == 404
+    assert machine.get("8787", "/info/main/workers.html")[0] == 404
+    assert machine.get("8787", "/api/v1/adaptive_target") == (200, b'{"workers": 0}')  # for the operator
     assert finished(machine, machine.run("job", job)) == 0, machine.told()
     labels = open_rows("s3://my-bucket/labels.zarr", ndim=1).compute()
     np.testing.assert_array_equal(load_model("s3://my-bucket/model.zarr").predict(rows), labels)
