@@ -158,7 +158,8 @@ ERRORS = {
     ),
     "unknown output": (
         LEAST + 'preview = "p.png"\n',
-        "[output] of input.kind = 'rows' has no key 'preview'; its keys are labels, model, report, metrics, manifest",
+        "[output] of input.kind = 'rows' has no key 'preview'; its keys are labels, model, report, metrics, manifest, "
+        "performance_report",
     ),
     "output is no table": ("output = 3\n" + LEAST.split("[output]")[0], "[output] must be a table; got 3, an integer"),
     "unknown kind of input": (
@@ -211,7 +212,7 @@ ERRORS = {
     "unknown output of an image": (
         IMAGE.replace("preview", "previews"),
         "[output] of input.kind = 'image' has no key 'previews' (did you mean 'preview'?); its keys are labels, model, "
-        "report, metrics, manifest, preview",
+        "report, metrics, manifest, performance_report, preview",
     ),
     "flag": (LEAST + "[run]\noverwrite = 'yes'\n", "run.overwrite must be true or false; got 'yes', a string"),
     "word for a change": (

@@ -16,6 +16,9 @@ from strategies import LOOP_DTYPES, chunkings, row_sets, seeds
 
 from mdh_dask import RandomProjectionTree, cluster_profiles, load_model
 from mdh_dask._jit.exact_sums import BASE, N_SLICES, add_slices, largest_deviations
+from mdh_dask._journal import keeping
+from mdh_dask.chunks import reduce_rows
+from mdh_dask.io.journal import FolderJournal
 from mdh_dask.tree.moments import MomentPass
 from mdh_dask.tree.profiles import Profiles
 
@@ -115,6 +118,24 @@ def test_dates_in_seconds_keep_their_deviation():
     of_clusters = MomentPass(1, seconds[0])
     moments = of_clusters.finalise(of_clusters.chunk(0, np.zeros(1000, dtype=int), seconds))
     assert_allclose(moments.sd[0], seconds.std(axis=0), rtol=1e-9)
+
+
+def test_columns_beyond_those_of_the_shift_are_left_out():
+    rows, labels = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2
+    two = MomentPass(2, np.zeros(2))
+    for part, expected in zip(two.chunk(0, labels, rows), two.chunk(0, labels, rows[:, :2])):
+        assert_array_equal(part, expected)
+
+
+def test_moments_are_kept_for_jobs_that_are_resumed(tmp_path):
+    rows, labels = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2
+    for replayed in (False, True):
+        journal = FolderJournal(tmp_path, "job")
+        with keeping(journal):
+            moments = reduce_rows(MomentPass(2, rows[0]), labels, rows)
+        assert [made.replayed for made in journal.passes] == [replayed]
+        assert_allclose(moments.mean[0], rows[::2].mean(axis=0))
+        assert moments.n_rows.tolist() == [25, 25]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e160])

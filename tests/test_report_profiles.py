@@ -39,9 +39,9 @@ def two():
 
 def test_a_cluster_tells_means_deviations_and_what_is_special(path, two):
     page = written(path, TWO, profiles=two)
-    assert "Cluster 0 2 rows low height, low width" in page.words
+    assert "Cluster 0 2 rows low height Feature" in page.words
     assert "height 2.0 ± 1.0 10.0 ± 1.0 −8.0 width 60 ± 10 61 ± 11 −0.1" in page.words
-    assert "Cluster 1 2 rows high height, high width" in page.words
+    assert "Cluster 1 2 rows high height Feature" in page.words
 
 
 def test_the_table_of_all_clusters_has_the_features_that_they_explain_best_first(path, two):
@@ -84,7 +84,7 @@ def test_a_cluster_without_rows_and_a_single_cluster_are_told_of(path):
     rows = np.array([[1.0, 5.0], [3.0, 5.0]])
     page = written(path, TWO, profiles=profiles_of(rows, np.zeros(2, dtype=int), 2))
     assert "0 – – 1 – – Variance explained 0 % 0 %" in page.words
-    assert page.words.count("like all other rows") == 2
+    assert page.words.count("no mean far from that of all other rows") == 2
 
 
 def test_profiles_of_another_tree_are_refused(path, two):

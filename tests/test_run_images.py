@@ -204,7 +204,7 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(changes, passes, imag
 def test_check_counts_the_pass_that_looks_at_segments(images, here):
     text = re.sub(r"(labels|metrics|manifest) = .*\n", "", JOB)
     describe(images / "beach.png", text.replace("window", "sample"))
-    assert "passes:  2, the one that looks at segments included" in run("--check", "job.toml").stdout
+    assert "passes:  2, the one that looks at the clusters included" in run("--check", "job.toml").stdout
 
 
 # Errors, before any work

@@ -26,7 +26,7 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
     outputs = with_own(job, work, outputs, about)
     need = opened.estimate(estimator, outputs)
     size = f"{opened.array.nbytes / 1e6:,.1f} MB in {need.blocks} blocks"
-    last = ", the one that {} included".format("writes the labels" if outputs.labels else "looks at segments")
+    last = ", the one that {} included".format("writes the labels" if outputs.labels else "looks at the clusters")
     facts = {
         "job": f"{job.path}, {_stage(work, about)}",
         "input": f"{opened.path}, {opened.describe()}, {size}",

@@ -11,7 +11,16 @@ from .clusters import cluster, cluster_options, scheduler_options
 from .exits import EXIT_CODES, Commands, leaving_at_once
 from .image_commands import demo, segment
 from .log import JsonLines, Lines
-from .shared_options import CLUSTER_SETTINGS, FitCommand, axes_options, input_options, output_options, wants_progress
+from .shared_options import (
+    CLUSTER_SETTINGS,
+    PERFORMANCE_REPORT,
+    REPORT,
+    FitCommand,
+    axes_options,
+    input_options,
+    output_options,
+    wants_progress,
+)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
@@ -42,13 +51,14 @@ def main() -> None:
 @input_options
 @click.option("--out", metavar="PATH", help="Zarr array of labels to write; a path or URL.")
 @click.option("--model", metavar="PATH", help="Model to write; a path or URL.")
-@click.option("--report", metavar="FILE", help="HTML report to write.")
+@REPORT
+@PERFORMANCE_REPORT
 @output_options
 @cluster_options
 @click.pass_context
 def fit(
     ctx: click.Context, features: str, columns: list[str] | None, missing_chunks: Any, overwrite: bool,
-    progress: bool | None, **options: Any,
+    progress: bool | None, performance_report: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Cluster the rows of FEATURES.
 
@@ -57,11 +67,14 @@ def fit(
     """
     from .options import estimator_of
     from .outputs import Outputs
+    from .performance import check_recording
     from .pipeline import fit_features
     from .reading import Reading
 
-    outputs = Outputs(options.pop("out"), options.pop("model"), options.pop("report"), overwrite)
+    labels, model, report = (options.pop(name) for name in ("out", "model", "report"))
+    outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report)
     outputs.check(features)
+    check_recording(performance_report, options["scheduler"])
     working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
     click.echo(fit_features(features, Reading(missing_chunks, columns), estimator, outputs, working_on))
@@ -102,7 +115,7 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @input_options
 @axes_options
 @click.option("--model", required=True, metavar="PATH", help="Model that fit or segment wrote; a path or URL.")
-@click.option("--report", metavar="FILE", help="HTML report to write.")
+@REPORT
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON instead of tables.")
 @click.option("--threshold", **_share(0.1, 1, "Drift is if more than this share of rows lies elsewhere."))
 @click.option("--filled", **_share(0.5, 1, "Drift is if more than this share of a valley is filled in."))

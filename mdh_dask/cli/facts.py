@@ -18,8 +18,8 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
-def facts_of(estimator: Any, where: str, seconds: float, *, n_after: int, pass_bytes: int) -> Facts:
-    """Return what a report says about how an estimator was fitted, and looked at in further passes.
+def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int) -> Facts:
+    """Return what a report says about how an estimator was fitted, and its clusters looked at in one further pass.
 
     Parameters
     ----------
@@ -27,17 +27,15 @@ def facts_of(estimator: Any, where: str, seconds: float, *, n_after: int, pass_b
     where : str
         The cluster.
     seconds : float
-    n_after : int
-        Passes after the tree had grown, that told labels and profiles.
     pass_bytes : int
         Of the input as it is in memory, which every pass reads.
     """
     parameters = {name: str(value) for name, value in estimator.get_params(deep=False).items() if name != "progress"}
-    passes, n_grow = estimator.n_passes_ + n_after, estimator.n_passes_
+    passes = estimator.n_passes_ + 1
     return {
         "Method": type(estimator).__name__,
         "Parameters": parameters,
-        "Passes over the data": f"{passes}: {n_grow} for the tree and {n_after} for labels and profiles",
+        "Passes over the data": f"{passes}, the last of which told labels and profiles",
         "Bytes read": f"{format_bytes(passes * pass_bytes)}, as they are in memory",
         "Time": f"{seconds:.1f} s",
         "Ran on": where,

@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from .clusters import cluster, cluster_options
-from .shared_options import CLUSTER_SETTINGS, MISSING_CHUNKS, FitCommand, axes_options, output_options, wants_progress
+from .shared_options import (
+    CLUSTER_SETTINGS,
+    MISSING_CHUNKS,
+    PERFORMANCE_REPORT,
+    REPORT,
+    FitCommand,
+    axes_options,
+    output_options,
+    wants_progress,
+)
 
 
 def _odd(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -46,7 +55,8 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--preview", metavar="FILE", help="PNG to write: segments in their mean colours, at most 2000 pixels wide."
 )
-@click.option("--report", metavar="FILE", help="HTML report to write.")
+@REPORT
+@PERFORMANCE_REPORT
 @output_options
 @cluster_options
 @click.pass_context
@@ -61,12 +71,14 @@ def segment(
     """
     from .options import estimator_of
     from .outputs import ImageOutputs
+    from .performance import check_recording
     from .reading import Reading
     from .segment import PixelOptions, segment_image
 
-    given = {name: options.pop(name) for name in ("model", "report", "preview")}
+    given = {name: options.pop(name) for name in ("model", "report", "preview", "performance_report")}
     outputs = ImageOutputs(options.pop("out"), overwrite=overwrite, **given)
     outputs.check(image)
+    check_recording(outputs.performance_report, options["scheduler"])
     working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
     opened = Reading(missing_chunks, axes=axes, index=index).image(image)

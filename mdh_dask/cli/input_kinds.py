@@ -62,7 +62,17 @@ IMAGE = {
 
 PLACE, FILE = text("a path or URL"), text("the path of a file")
 
-OUTPUT = {"labels": PLACE, "model": PLACE, "report": FILE, "metrics": FILE, "manifest": FILE}
+OUTPUT = {
+    "labels": PLACE,
+    "model": PLACE,
+    "report": FILE,
+    "metrics": FILE,
+    "manifest": FILE,
+    "performance_report": FILE,
+}
+
+BESIDES = ("metrics", "manifest", "performance_report")
+"""Keys of what only tells of a run."""
 
 INPUTS = {
     "rows": InputKind(ROWS, OUTPUT, open_rows_input, JobOutputs),
@@ -90,7 +100,7 @@ def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, An
     if isinstance(output, dict):
         check_keys(f"[output] of input.kind = {kind!r}", output, fields)
     outputs = checked_table("output", output, fields)
-    if not any(outputs[key] for key in fields if key not in ("metrics", "manifest")):
-        *names, last = (key for key in fields if key not in ("metrics", "manifest"))
+    if not any(outputs[key] for key in fields if key not in BESIDES):
+        *names, last = (key for key in fields if key not in BESIDES)
         raise JobError(f"[output] must name {', '.join(names)} or {last}; got none of them: nothing would be kept")
     return values, outputs

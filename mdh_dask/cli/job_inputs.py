@@ -76,7 +76,7 @@ class RowsInput:
 
     def n_passes_after(self, outputs: JobOutputs) -> int:
         """Return the passes after the tree has grown: the one that writes labels and looks at clusters."""
-        return int(outputs.labels is not None)
+        return int(outputs.labels is not None or outputs.report is not None)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
         """Return what a fit will need."""

@@ -21,11 +21,14 @@ class JobOutputs(Outputs):
         Paths of files.
     own : tuple of str
         Places of outputs that the job has made itself: these may be replaced.
+    linked : tuple of (str, str)
+        What the report links to, if not its neighbours: where they grow, they are elsewhere.
     """
 
     metrics: str | None = None
     manifest: str | None = None
     own: tuple[str, ...] = ()
+    linked: tuple[tuple[str, str], ...] = ()
 
     def check(self, *inputs: str) -> None:
         """Raise an error now rather than after the work is done."""
@@ -36,7 +39,12 @@ class JobOutputs(Outputs):
 
     def places(self) -> dict[str, str]:
         """Return the path or URL of every output by its key in the job file, in the order of publishing."""
-        return {key: path for key, path in self._options().items() if path is not None}
+        places = self._options() | {"performance_report": self.performance_report}
+        return {key: path for key, path in places.items() if path is not None}
+
+    def links(self) -> dict[str, str]:
+        """Return what the report links to."""
+        return dict(self.linked) or super().links()
 
     def may_replace(self, path: str) -> bool:
         """Tell whether an output may take the place of what is at its path or URL."""
@@ -62,7 +70,7 @@ class JobOutputs(Outputs):
     def growing(self, attempt: str, job: str) -> "JobOutputs":
         """Return where the outputs grow; what is there was made by the job itself."""
         places = {key: str(staged.path) for key, staged in self.staged(attempt, job).items()}
-        return replace(self, **places, overwrite=True, own=())
+        return replace(self, **places, overwrite=True, own=(), linked=tuple(self.links().items()))
 
     def _options(self) -> dict[str, str | None]:
         return {key: getattr(self, key) for key in ("labels", "model", "report", "metrics", "manifest")}

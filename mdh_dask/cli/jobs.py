@@ -125,6 +125,10 @@ def _checked(path: Path, content: dict[str, Any]) -> Job:
             if isinstance(place := sections[section].get(key), str):
                 sections[section][key] = rooted(place, path.parent)
     estimator_of(content.get("method", {}), progress=False)
+    if output["performance_report"] is not None and kind == "threads":
+        raise JobError(
+            "output.performance_report is of a cluster, and cluster.kind = 'threads' has none: leave one out"
+        )
     try:
         CLUSTERS[kind].make(**sections["cluster"])
     except click.UsageError as error:

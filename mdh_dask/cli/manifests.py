@@ -2,20 +2,16 @@
 
 import hashlib
 import json
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from ..io.journal import Pass
+from .facts import versions
 from .job_outputs import JobOutputs, checksum_of
 from .jobs import Job
 from .locks import now
 from .outputs import write_file
 from .state import FORMAT
-
-PACKAGES = ("mdh_dask", "dask", "distributed", "numba", "numpy", "scikit-learn", "scipy", "zarr")
-"""Of which the versions are in the manifest."""
 
 
 def metrics_of(
@@ -56,7 +52,7 @@ def manifest_of(
         "job": {"path": str(job.path), "sha256": hashlib.sha256(job.path.read_bytes()).hexdigest(), **about["job"]},
         "input": {**about["input"], "chunks": list(rows.chunksize)},
         "parameters": json.loads(json.dumps(parameters, default=str)),
-        "versions": {"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
+        "versions": versions(),
         "passes": metrics["passes"],
         "seconds": metrics["seconds"],
         "attempts": list(attempts),

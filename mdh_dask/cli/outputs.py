@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import click
@@ -15,6 +16,8 @@ from ..io.inputs import node_at
 from ..io.models import MODEL_MARK
 from ..io.nodes import local_path
 from .exits import CannotCreateError
+
+PERFORMANCE = "What the cluster did: performance report of Dask"
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,15 @@ class Outputs:
         Path of a file.
     overwrite : bool
         Whether they may replace what is there.
+    performance_report : str or None
+        Path of a file, for Dask's own report on the cluster.
     """
 
     labels: str | None = None
     model: str | None = None
     report: str | None = None
     overwrite: bool = False
+    performance_report: str | None = field(default=None, kw_only=True)
 
     def check(self, *inputs: str) -> None:
         """Raise an error now rather than after the work is done.
@@ -48,8 +54,8 @@ class Outputs:
         ImportError
             If the report needs a package that is missing.
         """
-        given = [path for path in self._options().values() if path is not None]
-        if not given:
+        given = self._given()
+        if not any(self._options().values()):
             *names, last = self._options()
             raise click.UsageError(f"expected {', '.join(names)} or {last}; got none of them: nothing would be kept")
         for i, path in enumerate(given):
@@ -65,6 +71,9 @@ class Outputs:
         if self.report is not None:
             require("jinja2", "report")
             check_file(self.report, self.may_replace(self.report), "report.html")
+        if self.performance_report is not None:
+            require("bokeh", "dashboard")
+            check_file(self.performance_report, self.may_replace(self.performance_report), "performance-report.html")
 
     def may_replace(self, path: str) -> bool:
         """Tell whether an output may take the place of what is at its path or URL."""
@@ -72,7 +81,16 @@ class Outputs:
 
     def kept(self) -> str:
         """Return what a command says about where its results are."""
-        return ", ".join(path for path in self._options().values() if path is not None)
+        return ", ".join(self._given())
+
+    def links(self) -> dict[str, str]:
+        """Return what the report links to, with addresses as they are seen from it."""
+        if self.report is None or self.performance_report is None:
+            return {}
+        return {PERFORMANCE: quote(os.path.relpath(self.performance_report, Path(self.report).parent))}
+
+    def _given(self) -> list[str]:
+        return [path for path in (*self._options().values(), self.performance_report) if path is not None]
 
     def _options(self) -> dict[str, str | None]:
         """Return the places by the options that name them."""

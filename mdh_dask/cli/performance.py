@@ -1,34 +1,42 @@
 """Dask's own report of what a cluster did, as one file that loads nothing from anywhere."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .outputs import write_file
+import click
+
+from .clusters import LOCAL_SCHEDULERS
+from .outputs import Outputs, write_file
+
+ICON = re.compile(r"<link rel=.shortcut icon.[^>]*>")
+"""What the page would still load from the web."""
 
 
-@contextmanager
-def recorded(path: str | None, overwrite: bool) -> Iterator[None]:
-    """Record what the current cluster does, and write it to a file in the end; if what it does fails, nothing.
+def check_recording(path: str | None, scheduler: str | None) -> None:
+    """Raise an error if there will be no cluster, of which a report on its performance could tell.
 
     Raises
     ------
-    ValueError
-        If there is no cluster.
+    UsageError
     """
-    if path is None:
+    if path is not None and scheduler in LOCAL_SCHEDULERS:
+        raise click.UsageError(
+            f"expected a cluster for --performance-report; got --scheduler {scheduler}, which is this process only: "
+            "leave one of them out"
+        )
+
+
+@contextmanager
+def recorded(outputs: Outputs) -> Iterator[None]:
+    """Write a report on the performance of the current cluster in the end, if one was asked for and nothing failed."""
+    if outputs.performance_report is None:
         yield
         return
-    from distributed import get_client, performance_report
+    from distributed import performance_report
 
-    try:
-        get_client()
-    except ValueError:
-        raise ValueError(
-            f"expected a cluster, of which {path} could tell; got this process only: leave out the performance report, "
-            "or start workers"
-        ) from None
     with TemporaryDirectory(prefix="mdh-dask-") as folder:
         file = Path(folder) / "performance.html"
         # Inline: by default the page loads its scripts from the web, and is blank where there is none.
@@ -36,4 +44,5 @@ def recorded(path: str | None, overwrite: bool) -> Iterator[None]:
         recording.__enter__()
         yield
         recording.__exit__(None, None, None)
-        write_file(path, file.read_bytes(), overwrite)
+        page = ICON.sub("", file.read_text(encoding="utf-8"))
+        write_file(outputs.performance_report, page.encode(), outputs.overwrite)

@@ -1,7 +1,6 @@
 """From an input path to labels, model and report."""
 
 import logging
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -11,17 +10,24 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from .. import __version__
 from .._typing import AnyArray, Integers
-from ..chunks import Statistic, announced
+from ..chunks import Statistic, announced, merge_chunks
+from ..estimators import cluster_profiles
+from ..estimators.profiles import moments_of, profiles_of
 from ..io import write_rows
 from ..io.inputs import Table
 from ..report import write_report
+from ..tree.profiles import Profiles
 from .estimates import telling_of_memory
+from .facts import facts_of
 from .outputs import Outputs
+from .performance import recorded
 from .reading import Reading
 
 logger = logging.getLogger(__name__)
+
+WIDE = 128
+"""Bytes of a row of which 32 MiB have fewer labels than a chunk of these holds."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,8 @@ def fit_rows(
     """
     started = perf_counter()
     rows = table.rows
-    with cluster as where, telling_of_memory(rows, estimator):
+    profiles = None
+    with cluster as where, recorded(outputs), telling_of_memory(rows, estimator):
         estimator.fit(rows)
         if table.names is not None:
             estimator.feature_names_in_ = np.array(table.names, dtype=object)
@@ -66,15 +73,19 @@ def fit_rows(
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")
-        if outputs.labels:
+        if outputs.report and outputs.labels:
+            profiles = _write_labels_and_profile(estimator, rows, outputs, resume)
+        elif outputs.report:
+            profiles = cluster_profiles(estimator, rows, progress=announced("profiling", estimator.progress))
+        elif outputs.labels:
             write_labels(estimator, estimator.labels_, outputs, estimator.progress, resume)
-            logger.info("labels written")
     seconds = perf_counter() - started
     if outputs.report:
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
-        facts = {"Input": f"{name}, {shape}", **facts_of(estimator, where, seconds)}
+        facts = facts_of(estimator, where, seconds, pass_bytes=rows.nbytes)
         write_report(
-            outputs.report, estimator.tree_, title=f"Clusters of {PurePath(name).name}", facts=facts,
+            outputs.report, estimator.tree_, title=f"Clusters of {PurePath(name).name}",
+            facts={"Input": f"{name}, {shape}", **facts}, profiles=profiles, links=outputs.links(),
             feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
@@ -82,25 +93,32 @@ def fit_rows(
 
 
 def write_labels(
-    estimator: Any, labels: da.Array, outputs: Outputs, progress: bool, resume: str | None = None
-) -> Integers:
-    """Write lazy labels in one pass; return the number of rows with each."""
+    estimator: Any,
+    labels: da.Array,
+    outputs: Outputs,
+    progress: bool,
+    resume: str | None = None,
+    also: Statistic | None = None,
+    **options: Any,
+) -> Any:
+    """Write lazy labels in one pass; return the value of a statistic, by default the number of rows with each."""
     assert outputs.labels is not None
-    return write_rows(
-        labels, outputs.labels, overwrite=outputs.overwrite, also=RowsPerLabel(estimator.n_clusters_),
+    value = write_rows(
+        labels, outputs.labels, overwrite=outputs.overwrite, also=also or RowsPerLabel(estimator.n_clusters_),
         attributes={"n_clusters": int(estimator.n_clusters_)}, progress=announced("writing labels", progress),
-        resume=resume,
+        resume=resume, **options,
     )  # fmt: skip
+    logger.info("labels written")
+    return value
 
 
-def facts_of(estimator: Any, where: str, seconds: float) -> Mapping[str, str]:
-    """Return what a report says about how an estimator was fitted."""
-    parameters = {name: value for name, value in estimator.get_params(deep=False).items() if name != "progress"}
-    return {
-        "Method": type(estimator).__name__,
-        "Parameters": ", ".join(f"{name}={value}" for name, value in parameters.items()),
-        "Passes over the data": str(estimator.n_passes_),
-        "Ran on": where,
-        "Time": f"{seconds:.1f} s",
-        "Software": f"mdh_dask {__version__}",
-    }
+def _write_labels_and_profile(estimator: Any, rows: da.Array, outputs: Outputs, resume: str | None) -> Profiles:
+    """Write the labels of rows and profile the clusters, in one pass."""
+    merged = merge_chunks(rows)
+    # The blocks of rows are joined to those of labels that are written together: of wide rows, more than fit in memory.
+    chunk_rows = max(merged.chunks[0]) if rows.dtype.itemsize * rows.shape[1] > WIDE else None
+    moments = write_labels(
+        estimator, estimator.predict(merged), outputs, estimator.progress, resume, also=moments_of(estimator, rows),
+        beside=merged, chunk_rows=chunk_rows,
+    )  # fmt: skip
+    return profiles_of(estimator, moments)

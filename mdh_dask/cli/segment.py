@@ -1,7 +1,6 @@
 """From an image to its segments: labels, model, preview and report."""
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from time import perf_counter
@@ -11,21 +10,28 @@ import dask.array as da
 from sklearn.utils import check_random_state
 
 from .._typing import AnyArray, Integers
-from ..chunks import announced, reduce_rows
+from ..chunks import Statistic, announced, reduce_rows
+from ..estimators.profiles import moments_of
 from ..io.images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..io.images.labels import look
 from ..io.images.overview import Seen
 from ..report import write_report
 from ..tree.columns import standardiser
+from ..tree.profiles import Profiles
 from ..tree.statistics import FirstPass, SamplePass, sample_limit, smallest_hashes
 from .estimates import telling_of_memory
+from .facts import Facts, facts_of
 from .outputs import ImageOutputs, write_file
-from .pipeline import Cluster, facts_of
+from .performance import recorded
+from .pipeline import Cluster
 
 logger = logging.getLogger(__name__)
 
 PIXELS_FOR_SCALES = 2000
 """Pixels that tell the resolution of columns, where nothing but the scales of the columns is asked for."""
+
+
+COLOURS = ("red", "green", "blue")
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,7 @@ def segment_image(
     logger.info("%s: %s, %s x %s pixels of %s bands of %s", image.path, image.kind, width, height, n_bands, image.dtype)
     started = perf_counter()
     all_rows = pixel_rows(image, columns_of(options))
-    with cluster as where, telling_of_memory(all_rows, estimator):
+    with cluster as where, recorded(outputs), telling_of_memory(all_rows, estimator):
         features, rows, n_passes = _prepared(image, all_rows, estimator, options)
         estimator.fit(rows)
         estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes).to_dict()
@@ -84,11 +90,12 @@ def segment_image(
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model in %s", outputs.model)
         if outputs.shows_pixels:
-            seen = labelled(image, features, estimator, outputs, estimator.progress, resume)
+            also = moments_of(estimator, pixel_rows(image)) if outputs.report else None
+            seen = labelled(image, features, estimator, outputs, estimator.progress, resume, also)
     seconds = perf_counter() - started
     if outputs.shows_pixels:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
-        facts = {**about, **_facts(image, options), **facts_of(estimator, where, seconds)}
+        facts = about | _facts(image, options) | facts_of(estimator, where, seconds, pass_bytes=_nbytes(image))
         title = f"{PurePath(image.path).name} in {estimator.n_clusters_} segments"
         write_preview(seen, outputs)
         _write_report(seen, estimator, outputs, title, facts)
@@ -127,16 +134,23 @@ def _prepared(
 
 
 def labelled(
-    image: Image, features: Features, estimator: Any, outputs: ImageOutputs, progress: bool, resume: str | None = None
+    image: Image,
+    features: Features,
+    estimator: Any,
+    outputs: ImageOutputs,
+    progress: bool,
+    resume: str | None = None,
+    also: Statistic | None = None,
 ) -> Seen:
-    """Label all pixels in one pass, and write the labels if there is a place for them."""
+    """Label all pixels in one pass, write the labels if there is a place for them, and compute another statistic."""
     label, n_labels = estimator.block_labels(), int(estimator.n_clusters_)
     if outputs.labels is None:
         bar = announced("looking at segments", progress)
-        return look(label, image, n_labels=n_labels, features=features, progress=bar)
+        return look(label, image, n_labels=n_labels, features=features, also=also, progress=bar)
     seen = write_labels(
         label, image, outputs.labels, n_labels=n_labels, features=features, overwrite=outputs.overwrite,
-        attributes={"n_clusters": n_labels}, progress=announced("writing labels", progress), resume=resume,
+        attributes={"n_clusters": n_labels}, also=also, progress=announced("writing labels", progress),
+        resume=resume,
     )  # fmt: skip
     logger.info("labels in %s", outputs.labels)
     return seen
@@ -151,7 +165,7 @@ def write_preview(seen: Seen, outputs: ImageOutputs) -> None:
         logger.info("preview in %s", outputs.preview)
 
 
-def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str, facts: Mapping[str, str]) -> None:
+def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str, facts: Facts) -> None:
     from .pictures import WIDEST, encoded
 
     if outputs.report:
@@ -161,9 +175,22 @@ def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str,
         }
         write_report(
             outputs.report, estimator.tree_, title=title, facts=facts, images=images, colours=seen.colours,
+            profiles=Profiles(_names_of_bands(seen), seen.more), links=outputs.links(),
             feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
+
+
+def _names_of_bands(seen: Seen) -> tuple[str, ...]:
+    n_bands = seen.more.mean.shape[1]
+    if seen.is_photograph and n_bands == len(COLOURS):
+        return COLOURS
+    return tuple(f"band {i}" for i in range(n_bands))
+
+
+def _nbytes(image: Image) -> int:
+    height, width, n_bands = image.shape
+    return height * width * n_bands * image.dtype.itemsize
 
 
 def _facts(image: Image, options: PixelOptions) -> dict[str, str]:

@@ -37,6 +37,13 @@ MISSING_CHUNKS = click.option(
 )  # fmt: skip
 
 
+REPORT = click.option("--report", metavar="FILE", help="HTML report to write.")
+
+PERFORMANCE_REPORT = click.option(
+    "--performance-report", metavar="FILE", help="HTML report of Dask to write, on what the cluster did."
+)
+
+
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command its input."""
     for option in (

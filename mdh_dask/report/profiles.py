@@ -17,6 +17,9 @@ MAX_COLUMNS = 12
 MAX_CLUSTERS = 100
 """Clusters that are told of: the largest."""
 
+SAID_FEATURES, LEAST_SAID = 3, 0.5
+"""Of a cluster, the features that are said in words, and standard deviations by which it differs in them at least."""
+
 STRONGEST = 3.0
 """Differences of as many standard deviations have the strongest shade."""
 
@@ -129,7 +132,9 @@ def _profile(profiles: Profiles, entry: Entry) -> Profile:
     assert entry.label is not None
     top = profiles.top(entry.label, TOP_FEATURES)
     features = [_feature(profiles, entry.label, i) for i in top]
-    words = [f"{'high' if profiles.difference[entry.label, i] > 0 else 'low'} {profiles.names[i]}" for i in top[:3]]
+    difference = profiles.difference[entry.label]
+    said = [i for i in top[:SAID_FEATURES] if abs(difference[i]) >= LEAST_SAID]
+    words = [f"{'high' if difference[i] > 0 else 'low'} {profiles.names[i]}" for i in said]
     return Profile(entry, ", ".join(words), features)
 
 

@@ -55,7 +55,8 @@ class MomentPass(Statistic):
     ----------
     n_clusters : int
     shift : array of shape (n_features,)
-        What is taken from the rows, so that their squares keep their digits: any one of them.
+        What is taken from the rows, so that their squares keep their digits: any one of them. Further columns of the
+        rows are left out.
 
     Notes
     -----
@@ -69,7 +70,7 @@ class MomentPass(Statistic):
 
     def chunk(self, start: int, *blocks: AnyArray) -> SlicedSums:
         """Sum the rows of one block."""
-        labels, rows = np.asarray(blocks[0], dtype=np.intp), loop_ready(blocks[1])
+        labels, rows = np.asarray(blocks[0], dtype=np.intp), loop_ready(blocks[1][:, : len(self.shift)])
         top = self._tops(rows)
         scale = np.ldexp(1.0, -SLICE * (top - 1))
         shape = (self.n_clusters, 2, N_SLICES, rows.shape[1])

@@ -9,7 +9,7 @@ from typing import Any
 import dask.array as da
 import zarr
 
-from ...chunks import Progress, Together, reduce_rows
+from ...chunks import Progress, Statistic, Together, reduce_rows
 from ..blocks import Block
 from ..folders import published
 from ..nodes import Options, local_path, url_options
@@ -33,6 +33,7 @@ def write_labels(
     features: Features | None = None,
     overwrite: bool = False,
     attributes: Mapping[str, Any] | None = None,
+    also: Statistic | None = None,
     progress: Progress | None = None,
     resume: str | None = None,
     storage_options: Options = None,
@@ -54,6 +55,8 @@ def write_labels(
         Replace labels that are there. Nothing else is ever replaced.
     attributes : dict, optional
         Of the array, beside the image's place on Earth.
+    also : Statistic, optional
+        Of labels and pixels, to compute on the way; the bands come first in a pixel's row.
     progress : callable, optional
         As for `mdh_dask.chunks.reduce_rows`.
     resume : str, optional
@@ -64,7 +67,7 @@ def write_labels(
     Returns
     -------
     Seen
-        Sizes and mean colours of the segments, and a small picture.
+        Sizes and mean colours of the segments, a small picture, and the value of `also`.
 
     Raises
     ------
@@ -99,8 +102,8 @@ def write_labels(
     replace = begun is None and will_replace(path, overwrite, storage_options, "images of labels", is_label_image)
     refuse_input(path, _stored(image), storage_options)
     fill = partial(
-        _fill, label, image, n_labels, features, dict(attributes or {}), name=resume, progress=progress,
-        storage_options=storage_options,
+        _fill, label, image, n_labels, features, dict(attributes or {}), name=resume, also=also,
+        progress=progress, storage_options=storage_options,
     )  # fmt: skip
     folder = local_path(path)
     if resume is not None or folder is None:
@@ -120,6 +123,7 @@ def _fill(
     replace: bool = False,
     begun: zarr.Array | None = None,
     name: str | None,
+    also: Statistic | None,
     progress: Progress | None,
     storage_options: Options,
 ) -> Seen:
@@ -133,8 +137,9 @@ def _fill(
     else:
         done = blocks_done(target, pixel_rows(image, features), image.order.block_of)
     write = WriteLabels(target, folder, image.order, done, noted=name is not None)
-    both = LabelRows(label, n_labels, Together((write, overview_of(image, n_labels))), write.stored)
-    blocks, seen = reduce_rows(both, *_rows(image, features, write), progress=progress)
+    parts = LabelRows(label, n_labels, Together((write, *_looks(image, n_labels, also))), write.stored)
+    blocks, *seen_and_more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
+    seen = _seen(*seen_and_more)
     complete(target, blocks, image, seen.colours, place, of=of, options=options)
     if name is not None:
         tidy(target, folder)
@@ -142,11 +147,26 @@ def _fill(
 
 
 def look(
-    label: Label, image: Image, *, n_labels: int, features: Features | None = None, progress: Progress | None = None
+    label: Label,
+    image: Image,
+    *,
+    n_labels: int,
+    features: Features | None = None,
+    also: Statistic | None = None,
+    progress: Progress | None = None,
 ) -> Seen:
     """Return what `write_labels` returns without writing; one pass over the image."""
-    labelled = LabelRows(label, n_labels, overview_of(image, n_labels))
-    return reduce_rows(labelled, *_rows(image, features or Features()), progress=progress)
+    labelled = LabelRows(label, n_labels, Together(_looks(image, n_labels, also)))
+    return _seen(*reduce_rows(labelled, *_rows(image, features or Features()), progress=progress))
+
+
+def _looks(image: Image, n_labels: int, also: Statistic | None) -> tuple[Statistic, ...]:
+    overview = overview_of(image, n_labels)
+    return (overview,) if also is None else (overview, also)
+
+
+def _seen(seen: Seen, more: Any = None) -> Seen:
+    return seen._replace(more=more)
 
 
 def _rows(image: Image, features: Features, write: WriteLabels | None = None) -> tuple[da.Array, ...]:

@@ -1,7 +1,7 @@
 """What is to be seen of a segmented image: how large its segments are, their mean colours, and a small picture."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class Seen(NamedTuple):
     """The same of the bands that are shown."""
     is_photograph: bool
     """Whether 0 is black and 255 white."""
+    more: Any = None
+    """Value of another statistic of labels and pixels, if one was asked for."""
 
     @property
     def colours(self) -> Integers:

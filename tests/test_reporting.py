@@ -1,0 +1,205 @@
+"""Reports that commands and jobs write: profiles in the pass of the labels, facts, and Dask's report beside them."""
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+import zarr
+from click.testing import CliRunner
+from distributed import LocalCluster
+from numpy.testing import assert_array_equal
+
+from mdh_dask import RandomProjectionTree, __version__
+from mdh_dask.chunks import reduction
+from mdh_dask.cli import exits, mdh
+from mdh_dask.io import open_rows, write_rows
+
+QUICK = ("--n-projections", 20, "--sample-size", 300)
+THREADS = ("--scheduler", "threads")
+
+
+def rows_of_blobs():
+    y = np.arange(6000) % 3
+    return (np.random.default_rng(0).normal(size=(6000, 3)) + 9 * y[:, None]).astype("float32")
+
+
+def run(*args):
+    return CliRunner().invoke(mdh, [str(arg) for arg in args], prog_name="mdh-dask")
+
+
+def words_of(file):
+    return " ".join(re.sub(r"<style>.*?</style>|<[^>]*>", " ", Path(file).read_text(), flags=re.DOTALL).split())
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mdh_dask.chunks.layout.LEAST_BLOCK_BYTES", 6000)
+    write_rows(rows_of_blobs(), "x.zarr", chunk_rows=500)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def address():
+    """The address of a cluster in this process."""
+    options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": ":0"}}
+    with LocalCluster(processes=False, n_workers=1, threads_per_worker=2, protocol="tcp", **options) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Statistics of which a pass was made."""
+    made, original = [], reduction._reduced
+
+    def noted(statistic, *args):
+        made.append("+".join(type(part).__name__ for part in getattr(statistic, "parts", (statistic,))))
+        return original(statistic, *args)
+
+    monkeypatch.setattr(reduction, "_reduced", noted)
+    return made
+
+
+def test_profiles_are_made_in_the_pass_that_writes_the_labels(here, passes):
+    assert run("fit", "x.zarr", "--out", "l.zarr", "--report", "r.html", *QUICK, *THREADS).exit_code == 0
+    assert passes == ["FirstPass", "BranchPass", "WriteBlocks+MomentPass"]
+    assert "Passes over the data 3, the last of which told labels and profiles" in words_of("r.html")
+    model = RandomProjectionTree(n_projections=20, sample_size=300).fit(rows_of_blobs())
+    assert_array_equal(open_rows("l.zarr", ndim=1), model.labels_)
+
+
+def test_without_labels_profiles_take_a_pass_and_without_a_report_there_is_none(here, passes):
+    assert run("fit", "x.zarr", "--report", "r.html", *QUICK, *THREADS).exit_code == 0
+    assert passes == ["FirstPass", "BranchPass", "MomentPass"]
+    passes.clear()
+    assert run("fit", "x.zarr", "--model", "m.zarr", *QUICK, *THREADS).exit_code == 0
+    assert passes == ["FirstPass", "BranchPass"]
+
+
+@pytest.mark.parametrize(("n_columns", "chunks"), [(3, (6000,)), (33, (500,))], ids=["narrow", "wide"])
+def test_blocks_of_wide_rows_are_not_joined_for_the_sake_of_a_report(here, n_columns, chunks):
+    rows = np.tile(rows_of_blobs(), n_columns // 3)
+    write_rows(rows, "rows.zarr", chunk_rows=500)
+    assert run("fit", "rows.zarr", "--out", "l.zarr", "--report", "r.html", *QUICK, *THREADS).exit_code == 0
+    assert zarr.open_array("l.zarr").chunks == chunks
+
+
+def test_the_report_tells_profiles_and_the_facts_of_the_run(here):
+    assert run("fit", "x.zarr", "--report", "r.html", "--columns", "2,0", *QUICK, *THREADS).exit_code == 0
+    words = words_of("r.html")
+    assert "Cluster 0 2,000 rows high x0, high x1" in words
+    assert re.search(r"x0 18\.0 ± 1\.0 4\.5 ± 4\.6 \+3\.\d", words)
+    assert f"mdh_dask {__version__} dask" in words
+    assert "n_projections 20" in words
+    assert "Bytes read 0.144 MB, as they are in memory" in words
+    assert "Ran on this process (threads)" in words
+
+
+def test_columns_of_a_table_have_their_names_in_the_report(here):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table(dict(zip(["height", "width", "depth"], rows_of_blobs().T))), "x.parquet")
+    assert run("fit", "x.parquet", "--report", "r.html", *QUICK, *THREADS).exit_code == 0
+    for name in ("height", "width", "depth"):
+        assert name in words_of("r.html")
+
+
+def test_segments_are_profiled_by_the_bands_of_their_pixels(here):
+    pixels = np.zeros((40, 50, 3), "u1")
+    pixels[:, 25:] = [200, 0, 90]
+    pixels += np.random.default_rng(0).integers(0, 20, pixels.shape, dtype="u1")
+    zarr.create_array("image.zarr", data=pixels, chunks=(20, 25, 3))
+    result = run("segment", "image.zarr", "--report", "r.html", "--window", 3, "--max-clusters", 2, *QUICK, *THREADS)
+    assert result.exit_code == 0, result.output
+    words = words_of("r.html")
+    assert "Cluster red blue green" in words
+    assert re.search(r"1,000 rows low red, low blue Feature .* red 9\.\d ± 5\.\d 209\.\d ± 5\.\d", words)
+    assert re.search(r"1,000 rows high red, high blue Feature", words)
+
+
+@pytest.mark.cluster
+def test_a_performance_report_is_written_whole_loads_nothing_and_is_linked(here, address):
+    (here / "a b").mkdir()
+    place = "a b/p.html"
+    options = ("--report", "r.html", "--performance-report", place, "--scheduler", address)
+    result = run("fit", "x.zarr", *QUICK, *options)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.rstrip().endswith("r.html, a b/p.html")
+    page = Path(place).read_text()
+    assert "Dask Performance Report" in page
+    assert re.findall(r"<(?:script|link)[^>]*(?:src|href)=\"?http[^>]*>", page) == []
+    (link,) = re.findall(r'href="([^"#]+)"', Path("r.html").read_text())
+    assert unquote(link) == place
+    assert os.listdir("a b") == ["p.html"]
+
+
+@pytest.mark.cluster
+def test_a_job_links_its_report_to_where_the_performance_report_is_in_the_end(here, address):
+    (here / "job.toml").write_text(
+        '[input]\npath = "x.zarr"\n[method]\nn_projections = 20\nname = "rp"\n'
+        f'[cluster]\nkind = "scheduler"\naddress = "{address}"\n'
+        '[output]\nreport = "r.html"\nperformance_report = "p.html"\nmanifest = "m.json"\n'
+    )
+    result = run("run", "job.toml")
+    assert result.exit_code == 0, result.output
+    assert 'href="p.html"' in Path("r.html").read_text()
+    assert "Dask Performance Report" in Path("p.html").read_text()
+    assert '"performance_report": {' in Path("m.json").read_text()
+
+
+@pytest.mark.parametrize("command", [("fit", "x.zarr"), ("segment", "x.zarr")])
+def test_there_is_no_performance_report_without_a_cluster(here, command):
+    result = run(*command, "--model", "m.zarr", "--performance-report", "p.html", *THREADS)
+    assert result.exit_code == exits.USAGE
+    assert (
+        "expected a cluster for --performance-report; got --scheduler threads, which is this process only: leave one "
+        "of them out"
+    ) in " ".join(result.stderr.split())
+    assert not Path("m.zarr").exists()
+
+
+def test_a_job_on_threads_has_no_performance_report(here):
+    (here / "job.toml").write_text(
+        '[input]\npath = "x.zarr"\n[cluster]\nkind = "threads"\n[output]\nmodel = "m"\nperformance_report = "p.html"\n'
+    )
+    result = run("run", "--check", "job.toml")
+    assert result.exit_code == exits.BAD_JOB
+    assert (
+        "job.toml: output.performance_report is of a cluster, and cluster.kind = 'threads' has none: leave one out"
+        in result.stderr
+    )
+
+
+def test_a_performance_report_alone_is_no_output(here):
+    result = run("fit", "x.zarr", "--performance-report", "p.html")
+    assert result.exit_code == exits.USAGE
+    assert "expected --out, --model or --report; got none of them" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--performance-report", "r.html"), "expected separate places; got r.html and r.html"),
+        (
+            ("--performance-report", "s3://b/p.html"),
+            "expected a local file for the performance-report; got s3://b/p.html",
+        ),
+        (("--performance-report", "x.zarr/../y"), "y exists: name another output, or replace it with --overwrite"),
+    ],
+)
+def test_the_place_of_a_performance_report_is_checked_before_any_work(here, options, message):
+    Path("y").write_text("")
+    result = run("fit", "x.zarr", "--report", "r.html", *options)
+    assert result.exit_code != 0
+    assert message in result.stderr
+
+
+def test_without_bokeh_the_error_names_what_to_install(here, monkeypatch):
+    monkeypatch.setattr("mdh_dask.cli.outputs.find_spec", lambda name: None if name == "bokeh" else name)
+    result = run("fit", "x.zarr", "--report", "r.html", "--performance-report", "p.html")
+    assert result.exit_code == exits.MISSING_PACKAGE
+    assert 'expected the package bokeh; it is missing: pip install "mdh_dask[dashboard]"' in result.stderr
