@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import sys
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -16,15 +17,19 @@ from benchmarks import (
     kernels,
     kernels_scale,
     memory,
+    memory_of_estimators,
     passes,
     pursuit,
     pursuit_speed,
     random_projections,
+    scale_out,
     speed,
     tree_speed,
 )
 from benchmarks.__main__ import EVIDENCE, REQUIREMENTS, SUITES, main
 from benchmarks.cells import Cell, run_cell
+from benchmarks.clusters import apart, cpu_seconds
+from benchmarks.cost_model import Costs
 from benchmarks.peers import why_missing
 from benchmarks.results import write_json, write_markdown
 from benchmarks.shared import Table, Times, interleaved, ratio_row
@@ -186,16 +191,31 @@ def test_tree_speed_compares_fitting_measuring_and_growth():
     ]  # fmt: skip
 
 
+@contextmanager
+def workers_here(n_workers=2):
+    """Workers in this process, where the loops are compiled."""
+    with LocalCluster(n_workers, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
+        yield client
+
+
 @pytest.fixture
 def cells_here(monkeypatch):
-    """Measure in this process, where the loops are compiled."""
+    """Measure in this process."""
 
     def run_cell(work, seconds, memory=0.0, **parameters):
         value = work(lambda **parts: None, **parameters)
-        return Cell(value, peaks={"cell": 10**6, "scheduler": 2 * 10**6, "worker 0": 3 * 10**6})
+        sizes = {"cell": 10**6, "scheduler": 2 * 10**6, "worker 0": 3 * 10**6}
+        return Cell(value, peaks=sizes, before=sizes)
 
-    for module in (speed,):
+    @contextmanager
+    def apart(n_workers):
+        with workers_here(n_workers) as client:
+            yield client, dict.fromkeys(["scheduler", *(f"worker {i}" for i in range(n_workers))], os.getpid())
+
+    for module in (speed, scale_out, memory_of_estimators):
         monkeypatch.setattr(module, "run_cell", run_cell)
+    for module in (scale_out, memory_of_estimators):
+        monkeypatch.setattr(module, "apart", apart)
 
 
 def test_speed_tells_who_is_faster_as_good_and_what_was_not_run(cells_here, tmp_path):
@@ -279,12 +299,7 @@ def test_the_measured_leaves_get_all_rows_once():
 
 
 def test_an_image_is_segmented_on_workers_and_compared_with_reading_it(monkeypatch):
-    @contextmanager
-    def workers():
-        with LocalCluster(2, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
-            yield client
-
-    monkeypatch.setattr(giant, "workers", workers)
+    monkeypatch.setattr(giant, "workers", workers_here)
     work, peaks, events = checked(giant.run(side=1500))
     assert [line["times reading"] > 0 for line in lines_of(work)] == [True, True, True]
     assert [int(line["segments"]) > 1 for line in lines_of(work)[1:]] == [True, True]
@@ -300,12 +315,53 @@ def test_passes_are_counted_block_by_block():
 
 
 @pytest.mark.cluster
-def test_memory_watches_every_process():
-    stages, peaks, events = checked(memory.run(n_rows=20_000, n_columns=5))
+def test_memory_watches_every_estimator_and_every_process(cells_here, tmp_path):
+    sizes = {"estimators": ("PDDP",), "estimator_rows": 40_000, "chunk_sizes": (1, 2)}
+    tables = checked(memory.run(n_rows=20_000, n_columns=5, **sizes))
+    estimators, stages, peaks, events = tables
+    assert [row[:2] for row in estimators.rows] == [("PDDP", 1), ("PDDP", 2)]
+    assert [row[3:] for row in estimators.rows] == 2 * [(3, 3, 0.0, 2, 1)]
     assert [row[0] for row in stages.rows] == ["fit", "labels"]
     assert [row[0] for row in peaks.rows] == ["worker 0", "worker 1", "client, with the scheduler"]
     assert all(0 < before <= peak for _, before, peak, *_ in peaks.rows)
     assert {row[0] for row in events.rows} >= {"paused", "removed", "restarted", "labels complete"}
+    memory.plot(tables, tmp_path / "memory.png")
+    assert (tmp_path / "memory.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.cluster
+def test_scaling_is_measured_on_two_workers_and_modelled_for_more(cells_here, tmp_path):
+    tables = checked(scale_out.run(n_rows=4000, n_columns=5, chunks=(10, 20), repeats=1))
+    _, scaling, passes, empty, constants, model = tables
+    assert [row[0].split(":")[0] for row in scaling.rows] == ["strong", "weak"]
+    assert [row[0].partition(". ")[2] for row in passes.rows] == ["FirstPass", "Together"]
+    assert all(line["results combined, bytes"] > 0 for line in lines_of(passes))
+    assert [row[0] for row in empty.rows] == [10, 20]
+    assert all(n_tasks > 9 / 8 * n_chunks for n_chunks, n_tasks, *_ in empty.rows)
+    assert {row[3].partition(":")[0] for row in constants.rows[1:]} == {"measured", "fitted", "assumed"}
+    assert [row[:2] for row in model.rows[-4:]] == [("1e+10", workers) for workers in scale_out.MODELLED_WORKERS]
+    scale_out.plot(tables, tmp_path / "scale.png")
+    assert (tmp_path / "scale.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_model_of_the_cost_adds_up():
+    costs = Costs(
+        driver=2.0, work=(1e-6, 2e-6), client=1e-3, scheduler=1e-2, handling=0.0, largest=(1000, 0),
+        row_bytes=100, block_bytes=1e6, bandwidth=1e6,
+    )  # fmt: skip
+    assert costs.chunks(10**6) == 100
+    parts = costs.parts(10**6, 1)
+    assert list(parts.values()) == pytest.approx([2.0, 0.2, 2.0, 3.0, 0.024, 2.224 + 1.0 + 2.0, 2.224 + 2.0 + 3.0])
+    assert costs.parts(10**6, 10**6)["total, at the same time"] == pytest.approx(2.224 + 2.0)
+
+
+@pytest.mark.cluster
+def test_the_parts_of_a_cluster_are_processes_of_their_own():
+    with apart(1) as (client, parts):
+        assert list(parts) == ["scheduler", "worker 0"]
+        assert len({os.getpid(), *parts.values()}) == 3
+        assert client.submit(os.getpid).result() == parts["worker 0"]
+        assert all(seconds > 0 for seconds in cpu_seconds(parts).values())
 
 
 def test_memory_asks_for_room_before_any_work(monkeypatch, tmp_path):

@@ -19,13 +19,14 @@ from . import (
     pursuit_speed,
     quality,
     random_projections,
+    scale_out,
     speed,
     tree_speed,
 )
 from .results import write_json, write_markdown
 from .shared import Table
 
-EVIDENCE: dict[str, ModuleType] = {"quality": quality, "speed": speed, "memory": memory}
+EVIDENCE: dict[str, ModuleType] = {"quality": quality, "speed": speed, "scale-out": scale_out, "memory": memory}
 """The suites that compare with what a user would take instead: all of these run if none is named."""
 
 REQUIREMENTS: dict[str, ModuleType] = {

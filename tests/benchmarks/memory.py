@@ -1,11 +1,11 @@
-"""How much memory it takes: data larger than all workers together, and the events that would tell of trouble."""
+"""How much memory it takes: of every estimator beside the size of chunks, and of data larger than all workers."""
 
 import os
 import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,9 +17,17 @@ from distributed import Client, LocalCluster
 from mdh_dask import RandomProjectionTree
 from mdh_dask.io import open_rows, write_rows
 
+from .memory_of_estimators import ESTIMATORS, peaks_of_estimators, plot
 from .shared import Table, store_mixture, verdict
 
-SHORT: dict[str, Any] = {"n_rows": 4_000_000}
+__all__ = ["SHORT", "plot", "run"]
+
+SHORT: dict[str, Any] = {
+    "n_rows": 2_000_000,
+    "estimators": ("RandomProjectionTree", "HierarchicalMDH"),
+    "estimator_rows": 200_000,
+    "chunk_sizes": (4, 16),
+}
 
 MEMORY_LIMIT = 10**9
 
@@ -28,21 +36,35 @@ N_WORKERS = 2
 INTERVAL = 0.05
 
 
-def run(n_rows: int = 20_000_000, n_columns: int = 50) -> Iterator[Table]:
-    """Fit and write the labels on two workers of 1 GB each; a cluster of its own, gone by then, writes the data."""
+def run(
+    n_rows: int = 20_000_000,
+    n_columns: int = 50,
+    estimators: Sequence[str] = ESTIMATORS,
+    estimator_rows: int = 2_000_000,
+    chunk_sizes: Sequence[int] = (8, 32, 128),
+) -> Iterator[Table]:
+    """Watch every estimator on chunks of several sizes, in MiB; then fit and write labels on two workers of 1 GB.
+
+    A cluster of its own, gone by then, writes the data that are larger than the workers.
+    """
     with TemporaryDirectory() as name:
         folder = Path(name)
-        size = n_rows * n_columns * 4
-        _check_space(folder, size)
-        with workers():
-            store_mixture(folder / "rows.zarr", n_rows, n_columns)
-        stages: list[tuple[str, float, int]] = []
-        with workers() as client, Peaks(client) as peaks:
-            model = _timed(stages, peaks, "fit", lambda: RandomProjectionTree().fit(open_rows(folder / "rows.zarr")))
-            _timed(stages, peaks, "labels", lambda: write_rows(model.labels_, folder / "labels.zarr"))
-            trouble = trouble_of(client)
-            spilled = sum(client.run(lambda dask_worker: _spilled(dask_worker)).values())
-        complete = len(open_rows(folder / "labels.zarr", ndim=1)) == n_rows
+        _check_space(folder, n_rows * n_columns * 4)
+        yield peaks_of_estimators(folder, estimators, estimator_rows, n_columns, chunk_sizes)
+        yield from _larger_than_workers(folder, n_rows, n_columns)
+
+
+def _larger_than_workers(folder: Path, n_rows: int, n_columns: int) -> Iterator[Table]:
+    size = n_rows * n_columns * 4
+    with workers():
+        store_mixture(folder / "rows.zarr", n_rows, n_columns)
+    stages: list[tuple[str, float, int]] = []
+    with workers() as client, Peaks(client) as peaks:
+        model = _timed(stages, peaks, "fit", lambda: RandomProjectionTree().fit(open_rows(folder / "rows.zarr")))
+        _timed(stages, peaks, "labels", lambda: write_rows(model.labels_, folder / "labels.zarr"))
+        trouble = trouble_of(client)
+        spilled = sum(client.run(lambda dask_worker: _spilled(dask_worker)).values())
+    complete = len(open_rows(folder / "labels.zarr", ndim=1)) == n_rows
     title = f"{n_rows} rows of {n_columns} float32 ({size / 1e9:.3g} GB) on {N_WORKERS} workers of 1 GB"
     yield Table(title, ("stage", "s", "largest worker so far, MB"), stages)
     yield Table("Largest resident sets", ("process", "before, MB", "peak, MB", "required", "verdict"), peaks.lines())
