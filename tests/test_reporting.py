@@ -1,5 +1,6 @@
 """Reports that commands and jobs write: profiles in the pass of the labels, facts, and Dask's report beside them."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -203,3 +204,9 @@ def test_without_bokeh_the_error_names_what_to_install(here, monkeypatch):
     result = run("fit", "x.zarr", "--report", "r.html", "--performance-report", "p.html")
     assert result.exit_code == exits.MISSING_PACKAGE
     assert 'expected the package bokeh; it is missing: pip install "mdh_dask[dashboard]"' in result.stderr
+
+
+def test_among_lines_of_json_there_are_no_bars(here):
+    result = run("--log-json", "fit", "x.zarr", "--model", "m.zarr", "--progress", *QUICK, *THREADS)
+    lines = [json.loads(line) for line in result.stderr.splitlines()]
+    assert [line["pass"] for line in lines if "pass" in line] == ["pass 1: reading", "pass 2: counting"]
