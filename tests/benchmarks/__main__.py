@@ -68,14 +68,16 @@ def _summary(module: ModuleType) -> str:
 )
 @click.option("--short", is_flag=True, help="Fewer seeds, repeats and rows: minutes instead of tens of minutes.")
 @click.option("--rows", type=click.IntRange(min=1000), help="Rows of the simulated data, in suites that have one size.")
-def main(suites: tuple[str, ...], out: Path | None, short: bool, rows: int | None) -> None:
+@click.option("--budget", type=click.FloatRange(min=0), help="Seconds for all cells of a suite that takes so many.")
+def main(suites: tuple[str, ...], out: Path | None, short: bool, rows: int | None, budget: float | None) -> None:
     """Print the tables of suites of benchmarks."""
     chosen = {name: SUITES[name] for name in suites or EVIDENCE}
+    given = {name: value for name, value in {"n_rows": rows, "budget": budget}.items() if value is not None}
     for name, suite in chosen.items():
-        if rows is not None and "n_rows" not in signature(suite.run).parameters:
-            raise click.UsageError(f"{name} takes no --rows: its sizes are fixed; leave it out")
+        if refused := sorted(given.keys() - signature(suite.run).parameters.keys()):
+            raise click.UsageError(f"{name} takes no --{refused[0].removeprefix('n_')}: it is fixed; leave it out")
     for name, suite in chosen.items():
-        _run(name, suite, (dict(suite.SHORT) if short else {}) | ({} if rows is None else {"n_rows": rows}), out)
+        _run(name, suite, (dict(suite.SHORT) if short else {}) | given, out)
 
 
 def _run(name: str, suite: ModuleType, sizes: dict[str, object], out: Path | None) -> None:
