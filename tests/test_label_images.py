@@ -94,6 +94,37 @@ def test_labels_of_ome_zarr_are_ome_zarr_with_scale_colours_and_source(tmp_path)
     np.testing.assert_array_equal(reopened.pixels.compute()[..., 0], labels)
 
 
+@pytest.mark.parametrize("smallest", [7, 16, 40])
+def test_smaller_copies_of_ome_zarr_labels_have_every_second_pixel(smallest, tmp_path, monkeypatch, scheduler):
+    monkeypatch.setattr("mdh_dask.io.images.pyramid.SMALLEST", smallest)
+    monkeypatch.setattr("mdh_dask.io.images.pyramid.BLOCK", 45)
+    image = open_image(ome_image(tmp_path / "image.zarr", beach(61, 83)))
+    write_labels(bright, image, tmp_path / "out.zarr", n_labels=3)
+    group = zarr.open_group(tmp_path / "out.zarr" / "labels" / "segments", mode="r")
+    (scales,) = ImageLabel.from_zarr(group).attributes.ome.multiscales
+    labels = group["0"][:]
+    assert len(scales.datasets) == {7: 5, 16: 4, 40: 3}[smallest]
+    for number, level in enumerate(scales.datasets):
+        assert level.path == str(number)
+        np.testing.assert_array_equal(group[level.path], labels[:: 2**number, :: 2**number])
+        scale, translation = level.coordinateTransformations
+        assert (scale.scale, translation.translation) == ([2**number, 2**number / 2], [6.0, 8.0])
+    assert max(group[scales.datasets[-1].path].shape) <= smallest
+
+
+def test_a_copy_that_is_not_to_be_seen_here_is_told_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr("mdh_dask.io.images.pyramid.SMALLEST", 40)
+    monkeypatch.setattr("mdh_dask.io.images.pyramid.count_missing", lambda array: (1, 4))
+    image = open_image(ome_image(tmp_path / "image.zarr", beach()))
+    with pytest.raises(RuntimeError) as caught:
+        write_labels(bright, image, tmp_path / "out.zarr", n_labels=3)
+    assert str(caught.value) == (
+        "1 of 4 chunks of a smaller copy of the labels are not to be seen here; write to a folder that this process "
+        "and all workers share, or to a URL"
+    )
+    assert names(tmp_path) == ["image.zarr"]
+
+
 def test_labels_of_a_geotiff_lie_where_it_does(tmp_path):
     tifffile.imwrite(tmp_path / "geo.tif", beach(), photometric="rgb", extratags=GEO_TAGS)
     image = open_image(tmp_path / "geo.tif")

@@ -57,7 +57,8 @@ def image(request, tmp_path):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    """Blocks of one row of chunks."""
+    """Blocks of one row of chunks, and copies of small images."""
+    monkeypatch.setattr("mdh_dask.io.images.pyramid.SMALLEST", 30)
     with dask.config.set({"mdh-dask.block-size": 1, "scheduler": "synchronous"}):
         yield
 

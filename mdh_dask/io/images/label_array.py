@@ -16,6 +16,7 @@ from ..nodes import MARK, RECORD, Options, count_missing, find_node, local_path,
 from ..resuming import is_unborn
 from .image import Image
 from .ome import VERSION, label_metadata
+from .pyramid import n_copies, write_copies
 
 NAME = "segments"
 """Of the labels in an OME-Zarr group."""
@@ -117,7 +118,10 @@ def complete(
     target.update_attributes(done)
     if image.multiscale is not None:
         root = zarr.open_group(place, mode="r+", storage_options=options)
-        about = label_metadata(NAME, image.multiscale, colours, image.path)
-        root[f"labels/{NAME}"].attrs["ome"] = about
+        labels = root[f"labels/{NAME}"]
+        assert isinstance(labels, zarr.Group)
+        write_copies(labels, target)
+        about = label_metadata(NAME, image.multiscale, colours, image.path, n_copies(target.shape))
+        labels.attrs["ome"] = about
         root["labels"].attrs["ome"] = {"version": VERSION, "labels": [NAME]}
         root.update_attributes(done)

@@ -47,7 +47,8 @@ def write_labels(
     image : Image
     path : path or URL
         Where to: a Zarr array of shape (lines, columns), in the image's chunks and of the smallest unsigned integers
-        that hold the labels; for OME-Zarr a group, with the array in ``labels/segments/0``.
+        that hold the labels; for OME-Zarr a group, with the array in ``labels/segments/0`` and smaller
+        copies of it, down to 512 pixels, beside it.
     n_labels : int
     features : Features, optional
         Columns of the rows besides the bands.

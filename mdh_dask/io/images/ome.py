@@ -82,8 +82,8 @@ def _placed(steps: Sequence[Mapping[str, Any]], n: int) -> tuple[tuple[float, ..
     return tuple(scale), tuple(translation)
 
 
-def label_metadata(name: str, image: Multiscale, colours: Integers, source: str) -> dict[str, Any]:
-    """Return the attributes of a group of labels with one level, an array named ``"0"``.
+def label_metadata(name: str, image: Multiscale, colours: Integers, source: str, n_copies: int = 0) -> dict[str, Any]:
+    """Return the attributes of a group of labels: an array named ``"0"``, and copies that are half as large each.
 
     Parameters
     ----------
@@ -93,17 +93,25 @@ def label_metadata(name: str, image: Multiscale, colours: Integers, source: str)
     colours : array of shape (n_labels, 3), uint8
     source : str
         Path of the image.
+    n_copies : int
     """
-    steps: list[dict[str, Any]] = [{"type": "scale", "scale": list(image.scale)}]
-    if any(image.translation):
-        steps.append({"type": "translation", "translation": list(image.translation)})
-    level = {"path": "0", "coordinateTransformations": steps}
+    levels = [
+        {"path": str(number), "coordinateTransformations": _steps(image, 2**number)} for number in range(n_copies + 1)
+    ]
     return {
         "version": VERSION,
-        "multiscales": [{"name": name, "axes": [dict(axis) for axis in image.axes], "datasets": [level]}],
+        "multiscales": [{"name": name, "axes": [dict(axis) for axis in image.axes], "datasets": levels}],
         "image-label": {
             "version": VERSION,
             "colors": [{"label-value": i, "rgba": [*map(int, c), 255]} for i, c in enumerate(colours)],
             "source": {"image": source},
         },
     }
+
+
+def _steps(image: Multiscale, factor: int) -> list[dict[str, Any]]:
+    """Return where the pixels are of a copy that has the first of every `factor` of them."""
+    steps: list[dict[str, Any]] = [{"type": "scale", "scale": [factor * step for step in image.scale]}]
+    if any(image.translation):
+        steps.append({"type": "translation", "translation": list(image.translation)})
+    return steps
