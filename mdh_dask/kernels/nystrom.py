@@ -1,5 +1,6 @@
 """The Nyström map: from rows to their coordinates along the kernel principal components of landmarks."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -74,7 +75,7 @@ class NystromMap:
             return out
         with one_blas_thread():
             widths = [(len(self.centre), len(self.landmarks)), self.projection.shape]
-            multiply = sparse_product if self.kernel.sparse else np.dot
+            multiply: Callable[..., object] = sparse_product if self.kernel.sparse else np.dot
             dtype = exact_dtype(self.projection.dtype.type, *widths[: 1 if self.kernel.sparse else 2])
             fill = self.kernel.against(self.landmarks.astype(dtype, copy=False))
             projection, intercept = (x.astype(dtype, copy=False) for x in (self.projection, self.intercept))
