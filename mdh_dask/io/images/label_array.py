@@ -120,7 +120,7 @@ def complete(
         root = zarr.open_group(place, mode="r+", storage_options=options)
         labels = root[f"labels/{NAME}"]
         assert isinstance(labels, zarr.Group)
-        write_copies(labels, target)
+        write_copies(labels, target, place if isinstance(place, Path) else None)
         about = label_metadata(NAME, image.multiscale, colours, image.path, n_copies(target.shape))
         labels.attrs["ome"] = about
         root["labels"].attrs["ome"] = {"version": VERSION, "labels": [NAME]}

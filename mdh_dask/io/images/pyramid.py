@@ -1,12 +1,14 @@
 """Smaller copies of an image of labels, each of every second pixel of the one before, for viewers of OME-Zarr."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import dask.array as da
 import numpy as np
 import zarr
 
 from ..._typing import AnyArray
+from ..blocks import store
 from ..nodes import count_missing
 
 SMALLEST = 512
@@ -27,8 +29,8 @@ def n_copies(shape: tuple[int, ...]) -> int:
     return max(0, (-(-max(shape) // SMALLEST) - 1).bit_length())
 
 
-def write_copies(group: zarr.Group, labels: zarr.Array) -> None:
-    """Write the copies beside the array ``"0"`` of a group, as ``"1"`` and so on.
+def write_copies(group: zarr.Group, labels: zarr.Array, folder: Path | None) -> None:
+    """Write the copies beside the array ``"0"`` of a group, as ``"1"`` and so on, while a folder is there.
 
     A pass over every array but the last, on the current scheduler. Nearest neighbours are what labels can be: a mean
     of labels is none.
@@ -49,29 +51,31 @@ def write_copies(group: zarr.Group, labels: zarr.Array) -> None:
             config={"write_empty_chunks": True},
             overwrite=True,
         )
-        _copy(larger, smaller)
+        _copy(larger, smaller, folder)
         larger = smaller
 
 
-def _copy(larger: zarr.Array, smaller: zarr.Array) -> None:
+def _copy(larger: zarr.Array, smaller: zarr.Array, folder: Path | None) -> None:
     sides = tuple(max(BLOCK // chunk, 1) * chunk for chunk in smaller.chunks)
     blocks = da.core.normalize_chunks(sides, smaller.shape)
     ones = tuple((1,) * len(sizes) for sizes in blocks)
     da.map_blocks(
-        _copy_block, larger, smaller, sides, chunks=ones, dtype=bool, meta=np.empty((0, 0), bool)
+        _copy_block, larger, smaller, folder, sides, chunks=ones, dtype=bool, meta=np.empty((0, 0), bool)
     ).all().compute()  # fmt: skip
     missing, expected = count_missing(smaller)
     if missing:
         raise RuntimeError(
-            f"{missing} of {expected} chunks of a smaller copy of the labels are not to be seen here; write to a folder "
-            "that this process and all workers share, or to a URL"
+            f"{missing} of {expected} chunks of a smaller copy of the labels are not to be seen here; write to a "
+            "folder that this process and all workers share, or to a URL"
         )
 
 
-def _copy_block(larger: zarr.Array, smaller: zarr.Array, sides: tuple[int, int], block_id: tuple[int, int]) -> AnyArray:
+def _copy_block(
+    larger: zarr.Array, smaller: zarr.Array, folder: Path | None, sides: tuple[int, int], block_id: tuple[int, int]
+) -> AnyArray:
     lines, columns = _places(sides, block_id, smaller.shape)
     every_second = tuple(slice(2 * s.start, 2 * s.stop) for s in (lines, columns))
-    smaller[lines, columns] = np.asarray(larger[every_second])[::2, ::2]
+    store(smaller, folder, (lines, columns), np.asarray(larger[every_second])[::2, ::2])
     return np.ones((1, 1), bool)
 
 
