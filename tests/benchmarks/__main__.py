@@ -8,6 +8,7 @@ import click
 
 from . import (
     faults,
+    figures,
     giant,
     honesty,
     images,
@@ -26,7 +27,13 @@ from . import (
 from .results import write_json, write_markdown
 from .shared import Table
 
-EVIDENCE: dict[str, ModuleType] = {"quality": quality, "speed": speed, "scale-out": scale_out, "memory": memory}
+EVIDENCE: dict[str, ModuleType] = {
+    "quality": quality,
+    "speed": speed,
+    "scale-out": scale_out,
+    "memory": memory,
+    "figures": figures,
+}
 """The suites that compare with what a user would take instead: all of these run if none is named."""
 
 REQUIREMENTS: dict[str, ModuleType] = {
