@@ -1,6 +1,5 @@
 """The Nyström map: from rows to their coordinates along the kernel principal components of landmarks."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -75,7 +74,6 @@ class NystromMap:
             return out
         with one_blas_thread():
             widths = [(len(self.centre), len(self.landmarks)), self.projection.shape]
-            multiply: Callable[..., object] = sparse_product if self.kernel.sparse else np.dot
             dtype = exact_dtype(self.projection.dtype.type, *widths[: 1 if self.kernel.sparse else 2])
             fill = self.kernel.against(self.landmarks.astype(dtype, copy=False))
             projection, intercept = (x.astype(dtype, copy=False) for x in (self.projection, self.intercept))
@@ -88,7 +86,10 @@ class NystromMap:
                 # A row that is there fills the block up: what no kernel can choke on.
                 block[len(some) :] = block[0]
                 fill(block, affinities)
-                multiply(affinities, projection, features)
+                if self.kernel.sparse:
+                    sparse_product(affinities, projection, features)
+                else:
+                    np.dot(affinities, projection, out=features)
                 np.add(features, intercept, out=features)
                 out[start : start + HEIGHT] = features[: len(some)]
         return out
