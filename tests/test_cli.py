@@ -16,6 +16,7 @@ import pytest
 import zarr
 from click.testing import CliRunner
 from dask.cli import cli as dask_command
+from distributed.client import ClosedClientError, FutureCancelledError, FuturesCancelledError
 from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import KernelDePDDP, KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
@@ -467,6 +468,9 @@ def test_overlapping_places_are_found_through_links_and_in_urls(tmp_path):
         (TimeoutError(), exits.TRY_AGAIN),
         (ConnectionRefusedError(), exits.TRY_AGAIN),
         (type("KilledWorker", (Exception,), {})(), exits.TRY_AGAIN),
+        (FutureCancelledError("x", "lost dependencies"), exits.TRY_AGAIN),
+        (FuturesCancelledError([]), exits.TRY_AGAIN),
+        (ClosedClientError("closed"), exits.TRY_AGAIN),
         (PermissionError(), exits.NOT_PERMITTED),
         (OSError(28, "No space left on device"), exits.NOT_READ_OR_WRITTEN),
         (KeyboardInterrupt(), exits.INTERRUPTED),

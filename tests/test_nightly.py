@@ -137,6 +137,25 @@ def test_a_third_night_does_not_go_on_with_an_unfinished_second(bring, second, m
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
+def test_an_input_that_changes_while_it_is_read_makes_no_outputs(bring, second, monkeypatch):
+    def changing(*args, **kwargs):
+        bring(ROWS[0])
+        return original(*args, **kwargs)
+
+    from mdh_dask.cli.run import metrics_of as original
+
+    before = contents(Path("out"))
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.cli.run.metrics_of", changing)
+        result = run("job.toml")
+    assert result.exit_code == exits.BAD_JOB
+    assert "ERROR since the job began, on " in result.stderr
+    assert "input.objects was 13 and is 14; " in result.stderr
+    assert {name: content for name, content in contents(Path("out")).items() if not name.startswith(".")} == before
+    assert run("job.toml").exit_code == 0
+    assert rows_shown() == ROWS[0]
+
+
 def test_only_outputs_that_the_job_made_itself_are_replaced(second):
     Path("out/mine.json").write_text("mine")
     Path("job.toml").write_text(NIGHTLY.replace("metrics.json", "mine.json"))

@@ -35,7 +35,15 @@ Exit codes:
   1    anything else, with a traceback
 """
 
-LOST_CLUSTER = ("KilledWorker", "CommClosedError", "FutureCancelledError", "NoValidWorkerError", "CancelledError")
+LOST_CLUSTER = (
+    "KilledWorker",
+    "CommClosedError",
+    "FutureCancelledError",
+    "FuturesCancelledError",
+    "NoValidWorkerError",
+    "CancelledError",
+    "ClosedClientError",
+)
 
 LOST_SERVER = ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ClientConnectorError")
 """What the clients of object stores raise, which need not be there to be imported."""

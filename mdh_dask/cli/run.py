@@ -145,6 +145,7 @@ def _made(
     manifest["summary"] = made.summary
     if growing.manifest is not None:
         write_json(growing.manifest, manifest)
+    work.check(about_job(job, opened.array, fingerprint(job.input["path"])))  # it may have changed while it was read
     fence.check()
     return manifest
 
