@@ -82,7 +82,7 @@ def _theirs(
 
     def fit(data: Labelled, k: int, seed: int) -> Labelled:
         model = make(import_module(module), k, seed, len(data[0]))
-        return np.asarray(model.fit(data[0]).labels_), data[1]
+        return np.asarray(model.fit(data[0]).labels_).astype(np.int64), data[1]  # some give whole floats
 
     return Contestant(load, fit, module, package, **limits)
 

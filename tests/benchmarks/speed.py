@@ -97,6 +97,8 @@ def run(
         for case in sorted(grid, key=lambda case: (not _on_an_axis(case, grid), case.bytes, case.clusters)):
             _measure(measured, case, found, folder / "data", sd, repeats, gigabytes)
     yield from _tables(sorted(grid), measured.values, tuple(found))
+    if measured.failures:
+        yield Table("Speed: cells that failed", ("rows", "columns", "clusters", "method", "error"), measured.failures)
 
 
 def _tables(grid: Sequence[Case], values: Mapping[Any, dict[str, Any]], names: Sequence[str]) -> Iterator[Table]:
@@ -129,6 +131,8 @@ class Cells:
     end: float
     values: dict[tuple[Case, str], dict[str, Any]] = field(default_factory=dict)
     seconds: dict[str, list[tuple[Case, float]]] = field(default_factory=dict)
+    too_large: dict[str, list[Case]] = field(default_factory=dict)
+    failures: list[tuple[Any, ...]] = field(default_factory=list)
 
     def reason_against(self, case: Case, name: str) -> str | None:
         """Return why a cell is not to be run, None if it is."""
@@ -139,13 +143,20 @@ class Cells:
             return "budget"
         smaller = [(c, s) for c, s in self.seconds.get(name, []) if c.within(case)]
         expected = max((s * case.rows / c.rows for c, s in smaller), default=0.0)
-        return f"> {self.limit:.3g} s expected" if expected > 2 * self.limit else None
+        if expected > 2 * self.limit:
+            return f"> {self.limit:.3g} s expected"
+        return "memory" if any(c.within(case) for c in self.too_large.get(name, [])) else None
 
     def note(self, case: Case, name: str, cell: Cell) -> None:
         """Keep the outcome of a cell."""
         if cell.failure:
-            self.seconds.setdefault(name, []).append((case, float("inf")))
-            self.skip(case, name, cell.failure)
+            if cell.failure == "memory":
+                self.too_large.setdefault(name, []).append(case)
+            elif cell.failure.startswith(">"):
+                self.seconds.setdefault(name, []).append((case, float("inf")))
+            else:
+                self.failures.append((*case, name, cell.failure))
+            self.skip(case, name, cell.failure.partition(":")[0])
             return
         seconds = cell.value["seconds"]
         self.seconds.setdefault(name, []).append((case, max(seconds)))
