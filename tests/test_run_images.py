@@ -322,6 +322,28 @@ def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undis
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
+@pytest.mark.parametrize("columns", ["", "window = 3\n", "coordinates = 0.01\n", "sample = 2000\n"])
+def test_labels_that_were_written_in_part_are_gone_on_with_whatever_the_columns(columns, images, here, monkeypatch):
+    describe(images / "ome.zarr", JOB.replace("window = 3\ncoordinates = 0.01\n", columns))
+    assert run("job.toml").exit_code == 0
+    undisturbed = contents(here / "out")
+    left = iter(range(3))
+
+    def write_or_fail(*args):
+        next(left)
+        original(*args)
+
+    from mdh_dask.io.images.label_blocks import write_beside as original
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.io.images.label_blocks.write_beside", write_or_fail)
+        assert run("job.toml", "--restart", "--overwrite").exit_code == exits.FAILED
+    assert len(list(here.glob("out/.l.zarr.attempt-*/l.zarr/labels/segments/0/mdh_dask_written/*"))) == 3
+    result = run("job.toml", "--overwrite")
+    assert result.exit_code == 0, result.output
+    assert contents(here / "out") == undisturbed
+
+
 def start(*args):
     program = (
         f"import mdh_dask.chunks.layout\nmdh_dask.chunks.layout.LEAST_BLOCK_BYTES = {BLOCK}\n"
