@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from math import ceil, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +116,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "KMeans": _sklearn(lambda of, k, seed, n: of.KMeans(k, n_init=1, random_state=seed)),
     "MiniBatchKMeans": _sklearn(lambda of, k, seed, n: of.MiniBatchKMeans(k, n_init=1, random_state=seed)),
     "BisectingKMeans": _sklearn(lambda of, k, seed, n: of.BisectingKMeans(k, random_state=seed)),
-    # Clusters of as many rows as ours have at least; by default it finds hundreds.
-    "HDBSCAN": _sklearn(lambda of, k, seed, n: of.HDBSCAN(ceil(sqrt(n)), n_jobs=2, copy=False), most_rows=20_000),
+    "HDBSCAN": _sklearn(lambda of, k, seed, n: of.HDBSCAN(n_jobs=2, copy=False), most_rows=20_000),
     "dask-ml KMeans": _theirs(
         "dask_ml.cluster", "dask-ml", lambda of, k, seed, n: of.KMeans(k, random_state=seed), load=_persisted
     ),
