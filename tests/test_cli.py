@@ -484,6 +484,14 @@ def test_every_kind_of_error_has_its_exit_code(error, code):
     assert exits.exit_code(error) == code
 
 
+def test_a_scheduler_that_came_back_without_what_it_knew_is_a_cluster_that_was_lost():
+    error = FutureCancelledError("_combine_states-1", "lost dependencies")
+    assert exits.message_of(error) == (
+        "the cluster was lost (_combine_states-1 cancelled for reason: lost dependencies): the same command may "
+        "succeed later"
+    )
+
+
 # Clusters
 
 

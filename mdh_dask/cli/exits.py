@@ -117,6 +117,8 @@ def message_of(error: BaseException, command: str | None = None) -> str:
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return str(error) or "interrupted; what was not finished is removed"
     text = " ".join(str(error).split()) or type(error).__name__
+    if type(error).__name__ in LOST_CLUSTER:
+        return f"the cluster was lost ({text.rstrip('.')}): the same command may succeed later"
     for python, option in (SPELLINGS | (JOB_SPELLINGS if command == "run" else {})).items():
         text = text.replace(python, option)
     return text
