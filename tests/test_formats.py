@@ -41,7 +41,7 @@ def test_archives_are_small_and_hold_every_estimator_and_every_kernel():
     for archive in ARCHIVES:
         with tarfile.open(archive) as packed:
             names |= {Path(name).parts[1] for name in packed.getnames() if name.startswith("models/")}
-    assert names == {*ESTIMATORS, *(f"kernel {kernel}" for kernel in KERNELS), "expected.json"}
+    assert names == {*ESTIMATORS, *(f"kernel {kernel}" for kernel in KERNELS), "pixels", "expected.json"}
     assert sum(archive.stat().st_size for archive in ARCHIVES) < 200_000
 
 
@@ -53,6 +53,7 @@ def test_every_model_predicts_what_it_did(written):
         assert model.n_clusters_ == told["n_clusters"]
         assert told["parameters"].items() <= model.get_params().items()
         assert list(getattr(model, "feature_names_in_", [])) == told["names"]
+        assert model.pixel_columns_ == told["pixel_columns"]
         if told["names"]:
             del model.feature_names_in_  # these rows have none
         np.testing.assert_array_equal(model.predict(rows_for(name, rows)), told["labels"], err_msg=name)
