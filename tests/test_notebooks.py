@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
 SMALL = {
     "01_photograph": {"folder": "out"},
-    "02_larger_than_memory": {"n_rows": 100_000},
+    "02_larger_than_memory": {"n_rows": 100_000, "n_workers": 1},
     "03_choosing_a_method": {"seeds": 1, "n_moons": 1000},
     "04_reading_the_tree": {"n_rows": 10_000, "n_new": 4000},
     "05_satellite_scene": {"size": 384},
