@@ -3,6 +3,7 @@
 import gzip
 import math
 import os
+import queue
 import sys
 import time
 from types import SimpleNamespace
@@ -71,6 +72,22 @@ def test_methods_are_scored_on_the_sets_that_are_there_and_others_say_why_not(fo
     assert found["NMI"].rows[-1][3] == "too large"
     quality.plot(tables, tmp_path / "quality.png")
     assert (tmp_path / "quality.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_is_too_large_too_slow_elsewhere_or_beyond_the_budget_is_not_tried(monkeypatch):
+    def measure(end):
+        return quality._measurement(queue.SimpleQueue(), {"KMeans": None, "Ward": "gone"}, (0,), 1.0, 1e6, end, None)
+
+    monkeypatch.setattr(quality, "_cell", lambda worker, *rest: Cell(failure=worker))
+    assert measure(0.0)("iris", "KMeans", (150, 4, 3)) == Cell(failure="budget")
+    assert measure(math.inf)("iris", "Ward", (150, 4, 3)) == Cell(failure="gone")
+    assert measure(math.inf)("mnist", "KMeans", (70_000, 784, 10)) == Cell(failure="too large")
+    pool = queue.SimpleQueue()
+    pool.put("too slow")
+    slow = quality._measurement(pool, {"KMeans": None}, (0,), 1.0, 1e6, math.inf, None)
+    assert slow("iris", "KMeans", (150, 4, 3)) == Cell(failure="too slow")
+    pool.get()
+    assert slow("wine", "KMeans", (178, 13, 3)) == Cell(failure="too slow")
 
 
 def test_a_table_lists_every_peer_that_is_better_than_the_best_of_ours():

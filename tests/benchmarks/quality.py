@@ -2,6 +2,7 @@
 
 import math
 import queue
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ SHORT: dict[str, Any] = {
     "sets": ("iris", "wine", "digits", "image_segmentation", "shapes2d/halfmoons", "shapes2d/s1"),
     "seeds": (0,),
     "seconds": 5.0,
+    "budget": 60.0,
 }
 
 DEFAULTS = ("HierarchicalMDH", "HierarchicalKernelMDH")
@@ -64,16 +66,19 @@ def run(
     sets: Sequence[str] = ALL_SETS,
     methods: Sequence[str] = tuple(METHODS),
     seeds: Sequence[int] = (0, 1, 2),
-    seconds: float = 30.0,
+    seconds: float = 10.0,
     memory: float = 4e9,
+    budget: float = math.inf,
     jobs: int = 2,
     folder: str | None = None,
 ) -> Iterator[Table]:
     """Score methods on sets: ours find the number of clusters, others get it if they need it.
 
     Columns have mean 0 and standard deviation 1 for all alike. A method gets as many of the seeds as it begins within
-    the seconds of processor time, and each as many seconds; small sets come first, and what was too slow on one is not
-    tried on those that have at least as many rows and columns. Nor is what needs more memory by its formula.
+    the seconds of processor time, and each as many seconds: more, by the root of the millions, for sets of more than a
+    million values. Small sets come first, and what was too slow on one is not tried on those that have at least as many
+    rows and columns. Nor is what needs more memory by its formula, or is left when the budget, in seconds by the clock
+    for all of them, is spent.
     """
     absent = {name: why_missing(METHODS[name].module) for name in methods}
     yield _methods_table(absent)
@@ -82,7 +87,7 @@ def run(
     cells: Cells = {}
     with worker_pool(jobs) as pool, ThreadPoolExecutor(jobs) as executor:
         list(executor.map(lambda method: _compiled(pool, method), (name for name in methods if METHODS[name].ours)))
-        measure = _measurement(pool, absent, seeds, seconds, memory, folder)
+        measure = _measurement(pool, absent, seeds, seconds, memory, time.monotonic() + budget, folder)
         futures = {
             (name, method): executor.submit(measure, name, method, shapes[name])
             for name in shapes
@@ -140,6 +145,7 @@ def _measurement(
     seeds: Sequence[int],
     seconds: float,
     memory: float,
+    end: float,
     folder: str | None,
 ) -> Callable[[str, str, Any], Cell]:
     slow: dict[str, list[tuple[int, int]]] = {name: [] for name in absent}
@@ -151,9 +157,12 @@ def _measurement(
             return Cell(failure="too large")
         if any(shape[0] >= rows and shape[1] >= columns for rows, columns in slow[method]):
             return Cell(failure=SLOW)
+        if time.monotonic() > end:
+            return Cell(failure="budget")
         worker = pool.get()
         try:
-            cell = _cell(worker, seconds, seeds if METHODS[method].seeded else seeds[:1], name, method, folder)
+            limit = seconds * max(1.0, shape[0] * shape[1] / 1e6) ** 0.5
+            cell = _cell(worker, limit, seeds if METHODS[method].seeded else seeds[:1], name, method, folder)
         finally:
             pool.put(worker)
         if cell.failure == SLOW:
