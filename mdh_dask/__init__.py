@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ._config import load_defaults
 
 if TYPE_CHECKING:
+    from .cli.cluster_kinds import start_cluster
     from .estimators import (
         IPDDP,
         PDDP,
@@ -42,7 +43,11 @@ __all__ = [
     "cluster_profiles",
     "drift",
     "load_model",
+    "start_cluster",
 ]
+ELSEWHERE = {"Tree": ".tree.structure", "start_cluster": ".cli.cluster_kinds"}
+"""Modules of public names that are not those of the estimators."""
+
 __version__ = "0.1.0"
 
 load_defaults()
@@ -52,4 +57,4 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: the command line's help needs none of them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(".tree.structure" if name == "Tree" else ".estimators", __name__), name)
+    return getattr(import_module(ELSEWHERE.get(name, ".estimators"), __name__), name)

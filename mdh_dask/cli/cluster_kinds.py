@@ -1,13 +1,16 @@
-"""The kinds of cluster that a job file can name."""
+"""The kinds of cluster that a job file can name, and a notebook can start."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import click
 
 from . import kubernetes, slurm
 from .clusters import cluster, is_memory
-from .fields import Field, positive, text, whole
+from .fields import Field, checked_kind, positive, text, whole
 
 
 @dataclass(frozen=True)
@@ -55,3 +58,40 @@ CLUSTERS = {
     "kubernetes": ClusterKind(kubernetes.FIELDS, kubernetes.kubernetes_cluster),
 }
 """Values of ``cluster.kind``, the default first."""
+
+
+def start_cluster(kind: str = "local", **settings: Any) -> AbstractContextManager[str]:
+    """Make a cluster the current one of Dask for a while, as ``[cluster]`` of a job file would.
+
+    Parameters
+    ----------
+    kind : {"local", "threads", "scheduler", "scheduler-file", "slurm", "kubernetes"}
+        Whose workers: of this machine, of a scheduler that runs, jobs of SLURM, or pods.
+    **settings
+        The other keys of that section: for ``"local"`` `workers`, `threads_per_worker` and `memory_limit`; those of
+        ``"slurm"`` and ``"kubernetes"`` are described in ``deploy``.
+
+    Returns
+    -------
+    context manager
+        Whose value describes the cluster. What it has started ends with it.
+
+    Raises
+    ------
+    ValueError
+        If a setting is unknown or not as it should be; before anything is started.
+    ModuleNotFoundError
+        If the package for that kind is missing.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> with start_cluster("threads") as where:
+    ...     print(where, da.ones(3).sum().compute())
+    this process (threads) 3.0
+    """
+    given = checked_kind("cluster", {"kind": kind} | settings, {name: k.fields for name, k in CLUSTERS.items()})
+    try:
+        return CLUSTERS[given.pop("kind")].make(**given)
+    except click.UsageError as error:
+        raise ValueError(error.format_message()) from error

@@ -1,0 +1,37 @@
+"""A cluster for a notebook, by the keys of a job file."""
+
+import dask.array as da
+import pytest
+
+from mdh_dask import start_cluster
+
+
+def test_a_cluster_is_the_current_one_until_the_block_ends(monkeypatch):
+    from distributed import default_client
+
+    with start_cluster("local", workers=1, threads_per_worker=1, memory_limit="500MB") as where:
+        assert where == "1 worker process, 1 threads"
+        client = default_client()
+        assert da.ones(4, chunks=2).sum().compute() == 4
+    assert client.status == "closed"
+    with pytest.raises(ValueError, match="No clients found"):
+        default_client()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kind": "cloud"}, "cluster.kind must be 'local', 'threads', 'scheduler', 'scheduler-file', 'slurm' or"),
+        ({"workrs": 2}, "has no key 'workrs' (did you mean 'workers'?); its keys are"),
+        (
+            {"memory_limit": "2"},
+            "cluster.memory_limit must be 'auto' or an amount of 100 MB or more, as '2GB'; got '2'",
+        ),
+        ({"kind": "scheduler"}, "cluster.address is missing"),
+        ({"kind": "scheduler", "address": "nowhere"}, "expected an address, as tcp://host:8786"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_starts(settings, message):
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared below
+        start_cluster(**settings)
+    assert message in str(error.value)
