@@ -108,6 +108,15 @@ def test_a_table_lists_every_peer_that_is_better_than_the_best_of_ours():
     assert losses.rows == [("none", "-", "-", "-", "-")]
 
 
+def test_a_set_for_which_there_was_no_time_counts_in_no_regret():
+    cells = cells_of({("iris", "KMeans"): 0.5, ("iris", "Ward"): 0.4, ("wine", "KMeans"): 0.5})
+    cells["wine", "Ward"] = Cell(failure="budget")
+    regret, nmi, *_ = summaries(cells)
+    assert regret.title == "Regret by NMI, tables (1 sets)"
+    assert [row[:2] for row in regret.rows] == [("KMeans", 1), ("Ward", 1)]
+    assert [row[0] for row in nmi.rows] == ["iris", "wine"]
+
+
 def test_a_set_that_none_of_ours_can_do_counts_as_lost():
     cells = cells_of({("iris", "HierarchicalMDH"): -1.0, ("iris", "KMeans"): 0.3})
     *_, losses = summaries(cells)

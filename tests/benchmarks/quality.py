@@ -31,6 +31,9 @@ DEFAULTS = ("HierarchicalMDH", "HierarchicalKernelMDH")
 
 MARGIN = 0.02
 
+UNTRIED = "budget"
+"""Why a cell is empty for which there was no time left; its set counts in no regret."""
+
 COMPILING = 600.0
 """Seconds that compiling the loops of a method may take."""
 
@@ -158,7 +161,7 @@ def _measurement(
         if any(shape[0] >= rows and shape[1] >= columns for rows, columns in slow[method]):
             return Cell(failure=SLOW)
         if time.monotonic() > end:
-            return Cell(failure="budget")
+            return Cell(failure=UNTRIED)
         worker = pool.get()
         try:
             limit = seconds * max(1.0, shape[0] * shape[1] / 1e6) ** 0.5
@@ -201,7 +204,7 @@ def summaries(cells: Cells) -> Iterator[Table]:
     sets = [name for name in ALL_SETS if any(name == of for of, _ in cells)]
     methods = list(dict.fromkeys(method for _, method in cells))
     for group, names in GROUPS.items():
-        inside = [name for name in sets if name in names]
+        inside = [name for name in sets if name in names and UNTRIED not in (cells[name, of].failure for of in methods)]
         if inside:
             table = np.array([[cells[name, method].mean(SCORES["NMI"]) for method in methods] for name in inside])
             yield Table(f"Regret by NMI, {group} ({len(inside)} sets)", REGRET_COLUMNS, regret_lines(methods, table))
@@ -215,6 +218,7 @@ def _losses(cells: Cells, sets: Sequence[str], methods: Sequence[str]) -> Table:
     nmi = {key: cell.mean(SCORES["NMI"]) for key, cell in cells.items() if cell.scores}
     ours = [method for method in DEFAULTS if method in methods]
     peers = [method for method in methods if not METHODS[method].ours]
+    tried = {name for name, _ in nmi}
     lines = []
     for name in sets:
         best = max((nmi[name, method] for method in ours if (name, method) in nmi), default=0.0)
@@ -224,7 +228,7 @@ def _losses(cells: Cells, sets: Sequence[str], methods: Sequence[str]) -> Table:
             named = ", ".join(f"{method} {gains[method]:+.2f}" for method in better)
             lines.append((name, *(cells[name, method].text(SCORES["NMI"]) for method in ours), gains[better[0]], named))
     columns = ("set", *ours, "by how much", "peers, beyond the better of ours")
-    title = f"Where a peer is better by more than {MARGIN:g} NMI: {len(lines)} of {len(sets)} sets"
+    title = f"Where a peer is better by more than {MARGIN:g} NMI: {len(lines)} of {len(tried)} sets"
     return Table(title, columns, lines or [("none", *["-"] * (len(columns) - 1))])
 
 
@@ -234,7 +238,8 @@ def plot(tables: Sequence[Table], path: Path) -> None:
     from matplotlib.patches import Patch
 
     (table,) = (table for table in tables if table.title.startswith("NMI"))
-    groups = {group: [row for row in table.rows if row[0] in names] for group, names in GROUPS.items()}
+    complete = [row for row in table.rows if UNTRIED not in row]
+    groups = {group: [row for row in complete if row[0] in names] for group, names in GROUPS.items()}
     groups = {group: rows for group, rows in groups.items() if rows}
     figure = Figure(figsize=(1 + 4.5 * max(1, len(groups)), 5.5), layout="constrained")
     ours = [name for name, method in METHODS.items() if method.ours]
@@ -245,4 +250,4 @@ def plot(tables: Sequence[Table], path: Path) -> None:
     colours = {"mdh_dask, clusters found": OURS, "peers, most of them told": THEIRS}
     handles = [Patch(facecolor=colour, edgecolor="black", label=label) for label, colour in colours.items()]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=80)
