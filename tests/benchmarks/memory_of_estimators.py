@@ -18,7 +18,8 @@ from .cells import Begin, run_cell
 from .clusters import apart
 from .shared import Table, two_threads
 
-ESTIMATORS = tuple(CLASSES)
+ESTIMATORS = tuple(name for name in CLASSES if name != "DivisiveClustering")
+"""All but that of which the defaults are those of `RandomProjectionTree`."""
 
 LIMIT = 600.0
 
@@ -96,6 +97,9 @@ def plot(tables: Sequence[Table], path: Path) -> None:
         for axis, place in zip(axes, (4, 7)):
             axis.plot([line[1] for line in lines], [line[place] for line in lines], **style)
     for axis, who in zip(axes, ("larger worker", "client")):
-        axis.set(xscale="log", xlabel="chunk, MiB", ylabel="peak, MB", title=who)
+        axis.set(xscale="log", yscale="log", xlabel="chunk, MiB", ylabel="peak, MB", title=who)
+        sizes = sorted({row[1] for row in table.rows})
+        axis.set_xticks(sizes, labels=map(str, sizes))
+        axis.minorticks_off()
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
     figure.savefig(path, dpi=120)
