@@ -194,7 +194,8 @@ def test_tree_speed_compares_fitting_measuring_and_growth():
 @contextmanager
 def workers_here(n_workers=2):
     """Workers in this process, where the loops are compiled."""
-    with LocalCluster(n_workers, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
+    options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": ":0"}}
+    with LocalCluster(n_workers, processes=False, **options) as cluster, Client(cluster) as client:
         yield client
 
 

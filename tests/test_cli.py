@@ -561,9 +561,14 @@ def program(*args):
 
 
 def start(*args):
-    return subprocess.Popen(
-        program(*args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    # What a script starts in its background ignores interrupts, and so does what that starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            program(*args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def wait_for_writing(process, folder):

@@ -18,6 +18,7 @@ def apart(n_workers: int) -> Iterator[tuple[Client, dict[str, int]]]:
             threads_per_worker=1,
             worker_class="distributed.Worker",
             dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": ":0"},
         ) as cluster,
         Client(cluster) as client,
     ):
