@@ -241,11 +241,11 @@ def plot(tables: Sequence[Table], path: Path) -> None:
     complete = [row for row in table.rows if UNTRIED not in row]
     groups = {group: [row for row in complete if row[0] in names] for group, names in GROUPS.items()}
     groups = {group: rows for group, rows in groups.items() if rows}
-    figure = Figure(figsize=(1 + 4.5 * max(1, len(groups)), 5.5), layout="constrained")
+    figure = Figure(figsize=(1 + 3.6 * max(1, len(groups)), 5), layout="constrained")
     ours = [name for name, method in METHODS.items() if method.ours]
     for axes, (group, rows) in zip(figure.subplots(1, max(1, len(groups)), squeeze=False)[0], groups.items()):
         scores = np.array([[value if isinstance(value, float) else math.nan for value in row[1:]] for row in rows])
-        box_plot(axes, table.columns[1:], scores, ours, "regret: NMI behind the best method of a set")
+        box_plot(axes, table.columns[1:], scores, ours, "regret (NMI)")
         axes.set_title(f"{group} ({len(rows)} sets)")
     colours = {"mdh_dask, clusters found": OURS, "peers, most of them told": THEIRS}
     handles = [Patch(facecolor=colour, edgecolor="black", label=label) for label, colour in colours.items()]
