@@ -97,9 +97,10 @@ def plot(tables: Sequence[Table], path: Path) -> None:
         for axis, place in zip(axes, (4, 7)):
             axis.plot([line[1] for line in lines], [line[place] for line in lines], **style)
     for axis, who in zip(axes, ("larger worker", "client")):
-        axis.set(xscale="log", yscale="log", xlabel="chunk, MiB", ylabel="peak, MB", title=who)
+        axis.set(xscale="log", xlabel="chunk, MiB", ylabel="peak, MB", title=who)
         sizes = sorted({row[1] for row in table.rows})
+        axis.set_ylim(bottom=0)
         axis.set_xticks(sizes, labels=map(str, sizes))
-        axis.minorticks_off()
+        axis.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
     figure.savefig(path, dpi=120)
