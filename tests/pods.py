@@ -42,7 +42,7 @@ class Machine:
     """Runs containers as processes.
 
     Paths of the pods are folders in one of this machine, their ports are free ones, and the names of services are
-    addresses. Where it may be done, all but the folders ``/tmp`` and ``/work`` of a pod is read-only. Compiled loops
+    addresses. Where it may be done, all but the folders ``/tmp`` and ``/data`` of a pod is read-only. Compiled loops
     are kept in a folder for all pods, if one is given: compiling them takes most of the time.
     """
 
@@ -115,7 +115,7 @@ class Machine:
         if os.geteuid() != 0 or which("unshare") is None:
             return []
         mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
-        work = [self.folder / "work"] if "/work" in mounted else []
+        work = [self.folder / "work"] if "/data" in mounted else []
         writable = map(str, [home / "tmp", *work, *filter(None, [self.compiled])])
         return ["unshare", "--mount", "sh", "-ec", READ_ONLY, "sh", *writable, "--"]
 
@@ -164,5 +164,5 @@ class Machine:
         return self._local_file(text, home)
 
     def _local_file(self, text, home):
-        folders = {"work": self.folder / "work", "tmp": home / "tmp", "etc": home / "etc"}
-        return re.sub(r"(?<![\w/:.])/(work|tmp|etc)\b", lambda found: str(folders[found[1]]), text)
+        folders = {"data": self.folder / "work", "tmp": home / "tmp", "etc": home / "etc"}
+        return re.sub(r"(?<![\w/:.])/(data|tmp|etc)\b", lambda found: str(folders[found[1]]), text)

@@ -83,7 +83,7 @@ def test_containers_write_to_volumes_only(containers):
     for container, spec in containers.values():
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
         writable = {mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
-        assert writable <= {"/tmp", "/work"}
+        assert writable <= {"/tmp", "/data"}
         env = {variable["name"]: variable.get("value") for variable in container["env"]}
         assert env["HOME"] == "/tmp"
         assert env["NUMBA_CACHE_DIR"].startswith("/tmp/")
