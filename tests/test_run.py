@@ -556,9 +556,9 @@ def test_killed_workers_are_an_error_that_names_the_need_and_the_remedy(here, mo
 # Whole processes that are killed
 
 
-def start(*args):
+def start(*args, block_bytes=6000):
     program = (
-        "import sys, mdh_dask.chunks.layout as layout\nlayout.LEAST_BLOCK_BYTES = 6000\n"
+        f"import mdh_dask.chunks.layout as layout\nlayout.LEAST_BLOCK_BYTES = {block_bytes}\n"
         "from mdh_dask.cli import main\nmain()"
     )
     return subprocess.Popen(

@@ -6,10 +6,10 @@ import random
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from test_images import GEO_TAGS, beach, ome_image
+from test_run import start, wait_for
 
 from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
@@ -26,6 +27,8 @@ from mdh_dask.cli.jobs import read_job
 from mdh_dask.cli.run import run_job
 
 SIZE = (300, 250)
+
+TILE = (40, 50)
 
 JOB = """
 [input]
@@ -62,8 +65,8 @@ def small_blocks(monkeypatch):
 def images(tmp_path_factory):
     folder = tmp_path_factory.mktemp("images")
     tifffile.imwrite(folder / "geo.tif", beach(*SIZE), photometric="rgb", tile=(64, 64), extratags=GEO_TAGS)
-    zarr.create_array(folder / "tiles.zarr", data=beach(*SIZE), chunks=(40, 50, 3))
-    ome_image(folder / "ome.zarr", beach(*SIZE), chunks=(1, 1, 40, 50))
+    zarr.create_array(folder / "tiles.zarr", data=beach(*SIZE), chunks=(*TILE, 3))
+    ome_image(folder / "ome.zarr", beach(*SIZE), chunks=(1, 1, *TILE))
     Image.fromarray(beach(*SIZE)).save(folder / "beach.png")
     bad = beach(*SIZE).astype("f4")
     bad[200, 33, 1] = np.nan
@@ -327,11 +330,12 @@ def test_labels_that_were_written_in_part_are_gone_on_with_whatever_the_columns(
     describe(images / "ome.zarr", JOB.replace("window = 3\ncoordinates = 0.01\n", columns))
     assert run("job.toml").exit_code == 0
     undisturbed = contents(here / "out")
-    left = iter(range(3))
+    left, in_turn = iter(range(3)), Lock()
 
     def write_or_fail(*args):
-        next(left)
-        original(*args)
+        with in_turn:
+            next(left)
+            original(*args)
 
     from mdh_dask.io.images.label_blocks import write_beside as original
 
@@ -344,22 +348,13 @@ def test_labels_that_were_written_in_part_are_gone_on_with_whatever_the_columns(
     assert contents(here / "out") == undisturbed
 
 
-def start(*args):
-    program = (
-        f"import mdh_dask.chunks.layout\nmdh_dask.chunks.layout.LEAST_BLOCK_BYTES = {BLOCK}\n"
-        "from mdh_dask.cli import main\nmain()"
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", program, "run", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-
-
-def wait_for(pattern, folder, process):
-    until = time.monotonic() + 120
-    while not list(folder.glob(pattern)) and process.poll() is None:
-        assert time.monotonic() < until
-        time.sleep(0.002)
+def inodes_noted(here):
+    """Return the inodes of all chunks of the blocks of labels that are noted as written."""
+    found = set()
+    for note in here.glob("out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*.json"):
+        row_of_tiles = int(note.stem) // SIZE[1] // TILE[0]
+        found |= {path.stat().st_ino for path in note.parent.parent.glob(f"c/{row_of_tiles}/*")}
+    return found
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
@@ -371,13 +366,13 @@ def wait_for(pattern, folder, process):
     ],
 )
 def test_a_killed_process_is_gone_on_with_to_the_same_bits(after, number, here, undisturbed):
-    process = start("job.toml")
+    process = start("job.toml", block_bytes=BLOCK)
     wait_for(after, here, process)
     time.sleep(random.Random(after).uniform(0, 0.02))
     process.send_signal(number)
     _, log = process.communicate(timeout=60)
     assert process.returncode in (-9, 143, 0), log
-    written = {path.stat().st_ino for path in here.glob("out/.l.zarr.attempt-*/l.zarr/c/*/*")}
+    written = inodes_noted(here)
     result = run("job.toml")
     assert result.exit_code == 0, result.output
     if process.returncode:

@@ -8,6 +8,7 @@ are then put on the condition that there are none, so that of two attempts that 
 """
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,7 +127,8 @@ class StagedUrl:
         parent, _, name = final.rpartition("/")
         for folder in fs.glob(f"{parent}/.{name}.job-*"):
             if but is None or not folder.rstrip("/").endswith(but):
-                fs.rm(folder, recursive=True)
+                with suppress(FileNotFoundError):  # another attempt has removed it meanwhile
+                    fs.rm(folder, recursive=True)
         if but is None and fs.exists(self._mark()):
             fs.rm_file(self._mark())
 
