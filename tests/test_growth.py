@@ -44,6 +44,16 @@ def test_trees_and_labels_are_bit_identical_for_five_chunkings(mixture, setting)
         np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
 
 
+@pytest.mark.parametrize("threads", [1, 3, 7])
+def test_trees_of_rows_in_memory_do_not_depend_on_the_number_of_threads(mixture, threads, monkeypatch):
+    X, _ = mixture
+    monkeypatch.setattr("mdh_dask.chunks.reduction.ROWS_OF_A_THREAD", 10**9)
+    expected = model_of("sampled").set_params(polish=True).fit(X)
+    monkeypatch.setattr("mdh_dask.chunks.reduction.ROWS_OF_A_THREAD", 100)
+    monkeypatch.setattr("mdh_dask.chunks.reduction.CPU_COUNT", threads)
+    assert model_of("sampled").set_params(polish=True).fit(X).tree_ == expected.tree_
+
+
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
 def test_trees_are_bit_identical_on_local_schedulers(mixture, scheduler):
     X, _ = mixture

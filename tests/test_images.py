@@ -1,6 +1,5 @@
 """Images of all kinds: opened without being read, their pixels as rows whatever the chunks."""
 
-import os
 import re
 import subprocess
 import sys
@@ -8,6 +7,7 @@ import sys
 import dask
 import imagecodecs
 import numpy as np
+import psutil
 import pytest
 import reference_windows
 import tifffile
@@ -559,4 +559,4 @@ def test_labels_have_the_chunks_of_the_image_unless_a_panel_does_not_consist_of_
 def test_nothing_is_left_open(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", beach(), photometric="rgb", tile=(16, 16))
     read(tmp_path / "a.tif")
-    os.remove(tmp_path / "a.tif")
+    assert str(tmp_path / "a.tif") not in {file.path for file in psutil.Process().open_files()}

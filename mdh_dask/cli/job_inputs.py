@@ -137,5 +137,5 @@ def open_image_input(given: Mapping[str, Any]) -> ImageInput:
     reading = Reading(given["missing_chunks"], axes=given["axes"], index=given["index"] or {})
     options = PixelOptions(given["window"], given["coordinates"], given["sample"])
     opened = ImageInput(given["path"], reading.image(given["path"]), options)
-    assert opened.rows.ndim == 2  # a window that does not fit is an error now
+    _ = opened.rows  # a window that does not fit is an error now
     return opened

@@ -48,9 +48,10 @@ class Reading:
 
     def image(self, path: str, axes: str | None = None) -> Image:
         """Open an image; `axes` are those of one that does not say otherwise."""
-        if axes is not None and self.axes is None and kind_of(path) != "picture":
-            return open_image(path, axes=axes, index=self.index, missing_chunks=self.missing_chunks)
-        return open_image(path, axes=self.axes, index=self.index, missing_chunks=self.missing_chunks)
+        silent = self.axes is None and kind_of(path) != "picture"
+        return open_image(
+            path, axes=axes if silent else self.axes, index=self.index, missing_chunks=self.missing_chunks
+        )
 
 
 def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> da.Array:
