@@ -44,6 +44,24 @@ def test_trees_and_labels_are_bit_identical_for_five_chunkings(mixture, setting)
         np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
 
 
+def test_the_first_sample_of_wide_rows_is_bounded_in_values_but_not_below_sample_size(monkeypatch):
+    def first_pass(self, *args):
+        root = original(self, *args)
+        held.append(len(root.sample))
+        return root
+
+    original, held = growth.Growth._first_pass, []
+    monkeypatch.setattr(growth.Growth, "_first_pass", first_pass)
+    monkeypatch.setattr("mdh_dask.tree.sampling.RESERVOIR_VALUES", 30_000)
+    X, y = (part.compute() for part in gaussian_mixture(3000, 50, 4, random_state=5))
+    for size, rows in ((100, 400), (200, 600), (1100, 1100)):
+        models = [RandomProjectionTree(sample_size=size, random_state=0).fit(da.from_array(X, n)) for n in (3000, 431)]
+        assert held == [rows, rows]
+        assert models[0].tree_ == models[1].tree_
+        assert adjusted_rand_index(y, models[0].labels_.compute()) > 0.9
+        held.clear()
+
+
 @pytest.mark.parametrize("threads", [1, 3, 7])
 def test_trees_of_rows_in_memory_do_not_depend_on_the_number_of_threads(mixture, threads, monkeypatch):
     X, _ = mixture

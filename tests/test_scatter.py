@@ -19,7 +19,7 @@ from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.choose import Chooser
 from mdh_dask.splits.rules import PLACES, SplitRule
 from mdh_dask.splits.stopping import STOP_RULES
-from mdh_dask.tree.branches import Branch
+from mdh_dask.tree.branches import Branch, Part
 from mdh_dask.tree.columns import Standardiser
 from mdh_dask.tree.growth import Growth
 from mdh_dask.tree.scatter import split_by_scatter, spread_of
@@ -182,7 +182,8 @@ class TestLargerThanTheSample:
 
 def branch_of(rows, n_rows):
     numbers = np.arange(len(rows))
-    return Branch(1, Sample(rows, numbers.astype(np.uint64), numbers), n_rows, counted=True)
+    sample = Sample(rows, numbers.astype(np.uint64), numbers)
+    return Branch(1, Part.of_all(sample), n_rows, counted=True)
 
 
 class TestSpread:

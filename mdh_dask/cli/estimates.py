@@ -9,7 +9,7 @@ from ..chunks import COMBINE_EVERY, default_block_bytes, merge_chunks
 from ..estimators.base import ROWS_AT_ONCE
 from ..kernels.landmarks import SAMPLE
 from ..tree.polish import ROUNDS
-from ..tree.sampling import RESERVOIR
+from ..tree.sampling import rows_held
 
 WORKER_BYTES = 400 * 10**6
 """Of a worker that has imported everything and compiled the loops."""
@@ -85,8 +85,8 @@ def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
     """Return what fitting an estimator to lazy rows will need, and labelling them if asked for."""
     merged = merge_chunks(rows)
     row_bytes = rows.dtype.itemsize * rows.shape[1]
-    fewest, most = _passes(estimator, len(rows))
-    sample = RESERVOIR * (estimator.sample_size or 0) * row_bytes
+    fewest, most = _passes(estimator, *rows.shape)
+    sample = rows_held(estimator.sample_size or 0, rows.shape[1]) * row_bytes
     directions = getattr(estimator, "n_projections", 1) if estimator.sample_size is None else estimator.n_candidates
     counts = directions * BRANCHES * 2 * BINS * 8
     if estimator.feature_map is not None:
@@ -102,11 +102,11 @@ def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
     )
 
 
-def _passes(estimator: Any, n_rows: int) -> tuple[int, int | None]:
+def _passes(estimator: Any, n_rows: int, n_columns: int) -> tuple[int, int | None]:
     most: int | None
     if estimator.sample_size is None:
         fewest, most = 2, None if estimator.max_depth is None else estimator.max_depth + 2
-    elif n_rows <= RESERVOIR * estimator.sample_size:
+    elif n_rows <= rows_held(estimator.sample_size, n_columns):
         fewest = most = 1
     else:
         fewest, most = 2, 4

@@ -22,7 +22,7 @@ class PCATree(DivisiveClustering):
 
     Notes
     -----
-    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
     ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
     the tree plus two. The components are those of `sample_size` rows of a branch, with None of 1024, and with a
     hold-out rule of the half of them that does not test the split.
@@ -63,7 +63,7 @@ class ICATree(DivisiveClustering):
 
     Notes
     -----
-    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
     ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
     the tree plus two. The components are those of `sample_size` rows of a branch, with None of 1024, and with a
     hold-out rule of the half of them that does not test the split.

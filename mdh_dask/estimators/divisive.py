@@ -85,7 +85,8 @@ class DivisiveClustering(TreeEstimator):
     alpha : float or None
         If given, a split lies within `alpha` standard deviations of the mean of its branch.
     sample_size : int or None
-        Rows on which the directions of a branch are scored. The driver holds about four times as many rows. None to
+        Rows on which the directions of a branch are scored. One worker and the driver hold a first sample of four
+        times as many rows, fewer of rows of more than 800 columns (33 million values, but `sample_size` rows). None to
         score all directions on all rows, at the price of a pass over the data for every level.
     polish : bool
         Whether the hyperplanes of the finished tree are turned to where the density of all rows on them is least, in
@@ -127,7 +128,7 @@ class DivisiveClustering(TreeEstimator):
 
     Notes
     -----
-    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
     ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
     the tree plus two; directions that depend on the rows are then found on 1024 rows of a branch. With a feature map,
     one more that chooses the landmarks; if features are kept, there are two in all.

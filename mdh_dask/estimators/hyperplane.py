@@ -63,7 +63,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
 
     Notes
     -----
-    Passes: one if there are at most four times `sample_size` rows; else the pursuit works on `sample_size` rows, and a
+    Passes: one if the first sample holds all rows; else the pursuit works on `sample_size` rows, and a
     second pass places the hyperplane along the direction by the density of all rows.
 
     References

@@ -34,7 +34,7 @@ class HierarchicalMDH(DivisiveClustering):
 
     Notes
     -----
-    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
     ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
     the tree plus two. The pursuit works on `sample_size` rows of a branch, with None on 1024, and with a hold-out rule
     on the half of them that does not test the split. It smooths by ``0.9 sd(pc1) n^(-1/5)``, with the standard

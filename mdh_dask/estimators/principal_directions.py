@@ -26,7 +26,7 @@ class PDDP(DivisiveClustering):
 
     Notes
     -----
-    Passes: one if there are at most four times `sample_size` rows; else two or more. Scatter and component are those
+    Passes: one if the first sample holds all rows; else two or more. Scatter and component are those
     of the sample of a branch, all of its rows if the sample holds them.
 
     References
@@ -67,7 +67,7 @@ class IPDDP(DivisiveClustering):
 
     Notes
     -----
-    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
     ones follow only if a large branch shows a new split on a fresh sample. With ``sample_size=None``, the depth of
     the tree plus two. The component is that of `sample_size` rows of a branch, with None of 1024, and with a hold-out
     rule of the half of them that does not test the split. The gap is that of all rows. The test is not the paper's.
@@ -110,7 +110,7 @@ class DePDDP(DivisiveClustering):
 
     Notes
     -----
-    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
     ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
     the tree plus two. The component is that of `sample_size` rows of a branch, with None of 1024. The default
     bandwidth is that of the paper, ``sd(pc1) (4 / (3 n))^(1/5)``; a smaller one finds more clusters.

@@ -27,7 +27,7 @@ class RandomProjectionTree(DivisiveClustering):
 
     Notes
     -----
-    Passes: one if there are at most four times `sample_size` rows. Else a second counts all branches, and further
+    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
     ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
     the tree plus two.
 

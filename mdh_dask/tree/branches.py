@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Floats, Integers
+from .._typing import AnyArray, Floats, Integers
 from ..projections.random import KeyedDirections
 from ..splits.choose import Candidates, Verdict
 from .statistics import BranchPass, Sample, leaves_of, sample_limit
@@ -29,6 +29,35 @@ class State(Enum):
     """A cluster."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a sample by their places in it: a tree whose branches have parts of a sample holds its rows once."""
+
+    whole: Sample
+    places: Integers
+
+    @classmethod
+    def of_all(cls, sample: Sample) -> "Part":
+        """Return the part that is the whole sample."""
+        return cls(sample, np.arange(len(sample.hashes)))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of a row."""
+        return int(self.whole.rows.shape[1])
+
+    def take(self, which: AnyArray) -> "Part":
+        """Return a part of the part, in the same order."""
+        return Part(self.whole, self.places[which])
+
+    def load(self) -> Sample:
+        """Return the rows, which are copied but where they are the whole sample."""
+        return self.whole if len(self) == len(self.whole.hashes) else self.whole.take(self.places)
+
+
 @dataclass(eq=False)
 class Branch:
     """A branch of a growing tree.
@@ -37,14 +66,14 @@ class Branch:
     ----------
     path : int
         1 for the root, ``2 p`` and ``2 p + 1`` for the children of ``p``: it names the branch's random streams.
-    sample : Sample
+    sample : Part
         Some of its rows, or all.
     n_rows : float
         Exact where `counted`, else estimated from the sample.
     """
 
     path: int
-    sample: Sample
+    sample: Part
     n_rows: float
     counted: bool
     state: State = State.OPEN
@@ -63,7 +92,7 @@ class Branch:
     @property
     def complete(self) -> bool:
         """Whether the sample holds all rows of the branch."""
-        return self.counted and len(self.sample.hashes) >= self.n_rows
+        return self.counted and len(self.sample) >= self.n_rows
 
     @property
     def plane(self) -> Floats | None:
@@ -108,7 +137,7 @@ class Branch:
         assert self.plane is not None
         planes = np.array([self.plane, self.plane, self.plane])
         goes = leaves_of(
-            self.sample.rows,
+            self.sample.load().rows,
             np.array([1, -1, -1], dtype=np.int32),
             np.array([2, -1, -1], dtype=np.int32),
             planes,
@@ -118,8 +147,7 @@ class Branch:
         if not counted:
             sizes *= self.n_rows / sizes.sum()
         left, right = (
-            Branch(2 * self.path + side, self.sample.take(np.flatnonzero(goes == side + 1)), sizes[side], counted)
-            for side in (0, 1)
+            Branch(2 * self.path + side, self.sample.take(goes == side + 1), sizes[side], counted) for side in (0, 1)
         )
         self.children = left, right
 
@@ -146,7 +174,7 @@ def branch_pass(
         Whether the smallest and the largest projection in every bin are looked for.
     """
     place = {branch: i for i, branch in enumerate(branches)}
-    d = branches[0].sample.rows.shape[1]
+    d = branches[0].sample.n_columns
     planes, offsets = np.zeros((len(branches), d)), np.full(len(branches), np.nan)
     left, right = np.full((2, len(branches)), -1, dtype=np.int32)
     limit = np.zeros(len(branches), dtype=np.uint64)
@@ -197,4 +225,4 @@ def tree_of(root: Branch) -> Tree:
                 "bins": histogram.counts[0],
             }
         nodes.append(node)
-    return tree_from_nodes(nodes, root.sample.rows.shape[1])
+    return tree_from_nodes(nodes, root.sample.n_columns)

@@ -14,12 +14,12 @@ from ..chunks import Progress, reduce_rows, work_through
 from ..density.bandwidth import Bandwidth
 from ..projections.random import KeyedDirections
 from ..splits.choose import Chooser, Counts
-from .branches import Branch, State, arrivals_of, branch_pass, hash_bit, tree_of
+from .branches import Branch, Part, State, arrivals_of, branch_pass, hash_bit, tree_of
 from .columns import Standardiser, standardiser
-from .sampling import INFORMATIVE_ROWS, PILOT_ROWS, RESERVOIR, fresh_samples
+from .sampling import INFORMATIVE_ROWS, PILOT_ROWS, fresh_samples, rows_held
 from .scatter import ORDERS, prune
 from .screening import bandwidth_of, candidates_for, screen
-from .statistics import FirstLook, FirstPass, sample_limit, smallest_hashes
+from .statistics import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .structure import Tree
 
 logger = logging.getLogger(__name__)
@@ -103,13 +103,13 @@ class Growth:
             self._count(rows, root, fresh)
 
     def _first_pass(self, rows: RowArray, check: Callable[[FirstLook], None]) -> Branch:
-        wanted = RESERVOIR * self.sample_size if self.sample_size else PILOT_ROWS
+        wanted = rows_held(self.sample_size, rows.shape[1]) if self.sample_size else PILOT_ROWS
         limit = sample_limit(wanted, len(rows))
         look = reduce_rows(FirstPass(self.seed, limit), rows, progress=self.bar("reading"))
         check(look)
         sample = smallest_hashes(look.sample, wanted)
         self.standardise = standardiser(look.columns, sample, self.scale)
-        return Branch(1, sample, len(rows), counted=True)
+        return Branch(1, Part.of_all(sample), len(rows), counted=True)
 
     def bar(self, verb: str) -> Progress | None:
         """Count a pass, and return what makes its progress bar."""
@@ -129,7 +129,7 @@ class Growth:
     def _look_at(self, branch: Branch) -> list[Branch]:
         """Look at the sample of an open branch; return its children that are to be looked at."""
         too_deep = self.max_depth is not None and branch.level >= self.max_depth
-        if too_deep or branch.n_rows < 2 * self.chooser.min_rows or len(branch.sample.hashes) < 2:
+        if too_deep or branch.n_rows < 2 * self.chooser.min_rows or len(branch.sample) < 2:
             branch.state = State.LEAF
         elif branch.complete or self.sample_size is not None:
             self._split_sample(branch)
@@ -139,7 +139,7 @@ class Growth:
 
     def _await_all_directions(self, branch: Branch) -> None:
         """Have every proposed direction counted on all rows."""
-        rows, scoring = self._rows(branch)
+        rows, scoring = self._rows(branch, smallest_hashes(branch.sample.load(), PILOT_ROWS))
         bandwidth = bandwidth_of(self.bandwidth, scoring)
         directions = self._propose(branch, scoring)
         branch.state = State.WAITING if len(directions) else State.LEAF
@@ -152,19 +152,21 @@ class Growth:
     def _split_sample(self, branch: Branch) -> None:
         """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""
         size = self.sample_size or PILOT_ROWS
-        if not branch.complete and len(branch.sample.hashes) < min(INFORMATIVE_ROWS, size):
+        if not branch.complete and len(branch.sample) < min(INFORMATIVE_ROWS, size):
             branch.state = State.UNSURE
             return
-        rows, scoring = self._rows(branch)
+        whole = branch.sample.load()
+        sample = smallest_hashes(whole, size)
+        rows, scoring = self._rows(branch, sample)
         bandwidth = bandwidth_of(self.bandwidth, scoring)
         directions = self._screened(branch, scoring, bandwidth)
         branch.state = State.WAITING if len(directions) else State.LEAF
         if len(directions) == 0:
             return
         self._lay_out(branch, directions, rows, bandwidth)
-        sample = branch.sample if branch.complete else smallest_hashes(branch.sample, size)
-        counts = branch_pass([branch], self.seed, extremes=self._extremes).sweep(*sample)
-        self._decide(branch, counts.along(slice(None)), share=len(sample.hashes) / branch.n_rows)
+        counted = whole if branch.complete else sample
+        counts = branch_pass([branch], self.seed, extremes=self._extremes).sweep(*counted)
+        self._decide(branch, counts.along(slice(None)), share=len(counted.hashes) / branch.n_rows)
         found = branch.verdict is not None and branch.verdict.accepted
         if found:
             branch.lead_with_chosen()
@@ -172,9 +174,8 @@ class Growth:
         if branch.complete:
             branch.state = State.SPLIT if found else State.LEAF
 
-    def _rows(self, branch: Branch) -> tuple[AnyArray, AnyArray]:
-        """Return standardised rows of the sample, and those that score directions: not the half that tests them."""
-        sample = smallest_hashes(branch.sample, self.sample_size or PILOT_ROWS)
+    def _rows(self, branch: Branch, sample: Sample) -> tuple[AnyArray, AnyArray]:
+        """Return standardised rows of a sample, and those that score directions: not the half that tests them."""
         rows = self.standardise(sample.rows)
         if not self.chooser.stop.holds_out:
             return rows, rows
@@ -217,7 +218,7 @@ class Growth:
         for i, branch in enumerate(branches):
             if branch in fresh:
                 drawn = counts.sample.take(np.flatnonzero(counts.leaf == i))
-                branch.sample = smallest_hashes(drawn, int(fresh[branch]))
+                branch.sample = Part.of_all(smallest_hashes(drawn, int(fresh[branch])))
                 branch.state = State.OPEN
         # The walk is lazy: under a split that moves or is rejected here, what was counted is not visited.
         for branch in root.walk():

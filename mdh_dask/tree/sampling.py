@@ -8,11 +8,25 @@ PILOT_ROWS = 1024
 RESERVOIR = 4
 """The root's sample, and all fresh samples of one pass together, hold this many times `sample_size` rows."""
 
+RESERVOIR_VALUES = 2**25
+"""Of wide rows they hold fewer, but `sample_size`: one worker and the driver hold them all (128 MiB of float32)."""
+
 INFORMATIVE_ROWS = 500
 """A branch is not grown ahead on fewer rows of its sample."""
 
 FRESH_ROWS = 2500
 """A fresh sample holds at least this many rows; the largest branches come first, the others wait for a later pass."""
+
+
+def rows_held(sample_size: int, n_columns: int) -> int:
+    """Return how many rows the root's sample holds, and all fresh samples of one pass together.
+
+    Examples
+    --------
+    >>> rows_held(10_000, 50), rows_held(10_000, 2000), rows_held(10_000, 20_000)
+    (40000, 16777, 10000)
+    """
+    return max(sample_size, min(RESERVOIR * sample_size, RESERVOIR_VALUES // n_columns))
 
 
 def fresh_samples(root: Branch, sample_size: int | None) -> dict[Branch, float]:
@@ -32,11 +46,11 @@ def fresh_samples(root: Branch, sample_size: int | None) -> dict[Branch, float]:
     leaves = [b for b in root.walk() if b.state in (State.UNSURE, State.WAITING) and not b.children]
     if sample_size is None:
         return dict.fromkeys(leaves, PILOT_ROWS)
-    budget = RESERVOIR * sample_size
+    budget = rows_held(sample_size, root.sample.n_columns)
     wanted = min(sample_size, max(budget / max(len(leaves), 1), FRESH_ROWS))
     fresh: dict[Branch, float] = {}
     for branch in sorted(leaves, key=lambda b: (-b.n_rows, b.path)):
-        if min(wanted, branch.n_rows) < 2 * len(branch.sample.hashes):
+        if min(wanted, branch.n_rows) < 2 * len(branch.sample):
             branch.state = State.LEAF if branch.state is State.UNSURE else branch.state
         elif len(fresh) < max(budget / wanted, 1):
             fresh[branch] = wanted

@@ -25,9 +25,9 @@ def spread_of(branch: Branch, standardise: Standardiser) -> Spread:
 
     The mean squared distance of the sample's rows stands for that of all `n_rows`.
     """
-    if len(branch.sample.hashes) == 0:
+    if len(branch.sample) == 0:
         return Spread(None, 0.0)
-    rows = standardise(branch.sample.rows).astype(np.float64)
+    rows = standardise(branch.sample.load().rows).astype(np.float64)
     centroid = rows.mean(axis=0)
     return Spread(centroid, branch.n_rows * float(((rows - centroid) ** 2).sum(axis=1).mean()))
 
