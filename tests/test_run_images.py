@@ -297,6 +297,24 @@ def test_a_finished_job_does_nothing_and_a_changed_one_says_what_changed(images,
     assert "job.input.window was 3 and is 5: change it back" in run("job.toml").stderr
 
 
+@pytest.mark.parametrize("name", ["tiles.zarr", "ome.zarr"])
+def test_another_nights_image_replaces_the_outputs_of_the_night_before(name, images, here):
+    shutil.copytree(images / name, here / "tonight.zarr")
+    describe(here / "tonight.zarr", JOB + "[run]\non_change = 'restart'\n")
+    assert run("job.toml").exit_code == 0
+    yesterday = contents(here / "out")
+    array = zarr.open_array(here / "tonight.zarr", path="full" if name == "ome.zarr" else "", mode="r+")
+    array[:] = array[:][::-1] if name == "tiles.zarr" else array[:][..., ::-1]
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    assert "the job begins anew: input" in result.stderr
+    tonight = contents(here / "out")
+    assert tonight.keys() == yesterday.keys()
+    assert all(tonight[name] != yesterday[name] for name in ("p.png", "r.html"))
+    shutil.rmtree("job.work")
+    assert "exists: name another output" in run("job.toml").stderr
+
+
 class Killed(BaseException):
     """Leaves everything as it is at that moment, as a kill would."""
 

@@ -118,7 +118,7 @@ class ImageOutputs(Outputs):
         if self.preview is not None or self.report is not None:
             require("PIL", "images")
         if self.preview is not None:
-            check_file(self.preview, self.overwrite, "preview.png")
+            check_file(self.preview, self.may_replace(self.preview), "preview.png")
 
     @property
     def shows_pixels(self) -> bool:
@@ -131,7 +131,7 @@ class ImageOutputs(Outputs):
     def _check_labels(self, path: str) -> None:
         from ..io.images.label_array import is_label_image
 
-        check_place(path, self.overwrite, "an image of labels", is_label_image)
+        check_place(path, self.may_replace(path), "an image of labels", is_label_image)
 
 
 def check_place(path: str, overwrite: bool, what: str, is_what: Callable[[Any], bool]) -> None:
