@@ -1,7 +1,9 @@
 """Running statistics and functions over chunks: one compute, few tasks, the same result on every scheduler."""
 
 import copyreg
+import cProfile
 import pickle
+import pstats
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -155,6 +157,17 @@ class TestReduceRows:
             reduce_rows(Weighted(), da.zeros((1500, 2), chunks=(1, 2)))
         # The node that all tasks share: where every chunk starts.
         assert sum(size > 8 * 1500 for size in sizes) == 1
+
+    def test_the_graph_is_built_in_a_number_of_calls_proportional_to_that_of_chunks(self, monkeypatch):
+        def calls(n_chunks):
+            array = da.zeros(n_chunks, chunks=1)
+            with cProfile.Profile() as profile:
+                reduce_rows(Order(), array)
+            return pstats.Stats(profile).total_calls
+
+        monkeypatch.setattr("mdh_dask.chunks.reduction._compute", lambda result, *_: result)
+        few, some, many = map(calls, (10, 1000, 4000))
+        assert (many - few) / (some - few) < 4.5
 
     @pytest.mark.parametrize("lazy", [True, False])
     def test_refuses_arrays_of_unequal_length(self, lazy):

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
+from uuid import uuid4
 
 import dask
 import dask.array as da
 import numpy as np
+from dask._task_spec import Task, TaskRef
 from dask.callbacks import Callback
 from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
 from dask.system import CPU_COUNT
 
 from .._journal import current_journal
@@ -70,13 +73,8 @@ def _reduced(statistic: Statistic, arrays: Sequence[RowArray], progress: Progres
         return statistic.finalise(_state_on_threads(statistic, arrays))
     shared = as_node(statistic)
     followed = follow_chunks(arrays)
-    states = level = _chunk_states(shared, followed)
-    while len(level) > 1:
-        level = [
-            dask.delayed(_combine_states)(shared, level[i : i + COMBINE_EVERY])
-            for i in range(0, len(level), COMBINE_EVERY)
-        ]
-    return statistic.finalise(_compute(level[0], states, followed[0].chunks[0], progress))
+    states = _chunk_states(shared, followed)
+    return statistic.finalise(_compute(_combined(shared, states), states, followed[0].chunks[0], progress))
 
 
 def _state_on_threads(statistic: Statistic, arrays: Sequence[AnyArray]) -> Any:
@@ -93,7 +91,7 @@ def _state_on_threads(statistic: Statistic, arrays: Sequence[AnyArray]) -> Any:
         return ()
 
     work_through(look, range(n_parts))
-    return _combine_states(statistic, [states[part] for part in range(n_parts)])
+    return _combine_states(statistic, *(states[part] for part in range(n_parts)))
 
 
 def _chunk_states(shared: Delayed, followed: Sequence[RowArray]) -> list[Delayed]:
@@ -110,6 +108,22 @@ def _chunk_states(shared: Delayed, followed: Sequence[RowArray]) -> list[Delayed
     return list(states.to_delayed().ravel())
 
 
+def _combined(shared: Delayed, states: list[Delayed]) -> Delayed:
+    """Return the state of all rows. Calls of delayed functions would take time with the square of the chunks."""
+    name = f"combine-{uuid4().hex}"
+    tasks: dict[Any, Task] = {}
+    level = [state.key for state in states]
+    while len(level) > 1:
+        parts = [level[i : i + COMBINE_EVERY] for i in range(0, len(level), COMBINE_EVERY)]
+        level = [(name, len(tasks) + i) for i in range(len(parts))]
+        for key, part in zip(level, parts):
+            tasks[key] = Task(key, _combine_states, TaskRef(shared.key), *map(TaskRef, part))
+    if not tasks:
+        return states[0]
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=[shared, states[0]])
+    return Delayed(level[0], graph, layer=name)
+
+
 def _block_number(block_id: tuple[int]) -> AnyArray:
     return np.array(block_id)
 
@@ -118,7 +132,7 @@ def _chunk_state(statistic: Statistic, starts: AnyArray, number: AnyArray, *bloc
     return statistic.chunk(int(starts[number[0]]), *blocks)
 
 
-def _combine_states(statistic: Statistic, states: list[Any]) -> Any:
+def _combine_states(statistic: Statistic, *states: Any) -> Any:
     return reduce(statistic.combine, states)
 
 
