@@ -61,6 +61,11 @@ class Case(NamedTuple):
         """Bytes of the rows."""
         return 4 * self.rows * self.columns
 
+    @property
+    def gigabytes(self) -> float:
+        """The same in GB."""
+        return self.bytes / 1e9
+
     def within(self, other: "Case") -> bool:
         """Tell whether nothing is larger than in another."""
         return all(a <= b for a, b in zip(self, other))
@@ -81,8 +86,8 @@ def run(
 
     Every cell is a process of its own that may use two processors; loops are compiled there on small data before it is
     timed. Rows are in memory before, except where a store is named. The cells along the axes come first (one of rows,
-    columns and clusters varies and the others are in the middle). A cell may take `limit` seconds, all may take
-    `budget`; larger rows than `gigabytes` are left out.
+    columns and clusters varies and the others are in the middle), those along the rows before the others. A cell may
+    take `limit` seconds, all may take `budget`; larger rows than `gigabytes` are left out.
     """
     grid = [Case(*sizes) for sizes in product(_powers(n_rows), columns, clusters)]
     found = {name: CONTESTANTS[name].why_missing() for name in contestants}
@@ -95,7 +100,7 @@ def run(
             _store(Case(rows, 5, 5), folder / f"warm-{rows}", sd)
         _compile(found, folder)
         measured = Cells(limit, time.monotonic() + budget)
-        for case in sorted(grid, key=lambda case: (not _on_an_axis(case, grid), case.bytes, case.clusters)):
+        for case in sorted(grid, key=lambda case: (_off_axis(case, grid), case.bytes, case.clusters)):
             _measure(measured, case, found, folder / "data", sd, repeats, gigabytes)
     yield from _tables(sorted(grid), measured.values, tuple(found))
     if measured.failures:
@@ -103,9 +108,14 @@ def run(
 
 
 def _tables(grid: Sequence[Case], values: Mapping[Any, dict[str, Any]], names: Sequence[str]) -> Iterator[Table]:
+    not_run = {case: {str(values[case, name]["seconds"]) for name in names} - {"-"} for case in grid}
+    not_run = {case: reasons for case, reasons in not_run.items() if reasons <= {"budget", f"{case.gigabytes:.3g} GB"}}
     for measure, what in MEASURES.items():
-        lines = [(*case, *(values[case, name][measure] for name in names)) for case in grid]
+        lines = [(*case, *(values[case, name][measure] for name in names)) for case in grid if case not in not_run]
         yield Table(f"Speed: {what}", ("rows", "columns", "clusters", *names), lines)
+    if not_run:
+        lines = [(*case, ", ".join(reasons)) for case, reasons in not_run.items()]
+        yield Table("Speed: not run, for lack of time or memory", ("rows", "columns", "clusters", "why"), lines)
     compared = [line for case in grid for line in against_peers(case, values, names)]
     nothing = [("-",) * len(COMPARED)]
     yield Table("Speed: time to a clustering of equal quality", COMPARED, compared or nothing)
@@ -118,10 +128,11 @@ def _powers(n_rows: int) -> list[int]:
     return [10**power for power in range(4, len(str(n_rows)))] or [n_rows]
 
 
-def _on_an_axis(case: Case, grid: Sequence[Case]) -> bool:
-    """Tell whether only one of the sizes is not in the middle."""
+def _off_axis(case: Case, grid: Sequence[Case]) -> int:
+    """Return 0 where no size but the rows is not in the middle, 1 where only one size is not, else 2."""
     values = [sorted({case[i] for case in grid}) for i in range(len(case))]
-    return sum(size != sizes[(len(sizes) - 1) // 2] for size, sizes in zip(case, values)) <= 1
+    rows, *others = (size != sizes[(len(sizes) - 1) // 2] for size, sizes in zip(case, values))
+    return 0 if not any(others) else min(rows + sum(others), 2)
 
 
 @dataclass
@@ -180,7 +191,7 @@ def _measure(
     """Run all cells of one data set, which is there only as long."""
     reasons = {name: reason and "missing" for name, reason in found.items()}
     if case.bytes > min(gigabytes * 1e9, shutil.disk_usage(folder.parent).free / 3):
-        reasons = dict.fromkeys(found, f"{case.bytes / 1e9:.3g} GB")
+        reasons = dict.fromkeys(found, f"{case.gigabytes:.3g} GB")
     for name in found:
         reasons[name] = reasons[name] or measured.reason_against(case, name)
         if reasons[name]:

@@ -19,11 +19,15 @@ def plot(tables: Sequence[Table], path: Path) -> None:
         next(table for table in tables if table.title.startswith(f"Speed: {what}"))
         for what in ("median seconds", "mean NMI", "peak")
     )
+    cases = [
+        row for table in tables if table.title.startswith(("Speed: median s", "Speed: not run")) for row in table.rows
+    ]
+    middle = [_middle({case[i] for case in cases}) for i in range(len(SIZES))]
     figure = Figure(figsize=(10, 8), layout="constrained")
     for axes, varied, table, what in zip(
         figure.subplots(2, 2).flat, (*SIZES, "rows"), (seconds, seconds, seconds, memory), (*["seconds"] * 3, "MB")
     ):
-        _draw(axes, varied, table, nmi)
+        _draw(axes, varied, table, nmi, middle)
         axes.set(xscale="log", yscale="log", xlabel=varied, ylabel=what)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=8)
@@ -31,9 +35,8 @@ def plot(tables: Sequence[Table], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def _draw(axes: Any, varied: str, table: Table, nmi: Table) -> None:
+def _draw(axes: Any, varied: str, table: Table, nmi: Table, middle: Sequence[int]) -> None:
     at = SIZES.index(varied)
-    middle = [_middle({row[i] for row in table.rows}) for i in range(len(SIZES))]
     kept = [
         (row, scores)
         for row, scores in zip(table.rows, nmi.rows, strict=True)
