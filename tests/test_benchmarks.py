@@ -248,6 +248,13 @@ def test_cells_along_the_axes_come_first_and_those_that_would_take_too_long_are_
     _, seconds, *_ = speed.run(n_rows=100_000, columns=(1,), clusters=(1,), contestants=("KMeans",), limit=60.0)
     assert [row[-1] for row in seconds.rows] == [30.0, "> 60 s expected"]
     assert begun == [10_000]
+    smaller = [(speed.Case(1, 1, 1), 2.0), (speed.Case(10, 1, 1), 3.0)]
+    measured = speed.Cells(60.0, np.inf, seconds={"KMeans": smaller})
+    assert measured.reason_against(speed.Case(400, 1, 1), "KMeans") is None
+    assert measured.reason_against(speed.Case(500, 1, 1), "KMeans") == "> 60 s expected"
+    smaller.append((speed.Case(10, 2, 2), np.inf))
+    assert measured.reason_against(speed.Case(100, 1, 1), "KMeans") is None
+    assert measured.reason_against(speed.Case(100, 2, 3), "KMeans") == "> 60 s expected"
     grid = [speed.Case(*sizes) for sizes in [(1, 1, 1), (1, 2, 1), (1, 2, 2), (2, 2, 2)]]
     assert [speed._off_axis(case, grid) for case in grid] == [0, 1, 2, 2]
     assert speed._off_axis(speed.Case(2, 1, 1), [*grid, speed.Case(2, 1, 1)]) == 0

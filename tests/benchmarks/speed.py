@@ -154,7 +154,9 @@ class Cells:
         if time.monotonic() > self.end:
             return "budget"
         smaller = [(c, s) for c, s in self.seconds.get(name, []) if c.within(case)]
-        expected = max((s * case.rows / c.rows for c, s in smaller), default=0.0)
+        # Some take seconds before the first row, so that the least of what smaller cases tell is nearest.
+        expected = min((s * case.rows / c.rows for c, s in smaller), default=0.0)
+        expected = max([expected, *(s for _, s in smaller)])
         if expected > 2 * self.limit:
             return f"> {self.limit:.3g} s expected"
         return "memory" if any(c.within(case) for c in self.too_large.get(name, [])) else None
