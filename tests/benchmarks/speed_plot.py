@@ -29,6 +29,7 @@ def plot(tables: Sequence[Table], path: Path) -> None:
     ):
         _draw(axes, varied, table, nmi, middle)
         axes.set(xscale="log", yscale="log", xlabel=varied, ylabel=what)
+        axes.tick_params(axis="x", which="minor", labelbottom=False)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=8)
     figure.suptitle(f"Hollow: NMI more than {AS_GOOD} below that of ours", fontsize=9)
@@ -47,10 +48,11 @@ def _draw(axes: Any, varied: str, table: Table, nmi: Table, middle: Sequence[int
         place = number + len(SIZES)
         points = [(row, scores) for row, scores in kept if isinstance(row[place], int | float)]
         x, y = [row[at] for row, _ in points], [row[place] for row, _ in points]
-        style = {"color": f"C{number % 10}", "linestyle": "-" if name in OURS else "--"}
-        axes.plot(x, y, linewidth=2 if name in OURS else 1, label=name, marker="o", markerfacecolor="none", **style)
+        marker, line = "os"[number // 10], "-" if name in OURS else "--"
+        style = {"color": f"C{number % 10}", "linestyle": line, "marker": marker}
+        axes.plot(x, y, linewidth=2 if name in OURS else 1, label=name, markerfacecolor="none", **style)
         good = [_as_good(scores, place, nmi.columns) for _, scores in points]
-        axes.plot([v for v, g in zip(x, good) if g], [v for v, g in zip(y, good) if g], "o", color=style["color"])
+        axes.plot([v for v, g in zip(x, good) if g], [v for v, g in zip(y, good) if g], marker, color=style["color"])
 
 
 def _middle(values: set[int]) -> int:
