@@ -44,6 +44,20 @@ def test_trees_and_labels_are_bit_identical_for_five_chunkings(mixture, setting)
         np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
 
 
+def test_all_branches_of_a_tree_share_the_rows_of_one_sample(mixture, monkeypatch):
+    def first_pass(self, *args):
+        roots.append(original(self, *args))
+        return roots[-1]
+
+    original, roots = growth.Growth._first_pass, []
+    monkeypatch.setattr(growth.Growth, "_first_pass", first_pass)
+    assert model_of("in memory").fit(mixture[0]).n_clusters_ > 3
+    branches = list(roots[0].walk())
+    assert all(branch.sample.whole is roots[0].sample.whole for branch in branches)
+    numbers = np.concatenate([branch.sample.load().numbers for branch in branches if not branch.children])
+    np.testing.assert_array_equal(np.sort(numbers), np.arange(len(mixture[0])))
+
+
 def test_the_first_sample_of_wide_rows_is_bounded_in_values_but_not_below_sample_size(monkeypatch):
     def first_pass(self, *args):
         root = original(self, *args)
