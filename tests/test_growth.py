@@ -44,13 +44,20 @@ def test_trees_and_labels_are_bit_identical_for_five_chunkings(mixture, setting)
         np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
 
 
-def test_all_branches_of_a_tree_share_the_rows_of_one_sample(mixture, monkeypatch):
-    def first_pass(self, *args):
-        roots.append(original(self, *args))
-        return roots[-1]
+@pytest.fixture
+def roots(monkeypatch):
+    """The roots of all trees that are grown."""
 
-    original, roots = growth.Growth._first_pass, []
+    def first_pass(self, *args):
+        found.append(original(self, *args))
+        return found[-1]
+
+    original, found = growth.Growth._first_pass, []
     monkeypatch.setattr(growth.Growth, "_first_pass", first_pass)
+    return found
+
+
+def test_all_branches_of_a_tree_share_the_rows_of_one_sample(mixture, roots):
     assert model_of("in memory").fit(mixture[0]).n_clusters_ > 3
     branches = list(roots[0].walk())
     assert all(branch.sample.whole is roots[0].sample.whole for branch in branches)
@@ -58,22 +65,14 @@ def test_all_branches_of_a_tree_share_the_rows_of_one_sample(mixture, monkeypatc
     np.testing.assert_array_equal(np.sort(numbers), np.arange(len(mixture[0])))
 
 
-def test_the_first_sample_of_wide_rows_is_bounded_in_values_but_not_below_sample_size(monkeypatch):
-    def first_pass(self, *args):
-        root = original(self, *args)
-        held.append(len(root.sample))
-        return root
-
-    original, held = growth.Growth._first_pass, []
-    monkeypatch.setattr(growth.Growth, "_first_pass", first_pass)
+def test_the_first_sample_of_wide_rows_is_bounded_in_values_but_not_below_sample_size(roots, monkeypatch):
     monkeypatch.setattr("mdh_dask.tree.sampling.RESERVOIR_VALUES", 30_000)
     X, y = (part.compute() for part in gaussian_mixture(3000, 50, 4, random_state=5))
     for size, rows in ((100, 400), (200, 600), (1100, 1100)):
         models = [RandomProjectionTree(sample_size=size, random_state=0).fit(da.from_array(X, n)) for n in (3000, 431)]
-        assert held == [rows, rows]
+        assert [len(root.sample) for root in roots[-2:]] == [rows, rows]
         assert models[0].tree_ == models[1].tree_
         assert adjusted_rand_index(y, models[0].labels_.compute()) > 0.9
-        held.clear()
 
 
 @pytest.mark.parametrize("threads", [1, 3, 7])
