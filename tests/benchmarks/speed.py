@@ -108,13 +108,13 @@ def run(
 
 
 def _tables(grid: Sequence[Case], values: Mapping[Any, dict[str, Any]], names: Sequence[str]) -> Iterator[Table]:
-    not_run = {case: {str(values[case, name]["seconds"]) for name in names} - {"-"} for case in grid}
+    not_run = {case: {str(values[case, name]["seconds"]) for name in names} - {"-", "missing"} for case in grid}
     not_run = {case: reasons for case, reasons in not_run.items() if reasons <= {"budget", f"{case.gigabytes:.3g} GB"}}
     for measure, what in MEASURES.items():
         lines = [(*case, *(values[case, name][measure] for name in names)) for case in grid if case not in not_run]
         yield Table(f"Speed: {what}", ("rows", "columns", "clusters", *names), lines)
     if not_run:
-        lines = [(*case, ", ".join(reasons)) for case, reasons in not_run.items()]
+        lines = [(*case, ", ".join(sorted(reasons))) for case, reasons in not_run.items()]
         yield Table("Speed: not run, for lack of time or memory", ("rows", "columns", "clusters", "why"), lines)
     compared = [line for case in grid for line in against_peers(case, values, names)]
     nothing = [("-",) * len(COMPARED)]
