@@ -44,7 +44,9 @@ def sweep_block(
 ):
     """Do the same for rows that fit the cache, writing their leaves to `leaf`."""
     n = rows.shape[0]
-    order = np.arange(n)
+    order = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        order[i] = i
     spare = np.empty(n, dtype=np.int64)
     start = np.zeros(left.shape[0], dtype=np.int64)
     stop = np.zeros(left.shape[0], dtype=np.int64)
@@ -64,7 +66,8 @@ def sweep_block(
             stop[left[node]] = start[right[node]] = start[node] + n_left
             stop[right[node]] = stop[node]
         else:
-            leaf[here] = node
+            for i in here:
+                leaf[i] = node
 
 
 @jit
@@ -99,7 +102,8 @@ def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions,
                 else:
                     spare[n_right] = here[start + i]
                     n_right += 1
-    here[n_left : n_left + n_right] = spare[:n_right]
+    for i in range(n_right):  # copying a slice would compile the text of an error for seconds
+        here[n_left + i] = spare[i]
     return n_left
 
 

@@ -22,7 +22,8 @@ def column_moments(rows, mean, deviations, low, high):
         for i in range(start, stop):
             for j in range(d):
                 slab_mean[j] += rows[i, j]
-        slab_mean /= size
+        for j in range(d):
+            slab_mean[j] /= size
         for i in range(start, stop):
             for j in range(d):
                 x = rows[i, j]

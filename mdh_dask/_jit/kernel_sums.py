@@ -58,7 +58,9 @@ def bin_linearly(projections, origin, width, weights):
 def smooth(weights, taps):
     """Return the sums of kernels at the bins; `taps` are the heights of a kernel 0, 1, 2, ... bins from its centre."""
     n = weights.shape[0]
-    sums = taps[0] * weights
+    sums = np.empty(n)
+    for i in range(n):
+        sums[i] = taps[0] * weights[i]
     for k in range(1, min(taps.shape[0], n)):
         for i in range(n - k):
             sums[i] += taps[k] * weights[i + k]
