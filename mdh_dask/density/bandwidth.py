@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from .._jit.histograms import bin_spreads
 from .._typing import AnyArray, Floats
 
 NORMAL_QUARTILES = 1.349
@@ -97,13 +98,6 @@ def spread_of_counts(counts: AnyArray, width: AnyArray) -> tuple[Floats, Floats,
     -------
     n, sd, quartiles : arrays of shape (...), float64
     """
-    inner = np.asarray(counts, dtype=np.float64)[..., 1:-1]
-    n = inner.sum(axis=-1)
-    safe = np.maximum(n, 1.0)
-    position = np.arange(inner.shape[-1])
-    mean = inner @ position / safe
-    variance = np.maximum(inner @ position.astype(float) ** 2 / safe - mean**2, 0.0)
-    below = np.cumsum(inner, axis=-1)
-    bins_between = ((below >= 0.25 * safe[..., None]) & (below < 0.75 * safe[..., None])).sum(axis=-1)
-    quartiles: Floats = np.multiply(bins_between, width, dtype=np.float64)
-    return n, np.sqrt(variance) * width, quartiles
+    stacked = np.reshape(counts, (-1, np.shape(counts)[-1]))
+    n, variance, quartiles = bin_spreads(stacked).reshape(3, *np.shape(counts)[:-1])
+    return n, np.sqrt(variance) * width, quartiles * width

@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from .._jit.histograms import rows_on_both_sides
 from .._typing import AnyArray, Booleans, Floats
 from .bandwidth import Bandwidth, spread_of_counts
 from .kde import kernel_density, kernel_height
@@ -107,7 +108,9 @@ class Histograms:
 
     def leaves_rows(self, n: float) -> Booleans:
         """Tell which splits leave at least `n` rows on both sides, shape (n_directions, n_bins)."""
-        return (self.n_left >= n) & (self.n_left[:, -1:] - self.n_left >= n)
+        allowed = np.empty(self.counts.shape, dtype=bool)
+        rows_on_both_sides(self.counts, n, allowed)
+        return allowed
 
     def within(self, alpha: float) -> Booleans:
         """Tell which splits lie within `alpha` standard deviations of the mean, shape (n_directions, n_bins)."""

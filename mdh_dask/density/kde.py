@@ -43,9 +43,11 @@ def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Fl
     length = fft.next_fast_len(n_bins + reach, real=True)
     frequency = 2 * np.pi * fft.rfftfreq(length)
     transfer = np.exp(-0.5 * (frequency * (bandwidth / width)[..., None]) ** 2)
-    smooth = fft.irfft(fft.rfft(counts, length) * transfer, length)[..., :n_bins]
-    total = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
-    return np.maximum(smooth, 0.0) / (total * width[..., None])
+    spectrum = fft.rfft(counts, length)
+    spectrum *= transfer
+    density: Floats = np.maximum(fft.irfft(spectrum, length)[..., :n_bins], 0.0)
+    density /= np.maximum(counts.sum(axis=-1, keepdims=True), 1.0) * width[..., None]
+    return density
 
 
 def kernel_height(n: AnyArray, bandwidth: AnyArray) -> Floats:

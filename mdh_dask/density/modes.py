@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from .._jit.histograms import relative_depths
 from .._typing import AnyArray, Floats
 
 
@@ -31,12 +32,12 @@ def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
     array([0. , 0. , 0.5, 0. , 0. ])
     """
     density = np.asarray(density, dtype=np.float64)
-    left = np.maximum.accumulate(density, axis=-1)
-    right = np.maximum.accumulate(density[..., ::-1], axis=-1)[..., ::-1]
-    gain = np.minimum(left, right) - density
+    depth = np.empty(density.shape)
+    n_bins = density.shape[-1]
+    floors = np.broadcast_to(np.asarray(floor, dtype=np.float64), density.shape[:-1]).reshape(-1)
     # Without rows and floor the depth is huge, but finite.
-    least = np.finfo(float).tiny * np.maximum(gain, 1.0)
-    return gain / np.maximum(density + np.asarray(floor)[..., None], least)
+    relative_depths(density.reshape(-1, n_bins), floors, np.finfo(float).tiny, depth.reshape(-1, n_bins))
+    return depth
 
 
 def modes(density: AnyArray) -> AnyArray:

@@ -60,7 +60,7 @@ class Counts(NamedTuple):
         """Return the histograms of one half of the rows, or of both."""
         counts, extremes = self.counts.swapaxes(0, 1), self.extremes.swapaxes(0, 1)
         return Histograms(
-            counts.sum(axis=0) if half is None else counts[half],
+            counts.sum(axis=0) if half is None else np.ascontiguousarray(counts[half]),
             candidates.origin,
             candidates.width,
             candidates.bandwidth,

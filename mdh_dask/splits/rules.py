@@ -21,7 +21,7 @@ Criterion = Callable[[Histograms, Booleans], Floats]
 
 
 def _relative_depth(histograms: Histograms, admissible: Booleans) -> Floats:
-    return np.where(admissible, histograms.depth, 0.0).max(axis=1)
+    return histograms.depth.max(axis=1, where=admissible, initial=0.0)
 
 
 def _dip(histograms: Histograms, admissible: Booleans) -> Floats:

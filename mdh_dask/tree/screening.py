@@ -12,7 +12,7 @@ from ..splits.choose import Candidates
 from ..splits.rules import SplitRule
 from .columns import Standardiser
 
-DIRECTIONS_AT_ONCE = 128
+DIRECTIONS_AT_ONCE = 256
 """Directions projected by one matrix product: its result should fit the processor's cache."""
 
 MAX_BINS = 4096
@@ -132,7 +132,7 @@ def _histograms(
     projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, bins_per_bandwidth: float, with_extremes: bool
 ) -> Histograms:
     origin, width, n_bins = _bins(projections, bandwidth, resolution, projections.shape[1], bins_per_bandwidth)
-    counts = np.zeros((len(projections), n_bins), dtype=np.int32)
+    counts = np.zeros((len(projections), n_bins), dtype=np.int64)
     layout = origin.astype(projections.dtype), width.astype(projections.dtype)
     bin_projections(projections, *layout, counts)
     extremes = None
