@@ -32,6 +32,7 @@ from benchmarks.clusters import apart, cpu_seconds
 from benchmarks.cost_model import Costs
 from benchmarks.peers import why_missing
 from benchmarks.results import write_json, write_markdown
+from benchmarks.sets import ALL_SETS
 from benchmarks.shared import Table, Times, interleaved, ratio_row
 from benchmarks.speed_verdicts import COMPARED, against_peers, lost
 from click.testing import CliRunner
@@ -429,9 +430,27 @@ def test_the_command_prints_tables_and_writes_them(tmp_path, monkeypatch):
     assert result.output.count("not found: skipped") == len(random_projections.SETS)
     assert json.loads((tmp_path / "random_projections.json").read_text())["sizes"] == {"seeds": [0], "n_rows": 2000}
     assert "## Simulated mixture" in (tmp_path / "random_projections.md").read_text()
-    refused = CliRunner().invoke(main, ["honesty", "--rows", "2000"])
-    assert refused.exit_code == 2
-    assert "takes no --rows" in refused.output
+    for option in (["--rows", "2000"], ["--set", "iris"]):
+        refused = CliRunner().invoke(main, ["honesty", *option])
+        assert refused.exit_code == 2
+        assert f"takes no {option[0]}" in refused.output
+
+
+def test_the_sets_of_a_suite_are_chosen_by_name(monkeypatch):
+    chosen = []
+
+    def suite(sets=ALL_SETS, **sizes):
+        chosen.append(sets)
+        return iter(())
+
+    monkeypatch.setitem(SUITES, "quality", SimpleNamespace(run=suite))
+    for named in ([], ["iris", "wine"]):
+        result = CliRunner().invoke(main, ["quality", *(word for name in named for word in ("--set", name))])
+        assert result.exit_code == 0, result.output
+    assert chosen == [ALL_SETS, ("iris", "wine")]
+    unknown = CliRunner().invoke(main, ["quality", "--set", "irises"])
+    assert unknown.exit_code == 2
+    assert "'irises' is not one of 'auto_mpg'" in unknown.output
 
 
 def test_every_suite_of_evidence_runs_if_none_is_named(tmp_path, monkeypatch):

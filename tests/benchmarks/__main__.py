@@ -25,6 +25,7 @@ from . import (
     tree_speed,
 )
 from .results import write_json, write_markdown
+from .sets import ALL_SETS
 from .shared import Table
 
 EVIDENCE: dict[str, ModuleType] = {
@@ -76,13 +77,26 @@ def _summary(module: ModuleType) -> str:
 @click.option("--short", is_flag=True, help="Fewer seeds, repeats and rows: minutes instead of tens of minutes.")
 @click.option("--rows", type=click.IntRange(min=1000), help="Rows of the simulated data, in suites that have one size.")
 @click.option("--budget", type=click.FloatRange(min=0), help="Seconds for all cells of a suite that takes so many.")
-def main(suites: tuple[str, ...], out: Path | None, short: bool, rows: int | None, budget: float | None) -> None:
+@click.option(
+    "--set", "sets", multiple=True, type=click.Choice(ALL_SETS), metavar="NAME", help="Labelled sets of `quality`."
+)
+def main(
+    suites: tuple[str, ...],
+    out: Path | None,
+    short: bool,
+    rows: int | None,
+    budget: float | None,
+    sets: tuple[str, ...],
+) -> None:
     """Print the tables of suites of benchmarks."""
     chosen = {name: SUITES[name] for name in suites or EVIDENCE}
-    given = {name: value for name, value in {"n_rows": rows, "budget": budget}.items() if value is not None}
+    options = {"rows": ("n_rows", rows), "budget": ("budget", budget), "set": ("sets", sets or None)}
+    given = {parameter: value for parameter, value in options.values() if value is not None}
     for name, suite in chosen.items():
-        if refused := sorted(given.keys() - signature(suite.run).parameters.keys()):
-            raise click.UsageError(f"{name} takes no --{refused[0].removeprefix('n_')}: it is fixed; leave it out")
+        taken = signature(suite.run).parameters
+        for option, (parameter, value) in options.items():
+            if value is not None and parameter not in taken:
+                raise click.UsageError(f"{name} takes no --{option}: it is fixed; leave it out")
     for name, suite in chosen.items():
         _run(name, suite, (dict(suite.SHORT) if short else {}) | given, out)
 

@@ -23,7 +23,7 @@ from .shared import Table, store_mixture, verdict
 __all__ = ["SHORT", "plot", "run"]
 
 SHORT: dict[str, Any] = {
-    "n_rows": 2_000_000,
+    "n_rows": 1_000_000,
     "estimators": ("RandomProjectionTree", "HierarchicalMDH"),
     "estimator_rows": 200_000,
     "chunk_sizes": (4, 16),

@@ -23,7 +23,7 @@ SHORT: dict[str, Any] = {
     "sets": ("iris", "wine", "digits", "image_segmentation", "shapes2d/halfmoons", "shapes2d/s1"),
     "seeds": (0,),
     "seconds": 5.0,
-    "budget": 35.0,
+    "budget": 25.0,
 }
 
 DEFAULTS = ("HierarchicalMDH", "HierarchicalKernelMDH")

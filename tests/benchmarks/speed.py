@@ -32,7 +32,7 @@ SHORT: dict[str, Any] = {
     "clusters": (20,),
     "repeats": 2,
     "limit": 10.0,
-    "budget": 35.0,
+    "budget": 25.0,
 }
 
 CHUNK_BYTES = 2**23
