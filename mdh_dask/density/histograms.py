@@ -109,7 +109,7 @@ class Histograms:
     def leaves_rows(self, n: float) -> Booleans:
         """Tell which splits leave at least `n` rows on both sides, shape (n_directions, n_bins)."""
         allowed = np.empty(self.counts.shape, dtype=bool)
-        rows_on_both_sides(self.counts, n, allowed)
+        rows_on_both_sides(self.counts, float(n), allowed)
         return allowed
 
     def within(self, alpha: float) -> Booleans:

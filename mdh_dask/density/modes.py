@@ -34,7 +34,7 @@ def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
     density = np.asarray(density, dtype=np.float64)
     depth = np.empty(density.shape)
     n_bins = density.shape[-1]
-    floors = np.broadcast_to(np.asarray(floor, dtype=np.float64), density.shape[:-1]).reshape(-1)
+    floors = np.full(density.shape[:-1], floor, dtype=np.float64).reshape(-1)
     # Without rows and floor the depth is huge, but finite.
     relative_depths(density.reshape(-1, n_bins), floors, np.finfo(float).tiny, depth.reshape(-1, n_bins))
     return depth
