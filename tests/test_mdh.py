@@ -170,7 +170,8 @@ class TestIndex:
         index = made_index(seed, 80, d)
         start = unit(np.random.default_rng(seed).normal(size=d))
         v, best = index.descend(start, alpha, n_steps, unit=1.0)
-        assert best.index <= index.best_separator(start, alpha).index
+        # Without a step too, the direction is scaled to length one, which may change its last bit.
+        assert best.index <= index.best_separator(start, alpha).index * (1 + 1e-12)
         assert np.linalg.norm(v) == pytest.approx(1)
 
 
