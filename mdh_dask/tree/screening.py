@@ -13,7 +13,8 @@ from ..splits.rules import SplitRule
 from .columns import Standardiser
 
 DIRECTIONS_AT_ONCE = 256
-"""Directions projected by one matrix product: its result should fit the processor's cache."""
+"""Directions scored together: their projections should fit the processor's cache, and of fewer, the Python between the
+loops would take the larger part and keep other threads waiting."""
 
 MAX_BINS = 4096
 

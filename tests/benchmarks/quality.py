@@ -249,5 +249,5 @@ def plot(tables: Sequence[Table], path: Path) -> None:
         axes.set_title(f"{group} ({len(rows)} sets)")
     colours = {"mdh_dask, clusters found": OURS, "peers, most of them told": THEIRS}
     handles = [Patch(facecolor=colour, edgecolor="black", label=label) for label, colour in colours.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(2, max(1, len(groups))))
+    figure.legend(handles=handles, loc="outside upper center", ncols=2 if len(groups) > 1 else 1)
     figure.savefig(path, dpi=80)
