@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets up and runs every check: lint, types and import contracts once, the tests on each Python named in PYTHONS.
-# Usage: bash tests/run.sh [arguments of pytest]
+# Usage: bash tests/run.sh [--system] [arguments of pytest]
+# --system, or CI=true in the environment: install what some tests need of the system (apt-get, as root).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PYTHONS=${PYTHONS:-3.11 3.12}   # Zarr 3.1 is the last line for 3.11; 3.12 gets the newest.
@@ -10,11 +11,23 @@ if command -v pyenv >/dev/null; then
     export PYENV_VERSION
 fi
 
-# Jobs run on a real SLURM where it can be had; elsewhere those tests say why not and are skipped.
-if ! command -v slurmctld >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    echo "== SLURM for the tests"
+system=${CI:-}
+if [ "${1:-}" = --system ]; then
+    system=true
+    shift
+fi
+
+missing() { for program in slurmctld munged openssl ip; do command -v "$program" >/dev/null || echo "$program"; done; }
+
+# Jobs run on a real SLURM and on several hosts where these can be had; pytest lists all that is skipped, with reasons.
+if [ "$system" = true ] && [ -n "$(missing)" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "== Installing SLURM and iproute2"
     { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-        slurm-wlm munge openssl iproute2; } >/dev/null 2>&1 || echo "== SLURM could not be installed"
+        slurm-wlm munge openssl iproute2; } >/dev/null 2>&1 || echo "== apt-get could not install them"
+fi
+if [ -n "$(missing)" ]; then
+    echo "== Skipped: tests on SLURM or on several hosts, for want of" $(missing)
+    echo "   bash tests/run.sh --system installs these, as root with apt-get"
 fi
 
 checked=""
