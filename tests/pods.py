@@ -75,7 +75,7 @@ class Machine:
         self.processes.append(process)
         return process
 
-    def probe(self, pod, kind, seconds=30):
+    def probe(self, pod, kind, seconds=120):
         """Wait until a probe of the first container of a pod succeeds."""
         container = pod["containers"][0]
         asked = container[kind]["httpGet"]

@@ -28,7 +28,7 @@ def s3_server():
         process.wait()
 
 
-def wait_for(url, process, seconds=60):
+def wait_for(url, process, seconds=300):
     for _ in range(10 * seconds):
         try:
             urlopen(url).close()

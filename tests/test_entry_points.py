@@ -25,7 +25,6 @@ KEY = "AKIAJ7QEXAMPLEZZ"
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.timeout(900),  # six processes compile or import one after the other
     pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL),
 ]
 
@@ -64,7 +63,7 @@ def start(tmp_path, compiled):
         machine.stop()
 
 
-def finished(machine, process, seconds=250):
+def finished(machine, process, seconds=600):
     """Return the exit code of a process."""
     until = time.monotonic() + seconds
     while process.poll() is None:

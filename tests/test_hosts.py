@@ -106,7 +106,6 @@ def log_of(job):
 
 
 @pytest.mark.hosts
-@pytest.mark.timeout(900)
 def test_a_scheduler_that_is_killed_costs_a_run_but_no_bit(hosts, undisturbed, tmp_path):
     job = job_on(hosts, tmp_path)
     process = start(job, hosts.env)
@@ -124,7 +123,6 @@ def test_a_scheduler_that_is_killed_costs_a_run_but_no_bit(hosts, undisturbed, t
 
 
 @pytest.mark.hosts
-@pytest.mark.timeout(900)
 def test_a_host_that_is_cut_off_in_the_middle_costs_time_but_no_bit(hosts, undisturbed, tmp_path):
     job = job_on(hosts, tmp_path)
     process = start(job, hosts.env)

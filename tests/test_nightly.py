@@ -119,7 +119,7 @@ def test_a_process_that_is_killed_in_the_second_night_goes_on_to_the_same_bits(a
     wait_for(after, Path(), process)
     time.sleep(random.Random(after).uniform(0, 0.02))
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert rows_shown() in ROWS
     assert run("job.toml").exit_code == 0
     assert contents(Path("out")) == second

@@ -55,7 +55,6 @@ def folder(tmp_path, compiled, monkeypatch):
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(900)
 def test_a_notebook_runs_from_top_to_bottom_without_a_warning_and_shows_its_pictures(path, notebook, folder):
     run(notebook, folder, SMALL[path.stem])
     outputs = [(cell.id, output) for cell in code(notebook) for output in cell.outputs]
@@ -167,7 +166,7 @@ def run(notebook, folder, parameters=None):
     """Run a notebook in a process and a folder of its own; fail with the name of the cell that fails."""
     if parameters:
         with_parameters(notebook, parameters)
-    client = NotebookClient(notebook, timeout=250, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
     try:
         client.execute()
     except CellExecutionError as error:

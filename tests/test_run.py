@@ -568,7 +568,7 @@ def start(*args, block_bytes=6000):
 
 
 def wait_for(pattern, folder, process):
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while not list(folder.glob(pattern)) and process.poll() is None:
         assert time.monotonic() < until
         time.sleep(0.002)
@@ -589,7 +589,7 @@ def test_a_killed_process_is_gone_on_with_to_the_same_bits(after, number, code, 
     wait_for(after, here, process)
     time.sleep(random.Random(after).uniform(0, 0.02))
     process.send_signal(number)
-    _, log = process.communicate(timeout=60)
+    _, log = process.communicate(timeout=300)
     assert process.returncode in (code, 0), log
     if process.returncode == 143:
         assert "interrupted; the same command goes on from here" in log.splitlines()[-1]

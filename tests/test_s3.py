@@ -243,7 +243,7 @@ def test_a_job_that_is_killed_goes_on_to_the_same_objects(job, undisturbed):
     url, fs = job
     program = [sys.executable, "-c", "from mdh_dask.cli import main; main()", "run", "job.toml"]
     process = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while process.poll() is None and not writes():
         assert time.monotonic() < until
         time.sleep(0.01)

@@ -114,7 +114,6 @@ def resubmitted(slurm, tmp_path_factory):
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(900)
 def test_a_job_that_is_cancelled_and_submitted_again_ends_with_the_same_bits(resubmitted, undisturbed):
     job, again = resubmitted
     assert "pass 1 over the data was made before" in log_of(job, again)
@@ -122,7 +121,6 @@ def test_a_job_that_is_cancelled_and_submitted_again_ends_with_the_same_bits(res
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(900)
 def test_the_logs_of_a_job_tell_which_node_did_what(resubmitted):
     job, number = resubmitted
     log = log_of(job, number)
@@ -138,7 +136,6 @@ def test_the_logs_of_a_job_tell_which_node_did_what(resubmitted):
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(900)
 def test_a_job_leaves_nothing_but_outputs_and_logs(resubmitted, slurm):
     job, _ = resubmitted
     others = {path.name for path in job.parent.iterdir() if not path.name.startswith("mdh-dask-")}
@@ -147,7 +144,6 @@ def test_a_job_leaves_nothing_but_outputs_and_logs(resubmitted, slurm):
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(900)
 def test_a_job_that_is_warned_of_its_time_limit_goes_back_into_the_queue_and_on(slurm, undisturbed, tmp_path):
     job = make_job(tmp_path / "job", slurm.rows, 'kind = "threads"')
     number = slurm.submit(job.parent, "run", "--restart", "job.toml")
@@ -166,7 +162,6 @@ def test_a_job_that_is_warned_of_its_time_limit_goes_back_into_the_queue_and_on(
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(900)
 def test_a_job_with_workers_that_are_jobs_ends_with_the_labels_and_no_jobs(slurm, undisturbed, tmp_path):
     job = make_job(tmp_path / "job", slurm.rows, CLUSTER.format(scratch=slurm.scratch))
     finish(job, slurm.env)
@@ -180,7 +175,6 @@ def test_a_job_with_workers_that_are_jobs_ends_with_the_labels_and_no_jobs(slurm
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(900)
 def test_a_workers_job_that_is_lost_is_replaced(slurm, tmp_path):
     job = make_job(tmp_path / "job", slurm.rows, CLUSTER.format(scratch=slurm.scratch))
     program = """
@@ -205,7 +199,6 @@ def test_a_workers_job_that_is_lost_is_replaced(slurm, tmp_path):
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(900)
 def test_what_slurm_refuses_is_told_in_one_line(slurm, tmp_path):
     job = make_job(tmp_path / "job", slurm.rows, CLUSTER.format(scratch=slurm.scratch) + 'queue = "none"')
     assert start(job, slurm.env).wait(timeout=300) == exits.BAD_JOB
