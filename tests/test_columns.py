@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdh_dask.growth.passes import HASH_RANGE, FirstPass
+from mdh_dask.growth.scaling import Standardiser, standardiser
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.projections.random import RANDOM_PROJECTIONS
 from mdh_dask.projections.rows import MOST_ROWS, row_combinations
-from mdh_dask.tree.columns import Standardiser, standardiser
-from mdh_dask.tree.statistics import HASH_RANGE, FirstPass
 
 ALL_ROWS = FirstPass(seed=0, limit=HASH_RANGE - 1)
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, drift, load_model
-from mdh_dask.tree.changes import NO_CHANGE, Change, distance, total_variation, valley_change
-from mdh_dask.tree.drift import Drift
-from mdh_dask.tree.drift_export import change_text
-from mdh_dask.tree.recount import recount
+from mdh_dask.growth.recount import recount
+from mdh_dask.summaries.changes import NO_CHANGE, Change, distance, total_variation, valley_change
+from mdh_dask.summaries.drift import Drift
+from mdh_dask.summaries.drift_export import change_text
 from tests.helpers import counted_computes
 from tests.trees import trees
 

@@ -30,10 +30,10 @@ from mdh_dask import (
 )
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.estimators import base
+from mdh_dask.growth import growth
 from mdh_dask.io import keeping
 from mdh_dask.kernels import KERNELS, RBF, Cosine, LocalScaling, NearestNeighbors, Polynomial, Quadratic
 from mdh_dask.metrics import normalized_mutual_information
-from mdh_dask.tree import growth
 
 MAP = KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=4)
 CACHES = ["auto", "memory", "disk", None]

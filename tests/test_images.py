@@ -20,12 +20,12 @@ from strategies import seeds
 
 from mdh_dask._jit.windows import window_moments
 from mdh_dask.chunks import map_rows, reduce_rows
+from mdh_dask.growth.passes import FirstPass
 from mdh_dask.io import write_rows
 from mdh_dask.io.images import Features, Image, open_image, pixel_rows
 from mdh_dask.io.images.axes import AxesView, view_of
 from mdh_dask.io.images.order import PixelOrder
 from mdh_dask.io.images.overview import Overview
-from mdh_dask.tree.statistics import FirstPass
 
 SKY, SEA, SAND = (90, 150, 220), (20, 60, 90), (210, 180, 120)
 

@@ -24,10 +24,10 @@ from mdh_dask import (
 )
 from mdh_dask._journal import current_journal, keeping
 from mdh_dask.chunks import Statistic, reduce_rows
+from mdh_dask.growth.passes import FirstPass
 from mdh_dask.io import codec
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.projections.random import KeyedDirections
-from mdh_dask.tree.statistics import FirstPass
 
 # --- The codec ---
 

@@ -27,7 +27,7 @@ from mdh_dask._jit.hashing import hash_rows
 from mdh_dask._jit.histograms import bin_spreads, relative_depths, rows_on_both_sides
 from mdh_dask._jit.label_sums import add_to_labels
 from mdh_dask.density.histograms import no_extremes
-from mdh_dask.tree.statistics import leaves_of
+from mdh_dask.tree.routing import leaves_of
 
 word = st.integers(0, 2**63 - 1)
 

@@ -10,12 +10,12 @@ from strategies import seeds
 
 from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree, load_model
 from mdh_dask._jit.row_sums import QUANTUM, sum_rows_in_bins
+from mdh_dask.growth.refine import ROUNDS, polish
+from mdh_dask.growth.scaling import Standardiser
+from mdh_dask.growth.valleys import N_BINS, leaves_under, valley_of
 from mdh_dask.metrics import contingency_table, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
-from mdh_dask.tree.columns import Standardiser
-from mdh_dask.tree.polish import ROUNDS, polish
 from mdh_dask.tree.structure import tree_from_nodes
-from mdh_dask.tree.valleys import N_BINS, leaves_under, valley_of
 
 
 def nmi(groups, labels):

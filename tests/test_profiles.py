@@ -19,8 +19,8 @@ from mdh_dask._jit.exact_sums import BASE, N_SLICES, add_slices, largest_deviati
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.io.journal import FolderJournal
-from mdh_dask.tree.moments import MomentPass
-from mdh_dask.tree.profiles import Profiles
+from mdh_dask.summaries.moments import MomentPass
+from mdh_dask.summaries.profiles import Profiles
 
 
 @st.composite
@@ -98,7 +98,7 @@ def test_many_rows_are_summed_in_parts(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(100, 2))
     of_clusters, labels = MomentPass(1, rows[0]), np.zeros(100, dtype=int)
     whole = of_clusters.chunk(0, labels, rows)
-    monkeypatch.setattr("mdh_dask.tree.moments.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("mdh_dask.summaries.moments.ROWS_AT_ONCE", 7)
     for part, expected in zip(of_clusters.chunk(0, labels, rows), whole):
         assert_array_equal(part, expected)
 

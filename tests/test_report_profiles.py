@@ -8,8 +8,8 @@ from test_report import leaf, random_tree, written
 
 from mdh_dask.report.entries import entries_of
 from mdh_dask.report.profiles import MAX_CLUSTERS, MAX_COLUMNS, STRONGEST, overview_of
-from mdh_dask.tree.moments import MomentPass
-from mdh_dask.tree.profiles import Profiles
+from mdh_dask.summaries.moments import MomentPass
+from mdh_dask.summaries.profiles import Profiles
 from mdh_dask.tree.structure import tree_from_nodes
 
 TWO = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 4, "plane": [1.0, 0.0], "offset": 5.0}, leaf(2), leaf(2)], 2)

@@ -12,6 +12,11 @@ from strategies import row_sets
 
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.modes import modes, relative_depth
+from mdh_dask.growth.branches import Branch, Part
+from mdh_dask.growth.growth import Growth
+from mdh_dask.growth.order import split_by_scatter, spread_of
+from mdh_dask.growth.passes import Sample
+from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.pca import principal_components
 from mdh_dask.projections.random import RANDOM_PROJECTIONS
@@ -19,11 +24,6 @@ from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.choose import Chooser
 from mdh_dask.splits.rules import PLACES, SplitRule
 from mdh_dask.splits.stopping import STOP_RULES
-from mdh_dask.tree.branches import Branch, Part
-from mdh_dask.tree.columns import Standardiser
-from mdh_dask.tree.growth import Growth
-from mdh_dask.tree.scatter import split_by_scatter, spread_of
-from mdh_dask.tree.statistics import Sample
 
 
 def growth_of(rows, place, *, propose=None, stop="none", min_rows=1, bandwidth="normal", sample_size=10_000, **options):

@@ -9,9 +9,9 @@ from strategies import row_sets, seeds
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import BINS_PER_BANDWIDTH
+from mdh_dask.growth.scaling import Standardiser
+from mdh_dask.growth.screening import DIRECTIONS_AT_ONCE, MAX_BINS, candidates_for, screen
 from mdh_dask.splits.rules import CRITERIA, SplitRule
-from mdh_dask.tree.columns import Standardiser
-from mdh_dask.tree.screening import DIRECTIONS_AT_ONCE, MAX_BINS, candidates_for, screen
 
 RULE = BANDWIDTHS["normal"]
 

@@ -15,23 +15,23 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from strategies import chunkings, directions_of_nodes, row_sets, seeds, split_trees
 
+from mdh_dask._jit.blocks import loop_ready
 from mdh_dask.chunks import Together, reduce_rows
-from mdh_dask.metrics import Contingency
-from mdh_dask.tree.columns import Standardiser
-from mdh_dask.tree.moments import MomentPass
-from mdh_dask.tree.statistics import (
+from mdh_dask.growth.passes import (
     HASH_RANGE,
     BranchPass,
     FirstPass,
     Sample,
     SamplePass,
-    leaves_of,
-    loop_ready,
     sample_limit,
     smallest_hashes,
 )
+from mdh_dask.growth.scaling import Standardiser
+from mdh_dask.growth.valleys import ValleyPass
+from mdh_dask.metrics import Contingency
+from mdh_dask.summaries.moments import MomentPass
+from mdh_dask.tree.routing import leaves_of
 from mdh_dask.tree.structure import tree_from_nodes
-from mdh_dask.tree.valleys import ValleyPass
 
 
 def branch_pass(draw, rows):

@@ -9,7 +9,7 @@ from .. import __version__
 from ..chunks import announced
 from ..estimators import drift, load_model
 from ..report import write_report
-from ..tree.drift import Drift
+from ..summaries.drift import Drift
 from .estimates import telling_of_memory
 from .outputs import Outputs
 from .pipeline import Cluster

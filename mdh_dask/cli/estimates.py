@@ -7,9 +7,9 @@ from typing import Any
 
 from ..chunks import COMBINE_EVERY, default_block_bytes, merge_chunks
 from ..estimators.base import ROWS_AT_ONCE
+from ..growth.refine import ROUNDS
+from ..growth.sampling import rows_held
 from ..kernels.landmarks import SAMPLE
-from ..tree.polish import ROUNDS
-from ..tree.sampling import rows_held
 
 WORKER_BYTES = 400 * 10**6
 """Of a worker that has imported everything and compiled the loops."""

@@ -17,7 +17,7 @@ from ..estimators.profiles import moments_of, profiles_of
 from ..io import write_rows
 from ..io.inputs import Table
 from ..report import write_report
-from ..tree.profiles import Profiles
+from ..summaries.profiles import Profiles
 from .estimates import telling_of_memory
 from .facts import facts_of
 from .outputs import Outputs

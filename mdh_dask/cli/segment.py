@@ -12,13 +12,13 @@ from sklearn.utils import check_random_state
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic, announced, reduce_rows
 from ..estimators.profiles import moments_of
+from ..growth.passes import FirstPass, SamplePass, sample_limit, smallest_hashes
+from ..growth.scaling import standardiser
 from ..io.images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..io.images.labels import look
 from ..io.images.overview import Seen
 from ..report import write_report
-from ..tree.columns import standardiser
-from ..tree.profiles import Profiles
-from ..tree.statistics import FirstPass, SamplePass, sample_limit, smallest_hashes
+from ..summaries.profiles import Profiles
 from .estimates import telling_of_memory
 from .facts import Facts, facts_of
 from .outputs import ImageOutputs, write_file

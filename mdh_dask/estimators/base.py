@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Progress, announced, fit_chunks, is_dask, map_rows, merge_chunks
+from ..growth.growth import Growth
+from ..growth.refine import polish
 from ..io.keeping import Cache, kept
 from ..io.models import save_tree
 from ..kernels import NystromMap, kernel_settings, map_to_arrays
-from ..tree.growth import Growth
-from ..tree.polish import polish
 from ..tree.structure import Tree
 from .kernel_pca_features import KernelPCAFeatures
 from .validation import as_rows, check_finite, check_first_look

@@ -12,6 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray
 from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
+from ..growth.growth import Growth
+from ..growth.order import ORDERS
 from ..io.keeping import Cache
 from ..kernels import KERNELS
 from ..projections import PROJECTIONS, Projection
@@ -19,8 +21,6 @@ from ..projections.random import RANDOM_PROJECTIONS
 from ..splits.choose import Chooser
 from ..splits.rules import CRITERIA, PLACES, SplitRule
 from ..splits.stopping import STOP_RULES
-from ..tree.growth import Growth
-from ..tree.scatter import ORDERS
 from .base import TreeEstimator
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures

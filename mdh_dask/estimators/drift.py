@@ -6,8 +6,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, RowArray
 from ..chunks import Progress, fit_chunks, is_dask, map_rows, merge_chunks
-from ..tree.drift import Drift
-from ..tree.recount import recount
+from ..growth.recount import recount
+from ..summaries.drift import Drift
 from .validation import as_rows, check_finite
 
 

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Floats
+from ..growth.growth import Growth
 from ..projections import Projection
 from ..projections.mdh import Starts, minimum_density_hyperplanes
 from ..projections.path import path_points
 from ..projections.pursuit import MDHResult
 from ..splits.rules import SplitRule
-from ..tree.growth import Growth
 from .divisive import DivisiveClustering
 from .docstrings import documented
 

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import announced, is_dask, map_rows, merge_chunks, reduce_rows
+from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from ..growth.scaling import standardiser
 from ..kernels import KERNELS, LANDMARKS, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
 from ..kernels.landmarks import SAMPLE
-from ..tree.columns import standardiser
-from ..tree.statistics import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .validation import as_rows, check_finite, check_first_look
 
 

@@ -7,8 +7,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import RowArray
 from ..chunks import Progress, merge_chunks, reduce_rows
-from ..tree.moments import MomentPass
-from ..tree.profiles import Profiles
+from ..summaries.moments import MomentPass
+from ..summaries.profiles import Profiles
 from .validation import as_rows
 
 

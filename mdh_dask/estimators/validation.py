@@ -8,8 +8,8 @@ from sklearn.utils.validation import validate_data
 
 from .._typing import AnyArray, RowArray
 from ..chunks import is_dask, known_chunks
+from ..growth.passes import FirstLook
 from ..io import open_rows
-from ..tree.statistics import FirstLook
 
 LARGEST_BEFORE_OVERFLOW = 1e150
 

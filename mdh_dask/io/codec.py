@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray
+from ..growth.passes import BranchCounts, BranchPass, Columns, FirstLook, FirstPass, Sample, SamplePass
+from ..growth.scaling import Standardiser
+from ..growth.valleys import ValleyPass, ValleySums
 from ..projections.random import KeyedDirections
-from ..tree.columns import Standardiser
-from ..tree.moments import MomentPass, Moments
-from ..tree.statistics import BranchCounts, BranchPass, Columns, FirstLook, FirstPass, Sample, SamplePass
+from ..summaries.moments import MomentPass, Moments
 from ..tree.structure import Tree
-from ..tree.valleys import ValleyPass, ValleySums
 from .folders import write_whole
 
 CLASSES: dict[str, type] = {

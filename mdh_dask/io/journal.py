@@ -49,7 +49,7 @@ class FolderJournal:
     >>> import numpy as np
     >>> from mdh_dask._journal import keeping
     >>> from mdh_dask.chunks import reduce_rows
-    >>> from mdh_dask.tree.statistics import FirstPass
+    >>> from mdh_dask.growth.passes import FirstPass
     >>> with TemporaryDirectory() as folder:
     ...     for _ in range(2):
     ...         journal = FolderJournal(Path(folder), "job")

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tree.drift import Drift
-from ..tree.drift_export import change_text
+from ..summaries.drift import Drift
+from ..summaries.drift_export import change_text
 from ..tree.structure import NodeDensity
 from .parts import (
     GREY,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..plotting.parts import full_count, node_name
-from ..tree.drift import Drift
-from ..tree.drift_export import CLUSTER_COLUMNS, SPLIT_COLUMNS, change_text, cluster_cells, split_cells
+from ..summaries.drift import Drift
+from ..summaries.drift_export import CLUSTER_COLUMNS, SPLIT_COLUMNS, change_text, cluster_cells, split_cells
 from .pictures import Picture, overlay_of
 
 MAX_OVERLAYS = 40

@@ -12,8 +12,8 @@ import numpy as np
 from .._typing import AnyArray
 from ..kernels import NystromMap
 from ..plotting.parts import full_count
-from ..tree.drift import Drift
-from ..tree.profiles import Profiles
+from ..summaries.drift import Drift
+from ..summaries.profiles import Profiles
 from ..tree.structure import Tree
 from .differences import differences_of
 from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, Entry, entries_of, map_of

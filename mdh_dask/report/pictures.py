@@ -7,7 +7,7 @@ import numpy as np
 from .._typing import Floats
 from ..plotting.drift import joint_window
 from ..plotting.parts import has_valley, window
-from ..tree.drift import Drift
+from ..summaries.drift import Drift
 from ..tree.structure import NodeDensity, Tree
 
 WIDTH, HEIGHT = 1000, 240

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Floats
-from ..tree.profiles import Profiles, as_precise
+from ..summaries.profiles import Profiles, as_precise
 from .entries import Entry, percent
 
 TOP_FEATURES = 6
@@ -112,7 +112,7 @@ def explained_variance(profiles: Profiles) -> Floats:
 
     Examples
     --------
-    >>> from mdh_dask.tree.moments import MomentPass
+    >>> from mdh_dask.summaries.moments import MomentPass
     >>> rows, labels = np.array([[1.0, 5.0], [3.0, 5.0], [9.0, 5.0], [11.0, 5.0]]), np.array([0, 0, 1, 1])
     >>> of_clusters = MomentPass(2, rows[0])
     >>> profiles = Profiles(("a", "b"), of_clusters.finalise(of_clusters.chunk(0, labels, rows)))

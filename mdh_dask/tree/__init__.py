@@ -1,1 +1,1 @@
-"""The binary tree of separators: how it is grown and what it says."""
+"""The binary tree of separators: its structure, how rows find their leaf, and what it is written as."""

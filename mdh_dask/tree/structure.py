@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import kernel_density
 from .export import dict_of, linkage_of, text_of
-from .statistics import leaves_of
+from .routing import leaves_of
 
 
 class NodeDensity(NamedTuple):

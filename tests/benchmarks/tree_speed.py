@@ -14,9 +14,9 @@ from sklearn.cluster import KMeans
 
 from mdh_dask import RandomProjectionTree
 from mdh_dask.chunks import merge_chunks, reduce_rows
+from mdh_dask.growth import growth
+from mdh_dask.growth.passes import BranchPass
 from mdh_dask.io import open_rows
-from mdh_dask.tree import growth
-from mdh_dask.tree.statistics import BranchPass
 
 from .shared import (
     RATIO_COLUMNS,

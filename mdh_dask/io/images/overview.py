@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._jit.blocks import loop_ready
 from ..._jit.label_sums import add_to_labels
 from ..._typing import AnyArray, Floats, Integers
 from ...chunks import Statistic
-from ...tree.statistics import loop_ready
 from .image import Image
 from .order import PixelOrder
 

@@ -26,7 +26,7 @@ class Profiles:
 
     Examples
     --------
-    >>> from mdh_dask.tree.moments import MomentPass
+    >>> from mdh_dask.summaries.moments import MomentPass
     >>> rows, labels = np.array([[1.0, 5.0], [3.0, 5.0], [9.0, 7.0], [11.0, 7.0]]), np.array([0, 0, 1, 1])
     >>> of_clusters = MomentPass(2, rows[0])
     >>> profiles = Profiles(("height", "width"), of_clusters.finalise(of_clusters.chunk(0, labels, rows)))

@@ -6,8 +6,8 @@ import numpy as np
 
 from .._typing import Integers, RowArray
 from ..chunks import Progress, reduce_rows
-from .statistics import BranchPass
-from .structure import Tree
+from ..tree.structure import Tree
+from .passes import BranchPass
 
 
 def recount(tree: Tree, rows: RowArray, progress: Progress | None = None) -> Tree:

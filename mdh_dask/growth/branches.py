@@ -10,8 +10,9 @@ import numpy as np
 from .._typing import AnyArray, Floats, Integers
 from ..projections.random import KeyedDirections
 from ..splits.choose import Candidates, Verdict
-from .statistics import BranchPass, Sample, leaves_of, sample_limit
-from .structure import Tree, tree_from_nodes
+from ..tree.routing import leaves_of
+from ..tree.structure import Tree, tree_from_nodes
+from .passes import BranchPass, Sample, sample_limit
 
 
 class State(Enum):

@@ -10,7 +10,7 @@ from ..density.kde import BINS_PER_BANDWIDTH
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import Candidates
 from ..splits.rules import SplitRule
-from .columns import Standardiser
+from .scaling import Standardiser
 
 DIRECTIONS_AT_ONCE = 256
 """Directions scored together: their projections should fit the processor's cache, and of fewer, the Python between the

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._jit.blocks import loop_ready
 from .._jit.branches import sweep_branches
 from .._jit.columns import column_moments
 from .._jit.hashing import hash_rows
@@ -81,19 +82,6 @@ def smallest_hashes(sample: Sample, size: int) -> Sample:
         return sample
     keep = np.flatnonzero(sample.hashes <= np.partition(sample.hashes, size - 1)[size - 1])
     return sample.take(keep)
-
-
-def loop_ready(block: AnyArray) -> AnyArray:
-    """Return the rows in a layout and dtype that the compiled loops take, without a copy where they already are."""
-    if block.dtype == np.bool_:
-        block = block.view(np.uint8)
-    elif block.dtype == np.float16:
-        block = block.astype(np.float32)
-    elif block.dtype == np.longdouble:
-        block = block.astype(np.float64)
-    elif not block.dtype.isnative:
-        block = block.astype(block.dtype.newbyteorder("="))
-    return np.ascontiguousarray(block)
 
 
 @dataclass(frozen=True)
@@ -236,16 +224,6 @@ class BranchPass(Statistic):
             _concatenate(left.sample, right.sample),
             np.concatenate([left.leaf, right.leaf]),
         )
-
-
-def leaves_of(rows: AnyArray, left: Integers, right: Integers, planes: Floats, offsets: Floats) -> Integers:
-    """Return the leaf of every row, shape (n_rows,), int32."""
-    n, d = planes.shape
-    zeros, nothing = np.zeros(n + 1, dtype=np.int64), np.empty(0)
-    return sweep_branches(
-        loop_ready(rows), left, right, planes, offsets, zeros, zeros, np.empty(0, dtype=np.uint64),
-        np.empty((0, d)), nothing, nothing, np.empty((0, 2, 0), dtype=np.int64), no_extremes(0, 2, 0),
-    )  # fmt: skip
 
 
 def _concatenate(left: Sample, right: Sample) -> Sample:

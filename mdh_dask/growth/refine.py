@@ -12,9 +12,9 @@ from .._typing import Floats, Integers, RowArray
 from ..chunks import Progress, reduce_rows
 from ..density.kde import kernel_density, kernel_height
 from ..density.modes import relative_depth
-from .columns import Standardiser
-from .statistics import BranchPass
-from .structure import Tree
+from ..tree.structure import Tree
+from .passes import BranchPass
+from .scaling import Standardiser
 from .valleys import BINS_PER_BANDWIDTH, REACH, Valley, ValleyPass, ValleySums, valley_of
 
 logger = logging.getLogger(__name__)

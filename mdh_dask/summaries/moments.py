@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._jit.blocks import loop_ready
 from .._jit.exact_sums import N_SLICES, ROWS_AT_ONCE, SLICE, add_slices, largest_deviations
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from .statistics import loop_ready
 
 LEAST_TOP = -33
 """Of the highest slice, so that the powers of two that scale values are finite; what is smaller is taken for zero."""

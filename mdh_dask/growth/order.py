@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Floats
 from .branches import Branch, State
-from .columns import Standardiser
+from .scaling import Standardiser
 
 
 class Spread(NamedTuple):

@@ -14,13 +14,13 @@ from ..chunks import Progress, reduce_rows, work_through
 from ..density.bandwidth import Bandwidth
 from ..projections.random import KeyedDirections
 from ..splits.choose import Chooser, Counts
+from ..tree.structure import Tree
 from .branches import Branch, Part, State, arrivals_of, branch_pass, hash_bit, tree_of
-from .columns import Standardiser, standardiser
+from .order import ORDERS, prune
+from .passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .sampling import INFORMATIVE_ROWS, PILOT_ROWS, fresh_samples, rows_held
-from .scatter import ORDERS, prune
+from .scaling import Standardiser, standardiser
 from .screening import bandwidth_of, candidates_for, screen
-from .statistics import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
-from .structure import Tree
 
 logger = logging.getLogger(__name__)
 

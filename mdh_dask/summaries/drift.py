@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..tree.structure import NodeDensity, Tree
 from .changes import Change, ValleyChange, distance, total_variation, valley_change
 from .drift_export import dict_of, text_of
-from .structure import NodeDensity, Tree
 
 Pair = tuple[float, float]
 """Of the old rows, and of the new ones."""

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._jit.blocks import loop_ready
 from .._jit.row_sums import sum_rows_in_bins
 from .._jit.valleys import descend_to_valley
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
-from .columns import Standardiser
-from .statistics import leaves_of, loop_ready
-from .structure import Tree
+from ..tree.routing import leaves_of
+from ..tree.structure import Tree
+from .scaling import Standardiser
 
 REACH = 4
 """Bandwidths on both sides of a split within which rows are looked at."""

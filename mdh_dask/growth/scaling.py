@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import AnyArray, Floats
-from .statistics import Columns, Sample
+from .passes import Columns, Sample
 
 ROWS_FOR_RESOLUTION = 2000
 

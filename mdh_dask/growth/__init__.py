@@ -1,0 +1,1 @@
+"""How trees grow: samples, passes over the rows, and the loop between them."""
