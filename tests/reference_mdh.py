@@ -71,7 +71,7 @@ def penalised_density(rows, direction, offsets, bandwidth, alpha, eta, epsilon):
 
 
 def sum_rows_in_bins(rows, directions, origin, width, centre, scale, n_bins):
-    """Numbers and sums of the standardised rows in every bin, row by row, without rounding."""
+    """Numbers and sums of the standardised rows in every bin, without rounding, and the range of all projections."""
     counts = np.zeros((len(directions), n_bins), dtype=int)
     sums = np.zeros((len(directions), n_bins, rows.shape[1]))
     for x in np.asarray(rows, dtype=float):
@@ -80,7 +80,8 @@ def sum_rows_in_bins(rows, directions, origin, width, centre, scale, n_bins):
             if 0 <= place < n_bins:
                 counts[k, place] += 1
                 sums[k, place] += (x - centre) * scale
-    return counts, sums
+    projections = np.asarray(rows, dtype=float) @ directions.T
+    return counts, sums, projections.min(axis=0, initial=np.inf), projections.max(axis=0, initial=-np.inf)
 
 
 def bfgs_step(gradient, steps, changes):

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree, load_model
-from mdh_dask._jit.row_sums import QUANTUM, sum_rows_in_bins
+from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree, drift, load_model
+from mdh_dask._jit.row_sums import QUANTUM, RowSums, sum_rows_in_bins
 from mdh_dask.growth.refine import ROUNDS, polish
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.valleys import N_BINS, leaves_under, valley_of
@@ -30,6 +30,12 @@ def densities(tree):
     """Density on the hyperplane of every split."""
     nodes = [tree.density(node) for node in np.flatnonzero(tree.left >= 0)]
     return np.array([np.interp(node.threshold, node.position, node.density) for node in nodes])
+
+
+def no_row_sums(n_directions, n_bins, n_features):
+    counts = np.zeros((n_directions, n_bins), dtype=np.int64)
+    ends = np.full((2, n_directions), [[np.inf], [-np.inf]])
+    return RowSums(counts, np.zeros((n_directions, n_bins, n_features)), *ends)
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +69,17 @@ def test_the_counts_of_the_tree_are_those_of_the_labels(models, mixture):
         if len(tree.histogram(node)):
             assert tree.histogram(node).sum() == tree.n_rows[node]
     np.testing.assert_array_equal(models[1].predict(mixture[0]), models[1].labels_)
+
+
+def test_rows_far_from_zero_are_counted_in_bins_along_the_turned_directions(mixture):
+    rows = mixture[0].astype(np.float64)  # in float32 the shift would cost digits
+    near, far = (RandomProjectionTree(300, sample_size=1000, polish=True).fit(rows + shift) for shift in (0, -1e4))
+    np.testing.assert_array_equal(far.labels_, near.labels_)
+    np.testing.assert_allclose(far.tree_.relative_depth, near.tree_.relative_depth, rtol=1e-6)
+    assert all(far.tree_.histogram(node)[[0, -1]].sum() == 0 for node in np.flatnonzero(far.tree_.left >= 0))
+    moved = rows[:3000] + np.where(mixture[1][:3000, None] == 0, 9.0, 0.0)
+    assert drift(far, moved - 1e4).alarms == drift(near, moved).alarms != ()
+    assert not drift(far, rows[:3000] - 1e4).found
 
 
 def test_polishing_takes_at_most_so_many_passes_more(models):
@@ -129,22 +146,25 @@ class TestValley:
         centre, scale = rng.normal(size=d), rng.uniform(0.5, 2, d)
         origin, width = rng.normal(-2, 1, 2), rng.uniform(0.1, 0.5, 2)
         chosen = np.flatnonzero(rng.integers(0, 2, n))
-        counts, sums = np.zeros((2, 12), dtype=np.int64), np.zeros((2, 12, d))
-        sum_rows_in_bins(rows, chosen, directions, origin, width, centre, scale, counts, sums)
-        expected = reference_mdh.sum_rows_in_bins(rows[chosen], directions, origin, width, centre, scale, 12)
-        np.testing.assert_array_equal(counts, expected[0])
-        np.testing.assert_allclose(sums, expected[1], atol=n * QUANTUM)
-        np.testing.assert_array_equal(sums, np.rint(sums / QUANTUM) * QUANTUM)
+        total = no_row_sums(2, 12, d)
+        sum_rows_in_bins(rows, chosen, directions, origin, width, centre, scale, total)
+        counts, sums, low, high = reference_mdh.sum_rows_in_bins(
+            rows[chosen], directions, origin, width, centre, scale, 12
+        )
+        np.testing.assert_array_equal(total.counts, counts)
+        np.testing.assert_allclose(total.sums, sums, atol=n * QUANTUM)
+        np.testing.assert_array_equal(total.sums, np.rint(total.sums / QUANTUM) * QUANTUM)
+        np.testing.assert_allclose([total.low, total.high], [low, high], rtol=1e-12, atol=1e-12)
 
     @given(seeds)
     def test_gradient_is_that_of_central_differences_of_the_exact_density(self, seed):
         rng = np.random.default_rng(seed)
         rows = rng.normal(size=(800, 3)) + np.repeat([[-2.5, 0, 0], [2.5, 0, 0]], 400, axis=0)
         v, h = unit(np.array([1.0, 0.2, -0.3]) + 0.1 * rng.normal(size=3)), 0.4
-        counts, sums = np.zeros((1, N_BINS), dtype=np.int64), np.zeros((1, N_BINS, 3))
+        total = no_row_sums(1, N_BINS, 3)
         origin, width = np.array([-4 * h]), np.array([8 * h / N_BINS])
-        sum_rows_in_bins(rows, np.arange(800), v[None], origin, width, np.zeros(3), np.ones(3), counts, sums)
-        valley = valley_of(800, counts[0], sums[0], v, float(origin[0]), h)
+        sum_rows_in_bins(rows, np.arange(800), v[None], origin, width, np.zeros(3), np.ones(3), total)
+        valley = valley_of(800, total.counts[0], total.sums[0], v, float(origin[0]), h)
         if not np.isfinite(valley.place):
             return
         along = unit(np.cross(v, rng.normal(size=3)))

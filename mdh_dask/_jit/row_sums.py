@@ -1,29 +1,45 @@
 """Sums of the rows whose projections fall into the same bin."""
 
 import math
+from typing import NamedTuple
 
 from .._numba import jit
+from .._typing import Floats, Integers
 
 QUANTUM = 2.0**-20
 """Coordinates are rounded to multiples of this: their sums are exact up to 2^33, in whatever order they are added."""
 
 
+class RowSums(NamedTuple):
+    """What `sum_rows_in_bins` adds to."""
+
+    counts: Integers
+    """Rows per bin, shape (n_directions, n_bins)."""
+    sums: Floats
+    """Of the rows in each bin, shape (n_directions, n_bins, n_features)."""
+    low: Floats
+    """Smallest projection, in a bin or not, shape (n_directions,)."""
+    high: Floats
+
+
 @jit
-def sum_rows_in_bins(rows, chosen, directions, origin, width, centre, scale, counts, sums):
+def sum_rows_in_bins(rows, chosen, directions, origin, width, centre, scale, total):
     """Add the chosen rows, as ``(x - centre) * scale``, to the bins of their projections; those beyond are left out.
 
-    `counts` has shape (n_directions, n_bins), `sums` (n_directions, n_bins, n_features).
+    The ranges of the projections are widened by all of them.
     """
-    n_features = rows.shape[1]
+    n_features, n_bins = rows.shape[1], total.counts.shape[1]
     for c in range(chosen.shape[0]):
         i = chosen[c]
         for k in range(directions.shape[0]):
             projection = 0.0
             for j in range(n_features):
                 projection += directions[k, j] * rows[i, j]
+            total.low[k] = min(total.low[k], projection)
+            total.high[k] = max(total.high[k], projection)
             place = (projection - origin[k]) / width[k]
-            if 0.0 <= place < counts.shape[1]:
+            if 0.0 <= place < n_bins:
                 b = int(place)
-                counts[k, b] += 1
+                total.counts[k, b] += 1
                 for j in range(n_features):
-                    sums[k, b, j] += math.floor((rows[i, j] - centre[j]) * scale[j] / QUANTUM + 0.5) * QUANTUM
+                    total.sums[k, b, j] += math.floor((rows[i, j] - centre[j]) * scale[j] / QUANTUM + 0.5) * QUANTUM

@@ -13,8 +13,9 @@ from ..chunks import Progress, reduce_rows
 from ..density.kde import kernel_density, kernel_height
 from ..density.modes import relative_depth
 from ..tree.structure import Tree
-from .passes import BranchPass
+from .recount import recount
 from .scaling import Standardiser
+from .screening import KERNEL_REACH, bins_over
 from .valleys import BINS_PER_BANDWIDTH, REACH, Valley, ValleyPass, ValleySums, valley_of
 
 logger = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ class Splitter:
     """About the standard deviation of the projections: what makes a step independent of the scale of the rows."""
     place: float
     """For raw rows, as the directions that are passed to workers."""
+    range: tuple[float, float] = (np.nan, np.nan)
+    """Smallest and largest projection, for raw rows."""
     valley: Valley | None = None
     trials: Floats = field(default_factory=lambda: np.empty((0, 0)))
     moving: bool = True
@@ -87,6 +90,7 @@ class Splitter:
             if step @ change > 0:
                 self.memory.append((step, change))
         self.direction, self.valley, self.place = self.trials[best], after, after.place
+        self.range = float(sums.low[i, best]), float(sums.high[i, best])
 
 
 def polish(tree: Tree, rows: RowArray, standardise: Standardiser, bar: Bar) -> Tree:
@@ -132,7 +136,7 @@ def polish(tree: Tree, rows: RowArray, standardise: Standardiser, bar: Bar) -> T
             splitters[i].learn(sums, place, origins[place])
         tree = _turned(tree, splits, splitters, standardise)
         logger.info("%s of %s splits were turned", sum(s.moving for s in splitters), len(splitters))
-    return _counted(tree, rows, bar)
+    return _measured(tree, splits, splitters, rows, bar)
 
 
 def _splitter(tree: Tree, node: int, standardise: Standardiser) -> Splitter:
@@ -152,26 +156,19 @@ def _turned(tree: Tree, splits: Integers, splitters: list[Splitter], standardise
     return replace(tree, planes=planes, offsets=offsets)
 
 
-def _counted(tree: Tree, rows: RowArray, bar: Bar) -> Tree:
-    """Return the tree with the histograms along its directions counted anew."""
-    sizes = np.diff(tree.first_bin)
-    nodes = np.flatnonzero(sizes)
-    sweep = BranchPass(
-        seed=0, left=tree.left, right=tree.right, planes=tree.planes, offsets=tree.offsets,
-        first=np.concatenate([[0], np.cumsum(sizes > 0)]), directions=tree.planes[nodes],
-        origin=tree.origin[nodes], width=tree.width[nodes], n_bins=int(sizes.max()),
-        bit=np.zeros(tree.n_nodes, dtype=np.int64), limit=np.zeros(tree.n_nodes, dtype=np.uint64),
-    )  # fmt: skip
-    value = reduce_rows(sweep, rows, progress=bar("counting"))
-    counts = value.counts.sum(axis=1)
-    n_rows, depth, bins = value.arrivals.copy(), tree.relative_depth.copy(), []
-    for node in reversed(np.flatnonzero(tree.left >= 0)):
-        n_rows[node] = n_rows[tree.left[node]] + n_rows[tree.right[node]]
-    for node, size, own in zip(nodes.tolist(), sizes[nodes].tolist(), counts):
-        # The last of its bins holds what lies beyond.
-        bins.append(np.append(own[: size - 1], own[size - 1 :].sum()))
-        depth[node] = _depth(bins[-1], tree, node)
-    return replace(tree, n_rows=n_rows, relative_depth=depth, bins=np.concatenate(bins))
+def _measured(tree: Tree, splits: Integers, splitters: list[Splitter], rows: RowArray, bar: Bar) -> Tree:
+    """Return the tree with all rows counted at its nodes, in bins that cover them along the turned directions."""
+    origin, sizes = tree.origin.copy(), np.diff(tree.first_bin)
+    for node, splitter in zip(splits, splitters):
+        if splitter.valley is not None:
+            low, high = np.array(splitter.range)[:, None] * splitter.length
+            width, margin = tree.width[[node]], KERNEL_REACH * tree.bandwidth[[node]]
+            origin[[node]], sizes[node] = bins_over(low, high, margin, width, tree.offsets[[node]])
+    tree = recount(replace(tree, origin=origin, first_bin=np.cumsum([0, *sizes])), rows, bar("counting"))
+    depth = tree.relative_depth.copy()
+    for node in np.flatnonzero(sizes).tolist():
+        depth[node] = _depth(tree.histogram(node), tree, node)
+    return replace(tree, relative_depth=depth)
 
 
 def _depth(counts: Integers, tree: Tree, node: int) -> float:

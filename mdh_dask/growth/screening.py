@@ -18,6 +18,9 @@ loops would take the larger part and keep other threads waiting."""
 
 MAX_BINS = 4096
 
+KERNEL_REACH = 4
+"""Bandwidths beyond the outermost rows that are binned: there their kernels end."""
+
 FIRST_ROUND_ROWS = 1000
 """Rows on which all directions are scored; only the best of them are scored on all rows of the sample."""
 
@@ -110,6 +113,26 @@ def candidates_for(
     return Candidates(raw, origin + raw @ standardise.centre, width, resolution, bandwidth), n_bins
 
 
+def bins_over(low: Floats, high: Floats, margin: Floats, width: Floats, middle: Floats) -> tuple[Floats, int]:
+    """Return where bins begin that cover ranges and margins, and their number.
+
+    Parameters
+    ----------
+    low, high, margin, width : arrays of shape (n_directions,)
+    middle : array of shape (n_directions,)
+        What the bins lie around where they are too many to cover the range.
+
+    Returns
+    -------
+    origin : array of shape (n_directions,)
+    n_bins : int
+        The same for all directions, with one beyond each end of the widest range.
+    """
+    wanted = np.ceil((high - low + 2 * margin) / width) + 2
+    n_bins = int(min(wanted.max(), MAX_BINS))
+    return np.where(wanted > n_bins, middle, (low + high) / 2) - width * n_bins / 2, n_bins
+
+
 def _scores(
     rows: AnyArray,
     directions: Floats,
@@ -157,8 +180,6 @@ def _bins(
     h = np.where(h > 4 * np.finfo(projections.dtype).eps * size, h, np.maximum(size, 1.0))
     width = h / bins_per_bandwidth
     # Room for the kernels of the outermost rows, and for rows that the sample does not hold.
-    margin = 4 * h + 0.1 * (high - low) * (n_rows > projections.shape[1])
-    wanted = np.ceil((high - low + 2 * margin) / width) + 2
-    n_bins = int(min(wanted.max(), MAX_BINS))
-    centre = np.where(wanted > n_bins, mean, (low + high) / 2)
-    return centre - width * n_bins / 2, width, n_bins
+    margin = KERNEL_REACH * h + 0.1 * (high - low) * (n_rows > projections.shape[1])
+    origin, n_bins = bins_over(low, high, margin, width, mean)
+    return origin, width, n_bins

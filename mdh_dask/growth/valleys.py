@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit.blocks import loop_ready
-from .._jit.row_sums import sum_rows_in_bins
+from .._jit.row_sums import RowSums, sum_rows_in_bins
 from .._jit.valleys import descend_to_valley
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
@@ -31,6 +31,9 @@ class ValleySums(NamedTuple):
     """Rows per bin, shape (n_splits, n_trials, N_BINS)."""
     sums: Floats
     """Sums of the standardised rows per bin, shape (n_splits, n_trials, N_BINS, n_features)."""
+    low: Floats
+    """Smallest projection of all rows of the split, shape (n_splits, n_trials)."""
+    high: Floats
 
 
 class Valley(NamedTuple):
@@ -82,19 +85,23 @@ class ValleyPass(Statistic):
         n_splits, n_trials, d = self.directions.shape
         counts = np.zeros((n_splits, n_trials, N_BINS), dtype=np.int64)
         sums = np.zeros((n_splits, n_trials, N_BINS, d))
+        low, high = np.full((n_splits, n_trials), np.inf), np.full((n_splits, n_trials), -np.inf)
         n_rows = np.zeros(n_splits, dtype=np.int64)
         for i, under in enumerate(leaves_under(tree, self.splits)):
             chosen = np.flatnonzero(under[leaf])
             n_rows[i] = len(chosen)
             sum_rows_in_bins(
                 rows, chosen, self.directions[i], self.origin[i], np.full(n_trials, self.width[i]),
-                standardise.centre, standardise.scale, counts[i], sums[i],
+                standardise.centre, standardise.scale, RowSums(counts[i], sums[i], low[i], high[i]),
             )  # fmt: skip
-        return ValleySums(n_rows, counts, sums)
+        return ValleySums(n_rows, counts, sums, low, high)
 
     def combine(self, left: ValleySums, right: ValleySums) -> ValleySums:
-        """Add."""
-        return ValleySums(left.n_rows + right.n_rows, left.counts + right.counts, left.sums + right.sums)
+        """Add, and join the ranges."""
+        return ValleySums(
+            left.n_rows + right.n_rows, left.counts + right.counts, left.sums + right.sums,
+            np.minimum(left.low, right.low), np.maximum(left.high, right.high),
+        )  # fmt: skip
 
 
 def leaves_under(tree: Tree, nodes: Integers) -> Booleans:
