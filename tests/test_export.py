@@ -1,6 +1,7 @@
 """Trees in other forms: linkage matrices that SciPy takes, dicts that JSON takes, text."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -130,6 +131,18 @@ def test_the_heaviest_features_come_first_and_zero_weights_never():
     assert len(one_split().to_dict(n_top=2)["nodes"][0]["features"]) == 2
 
 
+def test_the_features_that_move_the_rows_of_the_node_most_come_first():
+    tree = one_split(deviation=[1.0, 9.0, 5.0, 1e4])
+    features = tree.to_dict(n_top=9)["nodes"][0]["features"]
+    assert [(feature["name"], feature["deviation"]) for feature in features] == [("x3", 1e4), ("x1", 9.0), ("x0", 1.0)]
+    assert tree.to_text(n_top=2).startswith("rows=9 depth=12.3  0.001*x3 - 0.4*x1 + ... <= 1.25\n")
+
+
+def test_columns_in_which_the_rows_of_the_node_are_equal_come_last_and_zero_weights_never():
+    tree = one_split(deviation=[0.0, 0.0, 1.0, 1e-9])
+    assert [feature["name"] for feature in tree.to_dict()["nodes"][0]["features"]] == ["x3", "x0", "x1"]
+
+
 def test_numbers_that_are_not_finite_become_none():
     nodes = one_split(relative_depth=np.inf, offset=np.nan).to_dict()["nodes"]
     assert nodes[0]["relative_depth"] is None
@@ -171,6 +184,14 @@ def test_the_text_shows_every_split_and_cluster():
 def test_the_text_uses_the_names_of_the_features():
     text = one_split().to_text(["age", "size", "c", "d"], n_top=3)
     assert text.startswith("rows=9 depth=12.3  0.61*age - 0.4*size + 0.001*d <= 1.25\n")
+
+
+def test_the_text_uses_the_names_that_the_tree_knows_unless_there_are_others():
+    tree = replace(one_split(), feature_names=("age", "size", "c", "d"))
+    assert tree.to_text() == one_split().to_text(tree.feature_names)
+    assert tree.to_dict()["nodes"][0]["features"][0]["name"] == "age"
+    assert "0.61*a - 0.4*b" in tree.to_text("abcd")
+    assert tree == one_split()
 
 
 @pytest.mark.parametrize(

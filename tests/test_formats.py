@@ -57,6 +57,7 @@ def test_every_model_predicts_what_it_did(written):
         if told["names"]:
             del model.feature_names_in_  # these rows have none
         np.testing.assert_array_equal(model.predict(rows_for(name, rows)), told["labels"], err_msg=name)
+        assert model.tree_.to_text().count("cluster") == model.n_clusters_
 
 
 def test_every_result_of_a_pass_is_read_to_the_last_bit(written):

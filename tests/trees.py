@@ -23,6 +23,7 @@ def random_tree(seed, n_leaves, n_features):
             node |= {"offset": rng.integers(-2, 3) / 2, "relative_depth": rng.integers(0, 4) / 2}
             node |= {"origin": rng.normal(), "width": rng.random(), "bandwidth": rng.random()}
             node["bins"] = rng.integers(0, 9, rng.integers(0, 5))
+            node["deviation"] = 10.0 ** np.arange(n_features)
     return tree_from_nodes(nodes, n_features)
 
 

@@ -67,8 +67,7 @@ def fit_rows(
     profiles = None
     with cluster as where, recorded(outputs), telling_of_memory(rows, estimator):
         estimator.fit(rows)
-        if table.names is not None:
-            estimator.feature_names_in_ = np.array(table.names, dtype=object)
+        estimator.name_columns(table.names)
         logger.info("%s clusters in %s passes", estimator.n_clusters_, estimator.n_passes_)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)

@@ -1,7 +1,8 @@
 """What all estimators of one tree share: fit, predict, save."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -70,6 +71,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             self.n_passes_ = self._grow(growth, merge_chunks(rows))
         else:
             self.n_passes_ = self._map_and_grow(growth, self.feature_map_.fit(rows), rows)
+        self.name_columns(getattr(self, "feature_names_in_", None))
         self.n_clusters_ = self.tree_.n_leaves
         self.labels_ = self._labels_of(rows)
         return self
@@ -94,6 +96,14 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         self.tree_ = polish(tree, rows, growth.standardise, growth.bar) if self.polish else tree
         self._keep(growth)
         return growth.n_passes
+
+    def name_columns(self, names: Sequence[str] | None) -> None:
+        """Give the columns of the rows that were fitted their names; the columns of a feature map have none."""
+        if names is None:
+            return
+        self.feature_names_in_ = np.array(names, dtype=object)
+        if self.feature_map_ is None:
+            self.tree_ = replace(self.tree_, feature_names=tuple(map(str, names)))
 
     def _labels_of(self, rows: RowArray) -> RowArray:
         if not is_dask(rows):

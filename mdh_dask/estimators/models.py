@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..io.models import load_tree
 from ..kernels import kernel_from_settings, map_from_arrays
 from .components import ICATree, PCATree
@@ -66,9 +64,8 @@ def load_model(path: str | Path) -> Any:
     model.n_features_in_ = saved["n_features"]
     model.n_passes_ = saved["n_passes"]
     model.pixel_columns_ = saved.get("pixel_columns")
-    if saved["feature_names"]:
-        model.feature_names_in_ = np.array(saved["feature_names"], dtype=object)
     model.feature_map_ = model._new_feature_map(seed=0)
+    model.name_columns(saved["feature_names"])
     if model.feature_map_ is not None:
         model.feature_map_.n_features_in_ = model.n_features_in_
         model.feature_map_._keep(map_from_arrays(saved["feature_map"], arrays))

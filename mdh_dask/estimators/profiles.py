@@ -60,7 +60,7 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
     check_is_fitted(model)
     rows = as_rows(model, X, reset=False)
     of_clusters, merged = moments_of(model, rows), merge_chunks(rows)
-    return profiles_of(model, reduce_rows(of_clusters, model.predict(merged), merged, progress=progress))
+    return profiles_of(model, reduce_rows(of_clusters, model._labels_of(merged), merged, progress=progress))
 
 
 def moments_of(model: Any, rows: RowArray) -> MomentPass:

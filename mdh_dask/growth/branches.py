@@ -12,6 +12,7 @@ from ..projections.random import KeyedDirections
 from ..splits.choose import Candidates, Verdict
 from ..tree.routing import leaves_of
 from ..tree.structure import Tree, tree_from_nodes
+from .deviations import deviations_of
 from .passes import BranchPass, Sample, sample_limit
 
 
@@ -211,10 +212,12 @@ def tree_of(root: Branch) -> Tree:
     """Return the grown tree."""
     branches = list(root.walk())
     place = {branch: i for i, branch in enumerate(branches)}
+    deviations = deviations_of(root)
     nodes = []
     for branch in branches:
         left, right = (place[child] for child in branch.children) if branch.children else (-1, -1)
         node: dict[str, Any] = {"left": left, "right": right, "n_rows": int(branch.n_rows), "plane": branch.plane}
+        node["deviation"] = deviations[branch]
         if (verdict := branch.verdict) is not None:
             histogram = verdict.histogram
             node |= {

@@ -31,9 +31,9 @@ class Sample(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Number of rows, and of every column: mean, sum of squared deviations, minimum, maximum."""
+    """Number of rows, or their weight, and of every column: mean, sum of squared deviations, minimum, maximum."""
 
-    n: int
+    n: float
     mean: Floats
     deviations: Floats
     low: AnyArray
@@ -128,9 +128,7 @@ class FirstPass(Statistic):
     def chunk(self, start: int, *blocks: AnyArray) -> FirstLook:
         """Return the first look at one block of rows."""
         rows = loop_ready(blocks[0])
-        n, d = rows.shape
-        columns = Columns(n, np.zeros(d), np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf))
-        column_moments(rows, *columns[1:])
+        columns = columns_of(rows)
         n_nan = n_infinite = 0
         first_bad = -1
         if not np.isfinite(columns.mean).all() and rows.dtype.kind == "f":
@@ -144,7 +142,7 @@ class FirstPass(Statistic):
     def combine(self, left: FirstLook, right: FirstLook) -> FirstLook:
         """Merge counts, samples and, by the pairwise formula, moments."""
         return FirstLook(
-            _merge_columns(left.columns, right.columns),
+            merge_columns(left.columns, right.columns),
             _concatenate(left.sample, right.sample),
             left.n_nan + right.n_nan,
             left.n_infinite + right.n_infinite,
@@ -230,9 +228,18 @@ def _concatenate(left: Sample, right: Sample) -> Sample:
     return Sample(*(np.concatenate(pair) for pair in zip(left, right)))
 
 
-def _merge_columns(a: Columns, b: Columns) -> Columns:
+def columns_of(rows: AnyArray) -> Columns:
+    """Return the moments and ranges of the columns of some rows."""
+    n, d = rows.shape
+    columns = Columns(n, np.zeros(d), np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf))
+    column_moments(rows, *columns[1:])
+    return columns
+
+
+def merge_columns(a: Columns, b: Columns) -> Columns:
+    """Merge moments and ranges of other rows, by the pairwise formula."""
     n = a.n + b.n
-    share = b.n / max(n, 1)
+    share = b.n / n if n else 0.0
     # Infinite means are reported by the first look as bad rows, not as warnings.
     with np.errstate(invalid="ignore", over="ignore"):
         delta = b.mean - a.mean

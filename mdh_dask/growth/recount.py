@@ -23,8 +23,8 @@ def recount(tree: Tree, rows: RowArray, progress: Progress | None = None) -> Tre
     Returns
     -------
     Tree
-        The same splits. `n_rows` and `bins` are those of the rows; the relative depth of a split is not theirs, and
-        is NaN.
+        The same splits. `n_rows` and `bins` are those of the rows; the relative depth of a split and the deviations
+        of the columns are not theirs, and are NaN.
 
     Notes
     -----
@@ -50,6 +50,7 @@ def recount(tree: Tree, rows: RowArray, progress: Progress | None = None) -> Tre
         n_rows=_rows_of_nodes(tree, counted.arrivals),
         bins=np.concatenate([np.empty(0, dtype=np.int64), *parts]),
         relative_depth=np.full(tree.n_nodes, np.nan),
+        deviations=np.full_like(tree.deviations, np.nan),
     )
 
 

@@ -164,11 +164,12 @@ def _measured(tree: Tree, splits: Integers, splitters: list[Splitter], rows: Row
             low, high = np.array(splitter.range)[:, None] * splitter.length
             width, margin = tree.width[[node]], KERNEL_REACH * tree.bandwidth[[node]]
             origin[[node]], sizes[node] = bins_over(low, high, margin, width, tree.offsets[[node]])
-    tree = recount(replace(tree, origin=origin, first_bin=np.cumsum([0, *sizes])), rows, bar("counting"))
-    depth = tree.relative_depth.copy()
+    counted = recount(replace(tree, origin=origin, first_bin=np.cumsum([0, *sizes])), rows, bar("counting"))
+    depth = counted.relative_depth.copy()
     for node in np.flatnonzero(sizes).tolist():
-        depth[node] = _depth(tree.histogram(node), tree, node)
-    return replace(tree, relative_depth=depth)
+        depth[node] = _depth(counted.histogram(node), counted, node)
+    # Few rows change sides: the deviations of the fit still rank the columns, and other ones would take a pass.
+    return replace(counted, relative_depth=depth, deviations=tree.deviations)
 
 
 def _depth(counts: Integers, tree: Tree, node: int) -> float:

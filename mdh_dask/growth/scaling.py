@@ -57,14 +57,15 @@ def standardiser(columns: Columns, sample: Sample, scale: bool) -> Standardiser:
     """
     sd = np.sqrt(columns.deviations / max(columns.n, 1))
     constant = ~(columns.high > columns.low) | (sd <= 1e-12 * np.maximum(np.abs(columns.low), np.abs(columns.high)))
-    sd = np.where(constant, 1.0, _rounded(sd))
+    sd = np.where(constant, 1.0, rounded(sd))
     centre = np.rint(columns.mean / sd * 16) / 16 * sd
     step = _smallest_gaps(sample.rows[np.argsort(sample.hashes, kind="stable")[:ROWS_FOR_RESOLUTION]])
     step[columns.high - columns.low < LEAST_LEVELS * step] = 0.0
     return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else 1.0), step)
 
 
-def _rounded(x: Floats, bits: int = 12) -> Floats:
+def rounded(x: Floats, bits: int = 12) -> Floats:
+    """Return numbers with so many bits of their mantissas."""
     mantissa, exponent = np.frexp(x)
     return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
 

@@ -29,9 +29,12 @@ FORMAT = 1
 FIELDS = (
     dict.fromkeys(("left", "right"), "int32")
     | dict.fromkeys(("n_rows", "bins", "first_bin"), "int64")
-    | dict.fromkeys(("planes", "offsets", "relative_depth", "origin", "width", "bandwidth"), "float64")
+    | dict.fromkeys(("planes", "offsets", "relative_depth", "origin", "width", "bandwidth", "deviations"), "float64")
 )
 """The arrays of format 1 and their dtypes."""
+
+ADDED = ("deviations",)
+"""Those that the first models of format 1 did not have; the checksum covers what is there."""
 
 BESIDE = "beside_"
 """Begins the names of the arrays that are not the tree's."""
@@ -222,15 +225,17 @@ def _damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
 
 def _checked(group: zarr.Group, mark: dict[str, Any]) -> tuple[Tree, dict[str, AnyArray]]:
     """Return what was saved if it is that and the tree can be walked: no cycles, nothing out of bounds."""
-    arrays = {name: _read(group, name, dtype) for name, dtype in FIELDS.items()}
+    arrays = {name: _read(group, name, dtype) for name, dtype in FIELDS.items() if name not in ADDED or name in group}
     beside = {name: _read(group, name) for name in mark.get("beside", ())}
     if mark["checksum"] != _checksum(mark, arrays | beside):
         raise ValueError("its contents do not have the checksum that was recorded")
     if not isinstance(mark["parameters"], dict):
         raise ValueError(f"expected a dict of parameters, got a {type(mark['parameters']).__name__}")
-    tree = Tree(**arrays)
+    unknown: dict[str, Any] = {name: np.full_like(arrays["planes"], np.nan) for name in ADDED}
+    tree = Tree(**unknown | arrays)
     n = tree.left.size
-    shapes = {"planes": (n, tree.planes.size // max(n, 1)), "bins": (tree.bins.size,), "first_bin": (n + 1,)}
+    wide = (n, tree.planes.size // max(n, 1))
+    shapes = {"planes": wide, "deviations": wide, "bins": (tree.bins.size,), "first_bin": (n + 1,)}
     for name, array in arrays.items():
         if array.shape != shapes.get(name, (n,)):
             raise ValueError(f"expected shape {shapes.get(name, (n,))} for the array {name}, got {array.shape}")

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
 from ..plotting.parts import depth_text, full_count, has_valley
+from ..tree.export import direction_text
 from ..tree.structure import Tree
 from .pictures import Picture, picture_of
 
@@ -50,6 +51,8 @@ class Entry:
     sides : tuple of int
         Rows on both sides of a split; empty at a leaf.
     threshold : str
+    direction : str
+        The features of most influence on the projections, with their weights.
     picture : Picture or None
     summary : str
         The picture in words.
@@ -71,6 +74,7 @@ class Entry:
     parent_depth: str | None
     sides: tuple[int, ...]
     threshold: str
+    direction: str
     picture: Picture | None
     summary: str
     colour: str
@@ -121,6 +125,7 @@ def entries_of(tree: Tree, colours: AnyArray | None) -> list[Entry]:
                 parent_depth=_depth(tree, parent[node]) if node else None,
                 sides=() if leaf else tuple(int(tree.n_rows[child[node]]) for child in (tree.left, tree.right)),
                 threshold=f"{tree.offsets[node]:.4g}",
+                direction=direction_text(tree, node),
                 picture=picture_of(tree, node) if drawn[node] else None,
                 summary=_in_words(tree, node),
                 colour="#{:02x}{:02x}{:02x}".format(*paint[node]),

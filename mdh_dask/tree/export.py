@@ -59,17 +59,20 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     Parameters
     ----------
     feature_names : sequence of str, optional
-        One name for each column of the rows; ``x0``, ``x1`` and so on by default.
+        One name for each column of the rows; by default those of the rows that were fitted, if they had any, else
+        ``x0``, ``x1`` and so on.
     n_top : int, default 5
-        Features of each direction that are listed, those of largest absolute weight first; zero weights never are.
+        Features of each direction that are listed: first those that move the projections of the node's rows most, by
+        their absolute weights times the standard deviations of these rows, or by the weights alone in trees that do
+        not know the deviations. Zero weights never are.
 
     Returns
     -------
     dict
         ``n_features``, ``n_leaves`` and ``nodes``: a flat list, the root first and the nodes under a node right
         after it, of dicts with ``id`` (place in the list), ``rows``, ``relative_depth``, ``threshold``,
-        ``features`` (dicts of ``name`` and ``weight``) and either ``children`` (ids of the left child, where
-        direction times row is at most the threshold, and of the right one) or ``label``. At a cluster, depth,
+        ``features`` (dicts of ``name``, ``weight`` and ``deviation``) and either ``children`` (ids of the left child,
+        where direction times row is at most the threshold, and of the right one) or ``label``. At a cluster, depth,
         threshold and features are those of the split that was not made. None stands for NaN and infinity.
 
     Raises
@@ -83,21 +86,20 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9, "plane": [0.0, 1.0]}], 2)
     >>> tree.to_dict(feature_names=["height", "width"])["nodes"]  # doctest: +NORMALIZE_WHITESPACE
     [{'id': 0, 'rows': 9, 'relative_depth': None, 'threshold': None,
-      'features': [{'name': 'width', 'weight': 1.0}], 'label': 0}]
+      'features': [{'name': 'width', 'weight': 1.0, 'deviation': None}], 'label': 0}]
     """
     names = _checked_names(tree, feature_names, n_top)
     label = np.cumsum(tree.left < 0) - 1
     nodes: list[dict[str, Any]] = []
     for i in range(tree.n_nodes):
         place = {"children": [int(tree.left[i]), int(tree.right[i])]} if tree.left[i] >= 0 else {"label": int(label[i])}
-        features = [{"name": names[j], "weight": float(tree.planes[i, j])} for j in _top(tree.planes[i], n_top)]
         nodes.append(
             {
                 "id": i,
                 "rows": int(tree.n_rows[i]),
                 "relative_depth": _finite(tree.relative_depth[i]),
                 "threshold": _finite(tree.offsets[i]),
-                "features": features,
+                "features": [_feature(tree, i, j, names[j]) for j in _top(tree, i, n_top)],
                 **place,
             }
         )
@@ -137,29 +139,41 @@ def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
             lines.append(f"{indent}cluster {label[node]}: {rows}")
         else:
             depth = "" if np.isnan(tree.relative_depth[node]) else f" depth={tree.relative_depth[node]:.3g}"
-            inequality = f"{_sum_text(tree.planes[node], names, n_top)} <= {tree.offsets[node]:.3g}"
+            inequality = f"{_sum_text(tree, node, names, n_top)} <= {tree.offsets[node]:.3g}"
             lines.append(f"{indent}{rows}{depth}  {inequality}")
     return "\n".join(lines)
+
+
+def direction_text(tree: "Tree", node: int, feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
+    """Return the direction of a node as a sum of weighted features, as `text_of` writes it."""
+    return _sum_text(tree, node, _checked_names(tree, feature_names, n_top), n_top)
 
 
 def _checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int) -> list[str]:
     if n_top < 0:
         raise ValueError(f"n_top must be at least 0; got {n_top}")
     if feature_names is None:
-        return [f"x{j}" for j in range(tree.n_features)]
+        feature_names = tree.feature_names or [f"x{j}" for j in range(tree.n_features)]
     names = [str(name) for name in feature_names]
     if len(names) != tree.n_features:
         raise ValueError(f"expected {tree.n_features} feature names, one for each column; got {len(names)}")
     return names
 
 
-def _top(plane: Floats, n_top: int) -> list[int]:
-    order = np.argsort(-np.abs(plane), kind="stable")[:n_top]
-    return [int(j) for j in order if plane[j] != 0]
+def _top(tree: "Tree", node: int, n_top: int) -> list[int]:
+    plane, deviations = tree.planes[node], tree.deviations[node]
+    # A weight says nothing about a column in other units, nor about one in which the node's rows hardly differ.
+    moved = np.abs(plane) * np.where(np.isnan(deviations), 1.0, deviations)
+    order = np.lexsort((-np.abs(plane), -moved))
+    return [int(j) for j in order[:n_top] if plane[j] != 0]
 
 
-def _sum_text(plane: Floats, names: list[str], n_top: int) -> str:
-    top = _top(plane, n_top)
+def _feature(tree: "Tree", node: int, j: int, name: str) -> dict[str, Any]:
+    return {"name": name, "weight": float(tree.planes[node, j]), "deviation": _finite(tree.deviations[node, j])}
+
+
+def _sum_text(tree: "Tree", node: int, names: list[str], n_top: int) -> str:
+    plane, top = tree.planes[node], _top(tree, node, n_top)
     text = ""
     for j in top:
         sign = ("-" if plane[j] < 0 else "") if not text else (" - " if plane[j] < 0 else " + ")

@@ -1,7 +1,7 @@
 """The tree of separators as parallel arrays: the only state of a fitted model."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from heapq import heappop, heappush
 from itertools import islice
 from typing import Any, NamedTuple, Self
@@ -44,6 +44,11 @@ class Tree:
         The histograms of all nodes, one after the other.
     first_bin : array of shape (n_nodes + 1,), int64
         Where each node's histogram starts.
+    deviations : array of shape (n_nodes, n_features), float64
+        Standard deviations of the columns among the rows of each node, to 12 bits, from the samples of the fit; NaN
+        where they are not known, as in models of version 0.1.0.
+    feature_names : tuple of str, optional
+        Of the columns; no part of what makes trees equal.
     """
 
     left: Integers
@@ -57,6 +62,8 @@ class Tree:
     bandwidth: Floats
     bins: Integers
     first_bin: Integers
+    deviations: Floats
+    feature_names: tuple[str, ...] | None = field(default=None, compare=False)
 
     @property
     def n_nodes(self) -> int:
@@ -113,7 +120,8 @@ class Tree:
         inner = np.flatnonzero(self.left >= 0)
         planes = np.zeros((self.n_nodes, len(inner)))
         planes[inner, np.arange(len(inner))] = 1
-        return self.planes[inner], replace(self, planes=planes)
+        asking = replace(self, planes=planes, deviations=np.full_like(planes, np.nan), feature_names=None)
+        return self.planes[inner], asking
 
     def histogram(self, node: int) -> Integers:
         """Return the histogram of the node's rows along its direction; empty where there is none."""
@@ -182,7 +190,7 @@ class Tree:
         parts = [self.histogram(node) for node in order]
         return replace(
             self,
-            **{f.name: getattr(self, f.name)[order] for f in fields(self) if f.name not in ("bins", "first_bin")}
+            **{f.name: getattr(self, f.name)[order] for f in _arrays_of(self) if f.name not in ("bins", "first_bin")}
             | {
                 "left": _moved(self.left[order], place),
                 "right": _moved(self.right[order], place),
@@ -195,7 +203,7 @@ class Tree:
         """Tell whether two trees are the same to the last bit."""
         return isinstance(other, Tree) and all(
             np.array_equal(getattr(self, f.name), getattr(other, f.name), equal_nan=f.type is Floats)
-            for f in fields(self)
+            for f in _arrays_of(self)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -207,10 +215,12 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
     Nodes may come in any order that starts with the root.
     """
     n = len(nodes)
-    planes = np.zeros((n, n_features))
+    planes, deviations = np.zeros((n, n_features)), np.full((n, n_features), np.nan)
     for i, node in enumerate(nodes):
         if node.get("plane") is not None:
             planes[i] = node["plane"]
+        if "deviation" in node:
+            deviations[i] = node["deviation"]
     bins = [np.asarray(node.get("bins", ()), dtype=np.int64) for node in nodes]
 
     def column(name: str) -> Floats:
@@ -228,7 +238,12 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
         bandwidth=column("bandwidth"),
         bins=np.concatenate(bins),
         first_bin=np.cumsum([0, *(len(b) for b in bins)]),
+        deviations=deviations,
     )._renumbered()
+
+
+def _arrays_of(tree: Tree) -> list[Field[Any]]:
+    return [f for f in fields(tree) if f.compare]
 
 
 def _moved(children: Integers, place: Integers) -> Integers:
