@@ -1,6 +1,7 @@
 """Profiles of hypothesis, and the schedulers that tests run on."""
 
 import os
+from tempfile import TemporaryDirectory
 
 import dask
 import pytest
@@ -11,6 +12,16 @@ settings.register_profile(
 )
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+
+def pytest_configure(config):
+    """Keep compiled loops for the processes that tests start: each would compile them anew, for up to 20 s.
+
+    Every process of pytest has a folder of its own: numba lets two that save at once take the same file.
+    """
+    folder = TemporaryDirectory(prefix="mdh-dask-loops-")
+    config.add_cleanup(folder.cleanup)
+    os.environ |= {"MDH_DASK_NUMBA_CACHE": "1", "NUMBA_CACHE_DIR": folder.name}
 
 
 @pytest.fixture(params=["synchronous", "threads"])

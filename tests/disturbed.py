@@ -43,8 +43,6 @@ def environment(folder, **more):
         "HOME": str(folder),
         "DASK_CONFIG": str(folder / "config"),
         "DASK_MDH_DASK__BLOCK_SIZE": "48000",
-        "MDH_DASK_NUMBA_CACHE": "1",
-        "NUMBA_CACHE_DIR": str(folder / "numba"),
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         **more,
     }

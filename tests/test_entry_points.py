@@ -37,19 +37,14 @@ def operator():
         import_module("dask_kubernetes.operator.controller")
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    return tmp_path_factory.mktemp("numba")
-
-
 @pytest.fixture
-def start(tmp_path, compiled):
+def start(tmp_path):
     """Make a machine that runs the scheduler and a worker of some manifests, which are stopped in the end."""
     machines = []
 
     def started(resources, secrets=None):
         maps = [resource for resource in resources if resource["kind"] == "ConfigMap"]
-        machine = Machine(tmp_path / "machine", maps, secrets or {}, compiled)
+        machine = Machine(tmp_path / "machine", maps, secrets or {}, os.environ["NUMBA_CACHE_DIR"])
         machines.append(machine)
         specs = {name: template["spec"] for name, template in pods(resources).items()}
         machine.run("scheduler", specs["scheduler"])

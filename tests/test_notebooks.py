@@ -38,19 +38,11 @@ def notebook(path):
     return nbformat.read(path, as_version=4)
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """A folder in which all notebooks keep their compiled loops: each process would compile them anew."""
-    return tmp_path_factory.mktemp("compiled")
-
-
 @pytest.fixture
-def folder(tmp_path, compiled, monkeypatch):
+def folder(tmp_path, monkeypatch):
     """A folder that a notebook runs in, which has also what Jupyter would write to the user's home."""
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    monkeypatch.setenv("MDH_DASK_NUMBA_CACHE", "1")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(compiled))
     return tmp_path
 
 
