@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree, drift, load_model
+from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, PCATree, RandomProjectionTree, drift, load_model
 from mdh_dask._jit.row_sums import QUANTUM, RowSums, sum_rows_in_bins
-from mdh_dask.growth.refine import ROUNDS, polish
+from mdh_dask.growth.refine import ROUNDS, Splitter, polish
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.valleys import N_BINS, leaves_under, valley_of
+from mdh_dask.growth.valleys import N_BINS, ValleySums, leaves_under, valley_of
 from mdh_dask.metrics import contingency_table, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.tree.structure import tree_from_nodes
@@ -116,6 +116,28 @@ def test_a_tree_without_splits_and_rows_without_clusters_are_left_alone():
     model = HierarchicalMDH(polish=True).fit(rows)
     assert (model.n_clusters_, model.n_passes_) == (1, 1)
     assert HierarchicalMDH(polish=True).fit(np.ones((10, 2))).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("shape", [(2000, 1), (500, 1)])
+def test_rows_of_few_values_are_polished_though_no_row_is_near_a_split(shape):
+    rows = np.random.default_rng(0).integers(0, 3, shape).astype(float)
+    rough, polished = (PCATree(polish=polish).fit(rows) for polish in (False, True))
+    assert rough.n_clusters_ > 1
+    np.testing.assert_array_equal(polished.labels_, rough.labels_)
+    assert (polished.tree_.relative_depth >= 0.9 * rough.tree_.relative_depth)[rough.tree_.left >= 0].all()
+
+
+def test_steps_along_which_the_gradient_hardly_changes_are_not_remembered():
+    splitter = Splitter(np.array([1.0, 0.0]), 1.0, 1.0, 1.0, 0.0)
+    for size in (1e-170, 9e-171, 8e-171):
+        splitter.propose()
+        valleys = np.zeros((1, len(splitter.trials), N_BINS), dtype=np.int64)
+        valleys[..., [0, -1]] = 1
+        sums = np.zeros((*valleys.shape, 2))
+        sums[..., 40, 1] = size
+        ends = np.zeros(valleys.shape[:2])
+        splitter.learn(ValleySums(np.array([2]), valleys, sums, ends, ends), 0, np.full(len(splitter.trials), -4.0))
+    assert np.isfinite(splitter.trials).all()
 
 
 def test_a_hyperplane_at_the_wrong_angle_is_turned_to_the_valley():

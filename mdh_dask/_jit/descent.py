@@ -59,7 +59,8 @@ def quasi_newton_step(gradient, steps, changes, products):
     direction = -gradient
     kept = products.shape[0]
     if kept == 0:
-        return direction * min(1.0, 1 / math.sqrt(gradient @ gradient))
+        size = math.sqrt(gradient @ gradient)
+        return direction * (1 / size) if size > 1.0 else direction
     shares = np.zeros(kept)
     for i in range(kept - 1, -1, -1):
         shares[i] = (steps[i] @ direction) / products[i]

@@ -87,9 +87,11 @@ class Splitter:
         if before is not None:
             step = self.trials[best] - self.direction
             change = (after.gradient - before.gradient) * self.unit
-            if step @ change > 0:
+            # In a gap without rows a change may be so small that its square is zero.
+            if step @ change > 0 and change @ change >= np.finfo(float).tiny:
                 self.memory.append((step, change))
         self.direction, self.valley, self.place = self.trials[best], after, after.place
+        self.moving = bool(after.gradient.any())  # as a single column has no other direction
         self.range = float(sums.low[i, best]), float(sums.high[i, best])
 
 
