@@ -1,9 +1,13 @@
 """Counting what Dask does, and comparing nested values."""
 
 import os
+import re
 import threading
 import time
 from contextlib import contextmanager
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import dask
 import numpy as np
@@ -99,3 +103,48 @@ def histogram_of(sample, bandwidth, bins_per_bandwidth=5, margin=6):
     n_bins = int(np.ceil((sample.max() + margin * bandwidth - low) / width)) + 1
     counts = np.bincount(((sample - low) / width).astype(int), minlength=n_bins)
     return counts, low, width
+
+
+class Server(BaseHTTPRequestHandler):
+    """Serves the files of a folder, by ranges or only whole, whatever the query."""
+
+    folder: Path
+    ranges: bool
+    asked: list
+
+    def do_HEAD(self):
+        self.do_GET(body=False)
+
+    def do_GET(self, body=True):
+        file = self.folder / self.path.lstrip("/").partition("?")[0]
+        if not file.is_file():
+            self.send_error(404)
+            return
+        content, asked = file.read_bytes(), self.headers.get("Range")
+        self.asked.append(asked)
+        status, told = 200, {"Last-Modified": formatdate(file.stat().st_mtime)}
+        if asked and self.ranges:
+            first, last = (int(n) for n in re.fullmatch(r"bytes=(\d+)-(\d+)", asked).groups())
+            status, told["Content-Range"] = 206, f"bytes {first}-{last}/{len(content)}"
+            content = content[first : last + 1]
+        if self.ranges:
+            told["Accept-Ranges"] = "bytes"
+        self.send_response(status)
+        for header, value in (told | {"Content-Length": str(len(content))}).items():
+            self.send_header(header, value)
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def serving(folder, ranges=True):
+    """Serve a folder over HTTP for a while: its URL, and a list of the ranges that are asked for."""
+    handler = type("Handler", (Server,), {"folder": folder, "ranges": ranges, "asked": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", handler.asked
+        server.shutdown()

@@ -5,8 +5,7 @@ import pickle
 import re
 import shutil
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.io import open_features, write_rows
 from mdh_dask.io.inputs import kind_of
 from mdh_dask.io.lazy import grouped
-from tests.helpers import counted_computes, tasks_of
+from tests.helpers import counted_computes, serving, tasks_of
 
 ROWS = np.random.default_rng(0).normal(size=(100, 3)).astype("float32")
 
@@ -432,57 +431,11 @@ def test_missing_values_of_which_the_footer_does_not_tell_are_an_error(folder):
 # Over HTTP
 
 
-class Server(BaseHTTPRequestHandler):
-    """Serves the files of a folder, by ranges or only whole."""
-
-    folder: Path
-    ranges: bool
-    asked: list
-
-    def do_HEAD(self):
-        self.do_GET(body=False)
-
-    def do_GET(self, body=True):
-        file = self.folder / self.path.lstrip("/")
-        if not file.is_file():
-            self.send_error(404)
-            return
-        content, asked = file.read_bytes(), self.headers.get("Range")
-        self.asked.append(asked)
-        if asked and self.ranges:
-            first, last = (int(n) for n in re.fullmatch(r"bytes=(\d+)-(\d+)", asked).groups())
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {first}-{last}/{len(content)}")
-            content = content[first : last + 1]
-        else:
-            self.send_response(200)
-        if self.ranges:
-            self.send_header("Accept-Ranges", "bytes")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        if body:
-            self.wfile.write(content)
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
 def served(folder):
     """What serves the folder of inputs: a function of whether it does so by ranges."""
-    servers = []
-
-    def serve(ranges):
-        handler = type("Handler", (Server,), {"folder": folder, "ranges": ranges, "asked": []})
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_port}", handler.asked
-
-    yield serve
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as servers:
+        yield lambda ranges: servers.enter_context(serving(folder, ranges))
 
 
 @pytest.mark.parametrize("name", ["x.npy", "x.parquet"])

@@ -10,7 +10,7 @@ import click
 from .clusters import cluster, cluster_options, scheduler_options
 from .exits import EXIT_CODES, Commands, leaving_at_once
 from .image_commands import demo, segment
-from .log import JsonLines, Lines
+from .log import JsonLines, Lines, say
 from .shared_options import (
     CLUSTER_SETTINGS,
     PERFORMANCE_REPORT,
@@ -77,7 +77,7 @@ def fit(
     check_recording(performance_report, options["scheduler"])
     working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
-    click.echo(fit_features(features, Reading(missing_chunks, columns), estimator, outputs, working_on))
+    say(fit_features(features, Reading(missing_chunks, columns), estimator, outputs, working_on))
 
 
 @mdh.command()
@@ -100,7 +100,7 @@ def predict(
     from .predict import predict_features
     from .reading import Reading
 
-    click.echo(predict_features(
+    say(predict_features(
         features, model, Reading(missing_chunks, columns, axes, index), out, preview, overwrite=overwrite,
         progress=wants_progress(progress), cluster=cluster(**settings),
     ))  # fmt: skip
@@ -145,7 +145,7 @@ def drift(
     shown = wants_progress(progress)
     reading = Reading(missing_chunks, columns, axes, index)
     found = drift_of_features(features, model, reading, outputs, limits, shown, cluster(**settings))
-    click.echo(json.dumps(found.to_dict(), indent=1, allow_nan=False) if as_json else found.to_text())
+    say(json.dumps(found.to_dict(), indent=1, allow_nan=False) if as_json else found.to_text())
     if found.found:
         ctx.exit(DRIFT)
 
@@ -177,9 +177,9 @@ def run(
     if described.run["log_json"]:
         log_json()
     if check:
-        click.echo(check_job(described, overwrite=overwrite))
+        say(check_job(described, overwrite=overwrite))
         return
-    click.echo(run_job(described, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
+    say(run_job(described, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
 
 
 mdh.add_command(segment)

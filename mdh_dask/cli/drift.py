@@ -2,10 +2,10 @@
 
 import logging
 from collections.abc import Mapping
-from pathlib import PurePath
 from time import perf_counter
 
 from .. import __version__
+from .._locations import name_of
 from ..chunks import announced
 from ..estimators import drift, load_model
 from ..report import write_report
@@ -43,7 +43,7 @@ def drift_of_features(
             "Software": f"mdh_dask {__version__}",
         }
         write_report(
-            outputs.report, estimator.tree_, title=f"Drift of {PurePath(features).name}", facts=facts, drift=found,
+            outputs.report, estimator.tree_, title=f"Drift of {name_of(features)}", facts=facts, drift=found,
             feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)

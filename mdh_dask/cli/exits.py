@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
+from .._locations import redacted
 from .fields import JobError
 
 logger = logging.getLogger(__name__)
@@ -132,7 +133,10 @@ class Commands(click.Group):
         try:
             with interrupted_by_sigterm():
                 return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit):
+        except click.ClickException as error:
+            error.message = redacted(error.message)  # type: ignore[misc]
+            raise
+        except click.exceptions.Exit:
             raise
         except (Exception, KeyboardInterrupt) as error:
             code = exit_code(error)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from .clusters import cluster, cluster_options
+from .log import say
 from .shared_options import (
     CLUSTER_SETTINGS,
     MISSING_CHUNKS,
@@ -83,7 +84,7 @@ def segment(
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
     opened = Reading(missing_chunks, axes=axes, index=index).image(image)
     found = segment_image(opened, estimator, PixelOptions(window, coordinates, sample), outputs, working_on)
-    click.echo(f"{found.summary}: {outputs.kept()}")
+    say(f"{found.summary}: {outputs.kept()}")
 
 
 @click.command()
@@ -103,4 +104,4 @@ def demo(image: str, out: Path, overwrite: bool, progress: bool | None, **settin
 
     # One worker in this process compiles the loops once; every worker process would compile them again.
     working_on = cluster(**settings, processes=settings["workers"] is not None)
-    click.echo(segment_photograph(image, out, overwrite, wants_progress(progress), working_on))
+    say(segment_photograph(image, out, overwrite, wants_progress(progress), working_on))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from .._locations import name_of
 from .fields import Field, JobError, check_keys, checked_kind, checked_table, choice, positive, text, whole
 from .job_inputs import Input, open_image_input, open_rows_input
 from .job_outputs import ImageJobOutputs, JobOutputs
@@ -94,7 +95,7 @@ def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, An
     """
     values = checked_kind("input", given, {kind: inputs.fields for kind, inputs in INPUTS.items()})
     kind, path = values["kind"], values["path"]
-    if kind == "rows" and PurePosixPath(path).suffix.lower() in PICTURES:
+    if kind == "rows" and PurePosixPath(name_of(path)).suffix.lower() in PICTURES:
         raise JobError(f"input.path is an image, {path}: say so with kind = 'image' in [input]")
     fields = INPUTS[kind].outputs
     if isinstance(output, dict):

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from .._locations import stored
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node, local_path
 from .outputs import ImageOutputs, Outputs, check_file
@@ -20,7 +21,7 @@ class JobOutputs(Outputs):
     metrics, manifest : str or None
         Paths of files.
     own : tuple of str
-        Places of outputs that the job has made itself: these may be replaced.
+        Places of outputs, as they are stored, that the job has made itself: these may be replaced.
     linked : tuple of (str, str)
         What the report links to, if not its neighbours: where they grow, they are elsewhere.
     """
@@ -48,7 +49,7 @@ class JobOutputs(Outputs):
 
     def may_replace(self, path: str) -> bool:
         """Tell whether an output may take the place of what is at its path or URL."""
-        return self.overwrite or path in self.own
+        return self.overwrite or stored(path) in self.own
 
     def replaceable(self) -> list[str]:
         """Return the places of outputs that may be replaced."""

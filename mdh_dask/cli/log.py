@@ -4,12 +4,20 @@ import json
 import logging
 from datetime import UTC, datetime
 
+import click
+
+from .._locations import all_redacted, redacted
+
 
 class Lines(logging.Formatter):
     """Lines that people read."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the lines of a record."""
+        return redacted(super().format(record))
 
 
 class JsonLines(logging.Formatter):
@@ -33,7 +41,7 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line)
+        return json.dumps(all_redacted(line))
 
 
 def is_json() -> bool:
@@ -45,3 +53,8 @@ def log_json() -> None:
     """Let everything that is told from now on be lines of JSON."""
     for handler in logging.getLogger("mdh_dask").handlers:
         handler.setFormatter(JsonLines())
+
+
+def say(text: str) -> None:
+    """Tell on standard output what came out."""
+    click.echo(redacted(text))

@@ -3,8 +3,10 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from .._locations import all_redacted, redacted, stored
 from ..io.journal import Pass
 from .facts import versions
 from .job_outputs import JobOutputs, checksum_of
@@ -49,7 +51,7 @@ def manifest_of(
     parameters = job.estimator().get_params(deep=False)
     return {
         "format": FORMAT,
-        "job": {"path": str(job.path), "sha256": hashlib.sha256(job.path.read_bytes()).hexdigest(), **about["job"]},
+        "job": {"path": str(job.path), "sha256": _digest_of(job.path), **about["job"]},
         "input": {**about["input"], "chunks": list(rows.chunksize)},
         "parameters": json.loads(json.dumps(parameters, default=str)),
         "versions": versions(),
@@ -57,7 +59,7 @@ def manifest_of(
         "seconds": metrics["seconds"],
         "attempts": list(attempts),
         "outputs": {
-            key: {"path": path, "checksum": checksum_of(getattr(growing, key))}
+            key: {"path": stored(path), "checksum": checksum_of(getattr(growing, key))}
             for key, path in outputs.places().items()
             if key != "manifest"
         },
@@ -65,6 +67,11 @@ def manifest_of(
     }
 
 
+def _digest_of(path: Path) -> str:
+    """Return what changes with a job file, from which no credentials in it can be found by trying."""
+    return hashlib.sha256(redacted(path.read_bytes().decode()).encode()).hexdigest()
+
+
 def write_json(path: str, value: Mapping[str, Any]) -> None:
     """Write a file of JSON."""
-    write_file(path, json.dumps(value, indent=1).encode(), overwrite=True)
+    write_file(path, json.dumps(all_redacted(value), indent=1).encode(), overwrite=True)

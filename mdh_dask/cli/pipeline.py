@@ -3,13 +3,13 @@
 import logging
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import PurePath
 from time import perf_counter
 from typing import Any
 
 import dask.array as da
 import numpy as np
 
+from .._locations import name_of
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic, announced, merge_chunks
 from ..estimators import cluster_profiles
@@ -83,7 +83,7 @@ def fit_rows(
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
         facts = facts_of(estimator, where, seconds, pass_bytes=rows.nbytes)
         write_report(
-            outputs.report, estimator.tree_, title=f"Clusters of {PurePath(name).name}",
+            outputs.report, estimator.tree_, title=f"Clusters of {name_of(name)}",
             facts={"Input": f"{name}, {shape}", **facts}, profiles=profiles, links=outputs.links(),
             feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
         )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._journal import keeping
+from .._locations import HIDDEN
 from ..io.fingerprints import fingerprint
 from ..io.journal import FolderJournal
 from .fields import JobError
@@ -109,7 +110,8 @@ def _begin(work: Work, about: dict[str, Any], outputs: JobOutputs, fence: Fence,
     earlier = JobOutputs()
     if anew:
         with suppress(JobError):  # damaged, or of another version
-            earlier = ImageJobOutputs(**work.outputs())
+            reachable = {key: place for key, place in work.outputs().items() if HIDDEN not in place}
+            earlier = ImageJobOutputs(**reachable)
     work.begin(about, fence.attempt, outputs.replaceable(), anew)
     if anew:
         work.clear()

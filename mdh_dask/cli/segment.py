@@ -2,13 +2,13 @@
 
 import logging
 from dataclasses import dataclass
-from pathlib import PurePath
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import dask.array as da
 from sklearn.utils import check_random_state
 
+from .._locations import name_of
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic, announced, reduce_rows
 from ..estimators.profiles import moments_of
@@ -96,7 +96,7 @@ def segment_image(
     if outputs.shows_pixels:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
         facts = about | _facts(image, options) | facts_of(estimator, where, seconds, pass_bytes=_nbytes(image))
-        title = f"{PurePath(image.path).name} in {estimator.n_clusters_} segments"
+        title = f"{name_of(image.path)} in {estimator.n_clusters_} segments"
         write_preview(seen, outputs)
         _write_report(seen, estimator, outputs, title, facts)
     summary = f"{estimator.n_clusters_} segments of {width} x {height} pixels in {seconds:.1f} s"

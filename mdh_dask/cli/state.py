@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from .._locations import all_redacted, stored
 from ..io import codec
 from ..io.folders import write_whole
 from .fields import JobError
@@ -47,23 +48,23 @@ class Work:
         """Note what the job is, one more attempt, or the first if it begins anew, and which outputs it may replace."""
         earlier = [] if anew else self.attempts()
         attempts = [*earlier, asdict(attempt)]
-        self._write(JOB, {"format": FORMAT, "about": about, "attempts": attempts, "replaces": list(replaces)})
+        self._write(JOB, {"format": FORMAT, "about": about, "attempts": attempts, "replaces": [*map(stored, replaces)]})
 
     def attempts(self) -> list[dict[str, Any]]:
         """Return all attempts."""
         return self._read(JOB)["attempts"] if self.has_begun() else []
 
     def replaces(self) -> list[str]:
-        """Return the outputs that the job may replace."""
+        """Return the outputs that the job may replace, as they are stored."""
         return self._read(JOB)["replaces"] if self.has_begun() else []
 
     def outputs(self) -> dict[str, Any]:
-        """Return the places of the outputs by their keys, as they were when the job began."""
+        """Return the places of the outputs by their keys, as they were stored when the job began."""
         output = self._read(JOB)["about"]["job"]["output"] if self.has_begun() else {}
         return {key: place for key, place in output.items() if place is not None}
 
     def made(self) -> list[str]:
-        """Return the places of outputs that the job has filled, or might."""
+        """Return the places of outputs that the job has filled, or might, as they are stored."""
         begun = self.manifest(READY) or self.manifest(FINISHED)
         return [*dict.fromkeys([*self.replaces(), *(self.outputs().values() if begun else ())])]
 
@@ -128,13 +129,15 @@ class Work:
         return content
 
     def _write(self, name: str, value: Mapping[str, Any]) -> None:
-        write_whole(self.folder / name, json.dumps(value, indent=1).encode())
+        write_whole(self.folder / name, json.dumps(all_redacted(value), indent=1).encode())
 
 
 def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return what must not change while a job is interrupted: all that its outputs depend on."""
     input_is = {"shape": list(rows.shape), "dtype": rows.dtype.str, **found}
-    wanted = {"input": job.input, "method": job.content.get("method", {}), "output": job.output}
+    given = job.input | {"path": stored(job.input["path"])}
+    output = {key: None if place is None else stored(place) for key, place in job.output.items()}
+    wanted = {"input": given, "method": job.content.get("method", {}), "output": output}
     about = {"job": wanted, "input": input_is, "versions": {"mdh_dask": __version__}}
     return json.loads(json.dumps(about))
 

@@ -3,18 +3,21 @@
 import hashlib
 import json
 import os
+from pathlib import PurePosixPath
 from typing import Any
 
 from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
+from .._locations import hiding_credentials, name_of, without_query
 from .nodes import Options
 
 METADATA = ("zarr.json", ".zarray", ".zattrs", ".zmetadata")
 
-CHANGES = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "updated")
+CHANGES = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "Last-Modified", "updated")
 """What stores tell of an object that changes with its contents, the best first."""
 
 
+@hiding_credentials()
 def fingerprint(source: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
     """Return what changes if a file or a folder changes: its size, and digests of its metadata and of its listing.
 
@@ -47,7 +50,7 @@ def fingerprint(source: str | os.PathLike[str], storage_options: Options = None)
     """
     store, root = url_to_fs(os.fspath(source), **(storage_options or {}))
     store.invalidate_cache()
-    objects = store.glob(root, detail=True) if "*" in root else store.find(root, detail=True)
+    objects = _objects(store, root)
     listing, metadata = hashlib.sha256(), hashlib.sha256()
     for name in sorted(objects):
         about = objects[name]
@@ -61,3 +64,15 @@ def fingerprint(source: str | os.PathLike[str], storage_options: Options = None)
         "metadata": metadata.hexdigest(),
         "listing": listing.hexdigest(),
     }
+
+
+def _objects(store: Any, root: str) -> dict[str, Any]:
+    """Return what a store tells of a file, of all that is in a folder, or of what a pattern names."""
+    if "*" in without_query(root):
+        found: dict[str, Any] = store.glob(root, detail=True)
+    elif "http" in store.protocol and PurePosixPath(name_of(root)).suffix not in ("", ".zarr"):
+        # To list a URL is to read all of it, for the links that there may be.
+        found = {root: store.info(root)}
+    else:
+        found = store.find(root, detail=True)
+    return found

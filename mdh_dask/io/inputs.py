@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import dask.array as da
 import zarr
 
+from .._locations import has_query, hiding_credentials, name_of, without_query
 from .nodes import Options, find_node, local_path
 from .npy import open_npy
 from .parquet import SUFFIXES, open_parquet, parquet_files
@@ -24,6 +25,7 @@ class Table(NamedTuple):
     names: tuple[str, ...] | None
 
 
+@hiding_credentials()
 def open_features(
     path: str | os.PathLike[str],
     columns: Sequence[str | int] | None = None,
@@ -89,20 +91,25 @@ def open_features(
     return Table(rows if columns is None else rows[:, places(columns, rows.shape[1], path)], None)
 
 
+@hiding_credentials()
 def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Kind:
     """Tell what is at a path or URL: by its name where that ends with ``.npy`` or ``.parquet``, else by what is there.
+
+    The query of a URL is no part of the name; there is no Zarr behind one.
 
     Raises
     ------
     FileNotFoundError, ValueError, ImportError
         As `open_features` does.
     """
-    name = os.fspath(path)
+    suffix = PurePosixPath(name_of(path)).suffix.lower()
     filesystem(path, storage_options)  # a package that is missing is named
-    if PurePosixPath(name).suffix.lower() == ".npy":
+    if suffix == ".npy":
         return "npy"
-    if "*" in name or PurePosixPath(name.rstrip("/")).suffix.lower() in SUFFIXES:
+    if "*" in without_query(path) or suffix in SUFFIXES:
         return "Parquet"
+    if has_query(path):
+        raise ValueError(f"expected the name of a .npy or Parquet file before the query of a URL; got {path}: name one")
     if node_at(path, storage_options) is not None:
         return "Zarr"
     folder = local_path(path)

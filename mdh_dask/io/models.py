@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import zarr
 
+from .._locations import hiding_credentials
 from .._typing import AnyArray, Integers
 from ..tree.structure import Tree
 from .folders import published
@@ -40,6 +41,7 @@ BESIDE = "beside_"
 """Begins the names of the arrays that are not the tree's."""
 
 
+@hiding_credentials()
 def save_tree(
     path: str | os.PathLike[str],
     tree: Tree,
@@ -103,6 +105,7 @@ def save_tree(
         _fill(growing, mark, stored)
 
 
+@hiding_credentials()
 def load_tree(
     path: str | os.PathLike[str], *, storage_options: Options = None
 ) -> tuple[Tree, dict[str, Any], dict[str, AnyArray]]:

@@ -2,7 +2,7 @@
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
@@ -10,6 +10,7 @@ import dask.array as da
 import numpy as np
 from dask.utils import parse_bytes
 
+from .._locations import hiding_credentials
 from .._typing import AnyArray
 from ..chunks import default_block_bytes
 from .lazy import lazy_rows
@@ -40,8 +41,8 @@ class NpyFile:
         Where the first number is.
     """
 
-    location: str
-    options: Options
+    location: str = field(repr=False)
+    options: Options = field(repr=False)
     shape: tuple[int, ...]
     dtype: np.dtype
     by_columns: bool
@@ -52,6 +53,7 @@ class NpyFile:
         """Bytes of a row."""
         return self.dtype.itemsize * math.prod(self.shape[1:])
 
+    @hiding_credentials()
     def read(self, part: tuple[int, int]) -> AnyArray:
         """Return the rows from one to another."""
         if (path := local_path(self.location)) is not None:
@@ -64,6 +66,7 @@ class NpyFile:
         return np.frombuffer(bytearray(content), self.dtype).reshape(-1, *self.shape[1:])
 
 
+@hiding_credentials()
 def open_npy(
     path: str | os.PathLike[str], *, block_bytes: int | str | None = None, storage_options: Options = None
 ) -> da.Array:

@@ -12,6 +12,7 @@ import dask.array as da
 import numpy as np
 from dask.utils import natural_sort_key, parse_bytes
 
+from .._locations import hiding_credentials, without_query
 from .._typing import AnyArray
 from ..chunks import default_block_bytes
 from .lazy import grouped, lazy_rows
@@ -42,6 +43,7 @@ class Footer(NamedTuple):
     """Columns that may have missing values."""
 
 
+@hiding_credentials()
 def open_parquet(
     path: str | os.PathLike[str],
     columns: Sequence[str] | None = None,
@@ -117,6 +119,7 @@ class ParquetReader:
     names: tuple[str, ...]
     dtype: np.dtype
 
+    @hiding_credentials()
     def __call__(self, pieces: Sequence[PieceOfFile]) -> AnyArray:
         """Return the rows of some row groups of some files."""
         return np.concatenate([self._read(file, groups) for file, groups in pieces])
@@ -140,7 +143,7 @@ class ParquetReader:
 
 def parquet_files(fs: Any, root: str) -> list[str]:
     """Return the Parquet files at a path of a file system, in their order; none if there are none."""
-    if "*" in root:
+    if "*" in without_query(root):
         found = [file for file in fs.glob(root) if PurePosixPath(file).name[0] not in "_."]
     elif fs.isfile(root):
         found = [root]

@@ -8,10 +8,12 @@ import dask.array as da
 import zarr
 from dask.utils import format_bytes, parse_bytes
 
+from .._locations import hiding_credentials
 from ..chunks import default_block_bytes
 from .nodes import MARK, Options, count_missing, find_node, local_path, unit_rows
 
 
+@hiding_credentials()
 def open_rows(
     source: str | os.PathLike[str] | zarr.Array,
     *,
@@ -69,6 +71,7 @@ def open_rows(
     return da.from_zarr(array, chunks=(rows, *array.shape[1:]))
 
 
+@hiding_credentials()
 def open_array(source: str | os.PathLike[str], storage_options: Options = None) -> zarr.Array:
     """Open the Zarr array at a path or URL for reading, or say what is there instead.
 

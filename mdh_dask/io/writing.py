@@ -17,6 +17,7 @@ from typing import Any
 import dask.array as da
 import zarr
 
+from .._locations import hiding_credentials
 from .._typing import RowArray
 from ..chunks import Progress, Statistic, Together, is_dask, reduce_rows
 from .blocks import Block, DamagedBlocks, WriteBlocks
@@ -42,6 +43,7 @@ CONFIG = {"write_empty_chunks": True}
 """A chunk that is not there is then a chunk that was lost."""
 
 
+@hiding_credentials()
 def write_rows(
     array: RowArray,
     path: str | os.PathLike[str],
@@ -135,6 +137,7 @@ def write_rows(
         return fill(growing)
 
 
+@hiding_credentials()
 def verify_rows(path: str | os.PathLike[str], storage_options: Options = None) -> list[tuple[int, int]]:
     """Compare an array that `write_rows` wrote with the checksums it recorded.
 

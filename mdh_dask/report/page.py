@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from .._locations import all_redacted, hiding_credentials, redacted
 from .._typing import AnyArray
 from ..kernels import NystromMap
 from ..plotting.parts import full_count
@@ -27,6 +28,7 @@ OPEN_PROFILES = 3
 """Clusters of which the features are unfolded when the page opens."""
 
 
+@hiding_credentials()
 def write_report(
     path: str | PathLike[str],
     tree: Tree,
@@ -128,8 +130,8 @@ def _contents(
     tiles, n_levels = map_of(tree, entries)
     n_levels_all = max(entry.level for entry in entries) + 1
     return {
-        "title": title,
-        "facts": facts,
+        "title": redacted(title),
+        "facts": all_redacted(facts),
         "spectrum": spectrum,
         "images": {caption: _embedded(caption, image) for caption, image in images.items()},
         "tree": tree,

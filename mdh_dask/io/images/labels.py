@@ -9,6 +9,7 @@ from typing import Any
 import dask.array as da
 import zarr
 
+from ..._locations import hiding_credentials
 from ...chunks import Progress, Statistic, Together, reduce_rows
 from ..blocks import Block
 from ..folders import published
@@ -24,6 +25,7 @@ from .overview import Seen, overview_of
 from .rows import check_window, pixel_rows
 
 
+@hiding_credentials()
 def write_labels(
     label: Label,
     image: Image,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..._locations import redacted
 from ..._typing import Integers
 
 VERSION = "0.5"
@@ -104,7 +105,7 @@ def label_metadata(name: str, image: Multiscale, colours: Integers, source: str,
         "image-label": {
             "version": VERSION,
             "colors": [{"label-value": i, "rgba": [*map(int, c), 255]} for i, c in enumerate(colours)],
-            "source": {"image": source},
+            "source": {"image": redacted(source)},
         },
     }
 

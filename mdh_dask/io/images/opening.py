@@ -8,6 +8,7 @@ from typing import Any, Literal
 import fsspec  # type: ignore[import-untyped, unused-ignore]
 import zarr
 
+from ..._locations import has_query, hiding_credentials
 from ..nodes import Options, find_node, local_path
 from ..rows import check_complete, open_array
 from .axes import AxesView, view_of
@@ -23,6 +24,7 @@ LEAST_STRIP = 2**18
 """Pixels of the strips of a TIFF that are taken for one chunk."""
 
 
+@hiding_credentials()
 def open_image(
     path: str | os.PathLike[str],
     *,
@@ -92,13 +94,15 @@ def open_image(
     return _checked(replace(image, axes=axes))
 
 
+@hiding_credentials()
 def kind_of(path: str, storage_options: Options = None) -> Literal["TIFF", "picture", "Zarr"]:
     """Tell what is at a path or URL by its first bytes; what is no file, or not there, is taken for Zarr."""
     local = local_path(path)
     magic = b"" if local is not None and not local.is_file() else _magic(path, storage_options)
     if magic.startswith(TIFF):
         return "TIFF"
-    return "picture" if magic and (local is not None or find_node(path, storage_options) is None) else "Zarr"
+    is_file = local is not None or has_query(path)
+    return "picture" if magic and (is_file or find_node(path, storage_options) is None) else "Zarr"
 
 
 def _magic(path: str, storage_options: Options) -> bytes:

@@ -1,11 +1,12 @@
 """PNG, JPEG and whatever else Pillow reads: pictures that are decoded whole."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 
+from ..._locations import hiding_credentials
 from ..._typing import AnyArray
 from ..nodes import Options
 from .packages import needed
@@ -32,11 +33,11 @@ class Picture:
     storage_options : dict, optional
     """
 
-    path: str
+    path: str = field(repr=False)
     shape: tuple[int, int, int]
     dtype: np.dtype
     kind: str
-    storage_options: Options = None
+    storage_options: Options = field(default=None, repr=False)
 
     @property
     def chunks(self) -> tuple[int, int]:
@@ -64,6 +65,7 @@ def open_picture(path: str, storage_options: Options = None) -> Picture:
     return Picture(path, shape, pixels.dtype, kind, storage_options)
 
 
+@hiding_credentials()
 def decode(path: str, storage_options: Options = None) -> tuple[AnyArray, str]:
     """Return pixels of shape (lines, columns, bands), upright as its camera says, and the kind of the picture.
 

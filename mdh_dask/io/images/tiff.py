@@ -3,13 +3,14 @@
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 import zarr
 
+from ..._locations import hiding_credentials
 from ..._typing import AnyArray
 from ..nodes import Options
 from .georeference import georeference
@@ -38,18 +39,19 @@ class TiffArray:
     storage_options : dict, optional
     """
 
-    path: str
+    path: str = field(repr=False)
     series: int
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
     dtype: np.dtype
-    storage_options: Options = None
+    storage_options: Options = field(default=None, repr=False)
 
     @property
     def ndim(self) -> int:
         """Return the number of axes."""
         return len(self.shape)
 
+    @hiding_credentials()
     def __getitem__(self, where: tuple[slice | int, ...]) -> AnyArray:
         """Decode the strips or tiles of a region."""
         with opened(self.path, self.storage_options) as tiff:
