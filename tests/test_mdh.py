@@ -10,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
+from mdh_dask import HierarchicalKernelMDH, HierarchicalMDH
 from mdh_dask._jit.descent import FLATTER, MEMORY, SUFFICIENT, line_search, quasi_newton_step, remember
 from mdh_dask._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums, smooth
 from mdh_dask._jit.separators import index_along
 from mdh_dask._jit.valleys import grid_within, valleys
 from mdh_dask.metrics import binary_v_measure, success_ratio
 from mdh_dask.projections.mdh import mdh_directions, minimum_density_hyperplane, minimum_density_hyperplanes
+from mdh_dask.projections.pca import principal_components
 from mdh_dask.projections.penalty import PenalisedDensity, depth_at
+from mdh_dask.projections.starts import valley_starts
 
 alphas = st.sampled_from([0.01, 0.1, 0.3, 0.5, 0.9, 1.5])
 
@@ -299,6 +302,25 @@ class TestPursuit:
         best = minimum_density_hyperplanes(rows, rng(), starts="pca2")[0]
         assert success_ratio(np.arange(150) < 75, rows @ best.direction > best.offset) == 1
 
+    def test_more_components_than_features_are_all_and_fewer_a_span(self):
+        rows = made_rows(3, 200, 60)
+        whole = mdh_directions(rows, rng(), max_components=None)
+        np.testing.assert_array_equal(mdh_directions(rows, rng(), max_components=60), whole)
+        components = principal_components(rows, 2)
+        starts = valley_starts(rng(), rows - rows.mean(axis=0), 3, within=1.5)
+        span = np.linalg.qr(np.array([*components, *(start.direction for start in starts)]).T)[0]
+        within = mdh_directions(rows, rng(), max_components=2)
+        np.testing.assert_allclose(within @ span @ span.T, within, atol=1e-9)
+        assert np.linalg.norm(whole[0] @ span) < 0.99
+
+    @pytest.mark.parametrize("method", [HierarchicalMDH, HierarchicalKernelMDH])
+    def test_trees_search_so_many_components_and_none_for_all(self, method):
+        rows = made_rows(3, 200, 60)
+        for tree in (method(), method(max_components=None)):
+            expected = mdh_directions(rows, rng(), starts=tree.starts, max_components=tree.max_components)
+            np.testing.assert_array_equal(tree._directions(rows, rng()), expected)
+        assert method().max_components == 50
+
     def test_directions_come_by_falling_depth_and_as_many_as_wanted(self):
         rows = made_rows(2, 300, 5)
         results = minimum_density_hyperplanes(rows, rng())
@@ -377,6 +399,8 @@ class TestDegenerateRows:
             mdh_directions(np.array([[np.nan, 1.0]]), rng())
         with pytest.raises(ValueError, match="'pca2', got 'pca3'"):
             mdh_directions(np.zeros((3, 2)), rng(), starts="pca3")
+        with pytest.raises(ValueError, match="max_components must be at least 2, got 1"):
+            mdh_directions(np.zeros((3, 2)), rng(), max_components=1)
 
 
 PUBLISHED = {

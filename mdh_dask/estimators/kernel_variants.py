@@ -24,9 +24,10 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     Notes
     -----
-    The thesis uses ``feature_map="local_scaling"``. With ``KernelPCAFeatures(variance=1.0)`` hyperplanes may lie anyhow
-    in the span of the landmarks (KMDH_hier there); with less variance, as by default, in the subspace of the leading
-    components (S-KMDH_hier).
+    The thesis uses ``feature_map="local_scaling"``. With ``KernelPCAFeatures(variance=1.0)`` and `max_components` None,
+    hyperplanes may lie anyhow in the span of the landmarks (KMDH_hier there); with less variance or fewer components in
+    the subspace of the leading ones (S-KMDH_hier). By default the features are the leading components of the rows, and
+    in every branch hyperplanes are pursued in the span of at most 50 of its own components and of the starts.
 
     Passes: two, if the features can be kept: one chooses the landmarks, one maps the rows. Else one more than
     `HierarchicalMDH`, which each map all rows. To compute `labels_` or a prediction is one pass that maps.

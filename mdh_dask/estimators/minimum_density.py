@@ -1,7 +1,7 @@
 """Trees of minimum density hyperplanes."""
 
 from dataclasses import dataclass, field
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray
 from ..projections import Projection
-from ..projections.mdh import Starts, mdh_directions
+from ..projections.mdh import MOST_COMPONENTS, Starts, mdh_directions
 from .divisive import DivisiveClustering
 from .docstrings import documented
 
@@ -31,6 +31,10 @@ class HierarchicalMDH(DivisiveClustering):
         the mean.
     alpha_max : float
         Standard deviations from the mean of the branch within which pursuits from the components keep hyperplanes.
+    max_components : int or None
+        With more columns or features than so many, hyperplanes are pursued in the span of so many principal components
+        of the branch and of the starts, at least 2: where rows are few for their columns, noise parts them anywhere.
+        None to pursue among all, as ``starts="pca2"`` always does.
 
     Notes
     -----
@@ -61,6 +65,7 @@ class HierarchicalMDH(DivisiveClustering):
         **DivisiveClustering._parameter_constraints,
         "starts": [StrOptions(set(get_args(Starts)))],
         "alpha_max": [Interval(Real, 0, None, closed="neither")],
+        "max_components": [None, Interval(Integral, 2, None, closed="left")],
     }
 
     projection: str | Projection = field(init=False, default="mdh")
@@ -70,6 +75,9 @@ class HierarchicalMDH(DivisiveClustering):
     alpha: float | None = field(init=False, default=None)
     starts: Starts = "valleys"
     alpha_max: float = 1.5
+    max_components: int | None = MOST_COMPONENTS
 
     def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
-        return mdh_directions(rows, rng, starts=self.starts, alpha_max=self.alpha_max)
+        return mdh_directions(
+            rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components
+        )

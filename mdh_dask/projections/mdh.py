@@ -18,8 +18,8 @@ N_BALANCED, N_VALLEYS = 3, 8
 """Random starts that are pursued besides the two components."""
 
 MOST_COMPONENTS = 50
-"""With more features, hyperplanes are pursued from the default starts in the span of these and of so many principal
-components: where rows are few for their features, noise parts them anywhere."""
+"""With more features, trees pursue hyperplanes in the span of so many principal components: where rows are few for
+their features, noise parts them anywhere."""
 
 
 def minimum_density_hyperplane(
@@ -97,6 +97,7 @@ def mdh_directions(
     starts: Starts = "balanced",
     bandwidth: float | None = None,
     alpha_max: float = 1.5,
+    max_components: int | None = MOST_COMPONENTS,
 ) -> Floats:
     """Return normals of minimum density hyperplanes from several starts, the greatest relative depth first.
 
@@ -118,6 +119,9 @@ def mdh_directions(
         As for `minimum_density_hyperplane`.
     alpha_max : float
         As there; with ``valleys`` for the pursuits from components only.
+    max_components : int, optional
+        At least 2. With more features than so many, hyperplanes are pursued in the span of so many principal components
+        and of the starts; with None among all. ``pca2`` pursues among all, as the paper does.
 
     Returns
     -------
@@ -127,7 +131,7 @@ def mdh_directions(
     Raises
     ------
     ValueError
-        As `minimum_density_hyperplane`, or if `starts` has another value.
+        As `minimum_density_hyperplane`, or if `starts` or `max_components` has another value.
 
     Examples
     --------
@@ -137,7 +141,9 @@ def mdh_directions(
     >>> V.shape, bool(abs(V[0, 0]) > 0.99)
     ((2, 2), True)
     """
-    results = minimum_density_hyperplanes(rows, rng, starts=starts, bandwidth=bandwidth, alpha_max=alpha_max)
+    results = minimum_density_hyperplanes(
+        rows, rng, starts=starts, bandwidth=bandwidth, alpha_max=alpha_max, max_components=max_components
+    )
     # A pursuit from a valley that leaves it for the bound has found nothing.
     found = [result for result in results if result.relative_depth > 0] or results[:1]
     return np.array([result.direction for result in found[:n_directions]])
@@ -150,6 +156,7 @@ def minimum_density_hyperplanes(
     starts: Starts = "balanced",
     bandwidth: float | None = None,
     alpha_max: float = 1.5,
+    max_components: int | None = MOST_COMPONENTS,
     max_iterations: int = 50,
 ) -> list[MDHResult]:
     """Return the hyperplane that each of several starts leads to, the greatest relative depth first.
@@ -166,11 +173,14 @@ def minimum_density_hyperplanes(
     """
     if starts not in get_args(Starts):
         raise ValueError(f"starts must be one of {', '.join(map(repr, get_args(Starts)))}, got {starts!r}")
+    if max_components is not None and max_components < 2:
+        raise ValueError(f"max_components must be at least 2, got {max_components}; None pursues among all features")
     _check(bandwidth, alpha_max)
     centred = centred_rows(rows)
     mean = np.asarray(rows)[0] - centred[0]
-    n_components = MOST_COMPONENTS if starts != "pca2" and centred.shape[1] > MOST_COMPONENTS else 2
-    components, sd = scaled_components(centred, n_components)
+    limit = centred.shape[1] if starts == "pca2" or max_components is None else max_components
+    in_span = centred.shape[1] > limit
+    components, sd = scaled_components(centred, limit if in_span else 2)
     places = [Start(v, growing_alphas(alpha_max)) for v in components[:2]]
     if sd[0] > 0 and starts == "valleys":
         places += valley_starts(rng, centred, N_VALLEYS)
@@ -178,8 +188,10 @@ def minimum_density_hyperplanes(
         near = valley_starts(rng, centred, N_BALANCED, within=alpha_max)
         places += [Start(start.direction, growing_alphas(alpha_max)) for start in near]
     basis = None
-    if n_components > 2 and sd[0] > 0:
-        basis = np.linalg.qr(np.array([*components, *(start.direction for start in places)]).T)[0].T
+    if in_span and sd[0] > 0:
+        # Of the places, the first are components: given twice, they would bring in directions of rounding errors.
+        others = [start.direction for start in places[len(components[:2]) :]]
+        basis = np.linalg.qr(np.array([*components, *others]).T)[0].T
         centred = centred @ basis.T.astype(centred.dtype)
         places = [Start(_unit(basis @ start.direction), start.alphas) for start in places]
     centred = centred.astype(np.float64, copy=False)

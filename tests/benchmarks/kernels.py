@@ -68,7 +68,11 @@ class Kind(NamedTuple):
 
 KINDS = (
     Kind("local scaling", HierarchicalKernelMDH, {"feature_map": "local_scaling"}, bounded=True),
-    Kind("local scaling, all components", HierarchicalKernelMDH, {"feature_map": KernelPCAFeatures(variance=1.0)}),
+    Kind(
+        "local scaling, all components",
+        HierarchicalKernelMDH,
+        {"feature_map": KernelPCAFeatures(variance=1.0), "max_components": None},
+    ),
     Kind("nearest neighbours", HierarchicalKernelMDH, {}),
     Kind("KernelDePDDP, local scaling", KernelDePDDP, {}),
 )
