@@ -139,6 +139,24 @@ class TestMinimumDensity:
         histogram = histograms_of(np.linspace(-3, 3, 1001) ** 3 / 3)
         assert SplitRule(place="minimum_density").locate(histogram, 1)[0] == -1
 
+    @pytest.mark.parametrize(("at", "near"), [(-4.0, -3.5), (-2.5, -3.5), (2.0, 2.5), (4.0, 2.5)])
+    def test_a_suggestion_is_followed_to_the_nearest_valley_be_it_shallower(self, at, near):
+        rng = np.random.default_rng(0)
+        rows = np.concatenate([rng.normal(place, 1, 5000) for place in (-6, -1, 6)])
+        plain = histograms_of(rows)
+        rule = SplitRule(place="minimum_density")
+        assert plain.threshold[0, rule.locate(plain, 1)[0]] == pytest.approx(2.5, abs=0.5)
+        k = rule.locate(replace(plain, suggested=np.array([at])), 1)[0]
+        assert plain.threshold[0, k] == pytest.approx(near, abs=0.5)
+        assert plain.density[0, k] == plain.density[0, k - 5 : k + 6].min()
+
+    @pytest.mark.parametrize("beside", [-1, 0, 1])
+    def test_a_suggestion_in_the_bin_beside_a_valley_stays(self, beside):
+        plain = histograms_of(bimodal(n=20_000))
+        rule = SplitRule(place="minimum_density")
+        k = rule.locate(plain, 1)[0] + beside
+        assert rule.locate(replace(plain, suggested=plain.threshold[:, k]), 1)[0] == k
+
 
 class TestMean:
     @given(seeds, st.integers(2, 300), st.integers(1, 3))

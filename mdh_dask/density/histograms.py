@@ -30,6 +30,8 @@ class Histograms:
         Bandwidth that the rounding of the values alone calls for; see `Standardiser.resolution_of`.
     extremes : array of shape (n_directions, 2, n_bins), optional
         Smallest and largest projection in every bin; infinity and minus infinity where there is none.
+    suggested : array of shape (n_directions,), optional
+        Threshold at which what proposed the direction would split it.
     """
 
     counts: AnyArray
@@ -38,6 +40,7 @@ class Histograms:
     bandwidth_rule: Bandwidth
     resolution: Floats | float = 0.0
     extremes: Floats | None = None
+    suggested: Floats | None = None
 
     def __getitem__(self, which: "int | slice | list[int]") -> Self:
         """Return the histograms of some of the directions."""
@@ -49,6 +52,7 @@ class Histograms:
             width=self.width[which],
             resolution=np.broadcast_to(self.resolution, self.origin.shape)[which],
             extremes=None if self.extremes is None else self.extremes[which],
+            suggested=None if self.suggested is None else self.suggested[which],
         )
 
     @cached_property

@@ -1,18 +1,19 @@
 """One minimum density hyperplane: a bi-partition."""
 
 from dataclasses import dataclass, field, replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, get_args
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Floats
+from ..density.kde import kernel_height
 from ..growth.growth import Growth
 from ..projections import Projection
 from ..projections.mdh import Starts, minimum_density_hyperplanes
 from ..projections.path import path_points
-from ..projections.pursuit import MDHResult
+from ..projections.pursuit import MDHResult, within
 from ..splits.rules import SplitRule
 from .divisive import DivisiveClustering
 from .docstrings import documented
@@ -35,6 +36,9 @@ class MinimumDensityHyperplane(DivisiveClustering):
         valley that they show.
     alpha_max : float
         The hyperplane lies within this many standard deviations of the mean; 0.9 in the paper.
+    max_components : int or None
+        With more columns or features than so many, hyperplanes are pursued in the span of so many principal components
+        and of the starts, at least 2; None to pursue among all, as ``starts="pca2"`` always does.
 
     Attributes
     ----------
@@ -63,8 +67,9 @@ class MinimumDensityHyperplane(DivisiveClustering):
 
     Notes
     -----
-    Passes: one if the first sample holds all rows; else the pursuit works on `sample_size` rows, and a
-    second pass places the hyperplane along the direction by the density of all rows.
+    Passes: one if the first sample holds all rows; else the pursuit works on `sample_size` rows, and a second pass
+    places the hyperplane along the direction, at the local minimum of the density of all rows that is nearest to the
+    pursuit's.
 
     References
     ----------
@@ -89,6 +94,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
         **DivisiveClustering._parameter_constraints,
         "starts": [StrOptions(set(get_args(Starts)))],
         "alpha_max": [Interval(Real, 0, None, closed="neither")],
+        "max_components": [None, Interval(Integral, 2, None, closed="left")],
     }
 
     projection: str | Projection = field(init=False, default="mdh")
@@ -106,15 +112,25 @@ class MinimumDensityHyperplane(DivisiveClustering):
     alpha: float | None = field(init=False, default=None)
     starts: Starts = "balanced"
     alpha_max: float = 1.5
+    max_components: int | None = None
     bandwidth: str | float = "principal"
 
     def _rule(self) -> SplitRule:
         return replace(super()._rule(), alpha=self.alpha_max)
 
     def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
-        best = minimum_density_hyperplanes(rows, rng, starts=self.starts, alpha_max=self.alpha_max)[0]
+        ends = minimum_density_hyperplanes(
+            rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components
+        )
+        # Pursuits from valleys are held near these, wherever they are.
+        best = next((end for end in ends if within(rows, end, self.alpha_max)), ends[0])
         self._pursued: tuple[AnyArray, MDHResult] = rows, best
         return best.direction[None]
+
+    def _growth(self, n_rows: int, seed: int) -> Growth:
+        growth = super()._growth(n_rows, seed)
+        growth.suggest = lambda directions: np.array([self._pursued[1].offset])
+        return growth
 
     def _keep(self, growth: Growth) -> None:
         rows, result = self.__dict__.pop("_pursued", (None, None))
@@ -140,4 +156,11 @@ class MinimumDensityHyperplane(DivisiveClustering):
     @property
     def relative_depth_(self) -> float:
         """How much the lower mode exceeds the density on the hyperplane, as a share of that."""
-        return float(self.tree_.relative_depth[0])
+        density = self.tree_.density(0)
+        if density is None or np.isnan(self.offset_):
+            return np.nan
+        sides = density.position < self.offset_, density.position > self.offset_
+        left, right = (density.density[side].max() for side in sides)
+        here = self.density_
+        floor = kernel_height(self.tree_.n_rows[0], self.tree_.bandwidth[0])
+        return float((min(left, right) - here) / (here + floor))

@@ -53,6 +53,8 @@ class Growth:
         What is enough, for an order; None to let the order say.
     family : str or None
         Family of random directions that `propose` gives whatever the rows are, so that workers can make them.
+    suggest : callable, optional
+        Gives a threshold for each of the directions that `propose` gave, for standardised rows.
     progress : callable
         Makes a progress bar, or None, from the description of a pass.
     """
@@ -68,6 +70,7 @@ class Growth:
     order: str | None = None
     max_clusters: int | None = None
     family: str | None = None
+    suggest: Callable[[Floats], Floats] | None = None
     progress: Callable[[str], Progress | None] = field(default=lambda description: None)
     n_passes: int = field(default=0, init=False)
     standardise: Standardiser = field(init=False)
@@ -201,7 +204,8 @@ class Growth:
         return screen(scoring, directions, self.n_candidates, rule, bandwidth, min_rows, self.standardise)
 
     def _lay_out(self, branch: Branch, directions: Floats, rows: AnyArray, bandwidth: Bandwidth) -> None:
-        laid_out = candidates_for(rows, directions, self.standardise, bandwidth, branch.n_rows)
+        suggested = self.suggest(directions) if self.suggest else None
+        laid_out = candidates_for(rows, directions, self.standardise, bandwidth, branch.n_rows, suggested)
         branch.candidates, branch.n_bins = laid_out
 
     def _count(self, rows: RowArray, root: Branch, fresh: dict[Branch, float]) -> None:

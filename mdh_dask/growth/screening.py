@@ -85,7 +85,12 @@ def screen(
 
 
 def candidates_for(
-    rows: AnyArray, directions: Floats, standardise: Standardiser, bandwidth: Bandwidth, n_rows: float
+    rows: AnyArray,
+    directions: Floats,
+    standardise: Standardiser,
+    bandwidth: Bandwidth,
+    n_rows: float,
+    suggested: Floats | None = None,
 ) -> tuple[Candidates, int]:
     """Lay out histograms that will resolve the densities of a branch's `n_rows` rows.
 
@@ -99,6 +104,8 @@ def candidates_for(
     bandwidth : Bandwidth
     n_rows : float
         Rows that will be counted.
+    suggested : array of shape (n_directions,), optional
+        Threshold along each direction, in standardised coordinates, at which a bin is to end.
 
     Returns
     -------
@@ -110,7 +117,11 @@ def candidates_for(
     raw = standardise.raw(directions)
     resolution = standardise.resolution_of(raw)
     origin, width, n_bins = _bins(projections, bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
-    return Candidates(raw, origin + raw @ standardise.centre, width, resolution, bandwidth), n_bins
+    away = raw @ standardise.centre
+    if suggested is not None:
+        origin = suggested - width * np.round((suggested - origin) / width)
+        suggested = suggested + away
+    return Candidates(raw, origin + away, width, resolution, bandwidth, suggested), n_bins
 
 
 def bins_over(low: Floats, high: Floats, margin: Floats, width: Floats, middle: Floats) -> tuple[Floats, int]:

@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import AnyArray, Floats
 from ..density.bandwidth import BANDWIDTHS
 from .penalty import PenalisedDensity, depth_at
 from .starts import Start
@@ -91,6 +91,12 @@ class MDHResult:
 def growing_alphas(alpha_max: float) -> tuple[float, ...]:
     """Return the values of alpha for a start that knows of no valley (JMLR 17(156), section 5.1.1)."""
     return tuple(np.linspace(min(SMALLEST_ALPHA, alpha_max), alpha_max, ALPHA_STEPS + 1).tolist())
+
+
+def within(rows: AnyArray, result: MDHResult, alpha: float) -> bool:
+    """Tell whether a hyperplane lies at most so many standard deviations from the mean of the projections."""
+    projections = rows @ result.direction
+    return bool(abs(result.offset - projections.mean()) <= alpha * projections.std())
 
 
 def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, max_iterations: int) -> MDHResult:

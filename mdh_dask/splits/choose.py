@@ -26,6 +26,8 @@ class Candidates:
         Bandwidth that the rounding of the values alone calls for.
     bandwidth : Bandwidth
         The rule for the branch's densities.
+    suggested : array of shape (n_candidates,), optional
+        Threshold along each direction at which what proposed it would split; an end of a bin.
     """
 
     directions: Floats
@@ -33,6 +35,7 @@ class Candidates:
     width: Floats
     resolution: Floats
     bandwidth: Bandwidth
+    suggested: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.width)
@@ -45,6 +48,7 @@ class Candidates:
             origin=self.origin[order],
             width=self.width[order],
             resolution=self.resolution[order],
+            suggested=None if self.suggested is None else self.suggested[order],
         )
 
 
@@ -66,6 +70,7 @@ class Counts(NamedTuple):
             candidates.bandwidth,
             candidates.resolution,
             joint_extremes(*extremes) if half is None else extremes[half],
+            candidates.suggested,
         )
 
 

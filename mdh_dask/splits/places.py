@@ -69,7 +69,10 @@ class RelativeDepth(Place):
 
 
 class MinimumDensity(RelativeDepth):
-    """The lowest density between the outermost modes (dePDDP: Tasoulis et al. 2010; thesis section 4.4)."""
+    """The lowest density between the outermost modes (dePDDP: Tasoulis et al. 2010; thesis section 4.4).
+
+    Where a threshold is suggested, as by a pursuit that ended in one of several valleys, the nearest local minimum.
+    """
 
     def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
         """See `Place`; a bin with a higher density on both sides lies between the outermost modes."""
@@ -77,7 +80,26 @@ class MinimumDensity(RelativeDepth):
 
     def score(self, histograms: Histograms) -> Floats:
         """See `Place`."""
+        if histograms.suggested is not None:
+            return _nearness(histograms, histograms.suggested)
         return histograms.density.max(axis=1, keepdims=True) - histograms.density
+
+    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+        """See `Place`; near a suggestion, the minimum is that of all rows."""
+        return None if histogram.suggested is not None else super().kept(histogram, k, standing)
+
+
+def _nearness(histograms: Histograms, suggested: Floats) -> Floats:
+    """Score local minima of the density by their nearness to thresholds, and other bins below them."""
+    padded = np.pad(histograms.density, ((0, 0), (1, 1)), constant_values=np.inf)
+    lowest = (padded[:, 1:-1] <= padded[:, :-2]) & (padded[:, 1:-1] <= padded[:, 2:])
+    away = np.abs(histograms.threshold - suggested[:, None]) / histograms.width[:, None]
+    # A minimum is known to a bin: a suggestion in the bin beside it may be the exact one, and stays.
+    beside = lowest.copy()
+    beside[:, 1:] |= lowest[:, :-1]
+    beside[:, :-1] |= lowest[:, 1:]
+    exact = beside & (away < 0.5)
+    return 1 / (1 + away) + lowest + 2.0 * exact
 
 
 class Mean(Place):

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdh_dask import DePDDP, HierarchicalMDH, ICATree, PCATree, RandomProjectionTree
+from mdh_dask import DePDDP, HierarchicalMDH, ICATree, MinimumDensityHyperplane, PCATree, RandomProjectionTree
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
-from mdh_dask.projections.mdh import minimum_density_hyperplanes
 from mdh_dask.simulate import varied_mixture
 
 from .shared import FOLDER, SKIPPED, Table, labelled_set, verdict
@@ -28,6 +27,9 @@ HYPERPLANES: dict[str, tuple[float, float]] = {
     "yeast_cell_cycle": (0.92, 0.76),
 }
 """Success ratio and binary V-measure of MDP^2 in JMLR 17(156), table 2."""
+
+MORE_ROWS = 20_000
+"""Than any of these sets has: the paper pursues on all of them."""
 
 ROUNDING = 0.01
 """By how much a figure may be less than one that was published with two or three digits."""
@@ -86,19 +88,19 @@ def run(
 
 
 def _hyperplanes(sets: dict[str, tuple[Any, Any]], seeds: Sequence[int]) -> Iterator[Table]:
-    paper = {name: _mean_scores(X, y, (0,), starts="pca2", alpha_max=0.9) for name, (X, y) in sets.items()}
+    of_paper = {"starts": "pca2", "alpha_max": 0.9, "sample_size": MORE_ROWS}
+    paper = {name: _mean_scores(X, y, (0,), **of_paper)[:2] for name, (X, y) in sets.items()}
+    components = {name: _mean_scores(X, y, (0,), starts="pca2")[2] for name, (X, y) in sets.items()}
     columns = ("set", "rows", "columns", "SR", "V", "published SR", "published V", "required", "verdict")
     title = f"One hyperplane with the settings of JMLR 17(156), table 2 (folder: ${FOLDER})"
     yield Table(title, columns, [_paper_line(name, sets.get(name), paper.get(name)) for name in HYPERPLANES])
     default = {name: _mean_scores(X, y, seeds) for name, (X, y) in sets.items()}
-    gains = {name: default[name] - HYPERPLANES[name] for name in sets}
-    lines = [(name, *map(float, (*default[name], *gains[name]))) if name in sets else _skipped(name, 5)
-             for name in HYPERPLANES]  # fmt: skip
+    found = {name: [*default[name], components[name], *(default[name][:2] - HYPERPLANES[name])] for name in sets}
+    lines = [(name, *map(float, found[name])) if name in sets else _skipped(name, 7) for name in HYPERPLANES]
     if sets:
-        means = np.mean([[*default[name], *gains[name]] for name in sets], axis=0)
-        lines.append((f"mean of {len(sets)}", *map(float, means)))
+        lines.append((f"mean of {len(sets)}", *map(float, np.mean(list(found.values()), axis=0))))
     title = f"One hyperplane with default settings, beside table 2: means of {len(seeds)} seeds"
-    yield Table(title, ("set", "SR", "V", "gain of SR", "gain of V"), lines)
+    yield Table(title, ("set", "SR", "V", "depth", 'depth from "pca2"', "gain of SR", "gain of V"), lines)
 
 
 def _skipped(name: str, n_columns: int) -> tuple[Any, ...]:
@@ -121,13 +123,9 @@ def scaled(X: Any) -> Any:
 
 
 def _mean_scores(X: Any, y: Any, seeds: Sequence[int], **options: Any) -> Any:
-    """Return the mean success ratio and binary V-measure of the hyperplane with the deepest valley."""
-    rows = scaled(X)
-    scores = []
-    for seed in seeds:
-        best = minimum_density_hyperplanes(rows, np.random.default_rng(seed), **options)[0]
-        parts = rows @ best.direction > best.offset
-        scores.append((success_ratio(y, parts), binary_v_measure(y, parts)))
+    """Return the mean success ratio, binary V-measure and relative depth of a hyperplane."""
+    models = [MinimumDensityHyperplane(random_state=seed, **options).fit(X) for seed in seeds]
+    scores = [(success_ratio(y, m.labels_), binary_v_measure(y, m.labels_), m.relative_depth_) for m in models]
     return np.mean(scores, axis=0)
 
 
