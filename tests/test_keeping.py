@@ -1,16 +1,21 @@
 """Keeping lazy rows between passes: where, for how long, and how often they are computed."""
 
 import os
+import stat
 import time
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import dask
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import Bar
+from helpers import Bar, names
 
+from mdh_dask._journal import keeping as keeping_journal
 from mdh_dask.io import keeping, open_rows, write_rows
+from mdh_dask.io.journal import FolderJournal
 from mdh_dask.io.keeping import chosen_place, is_local, kept, memory_of, scratch_folder
 
 ROWS = np.arange(60, dtype=np.float32).reshape(20, 3)
@@ -201,3 +206,43 @@ def test_on_a_cluster_rows_are_computed_once_and_given_up_at_the_end(client, scr
         time.sleep(0.01)  # futures are given up on the client's thread
     assert client.futures == {}
     assert not scratch.exists() or os.listdir(scratch) == []
+
+
+def others(folder):
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 12345, 12345)
+
+
+def opened_to_others(folder):
+    folder.mkdir()
+    folder.chmod(0o750)
+
+
+def link(folder):
+    folder.with_name("elsewhere").mkdir(mode=0o700)
+    folder.symlink_to(folder.with_name("elsewhere"))
+
+
+@pytest.mark.parametrize("make", [others, opened_to_others, link, Path.touch])
+def test_a_scratch_folder_that_others_can_write_to_is_refused(make, scratch, tmp_path):
+    if make is others and os.geteuid() != 0:
+        pytest.skip("only root gives folders away")
+    journal = FolderJournal(tmp_path / "work", "job")
+    scratch.mkdir()
+    make(scratch / f"mdh-dask-{journal.scratch}")
+    message = r"^expected a folder of this user with mode 0700 at .*: remove it, or name another folder as Dask's"
+    with keeping_journal(journal), pytest.raises(PermissionError, match=message), kept(lazy_rows(), "disk"):
+        pass
+    assert COMPUTED == []
+    assert names(scratch) == sorted({f"mdh-dask-{journal.scratch}", *(["elsewhere"] if make is link else [])})
+    assert not any((scratch / "elsewhere").glob("*"))
+
+
+def test_the_scratch_folder_of_a_job_is_for_its_user_only_and_is_gone_on_with(scratch, tmp_path):
+    journal = FolderJournal(tmp_path / "work", "job")
+    for _ in range(2):
+        with suppress(KeyboardInterrupt), keeping_journal(journal), kept(lazy_rows(), "disk"):
+            raise KeyboardInterrupt
+        (folder,) = scratch.iterdir()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert sum(COMPUTED) == 0  # of the second time: all blocks were there

@@ -1,7 +1,9 @@
 """Keeping lazy rows that cost more to compute than to read, for as long as several passes need them."""
 
 import logging
+import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,9 +79,29 @@ def _scratch() -> Iterator[tuple[Path, str | None]]:
             yield Path(temporary), None
         return
     folder = Path(scratch_folder()) / f"mdh-dask-{journal.scratch}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    own_folder(folder)
     yield folder, journal.name
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def own_folder(folder: Path) -> None:
+    """Make a folder that only its owner may enter, or go on with one; others can foresee its name and be there first.
+
+    Raises
+    ------
+    PermissionError
+        If what is there is no folder, is not ours or is open to others.
+    """
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        found = folder.lstat()  # a link could lead anywhere
+        ours = os.name == "nt" or (found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == 0o700)
+        if not (stat.S_ISDIR(found.st_mode) and ours):
+            raise PermissionError(
+                f"expected a folder of this user with mode 0700 at {folder}; got {stat.filemode(found.st_mode)} of "
+                f"user {found.st_uid}: remove it, or name another folder as Dask's temporary-directory"
+            ) from None
 
 
 def chosen_place(rows: Any, cache: Cache | None) -> Cache | None:
