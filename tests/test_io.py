@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 import time
+import tracemalloc
 import zlib
 from functools import partial
 
@@ -168,6 +169,40 @@ def test_a_deleted_shard_is_counted_once_also_when_the_shards_are_ragged(path):
     os.remove(path / "c" / "1" / "1")
     with pytest.raises(ValueError, match=r"1 of 4 shards are missing .* pass missing_chunks='fill'"):
         open_rows(path)
+
+
+@pytest.mark.parametrize("name", ["default", "v2"])
+@pytest.mark.parametrize("separator", [".", "/"])
+def test_only_the_keys_of_chunks_inside_the_array_count_as_stored(tmp_path, name, separator):
+    encoding = {"name": name, "separator": separator}
+    group = zarr.create_group(tmp_path / "g")
+    z = group.create_array("a", shape=(25, 30), chunks=(10, 10), dtype="f4", chunk_key_encoding=encoding)
+    z[:20] = 1
+    keys = [z.metadata.encode_chunk_key(index) for index in ((3, 0), (0, 3), (10**20, 1))]
+    for key in [*keys, "c9/00/1", "x0.1", "0.0.0", "0.00"]:
+        stray = tmp_path / "g/a" / key
+        stray.parent.mkdir(parents=True, exist_ok=True)
+        stray.touch()
+    assert count_missing(z) == (3, 9)
+
+
+@pytest.mark.parametrize("fill", ["error", "fill"])
+def test_the_memory_to_open_an_array_goes_by_what_is_stored_and_not_by_what_it_claims(path, fill):
+    z = zarr.create_array(path, shape=(300_000, 1), chunks=(1, 1), dtype="u1")
+    z[0] = 1
+    tracemalloc.start()
+    try:
+        assert count_missing(z) == (299_999, 300_000)
+        assert tracemalloc.get_traced_memory()[1] < 2e6
+    finally:
+        tracemalloc.stop()
+    metadata = json.loads((path / "zarr.json").read_text())
+    (path / "zarr.json").write_text(json.dumps(metadata | {"shape": [10**18, 1]}))
+    message = (
+        f"{10**18 - 1} of {10**18} chunks are missing" if fill == "error" else "expected at most 10,000,000 blocks"
+    )
+    with pytest.raises(ValueError, match=message):
+        open_rows(path, missing_chunks=fill)
 
 
 def test_unstored_fill_value_chunks_of_other_writers_can_be_accepted(path):

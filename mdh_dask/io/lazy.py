@@ -11,6 +11,9 @@ from dask.base import tokenize
 
 from .._typing import AnyArray
 
+MOST_BLOCKS = 10**7
+"""Of the default size they are some 300 TB."""
+
 
 def lazy_rows(
     read: Callable[..., AnyArray],
@@ -44,6 +47,15 @@ def lazy_rows(
     keys = [(name, i, 0) for i in range(len(blocks))]
     graph = {key: Task(key, read, block) for key, block in zip(keys, blocks)}
     return da.Array(graph, name, (tuple(rows), (n_columns,)), meta=np.empty((0, 0), dtype))
+
+
+def check_blocks(n_rows: int, step: int, where: object) -> None:
+    """Raise an error if rows in blocks of some rows are more than any scheduler takes: a few bytes can claim them."""
+    if n_rows > step * MOST_BLOCKS:
+        raise ValueError(
+            f"{where}: expected at most {MOST_BLOCKS:,} blocks of rows, got {n_rows:,} rows in blocks of {step:,}: ask "
+            "for larger ones with block_bytes=..., or check how the rows were written"
+        )
 
 
 def grouped(sizes: Iterable[int], most: int) -> list[list[int]]:

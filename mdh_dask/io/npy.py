@@ -13,7 +13,7 @@ from dask.utils import parse_bytes
 from .._locations import hiding_credentials
 from .._typing import AnyArray
 from ..chunks import default_block_bytes
-from .lazy import lazy_rows
+from .lazy import check_blocks, lazy_rows
 from .nodes import Options, local_path
 from .remote import filesystem
 
@@ -119,6 +119,7 @@ def open_npy(
         )
     block = default_block_bytes(nbytes) if block_bytes is None else parse_bytes(block_bytes)
     step = max(1, block // file.row_bytes)
+    check_blocks(file.shape[0], step, path)
     parts = [(i, min(i + step, file.shape[0])) for i in range(0, file.shape[0], step)]
     return lazy_rows(file.read, parts, [b - a for a, b in parts], file.shape[1], file.dtype, version)
 

@@ -10,6 +10,7 @@ from dask.utils import format_bytes, parse_bytes
 
 from .._locations import hiding_credentials
 from ..chunks import default_block_bytes
+from .lazy import check_blocks
 from .nodes import MARK, Options, count_missing, find_node, local_path, unit_rows
 
 
@@ -68,6 +69,7 @@ def open_rows(
     _check_shape(array, source, ndim)
     check_complete(array, source, missing_chunks)
     rows = _block_rows(array, block_bytes)
+    check_blocks(array.shape[0], rows, source)
     return da.from_zarr(array, chunks=(rows, *array.shape[1:]))
 
 
