@@ -24,6 +24,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.estimators.divisive import rows_of_share
+from mdh_dask.estimators.models import ESTIMATORS
 from mdh_dask.io import write_rows
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture
@@ -67,6 +68,15 @@ def test_every_criterion_and_stop_rule_finds_separated_clusters(rows, criterion,
 @pytest.mark.parametrize("bandwidth", ["normal", "multimodal", "silverman", 0.8])
 def test_every_projection_and_bandwidth_finds_separated_clusters(rows, projection, bandwidth):
     assert RandomProjectionTree(**QUICK, projection=projection, bandwidth=bandwidth).fit(rows).n_clusters_ == 3
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+def test_a_number_of_clusters_is_refused_with_what_there_is_instead(estimator):
+    instead = "it is 2 at most" if estimator is MinimumDensityHyperplane else "max_clusters= is the most that are kept"
+    with pytest.raises(TypeError, match=rf"^{estimator.__name__}\(\) has no parameter n_clusters: .*; {instead}$"):
+        estimator(n_clusters=3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_cluster'"):
+        estimator(n_cluster=3)
 
 
 def test_predicting_the_training_rows_gives_their_labels(rows):

@@ -299,6 +299,11 @@ ERRORS = {
         LEAST + "[method]\naplha = 2.5\n",
         f"[method] with name = 'rp' has no key 'aplha' (did you mean 'alpha'?); its keys are {METHOD_KEYS}",
     ),
+    "number of clusters": (
+        LEAST + "[method]\nn_clusters = 3\n",
+        "[method] with name = 'rp' has no key 'n_clusters' (did you mean 'max_clusters'?); its keys are "
+        f"{METHOD_KEYS}",
+    ),
     "parameter of another method": (
         LEAST + "[method]\nname = 'depddp'\nn_projections = 9\n",
         "[method] with name = 'depddp' has no key 'n_projections'; its keys are "

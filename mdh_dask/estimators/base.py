@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,6 +35,14 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     feature_map_: KernelPCAFeatures | None
     pixel_columns_: dict[str, Any] | None = None
     """What the columns are of an image of which the rows are pixels; see `mdh_dask.io.images.PixelColumns`."""
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse the parameter by which other libraries are told the number of clusters."""
+        known = signature(cls).parameters
+        if "n_clusters" in parameters and "n_clusters" not in known:
+            bound = "max_clusters= is the most that are kept" if "max_clusters" in known else "it is 2 at most"
+            raise TypeError(f"{cls.__name__}() has no parameter n_clusters: the number of clusters is found; {bound}")
+        return super().__new__(cls)
 
     @abstractmethod
     def _growth(self, n_rows: int, seed: int) -> Growth:
