@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
+from mdh_dask._jit.binning import bin_projections
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import kernel_density, kernel_height
@@ -47,6 +48,15 @@ class TestHistograms:
         np.testing.assert_allclose(histograms.threshold[:, -1], histograms.origin + n_bins * histograms.width)
         for direction, line in enumerate(histograms.threshold):
             assert [histograms.bin_of(float(t), direction) for t in line] == list(range(n_bins))
+
+    @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e3), st.integers(3, 40), st.data())
+    def test_the_last_value_before_a_split_is_counted_there_and_the_next_one_is_not(self, origin, width, n_bins, data):
+        k = data.draw(st.integers(0, n_bins - 2))
+        layout = np.array([origin]), np.array([width])
+        last = Histograms(np.ones((1, n_bins), dtype=np.int64), *layout, NORMAL).last_before(k)
+        counts = np.zeros((1, n_bins), dtype=np.int64)
+        bin_projections(np.array([[last, np.nextafter(last, np.inf)]]), *layout, counts)
+        assert counts.nonzero()[1].tolist() == [k, k + 1]
 
     @given(stacks(), st.floats(-1e6, 1e6))
     def test_any_value_has_a_bin(self, stack, value):

@@ -192,7 +192,7 @@ class TestGap:
         if found is None or found[0] < histogram.width[0]:
             assert k == -1
         else:
-            assert rule.at.threshold(histogram)[0, k] == pytest.approx(found[1], abs=1e-12)
+            assert rule.at.threshold(histogram, k) == pytest.approx(found[1], abs=1e-12)
             assert histogram.n_left[0, k] == (sample <= found[1]).sum()
 
     def test_a_gap_narrower_than_a_bin_is_no_separation(self):
@@ -210,7 +210,7 @@ class TestGap:
         histogram = with_extremes(sample)
         rule = SplitRule(place="gap")
         k = rule.locate(histogram, 100)[0]
-        assert 3 < rule.at.threshold(histogram)[0, k] < 4.8
+        assert 3 < rule.at.threshold(histogram, k) < 4.8
         assert histogram.threshold[0, SplitRule().locate(histogram, 100)[0]] < -1
 
     def test_the_choosing_half_finds_the_gap_and_all_rows_its_middle(self):

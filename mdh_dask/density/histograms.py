@@ -99,6 +99,20 @@ class Histograms:
         """Where a split after each bin lies, shape (n_directions, n_bins)."""
         return self.origin[:, None] + self.width[:, None] * np.arange(1, self.counts.shape[1] + 1)
 
+    def last_before(self, k: int, direction: int = 0) -> float:
+        """Return the largest value that is counted in bin `k` or before it, which rounding may have moved off its end.
+
+        Rows are routed by ``projection <= threshold``: a threshold of this size parts them exactly as they are counted.
+        """
+        origin, scale = float(self.origin[direction]), 1 / float(self.width[direction])
+        last, beyond = (float(self.threshold[direction, k] + by * self.width[direction]) for by in (-0.5, 0.5))
+        while last < (middle := last + (beyond - last) / 2) < beyond:
+            if (middle - origin) * scale < k + 1:  # as the compiled loops do
+                last = middle
+            else:
+                beyond = middle
+        return last
+
     @cached_property
     def mean(self) -> Floats:
         """Means, shape (n_directions,), as if all rows of a bin lay at its centre."""

@@ -180,7 +180,7 @@ class Chooser:
         k = int(self.rule.locate(histogram, min_rows)[0])
         if k < 0:
             return None
-        threshold = float(self.rule.at.threshold(histogram)[0, k])
+        threshold = self.rule.at.threshold(histogram, k)
         kept = None if standing is None else self.rule.at.kept(histogram, k, standing)
         moved = kept is None or not self.rule.admissible(histogram, min_rows)[0, kept[0]]
         if kept is not None and not moved:

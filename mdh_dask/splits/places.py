@@ -36,9 +36,9 @@ class Place(ABC):
     def score(self, histograms: Histograms) -> Floats:
         """Return a score of every bin, shape (n_directions, n_bins): larger is better, positive where possible."""
 
-    def threshold(self, histograms: Histograms) -> Floats:
-        """Return where a split after each bin lies, shape (n_directions, n_bins)."""
-        return histograms.threshold
+    def threshold(self, histogram: Histograms, k: int) -> float:
+        """Return where a split after bin `k` of a single direction lies: no row up to that bin lies beyond."""
+        return histogram.last_before(k)
 
     @abstractmethod
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
@@ -138,9 +138,9 @@ class Gap(Place):
         """See `Place`."""
         return histograms.gaps[0]
 
-    def threshold(self, histograms: Histograms) -> Floats:
+    def threshold(self, histogram: Histograms, k: int) -> float:
         """See `Place`."""
-        return histograms.gaps[1]
+        return float(histogram.gaps[1][0, k])
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
         """See `Place`; within the same gap, which all rows may make narrower, the middle is taken anew."""

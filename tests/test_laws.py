@@ -1,0 +1,86 @@
+"""What holds for every estimator, whatever its options: counts are those of the labels."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from mdh_dask import (
+    IPDDP,
+    PDDP,
+    DePDDP,
+    DivisiveClustering,
+    HierarchicalKernelMDH,
+    HierarchicalMDH,
+    ICATree,
+    KernelDePDDP,
+    MinimumDensityHyperplane,
+    PCATree,
+    RandomProjectionTree,
+)
+from mdh_dask.estimators.models import ESTIMATORS
+
+ANY = {"stop_rule": "none", "min_cluster_size": 20}
+"""Every split that can be placed is made, so that there are many."""
+
+MODELS = {
+    "random": RandomProjectionTree(30, **ANY),
+    "random, polished": RandomProjectionTree(30, polish=True, **ANY),
+    "random, exact": RandomProjectionTree(20, sample_size=None, min_cluster_size=20),
+    "sphere, by variance": DivisiveClustering(projection="achlioptas", n_projections=20, criterion="variance", **ANY),
+    "at the mean, by scatter": DivisiveClustering(
+        projection="pca", n_projections=2, split_rule="mean", order="scatter", max_clusters=9, **ANY
+    ),
+    "pca": PCATree(**ANY),
+    "pca, at the mean": PCATree(split_rule="mean", **ANY),
+    "pca, in gaps": PCATree(split_rule="gap", **ANY),
+    "pca, polished": PCATree(polish=True, **ANY),
+    "ica": ICATree(**ANY),
+    "PDDP": PDDP(),
+    "IPDDP": IPDDP(**ANY),
+    "dePDDP": DePDDP(min_cluster_size=20),
+    "mdh": HierarchicalMDH(starts="pca2", **ANY),
+    "mdh, polished": HierarchicalMDH(starts="pca2", polish=True, **ANY),
+    "hyperplane": MinimumDensityHyperplane(starts="pca2"),
+    "hyperplane, polished": MinimumDensityHyperplane(starts="pca2", polish=True),
+    "kernel mdh": HierarchicalKernelMDH(starts="pca2", feature_map="quadratic", **ANY),
+    "kernel dePDDP": KernelDePDDP(feature_map="quadratic", min_cluster_size=20),
+}
+
+SAMPLES = {"all rows in the sample": {}, "several passes": {"sample_size": 60}, "raw columns": {"scale": False}}
+
+
+@pytest.fixture(params=MODELS.values(), ids=MODELS.keys())
+def model(request):
+    """Each model, not fitted."""
+    return clone(request.param)
+
+
+def tied_rows():
+    """Rows of which many have the same projections, and many lie where splits do."""
+    rng = np.random.default_rng(0)
+    grid = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2)
+    return {
+        "a line": np.outer(np.arange(41), np.ones(2)),
+        "a grid of thirds": grid / 3,
+        "few integers": rng.integers(0, 3, (400, 3)),
+        "a single column of tenths": rng.integers(0, 5, (500, 1)) * 0.1,
+        "integers far from zero": rng.integers(0, 6, (500, 2)) + 1000,
+    }
+
+
+def test_every_estimator_is_among_the_models():
+    assert {type(model) for model in MODELS.values()} == set(ESTIMATORS.values())
+
+
+@pytest.mark.parametrize("options", SAMPLES.values(), ids=SAMPLES.keys())
+def test_the_counts_of_the_tree_are_those_of_the_labels_though_rows_lie_on_the_splits(model, options):
+    if model.sample_size is not None:
+        model.set_params(**options)
+    for name, rows in tied_rows().items():
+        tree = model.fit(rows).tree_
+        inner = tree.left >= 0
+        counts = np.bincount(model.labels_, minlength=tree.n_leaves)
+        np.testing.assert_array_equal(tree.n_rows[tree.leaves], counts, err_msg=name)
+        children = tree.n_rows[tree.left[inner]] + tree.n_rows[tree.right[inner]]
+        np.testing.assert_array_equal(tree.n_rows[inner], children, err_msg=name)
+        assert tree.n_rows[0] == len(rows)
