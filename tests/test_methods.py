@@ -158,7 +158,7 @@ def test_the_bound_of_the_pursuit_cannot_be_left_out():
 
 
 @pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
-def test_starts_and_alpha_reach_the_pursuit(starts, rows, monkeypatch):
+def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatch):
     given = []
 
     def directions(rows, rng, **parameters):
@@ -166,8 +166,8 @@ def test_starts_and_alpha_reach_the_pursuit(starts, rows, monkeypatch):
         return np.eye(rows.shape[1])
 
     monkeypatch.setattr("mdh_dask.estimators.minimum_density.mdh_directions", directions)
-    HierarchicalMDH(starts=starts, alpha_max=0.7, max_depth=1).fit(rows)
-    assert given == [{"starts": starts, "alpha_max": 0.7}]
+    HierarchicalMDH(starts=starts, alpha_max=0.7, max_components=None, max_depth=1).fit(rows)
+    assert given == [{"starts": starts, "alpha_max": 0.7, "max_components": None}]
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
