@@ -22,7 +22,7 @@ from mdh_dask import PCATree
 from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.io import open_features, write_rows
 from mdh_dask.io.inputs import kind_of
-from mdh_dask.io.lazy import grouped
+from mdh_dask.io.lazy import grouped, lazy_rows
 from tests.helpers import counted_computes, serving, tasks_of
 
 ROWS = np.random.default_rng(0).normal(size=(100, 3)).astype("float32")
@@ -129,6 +129,9 @@ def test_npy_files_of_any_numbers_in_either_order_are_read(tmp_path, dtype, orde
         ({"a": pa.array([1, None], pa.int8()), "b": pa.array([True, None])}, "float32"),
         ({"a": pa.array([1, None], pa.int64())}, "float64"),
         ({"a": pa.array([1.5, None], pa.float32())}, "float32"),
+        ({"a": pa.array([1, 2], pa.uint64()), "b": pa.array([3, -4], pa.int64())}, "int64"),
+        ({"a": pa.array([1, 2], pa.uint64()), "b": pa.array([3, -4], pa.int8())}, "int64"),
+        ({"a": pa.array([1, 2], pa.uint64()), "b": pa.array([3, 4], pa.float32())}, "float64"),
     ],
 )
 def test_a_table_has_the_dtype_that_holds_all_its_columns_and_nan_for_what_is_missing(tmp_path, columns, dtype):
@@ -142,6 +145,61 @@ def test_a_table_has_the_dtype_that_holds_all_its_columns_and_nan_for_what_is_mi
 def test_integers_are_kept_only_if_footers_tell_that_none_is_missing(tmp_path):
     pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "x.parquet", write_statistics=False)
     assert open_features(tmp_path / "x.parquet").rows.dtype == np.float64
+
+
+BIG = 2**53 + 1
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["b", "a"]])
+def test_no_bit_of_integers_alone_is_lost(tmp_path, names):
+    table = pa.table({"a": pa.array([BIG, 2**63 - 1], pa.uint64()), "b": pa.array([-(2**63), BIG], pa.int64())})
+    pq.write_table(table, tmp_path / "x.parquet")
+    rows = open_features(tmp_path / "x.parquet", names).rows
+    assert rows.compute().tolist() == np.array([table[name].to_pylist() for name in names], object).T.tolist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype", "name", "value"),
+    [
+        ({"a": pa.array([2**63], pa.uint64()), "b": pa.array([1], pa.int8())}, "int64", "a", 2**63),
+        ({"a": pa.array([1, None]), "b": pa.array([BIG, 2])}, "float64", "b", BIG),
+        ({"a": pa.array([-BIG, None])}, "float64", "a", -BIG),
+        ({"a": pa.array([1, None], pa.int16()), "b": pa.array([BIG, None], pa.uint64())}, "float64", "b", BIG),
+    ],
+)
+def test_integers_that_the_common_dtype_does_not_hold_are_named(tmp_path, columns, dtype, name, value):
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    rows = open_features(tmp_path / "x.parquet").rows
+    assert rows.dtype == dtype
+    message = (
+        f"expected integers that {dtype}, the dtype of all columns together, holds to the last bit; got {value} in "
+        f"column {name} of {tmp_path}/x.parquet: leave it out with columns=..., or store it as float64"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        rows.compute()
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy"])
+def test_a_page_that_has_not_its_checksum_is_refused_by_file_and_row_group(tmp_path, compression):
+    rows = np.arange(900.0)
+    pq.write_table(
+        pa.table({"a": rows}), tmp_path / "x.parquet", row_group_size=300, compression=compression,
+        write_page_checksum=True, use_dictionary=False,
+    )  # fmt: skip
+    content = bytearray((tmp_path / "x.parquet").read_bytes())
+    second = pq.read_metadata(tmp_path / "x.parquet").row_group(1).column(0)
+    content[second.data_page_offset + second.total_compressed_size - 10] ^= 1  # one bit of its numbers
+    (tmp_path / "x.parquet").write_bytes(content)
+    opened = open_features(tmp_path / "x.parquet", block_bytes=2400).rows
+    np.testing.assert_array_equal(opened[:300, 0].compute(), rows[:300])
+    with pytest.raises(ValueError, match=rf"^{tmp_path}/x.parquet is damaged in row groups 1 \(.*; write it again$"):
+        opened[300:600].compute()
+
+
+def test_a_block_of_other_rows_than_were_declared_is_refused():
+    rows = lazy_rows(lambda n: np.zeros((n, 2)), [3, 4], [3, 5], 2, np.dtype(float), "four for five")
+    with pytest.raises(ValueError, match=r"^expected a block of 5 rows, got 4: the input has changed since it was"):
+        rows.sum().compute()
 
 
 def test_missing_values_are_refused_by_number_and_first_row(tmp_path):

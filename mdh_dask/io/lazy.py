@@ -45,8 +45,19 @@ def lazy_rows(
     """
     name = f"read-{tokenize(version, list(rows), n_columns, dtype)}"
     keys = [(name, i, 0) for i in range(len(blocks))]
-    graph = {key: Task(key, read, block) for key, block in zip(keys, blocks)}
+    graph = {key: Task(key, _whole, read, block, n) for key, block, n in zip(keys, blocks, rows)}
     return da.Array(graph, name, (tuple(rows), (n_columns,)), meta=np.empty((0, 0), dtype))
+
+
+def _whole(read: Callable[..., AnyArray], block: Any, n_rows: int) -> AnyArray:
+    # What an input claims is one thing, and what it holds another: Dask would take any number of rows.
+    found = read(block)
+    if len(found) != n_rows:
+        raise ValueError(
+            f"expected a block of {n_rows} rows, got {len(found)}: the input has changed since it was opened, or is "
+            "damaged; open it again, or write it again"
+        )
+    return found
 
 
 def check_blocks(n_rows: int, step: int, where: object) -> None:

@@ -1,9 +1,8 @@
 """Rows in Parquet files: numeric columns of a table, a block being some of its row groups."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -13,18 +12,15 @@ import numpy as np
 from dask.utils import natural_sort_key, parse_bytes
 
 from .._locations import hiding_credentials, without_query
-from .._typing import AnyArray
 from ..chunks import default_block_bytes
 from .lazy import grouped, lazy_rows
 from .nodes import Options
+from .parquet_blocks import ParquetReader, PieceOfFile, opened
 from .remote import filesystem
 
 SUFFIXES = (".parquet", ".parq", ".pq")
 
 FOOTERS_AT_ONCE = 16
-
-PieceOfFile = tuple[str, tuple[int, ...]]
-"""A file and some of its row groups."""
 
 
 class Footer(NamedTuple):
@@ -69,7 +65,9 @@ def open_parquet(
     -------
     rows : dask Array of shape (n_rows, n_columns)
         In the dtype that holds those of all columns. Missing values are NaN, and columns of integers or booleans that
-        may have them are floating-point numbers. Nothing but the footers is read before it is computed.
+        may have them are floating-point numbers, to which integers beside such are rounded. Of integers alone no bit is
+        lost: one that the dtype does not hold is an error where it is read. Nothing but the footers is read before it
+        is computed.
     names : tuple of str
 
     Raises
@@ -77,7 +75,8 @@ def open_parquet(
     FileNotFoundError
         If there are no files.
     ValueError
-        If a column is not there or not numeric, or a file is no Parquet.
+        If a column is not there or not numeric, or a file is no Parquet; on computing, if pages do not have the
+        checksums that were written with them.
     ImportError
         If pyarrow is missing.
     """
@@ -89,7 +88,8 @@ def open_parquet(
     with ThreadPoolExecutor(FOOTERS_AT_ONCE) as pool:
         footers = list(pool.map(partial(_footer, fs), files))
     names = _chosen(footers[0], columns, path)
-    dtype = np.result_type(*(_dtype(footer, name) for footer in footers for name in _checked(footer, names)))
+    types = {_type(footer, name) for footer in footers for name in _checked(footer, names)}
+    dtype = _common(_dtype(footer, name) for footer in footers for name in names)
     groups = [(f.file, i, n) for f in footers for i, n in enumerate(f.rows) if n]
     n_rows = sum(n for *_, n in groups)
     if not n_rows:
@@ -97,48 +97,10 @@ def open_parquet(
     row_bytes = dtype.itemsize * len(names)
     block = default_block_bytes(n_rows * row_bytes) if block_bytes is None else parse_bytes(block_bytes)
     blocks = [[groups[i] for i in places] for places in grouped((n * row_bytes for *_, n in groups), block)]
-    reader = ParquetReader(fs, names, dtype)
+    reader = ParquetReader(fs, names, dtype, exact=all(kind.kind in "biu" for kind in types))
     rows = [sum(n for *_, n in block) for block in blocks]
     version = [(f.file, f.version) for f in footers], names
     return lazy_rows(reader, [_pieces(block) for block in blocks], rows, len(names), dtype, version), names
-
-
-@dataclass(frozen=True)
-class ParquetReader:
-    """Reads row groups into an array of rows.
-
-    Parameters
-    ----------
-    fs : file system of fsspec
-    names : tuple of str
-        Of the columns.
-    dtype : dtype
-    """
-
-    fs: Any
-    names: tuple[str, ...]
-    dtype: np.dtype
-
-    @hiding_credentials()
-    def __call__(self, pieces: Sequence[PieceOfFile]) -> AnyArray:
-        """Return the rows of some row groups of some files."""
-        return np.concatenate([self._read(file, groups) for file, groups in pieces])
-
-    def _read(self, file: str, groups: tuple[int, ...]) -> AnyArray:
-        with _opened(self.fs, file) as parquet:
-            table = parquet.read_row_groups(list(groups), columns=list(self.names), use_threads=False)
-        rows = np.empty((table.num_rows, len(self.names)), self.dtype)
-        for j, name in enumerate(self.names):
-            rows[:, j] = self._numbers(table.column(name), file, name)
-        return rows
-
-    def _numbers(self, column: Any, file: str, name: str) -> AnyArray:
-        if column.null_count:
-            if self.dtype.kind != "f":
-                raise ValueError(f"{file}: column {name} has missing values, of which its footer does not tell")
-            column = column.cast("uint8") if column.type == "bool" else column
-            column = column.cast("float64", safe=False)
-        return column.to_numpy()
 
 
 def parquet_files(fs: Any, root: str) -> list[str]:
@@ -166,25 +128,19 @@ def _require_pyarrow() -> None:
         raise ImportError('Parquet is read with pyarrow, which is missing: pip install "mdh_dask[parquet]"') from error
 
 
-def _opened(fs: Any, file: str) -> Any:
-    from pyarrow.parquet import ParquetFile
-
-    local = fs.protocol == "file" or "file" in fs.protocol
-    # Arrow asks for the ranges that it needs; to read ahead of them would be in vain.
-    return ParquetFile(file if local else fs.open(file, "rb", cache_type="none"), pre_buffer=not local)
-
-
 def _footer(fs: Any, file: str) -> Footer:
     from pyarrow import ArrowException
 
     try:
-        with _opened(fs, file) as parquet:
+        with opened(fs, file) as parquet:
             metadata, schema = parquet.metadata, parquet.schema_arrow
     except (ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{file} is not Parquet, or is damaged ({error}); write it again") from error
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    if any(group.num_rows < 0 for group in groups):
+        raise ValueError(f"{file} is damaged: it has row groups of fewer rows than none; write it again")
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     lacks = (c.path_in_schema for g in groups for c in map(g.column, range(g.num_columns)) if not _is_full(c))
     return Footer(
@@ -237,8 +193,21 @@ def _is_numeric(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
+def _common(dtypes: Iterable[np.dtype]) -> np.dtype:
+    """Return the dtype that holds all columns, and of integers alone every bit, as far as there is one."""
+    found = set(dtypes)
+    # NumPy gives float64 for uint64 beside signed integers, which would lose eleven bits of both.
+    if all(dtype.kind in "biu" for dtype in found) and np.result_type(*found).kind == "f":
+        return np.dtype(np.int64)
+    return np.result_type(*found)
+
+
+def _type(footer: Footer, name: str) -> np.dtype:
+    return np.dtype(footer.schema.field(name).type.to_pandas_dtype())
+
+
 def _dtype(footer: Footer, name: str) -> np.dtype:
-    dtype = np.dtype(footer.schema.field(name).type.to_pandas_dtype())
+    dtype = _type(footer, name)
     # Missing values become NaN, and the first pass tells how many there are and where.
     return np.result_type(dtype, np.float32) if name in footer.may_lack else dtype
 

@@ -1,0 +1,88 @@
+"""Row groups of Parquet files as blocks of rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._locations import hiding_credentials
+from .._typing import AnyArray
+
+PieceOfFile = tuple[str, tuple[int, ...]]
+"""A file and some of its row groups."""
+
+
+@dataclass(frozen=True)
+class ParquetReader:
+    """Reads row groups into an array of rows.
+
+    Parameters
+    ----------
+    fs : file system of fsspec
+    names : tuple of str
+        Of the columns.
+    dtype : dtype
+    exact : bool
+        Whether an integer that the dtype does not hold is an error.
+    """
+
+    fs: Any
+    names: tuple[str, ...]
+    dtype: np.dtype
+    exact: bool
+
+    @hiding_credentials()
+    def __call__(self, pieces: Sequence[PieceOfFile]) -> AnyArray:
+        """Return the rows of some row groups of some files."""
+        return np.concatenate([self._read(file, groups) for file, groups in pieces])
+
+    def _read(self, file: str, groups: tuple[int, ...]) -> AnyArray:
+        from pyarrow import ArrowException
+
+        try:
+            with opened(self.fs, file) as parquet:
+                table = parquet.read_row_groups(list(groups), columns=list(self.names), use_threads=False)
+        except (ArrowException, OSError) as error:
+            # Arrow raises a plain one for what it cannot decode; where a system or a server failed, it says so.
+            if isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None):
+                raise
+            where = ", ".join(map(str, groups))
+            raise ValueError(f"{file} is damaged in row groups {where} ({error}); write it again") from error
+        rows = np.empty((table.num_rows, len(self.names)), self.dtype)
+        for j, name in enumerate(self.names):
+            rows[:, j] = self._numbers(table.column(name), file, name)
+        return rows
+
+    def _numbers(self, column: Any, file: str, name: str) -> AnyArray:
+        if self.exact and column.type != "bool":
+            self._check_held(column, file, name)
+        if column.null_count:
+            if self.dtype.kind != "f":
+                raise ValueError(f"{file}: column {name} has missing values, of which its footer does not tell")
+            column = column.cast("uint8") if column.type == "bool" else column
+            column = column.cast("float64", safe=False)
+        return column.to_numpy()
+
+    def _check_held(self, column: Any, file: str, name: str) -> None:
+        """Raise an error if a column holds an integer that the dtype of all columns does not."""
+        from pyarrow.compute import min_max
+
+        is_float = self.dtype.kind == "f"
+        most = 2 ** (np.finfo(self.dtype).nmant + 1) if is_float else np.iinfo(self.dtype).max
+        for value in min_max(column).as_py().values():
+            if value is not None and (value > most or (is_float and value < -most)):
+                raise ValueError(
+                    f"expected integers that {self.dtype}, the dtype of all columns together, holds to the last bit; "
+                    f"got {value} in column {name} of {file}: leave it out with columns=..., or store it as float64"
+                )
+
+
+def opened(fs: Any, file: str) -> Any:
+    """Return an open file, of which pages that do not have their checksum are an error."""
+    from pyarrow.parquet import ParquetFile
+
+    local = fs.protocol == "file" or "file" in fs.protocol
+    # Arrow asks for the ranges that it needs; to read ahead of them would be in vain.
+    source = file if local else fs.open(file, "rb", cache_type="none")
+    return ParquetFile(source, pre_buffer=not local, page_checksum_verification=True)
