@@ -5,7 +5,7 @@ A statistic is a frozen value with three functions and one law::
     finalise(combine(chunk(A), chunk(B))) == finalise(chunk(A_then_B))
 
 `reduce_rows` runs any statistic over a NumPy array (the one-chunk case) or a Dask array on whichever scheduler
-is current; `map_rows` applies a function to every chunk and keeps the rows where they are. This is the only package
+is current; `run` makes the passes of a plan, which asks for one statistic after the other; `map_rows` applies a function to every chunk and keeps the rows where they are. This is the only package
 that builds task graphs for numerics.
 
 To add a statistic, subclass `Statistic` as a frozen dataclass and add an instance to
@@ -15,6 +15,7 @@ To add a statistic, subclass `Statistic` as a frozen dataclass and add an instan
 from .layout import default_block_bytes, fit_chunks, is_dask, known_chunks, merge_chunks
 from .mapping import map_rows
 from .nodes import under_own_names
+from .plans import Announce, Outcome, Pass, Plan, run, run_together
 from .progress import Progress, announced
 from .reduction import COMBINE_EVERY, reduce_rows
 from .statistic import Statistic, Together
@@ -22,6 +23,10 @@ from .threads import work_through
 
 __all__ = [
     "COMBINE_EVERY",
+    "Announce",
+    "Outcome",
+    "Pass",
+    "Plan",
     "Progress",
     "Statistic",
     "Together",
@@ -33,6 +38,8 @@ __all__ = [
     "map_rows",
     "merge_chunks",
     "reduce_rows",
+    "run",
+    "run_together",
     "under_own_names",
     "work_through",
 ]
