@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, drift, load_model
+from mdh_dask.chunks import run
 from mdh_dask.growth.recount import recount
 from mdh_dask.summaries.changes import NO_CHANGE, Change, distance, total_variation, valley_change
 from mdh_dask.summaries.drift import Drift
@@ -39,7 +40,7 @@ def model():
 
 
 def test_recounting_the_rows_of_a_tree_gives_its_own_counts(model):
-    tree = recount(model.tree_, groups(rng_of(0), 2000, 1500, 1500))
+    tree, _ = run(recount(model.tree_), groups(rng_of(0), 2000, 1500, 1500))
     np.testing.assert_array_equal(tree.bins, model.tree_.bins)
     np.testing.assert_array_equal(tree.n_rows, model.tree_.n_rows)
 
@@ -47,7 +48,7 @@ def test_recounting_the_rows_of_a_tree_gives_its_own_counts(model):
 @given(tree=trees, seed=st.integers(0, 100), n_rows=st.integers(1, 40))
 def test_rows_are_counted_in_the_bins_of_every_node_that_they_reach(tree, seed, n_rows):
     rows = np.random.default_rng(seed).normal(size=(n_rows, tree.n_features)) * 3
-    new = recount(tree, rows)
+    new, _ = run(recount(tree), rows)
     reached = reaching(tree, rows)
     np.testing.assert_array_equal(new.n_rows, reached.sum(axis=0))
     for node in range(tree.n_nodes):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mdh_dask import RandomProjectionTree
-from mdh_dask.chunks import reduce_rows
+from mdh_dask.chunks import plans, reduce_rows
 from mdh_dask.growth import growth
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture
@@ -48,12 +48,12 @@ def test_trees_and_labels_are_bit_identical_for_five_chunkings(mixture, setting)
 def roots(monkeypatch):
     """The roots of all trees that are grown."""
 
-    def first_pass(self, *args):
-        found.append(original(self, *args))
-        return found[-1]
+    def tree_of(root):
+        found.append(root)
+        return original(root)
 
-    original, found = growth.Growth._first_pass, []
-    monkeypatch.setattr(growth.Growth, "_first_pass", first_pass)
+    original, found = growth.tree_of, []
+    monkeypatch.setattr(growth, "tree_of", tree_of)
     return found
 
 
@@ -131,7 +131,7 @@ def passes_of(monkeypatch, model, X) -> int:
         passes.append(args)
         return reduce_rows(*args, **kwargs)
 
-    monkeypatch.setattr(growth, "reduce_rows", counted)
+    monkeypatch.setattr(plans, "reduce_rows", counted)
     model.fit(X)
     assert model.n_passes_ == len(passes)
     return len(passes)
@@ -161,7 +161,7 @@ def test_directions_that_workers_can_make_are_not_sent(monkeypatch, mixture, pro
         sent.append(len(pickle.dumps(statistic)))
         return reduce_rows(statistic, *args, **kwargs)
 
-    monkeypatch.setattr(growth, "reduce_rows", counted)
+    monkeypatch.setattr(plans, "reduce_rows", counted)
     RandomProjectionTree(2000, sample_size=None, projection=projection, max_depth=1).fit(mixture[0])
     directions = 2000 * 8 * 8
     bins = 2000 * 2 * 8

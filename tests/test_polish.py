@@ -10,7 +10,8 @@ from strategies import seeds
 
 from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, PCATree, RandomProjectionTree, drift, load_model
 from mdh_dask._jit.row_sums import QUANTUM, RowSums, sum_rows_in_bins
-from mdh_dask.growth.refine import ROUNDS, Splitter, polish
+from mdh_dask.chunks import run
+from mdh_dask.growth.refine import ROUNDS, Splitter, refine
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.valleys import N_BINS, ValleySums, leaves_under, valley_of
 from mdh_dask.metrics import contingency_table, normalized_mutual_information
@@ -155,7 +156,7 @@ def test_a_hyperplane_at_the_wrong_angle_is_turned_to_the_valley():
     leaf = {"left": -1, "right": -1, "n_rows": 2000}
     tree = tree_from_nodes([split, leaf, leaf], 2)
     standardise = Standardiser(np.zeros(2), np.ones(2), np.zeros(2))
-    turned = polish(tree, rows, standardise, lambda description: None)
+    turned, _ = run(refine(tree, standardise), rows)
     assert unit(turned.planes[0])[0] > 0.999
     assert densities(turned)[0] < 0.5 * densities(tree)[0]
 

@@ -333,7 +333,7 @@ class Killed(BaseException):
 
 
 MOMENTS = [
-    "mdh_dask.cli.job_inputs.fit_rows", "mdh_dask.growth.growth.Growth._count", "mdh_dask.cli.pipeline.write_labels",
+    "mdh_dask.cli.job_inputs.fit_rows", "mdh_dask.growth.growth.branch_pass", "mdh_dask.cli.pipeline.write_labels",
     "mdh_dask.cli.pipeline.write_report", "mdh_dask.cli.run.metrics_of", "mdh_dask.cli.run.manifest_of",
     "mdh_dask.cli.run._published", "mdh_dask.cli.state.Work.finish",
 ]  # fmt: skip

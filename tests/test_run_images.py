@@ -320,7 +320,7 @@ class Killed(BaseException):
 
 
 MOMENTS = [
-    "mdh_dask.cli.segment._prepared", "mdh_dask.growth.growth.Growth._count", "mdh_dask.cli.segment.write_labels",
+    "mdh_dask.cli.segment._prepared", "mdh_dask.growth.growth.branch_pass", "mdh_dask.cli.segment.write_labels",
     "mdh_dask.io.images.labels.complete", "mdh_dask.io.images.labels.tidy", "mdh_dask.cli.segment.write_preview",
     "mdh_dask.cli.segment.write_report", "mdh_dask.cli.run.metrics_of", "mdh_dask.cli.run._published",
 ]  # fmt: skip

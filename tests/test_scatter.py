@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from scipy.stats import gaussian_kde
 from strategies import row_sets
 
+from mdh_dask.chunks import run
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.modes import modes, relative_depth
 from mdh_dask.growth.branches import Branch, Part
-from mdh_dask.growth.growth import Growth
+from mdh_dask.growth.growth import grow
 from mdh_dask.growth.order import split_by_scatter, spread_of
 from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.scaling import Standardiser
+from mdh_dask.growth.settings import GrowthSettings
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.pca import principal_components
 from mdh_dask.projections.random import RANDOM_PROJECTIONS
@@ -26,9 +28,9 @@ from mdh_dask.splits.rules import PLACES, SplitRule
 from mdh_dask.splits.stopping import STOP_RULES
 
 
-def growth_of(rows, place, *, propose=None, stop="none", min_rows=1, bandwidth="normal", sample_size=10_000, **options):
-    """Growth on the first principal component, by default of every split that can be placed."""
-    return Growth(
+def grown(rows, place, *, propose=None, stop="none", min_rows=1, bandwidth="normal", sample_size=10_000, **options):
+    """Grow a tree on the first principal component, by default of every split that can be placed."""
+    settings = GrowthSettings(
         propose=propose or (lambda rows, rng: principal_components(rows, 1)),
         chooser=Chooser(SplitRule("variance", place=place), STOP_RULES[stop](), 1, len(rows), min_rows),
         bandwidth=BANDWIDTHS[bandwidth],
@@ -36,10 +38,12 @@ def growth_of(rows, place, *, propose=None, stop="none", min_rows=1, bandwidth="
         sample_size=sample_size,
         **{"scale": False, "max_depth": None, "seed": 0} | options,
     )
+    (tree, _), n_passes = run(grow(settings, rows.shape, lambda look: None), rows)
+    return tree, n_passes
 
 
 def tree_of(rows, place, **options):
-    return growth_of(rows, place, **options).grow(rows, lambda look: None)
+    return grown(rows, place, **options)[0]
 
 
 def nested_clusters(seed=0, n=40, d=5):
@@ -165,19 +169,17 @@ class TestLargerThanTheSample:
         assert setting == "pddp" or adjusted_rand_index(y, labels) > 0.9
 
     def test_splits_at_the_mean_that_a_sample_found_are_left_where_they_are(self, mixture):
-        growth = growth_of(mixture[0], **SETTINGS["pddp, six"], sample_size=2500)
-        assert growth.grow(mixture[0], lambda look: None).n_leaves == 6
-        assert growth.n_passes == 2
+        tree, n_passes = grown(mixture[0], **SETTINGS["pddp, six"], sample_size=2500)
+        assert (tree.n_leaves, n_passes) == (6, 2)
 
     def test_a_gap_that_a_sample_found_is_split_in_its_middle_on_all_rows(self):
         rng = np.random.default_rng(0)
         rows = np.concatenate([rng.uniform(0, 1, (30_000, 1)), rng.uniform(3, 4, (30_000, 1))])
-        growth = growth_of(rows, "gap", sample_size=1000, stop="hold-out", min_rows=200)
-        tree = growth.grow(rows, lambda look: None)
+        tree, n_passes = grown(rows, "gap", sample_size=1000, stop="hold-out", min_rows=200)
         low, high = rows[rows < 2].max(), rows[rows > 2].min()
         assert tree.n_leaves == 2
         assert tree.offsets[0] * np.sign(tree.planes[0, 0]) == pytest.approx((low + high) / 2, abs=1e-12)
-        assert growth.n_passes == 2
+        assert n_passes == 2
 
 
 def branch_of(rows, n_rows):

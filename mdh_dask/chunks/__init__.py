@@ -5,8 +5,9 @@ A statistic is a frozen value with three functions and one law::
     finalise(combine(chunk(A), chunk(B))) == finalise(chunk(A_then_B))
 
 `reduce_rows` runs any statistic over a NumPy array (the one-chunk case) or a Dask array on whichever scheduler
-is current; `run` makes the passes of a plan, which asks for one statistic after the other; `map_rows` applies a function to every chunk and keeps the rows where they are. This is the only package
-that builds task graphs for numerics.
+is current; `run` makes the passes of a plan, which asks for one statistic after the other; `map_rows` applies a
+function to every chunk and keeps the rows where they are. This is the only package that builds task graphs for
+numerics.
 
 To add a statistic, subclass `Statistic` as a frozen dataclass and add an instance to
 ``tests/test_statistics.py``, which checks the law and chunk invariance for all of them.

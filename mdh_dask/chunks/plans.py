@@ -1,7 +1,7 @@
 """Plans: computations that ask for passes over rows, one after the other, and the driver that makes the passes.
 
-A plan is a generator. It yields a `Pass`, is sent the value of its statistic, and returns its result in the end. It does
-not know where the rows are, so it can be tested by sending values by hand.
+A plan is a generator. It yields a `Pass`, is sent the value of its statistic, and returns its result in the end. It
+does not know where the rows are, so it can be tested by sending values by hand.
 """
 
 from collections.abc import Callable, Generator, Sequence

@@ -14,9 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Progress, announced, fit_chunks, is_dask, map_rows, merge_chunks
-from ..growth.growth import Growth
-from ..growth.refine import polish
+from ..chunks import Announce, Plan, Progress, announced, fit_chunks, is_dask, map_rows, merge_chunks, run
+from ..growth.growth import Grown, grow
+from ..growth.refine import refine
+from ..growth.scaling import Standardiser
+from ..growth.settings import GrowthSettings
 from ..io.keeping import Cache, kept
 from ..io.models import save_tree
 from ..kernels import NystromMap, kernel_settings, map_to_arrays
@@ -45,8 +47,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         return super().__new__(cls)
 
     @abstractmethod
-    def _growth(self, n_rows: int, seed: int) -> Growth:
-        """Return what grows the tree, from the estimator's parameters."""
+    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
+        """Return how the tree is grown, from the estimator's parameters."""
 
     @abstractmethod
     def _new_feature_map(self, seed: int) -> KernelPCAFeatures | None:
@@ -75,36 +77,44 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         self.pixel_columns_ = None
         seed = int(check_random_state(self.random_state).randint(2**31))
         self.feature_map_ = self._new_feature_map(seed)
-        growth = self._growth(len(rows), seed)
         if self.feature_map_ is None:
-            self.n_passes_ = self._grow(growth, merge_chunks(rows))
+            self.n_passes_ = self._grow(seed, merge_chunks(rows), self._bar)
         else:
-            self.n_passes_ = self._map_and_grow(growth, self.feature_map_.fit(rows), rows)
+            self.n_passes_ = self._map_and_grow(seed, self.feature_map_.fit(rows), rows)
         self.name_columns(getattr(self, "feature_names_in_", None))
         self.n_clusters_ = self.tree_.n_leaves
         self.labels_ = self._labels_of(rows)
         return self
 
-    def _map_and_grow(self, growth: Growth, feature_map: KernelPCAFeatures, rows: RowArray) -> int:
-        """Grow the tree on features, which are taken as they are; return the number of passes over the rows."""
-        growth.scale = False
+    def _map_and_grow(self, seed: int, feature_map: KernelPCAFeatures, rows: RowArray) -> int:
+        """Grow the tree on features; return the number of passes over the rows."""
         row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
         features = feature_map.transform(fit_chunks(rows, row_bytes))
         with kept(features, self.cache, self._bar("pass 2: mapping")) as there:
             if is_dask(features) and there is features:
-                growth.n_passes = 1  # that of the feature map; the others map all rows again
-                return self._grow(growth, there)
-            growth.progress = lambda description: self._bar(f"features, {description}")
-            self._grow(growth, there)
+                # One pass was that of the feature map; the others map all rows again.
+                return self._grow(seed, there, self._bar, n_passes=1)
+            self._grow(seed, there, lambda description: self._bar(f"features, {description}"))
             return 2
 
-    def _grow(self, growth: Growth, rows: RowArray) -> int:
-        """Grow the tree; return the number of passes."""
-        tree = growth.grow(rows, check_first_look)
+    def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
+        """Grow the tree; return the number of passes, those that were made before included."""
+        plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
+        grown, n_passes = run(plan, rows, announce=announce, n_passes=n_passes)
+        self.tree_ = grown.tree
+        self._keep(grown.standardise)
+        return n_passes
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Grown]:
+        """Plan the tree of rows, or features, of a shape."""
+        settings = self._settings(shape[0], seed)
+        if self.feature_map_ is not None:
+            settings = replace(settings, scale=False)  # features are taken as they are
+        tree, standardise = yield from grow(settings, shape, check_first_look)
         tree = tree if self.max_clusters is None else tree.prune(self.max_clusters)
-        self.tree_ = polish(tree, rows, growth.standardise, growth.bar) if self.polish else tree
-        self._keep(growth)
-        return growth.n_passes
+        if self.polish:
+            tree = yield from refine(tree, standardise)
+        return Grown(tree, standardise)
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         """Give the columns of the rows that were fitted their names; the columns of a feature map have none."""
@@ -127,8 +137,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return partial(_labels, self._labelling())
 
-    def _keep(self, growth: Growth) -> None:
-        """Set what an estimator keeps of the growth besides the tree."""
+    def _keep(self, standardise: Standardiser) -> None:
+        """Set what an estimator keeps of a fit besides the tree."""
 
     def predict(self, X: Any) -> RowArray:
         """Return the label of every row.

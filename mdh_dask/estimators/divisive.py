@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray
 from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
-from ..growth.growth import Growth
 from ..growth.order import ORDERS
+from ..growth.settings import GrowthSettings
 from ..io.keeping import Cache
 from ..kernels import KERNELS
 from ..projections import PROJECTIONS, Projection
@@ -217,9 +217,9 @@ class DivisiveClustering(TreeEstimator):
         tags.input_tags.pairwise = getattr(self.feature_map, "kernel", self.feature_map) == "precomputed"
         return tags
 
-    def _growth(self, n_rows: int, seed: int) -> Growth:
+    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
         named = self.projection if isinstance(self.projection, str) else None
-        return Growth(
+        return GrowthSettings(
             propose=self._directions,
             chooser=Chooser(
                 rule=self._rule(),
@@ -237,7 +237,6 @@ class DivisiveClustering(TreeEstimator):
             order=self.order,
             max_clusters=self.max_clusters,
             family=named if named in RANDOM_PROJECTIONS else None,
-            progress=self._bar,
         )
 
     def _saved_parameters(self) -> dict[str, Any]:

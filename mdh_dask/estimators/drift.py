@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, RowArray
-from ..chunks import Progress, fit_chunks, is_dask, map_rows, merge_chunks
+from ..chunks import Progress, fit_chunks, is_dask, map_rows, merge_chunks, run
 from ..growth.recount import recount
 from ..summaries.drift import Drift
 from .validation import as_rows, check_finite
@@ -79,7 +79,8 @@ def drift(
     tree = model.tree_
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     Drift(tree, tree, **limits)  # before any work
-    return Drift(tree, recount(tree, _rows_of_tree(model, X), progress), **limits)
+    counted, _ = run(recount(tree), _rows_of_tree(model, X), announce=lambda description: progress)
+    return Drift(tree, counted, **limits)
 
 
 def _rows_of_tree(model: Any, X: Any) -> RowArray:

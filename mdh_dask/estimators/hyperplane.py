@@ -9,7 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Floats
 from ..density.kde import kernel_height
-from ..growth.growth import Growth
+from ..growth.scaling import Standardiser
+from ..growth.settings import GrowthSettings
 from ..projections import Projection
 from ..projections.mdh import Starts, minimum_density_hyperplanes
 from ..projections.path import path_points
@@ -127,14 +128,13 @@ class MinimumDensityHyperplane(DivisiveClustering):
         self._pursued: tuple[AnyArray, MDHResult] = rows, best
         return best.direction[None]
 
-    def _growth(self, n_rows: int, seed: int) -> Growth:
-        growth = super()._growth(n_rows, seed)
-        growth.suggest = lambda directions: np.array([self._pursued[1].offset])
-        return growth
+    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
+        settings = super()._settings(n_rows, seed)
+        return replace(settings, suggest=lambda directions: np.array([self._pursued[1].offset]))
 
-    def _keep(self, growth: Growth) -> None:
+    def _keep(self, standardise: Standardiser) -> None:
         rows, result = self.__dict__.pop("_pursued", (None, None))
-        scale, centre = growth.standardise.scale, growth.standardise.centre
+        scale, centre = standardise.scale, standardise.centre
         self.path_ = path_points(np.asarray(rows, dtype=float), result, scale, centre) if result else ()
 
     @property

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import generator
-from .._typing import AnyArray, Floats, RowArray
-from ..chunks import announced, is_dask, map_rows, merge_chunks, reduce_rows
+from .._typing import AnyArray, Floats, Integers, RowArray
+from ..chunks import Pass, Plan, Progress, announced, is_dask, map_rows, merge_chunks, run
 from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from ..growth.scaling import standardiser
 from ..kernels import KERNELS, LANDMARKS, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
@@ -141,22 +141,9 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         kernel = resolve_kernel(self.kernel)
         self._check_precomputed(kernel, rows)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
-        look = self._first_look(rows, seed, wanted)
-        sample = smallest_hashes(look.sample, wanted)
-        centre, scale = self._standard(kernel, look, sample)
-        sample = sample.take(np.argsort(sample.hashes, kind="stable"))
-        standardised = (sample.rows - centre) * scale
-        rng = generator(seed, SAMPLE)
-        chosen = choose_landmarks(standardised, self.n_landmarks, self.landmark_method, kernel, rng)
-        chosen = chosen[np.argsort(sample.numbers[chosen])]
-        self.landmarks_ = sample.numbers[chosen]
-        self._keep(
-            nystrom_map(
-                standardised[chosen], kernel.among(self.landmarks_), centre, scale,
-                variance=self.variance, n_components=self.n_components,
-            )
-        )  # fmt: skip
+        plan = self._plan(kernel, len(rows), seed)
+        (self.landmarks_, feature_map), _ = run(plan, merge_chunks(rows), announce=self._bar)
+        self._keep(feature_map)
         return self
 
     def transform(self, X: Any) -> RowArray:
@@ -197,11 +184,27 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 "needs coordinates"
             )
 
-    def _first_look(self, rows: RowArray, seed: int, wanted: int) -> FirstLook:
-        first_pass = FirstPass(seed, sample_limit(wanted, len(rows)))
-        look = reduce_rows(first_pass, merge_chunks(rows), progress=announced("pass 1: reading", self.progress))
+    def _plan(self, kernel: Kernel, n_rows: int, seed: int) -> Plan[tuple[Integers, NystromMap]]:
+        """Plan the numbers of the landmarks among the rows, and the map."""
+        wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
+        look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(wanted, n_rows)))
         check_first_look(look)
-        return look
+        sample = smallest_hashes(look.sample, wanted)
+        centre, scale = self._standard(kernel, look, sample)
+        sample = sample.take(np.argsort(sample.hashes, kind="stable"))
+        standardised = (sample.rows - centre) * scale
+        rng = generator(seed, SAMPLE)
+        chosen = choose_landmarks(standardised, self.n_landmarks, self.landmark_method, kernel, rng)
+        chosen = chosen[np.argsort(sample.numbers[chosen])]
+        landmarks = sample.numbers[chosen]
+        feature_map = nystrom_map(
+            standardised[chosen], kernel.among(landmarks), centre, scale,
+            variance=self.variance, n_components=self.n_components,
+        )  # fmt: skip
+        return landmarks, feature_map
+
+    def _bar(self, description: str) -> Progress | None:
+        return announced(description, self.progress)
 
     def _standard(self, kernel: Kernel, look: FirstLook, sample: Sample) -> tuple[Floats, Floats]:
         """Return the shift and the scale of the columns: none, where they would change what the user asks for."""

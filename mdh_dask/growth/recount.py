@@ -4,27 +4,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._typing import Integers, RowArray
-from ..chunks import Progress, reduce_rows
+from .._typing import Integers
+from ..chunks import Pass, Plan
 from ..tree.structure import Tree
-from .passes import BranchPass
+from .passes import BranchCounts, BranchPass
 
 
-def recount(tree: Tree, rows: RowArray, progress: Progress | None = None) -> Tree:
-    """Return the tree with the counts of other rows in its nodes and in the bins of their histograms.
+def recount(tree: Tree) -> Plan[Tree]:
+    """Plan to count other rows in the nodes of a tree and in the bins of their histograms.
 
     Parameters
     ----------
     tree : Tree
-    rows : ndarray or dask Array of shape (n_rows, n_features)
-    progress : callable, optional
-        As for `mdh_dask.chunks.reduce_rows`.
 
     Returns
     -------
-    Tree
-        The same splits. `n_rows` and `bins` are those of the rows; the relative depth of a split and the deviations
-        of the columns are not theirs, and are NaN.
+    generator
+        A plan for `mdh_dask.chunks.run`; its result is the tree with the same splits. `n_rows` and `bins` are those
+        of the rows; the relative depth of a split and the deviations of the columns are not theirs, and are NaN.
 
     Notes
     -----
@@ -36,13 +33,14 @@ def recount(tree: Tree, rows: RowArray, progress: Progress | None = None) -> Tre
     >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "offset": 0.5}
     >>> root |= {"origin": -1.0, "width": 1.0, "bandwidth": 1.0, "bins": [0, 1, 1, 0]}
     >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
-    >>> tree = recount(tree_from_nodes([root, leaf, leaf], n_features=1), np.array([[0.0], [0.2], [9.0]]))
+    >>> from mdh_dask.chunks import run
+    >>> tree, _ = run(recount(tree_from_nodes([root, leaf, leaf], n_features=1)), np.array([[0.0], [0.2], [9.0]]))
     >>> tree.n_rows.tolist(), tree.histogram(0).tolist()
     ([3, 2, 1], [0, 2, 0, 1])
     """
     n_bins = np.diff(tree.first_bin)
     measured = np.flatnonzero(n_bins)
-    counted = reduce_rows(_pass_over(tree, measured), rows, progress=progress)
+    counted: BranchCounts = yield Pass("counting", _pass_over(tree, measured))
     along = counted.counts.sum(axis=1)
     parts = [_folded(row, n) for row, n in zip(along, n_bins[measured])]
     return replace(

@@ -2,14 +2,13 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .._jit.descent import MEMORY, quasi_newton_step
-from .._typing import Floats, Integers, RowArray
-from ..chunks import Progress, reduce_rows
+from .._typing import Floats, Integers
+from ..chunks import Pass, Plan
 from ..density.kde import kernel_density, kernel_height
 from ..density.modes import relative_depth
 from ..tree.structure import Tree
@@ -28,8 +27,6 @@ TRIALS = (1.0, 0.3, 0.1)
 
 WORTHWHILE = 1e-3
 """A step that lowers the density by a smaller share is the last."""
-
-Bar = Callable[[str], Progress | None]
 
 
 @dataclass
@@ -95,22 +92,20 @@ class Splitter:
         self.range = float(sums.low[i, best]), float(sums.high[i, best])
 
 
-def polish(tree: Tree, rows: RowArray, standardise: Standardiser, bar: Bar) -> Tree:
-    """Return the tree with its hyperplanes turned to where the density of all rows on them is least.
+def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
+    """Plan to turn the hyperplanes of a tree to where the density of all rows on them is least.
 
     Parameters
     ----------
     tree : Tree
-    rows : array of shape (n_rows, n_features), NumPy or Dask
     standardise : Standardiser
         Of the columns, as the tree was grown with.
-    bar : callable
-        Makes a progress bar, or None, from the description of a pass.
 
     Returns
     -------
-    Tree
-        With the same nodes, and the densities and numbers of rows along the new hyperplanes.
+    generator
+        A plan for `mdh_dask.chunks.run`; its result is the tree with the same nodes, and the densities
+        and numbers of rows along the new hyperplanes.
 
     Notes
     -----
@@ -133,12 +128,12 @@ def polish(tree: Tree, rows: RowArray, standardise: Standardiser, bar: Bar) -> T
             tree, splits[moving], np.array([standardise.raw(splitters[i].trials) for i in moving]), np.array(origins),
             np.array([splitters[i].bandwidth / BINS_PER_BANDWIDTH for i in moving]), standardise,
         )  # fmt: skip
-        sums = reduce_rows(statistic, rows, progress=bar("polishing"))
+        sums: ValleySums = yield Pass("polishing", statistic)
         for place, i in enumerate(moving):
             splitters[i].learn(sums, place, origins[place])
         tree = _turned(tree, splits, splitters, standardise)
         logger.info("%s of %s splits were turned", sum(s.moving for s in splitters), len(splitters))
-    return _measured(tree, splits, splitters, rows, bar)
+    return (yield from _measured(tree, splits, splitters))
 
 
 def _splitter(tree: Tree, node: int, standardise: Standardiser) -> Splitter:
@@ -158,15 +153,15 @@ def _turned(tree: Tree, splits: Integers, splitters: list[Splitter], standardise
     return replace(tree, planes=planes, offsets=offsets)
 
 
-def _measured(tree: Tree, splits: Integers, splitters: list[Splitter], rows: RowArray, bar: Bar) -> Tree:
-    """Return the tree with all rows counted at its nodes, in bins that cover them along the turned directions."""
+def _measured(tree: Tree, splits: Integers, splitters: list[Splitter]) -> Plan[Tree]:
+    """Plan to count all rows at its nodes, in bins that cover them along the turned directions."""
     origin, sizes = tree.origin.copy(), np.diff(tree.first_bin)
     for node, splitter in zip(splits, splitters):
         if splitter.valley is not None:
             low, high = np.array(splitter.range)[:, None] * splitter.length
             width, margin = tree.width[[node]], KERNEL_REACH * tree.bandwidth[[node]]
             origin[[node]], sizes[node] = bins_over(low, high, margin, width, tree.offsets[[node]])
-    counted = recount(replace(tree, origin=origin, first_bin=np.cumsum([0, *sizes])), rows, bar("counting"))
+    counted = yield from recount(replace(tree, origin=origin, first_bin=np.cumsum([0, *sizes])))
     depth = counted.relative_depth.copy()
     for node in np.flatnonzero(sizes).tolist():
         depth[node] = _depth(counted.histogram(node), counted, node)

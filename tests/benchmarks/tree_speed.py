@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from mdh_dask import RandomProjectionTree
-from mdh_dask.chunks import merge_chunks, reduce_rows
-from mdh_dask.growth import growth
+from mdh_dask.chunks import merge_chunks, plans, reduce_rows
+from mdh_dask.growth import examine
 from mdh_dask.growth.passes import BranchPass
 from mdh_dask.io import open_rows
 
@@ -120,8 +120,8 @@ def _recorded_parts() -> Iterator[list[tuple[str, float]]]:
         return timed
 
     with (
-        mock.patch.object(growth, "reduce_rows", recorded(growth.reduce_rows, lambda pass_: type(pass_).__name__)),
-        mock.patch.object(growth, "work_through", recorded(growth.work_through, lambda look: "looking at samples")),
+        mock.patch.object(plans, "reduce_rows", recorded(reduce_rows, lambda pass_: type(pass_).__name__)),
+        mock.patch.object(examine, "work_through", recorded(examine.work_through, lambda look: "looking at samples")),
     ):
         yield parts
 

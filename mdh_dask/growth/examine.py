@@ -1,0 +1,157 @@
+"""Looking at the samples of branches: directions are proposed, screened and, on the sample, decided about."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._random import generator
+from .._typing import AnyArray, Floats
+from ..chunks import work_through
+from ..density.bandwidth import Bandwidth
+from ..projections.random import KeyedDirections
+from ..splits.choose import Counts
+from .branches import Branch, State, branch_pass, hash_bit
+from .order import ORDERS
+from .passes import Sample, smallest_hashes
+from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
+from .scaling import Standardiser
+from .screening import bandwidth_of, candidates_for, screen
+from .settings import GrowthSettings
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """Examines branches.
+
+    Parameters
+    ----------
+    settings : GrowthSettings
+    standardise : Standardiser
+        Of the columns: directions are proposed for standardised rows.
+    """
+
+    settings: GrowthSettings
+    standardise: Standardiser
+
+    @property
+    def extremes(self) -> bool:
+        """Whether the smallest and the largest projection in every bin are to be counted."""
+        return self.settings.chooser.rule.at.needs_extremes
+
+    def examine_open(self, root: Branch) -> set[Branch] | None:
+        """Examine the open branches under a root, and those that they are split into.
+
+        If there is an order, only those whose turn comes; then the branches that it splits are returned.
+        """
+        if self.settings.order is None:
+            work_through(self.examine, [branch for branch in root.walk() if branch.state is State.OPEN])
+            return None
+        split: set[Branch] = set()
+        order = ORDERS[self.settings.order]
+
+        def examine_in_order(root: Branch) -> tuple[()]:
+            split.update(order(root, self.settings.max_clusters, self.standardise, self.examine))
+            return ()
+
+        # As a single item of work, for which BLAS is held to one thread.
+        work_through(examine_in_order, [root])
+        return split
+
+    def examine(self, branch: Branch) -> list[Branch]:
+        """Examine the sample of an open branch; return its children, which are to be examined next."""
+        too_deep = self.settings.max_depth is not None and branch.level >= self.settings.max_depth
+        if too_deep or branch.n_rows < 2 * self.settings.chooser.min_rows or len(branch.sample) < 2:
+            branch.state = State.LEAF
+        elif branch.complete or self.settings.sample_size is not None:
+            self._split_sample(branch)
+        else:
+            self._await_all_directions(branch)
+        return list(branch.children or ())
+
+    def _await_all_directions(self, branch: Branch) -> None:
+        """Have every proposed direction counted on all rows."""
+        rows, scoring = self._rows(branch, smallest_hashes(branch.sample.load(), PILOT_ROWS))
+        bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
+        directions = self._propose(branch, scoring)
+        branch.state = State.WAITING if len(directions) else State.LEAF
+        if len(directions):
+            self._lay_out(branch, directions, rows, bandwidth)
+            if self.settings.family is not None and not bandwidth.principal:
+                key = (self.settings.seed, branch.path)
+                branch.keyed = KeyedDirections(self.settings.family, key, len(directions), self.standardise.scale)
+
+    def _split_sample(self, branch: Branch) -> None:
+        """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""
+        size = self.settings.sample_size or PILOT_ROWS
+        if not branch.complete and len(branch.sample) < min(INFORMATIVE_ROWS, size):
+            branch.state = State.UNSURE
+            return
+        whole = branch.sample.load()
+        sample = smallest_hashes(whole, size)
+        rows, scoring = self._rows(branch, sample)
+        bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
+        directions = self._screened(branch, scoring, bandwidth)
+        branch.state = State.WAITING if len(directions) else State.LEAF
+        if len(directions) == 0:
+            return
+        self._lay_out(branch, directions, rows, bandwidth)
+        counted = whole if branch.complete else sample
+        counts = branch_pass([branch], self.settings.seed, extremes=self.extremes).sweep(*counted)
+        self._decide(branch, counts.along(slice(None)), share=len(counted.hashes) / branch.n_rows)
+        found = branch.verdict is not None and branch.verdict.accepted
+        if found:
+            branch.lead_with_chosen()
+            branch.part(counted=branch.complete)
+        if branch.complete:
+            branch.state = State.SPLIT if found else State.LEAF
+
+    def _rows(self, branch: Branch, sample: Sample) -> tuple[AnyArray, AnyArray]:
+        """Return standardised rows of a sample, and those that score directions: not the half that tests them."""
+        rows = self.standardise(sample.rows)
+        if not self.settings.chooser.stop.holds_out:
+            return rows, rows
+        half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
+        return rows, rows[half == 0]
+
+    def _propose(self, branch: Branch, scoring: AnyArray) -> Floats:
+        """Return directions for the rows that score them; none if all rows are the same."""
+        if len(scoring) < 2:
+            return np.empty((0, scoring.shape[1]))
+        directions = self.settings.propose(scoring, generator(self.settings.seed, branch.path))
+        directions = directions[directions.any(axis=1)]
+        if self.settings.bandwidth.principal:
+            # The bandwidth that all directions share is that of directions of length one.
+            directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+        return directions
+
+    def _screened(self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth) -> Floats:
+        """Return the best directions by their scores on the sample."""
+        min_rows = self.settings.chooser.min_rows * len(scoring) / branch.n_rows
+        directions = self._propose(branch, scoring)
+        rule = self.settings.chooser.rule
+        return screen(scoring, directions, self.settings.n_candidates, rule, bandwidth, min_rows, self.standardise)
+
+    def _lay_out(self, branch: Branch, directions: Floats, rows: AnyArray, bandwidth: Bandwidth) -> None:
+        suggested = self.settings.suggest(directions) if self.settings.suggest else None
+        laid_out = candidates_for(rows, directions, self.standardise, bandwidth, branch.n_rows, suggested)
+        branch.candidates, branch.n_bins = laid_out
+
+    def confirm(self, branch: Branch, counts: Counts, again: bool) -> None:
+        """Decide on all rows; a branch without a valley is examined again if it has a fresh sample."""
+        before = branch.verdict if branch.children else None
+        self._decide(branch, counts, standing=before.threshold if before else None)
+        verdict = branch.verdict
+        if verdict is not None and verdict.accepted:
+            branch.state = State.SPLIT
+            if before is None or verdict.moved:
+                branch.part(counted=True)
+        elif before is not None:
+            # The other candidates have not been counted yet.
+            branch.state, branch.children = State.WAITING, None
+        else:
+            branch.state = State.OPEN if again else State.LEAF
+
+    def _decide(self, branch: Branch, counts: Counts, share: float = 1.0, standing: float | None = None) -> None:
+        assert branch.candidates is not None
+        rng = generator(self.settings.seed, branch.path, 1)
+        branch.verdict = self.settings.chooser.choose(counts, branch.candidates, rng, share=share, standing=standing)
