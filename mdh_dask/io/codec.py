@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray
+from ..chunks import Together
 from ..growth.passes import BranchCounts, BranchPass, Columns, FirstLook, FirstPass, Sample, SamplePass
 from ..growth.scaling import Standardiser
 from ..growth.valleys import ValleyPass, ValleySums
@@ -24,7 +25,7 @@ CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
         BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, MomentPass, Moments, Sample,
-        SamplePass, Standardiser, Tree, ValleyPass, ValleySums,
+        SamplePass, Standardiser, Together, Tree, ValleyPass, ValleySums,
     )
 }  # fmt: skip
 """Dataclasses and named tuples that can be stored, by their names."""

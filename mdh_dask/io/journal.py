@@ -75,7 +75,9 @@ class FolderJournal:
 
     def recall(self, statistic: Any, arrays: Sequence[Any], compute: Callable[[], Any]) -> Any:
         """Return the value of the next pass, as it was kept, or else computed and kept."""
-        name = "+".join(type(part).__name__ for part in getattr(statistic, "parts", (statistic,)))
+        # Each name once: a pass may serve a hundred trees, and file names have at most 255 characters.
+        parts = getattr(statistic, "parts", (statistic,))
+        name = "+".join(dict.fromkeys(type(part).__name__ for part in parts))
         about = (name, len(arrays[0]), sum(int(a.nbytes) for a in arrays))
         try:
             self._key = codec.digest(self._key, statistic, [_looks(array) for array in arrays])
