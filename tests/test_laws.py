@@ -1,4 +1,4 @@
-"""What holds for every estimator, whatever its options: counts are those of the labels."""
+"""What holds for every estimator, whatever its options: about counts and about the units of rows and directions."""
 
 import numpy as np
 import pytest
@@ -18,6 +18,9 @@ from mdh_dask import (
     RandomProjectionTree,
 )
 from mdh_dask.estimators.models import ESTIMATORS
+from mdh_dask.projections import PROJECTIONS
+from mdh_dask.simulate import gaussian_mixture
+from mdh_dask.splits.rules import CRITERIA
 
 ANY = {"stop_rule": "none", "min_cluster_size": 20}
 """Every split that can be placed is made, so that there are many."""
@@ -84,3 +87,22 @@ def test_the_counts_of_the_tree_are_those_of_the_labels_though_rows_lie_on_the_s
         children = tree.n_rows[tree.left[inner]] + tree.n_rows[tree.right[inner]]
         np.testing.assert_array_equal(tree.n_rows[inner], children, err_msg=name)
         assert tree.n_rows[0] == len(rows)
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    return gaussian_mixture(1500, 6, 4, sd=2.0, random_state=1)[0].compute().astype(np.float64)
+
+
+@pytest.mark.parametrize("sample_size", [10_000, 500, None], ids=["in the sample", "several passes", "exact"])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_no_criterion_depends_on_the_lengths_of_directions(criterion, sample_size, mixture):
+    def stretched(rows, rng, n_directions):
+        directions = PROJECTIONS["row_combinations"](rows, rng, n_directions)
+        return directions * np.exp2(np.arange(len(directions)) % 7 - 3)[:, None]
+
+    trees = [
+        DivisiveClustering(projection=p, criterion=criterion, n_projections=40, sample_size=sample_size).fit(mixture)
+        for p in ("row_combinations", stretched)
+    ]
+    np.testing.assert_array_equal(trees[0].labels_, trees[1].labels_)

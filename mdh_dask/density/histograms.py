@@ -32,6 +32,8 @@ class Histograms:
         Smallest and largest projection in every bin; infinity and minus infinity where there is none.
     suggested : array of shape (n_directions,), optional
         Threshold at which what proposed the direction would split it.
+    length : array of shape (n_directions,), optional
+        Of the directions: spreads along directions of different lengths are compared after division by it.
     """
 
     counts: AnyArray
@@ -41,6 +43,7 @@ class Histograms:
     resolution: Floats | float = 0.0
     extremes: Floats | None = None
     suggested: Floats | None = None
+    length: Floats | float = 1.0
 
     def __getitem__(self, which: "int | slice | list[int]") -> Self:
         """Return the histograms of some of the directions."""
@@ -53,6 +56,7 @@ class Histograms:
             resolution=np.broadcast_to(self.resolution, self.origin.shape)[which],
             extremes=None if self.extremes is None else self.extremes[which],
             suggested=None if self.suggested is None else self.suggested[which],
+            length=np.broadcast_to(self.length, self.origin.shape)[which],
         )
 
     @cached_property

@@ -1,5 +1,7 @@
 """Directions scored on a sample: only the best few are counted on all rows."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .._jit.binning import bin_extremes, bin_projections, projection_ranges
@@ -121,7 +123,8 @@ def candidates_for(
     if suggested is not None:
         origin = suggested - width * np.round((suggested - origin) / width)
         suggested = suggested + away
-    return Candidates(raw, origin + away, width, resolution, bandwidth, suggested), n_bins
+    length = np.linalg.norm(directions, axis=1)
+    return Candidates(raw, origin + away, width, resolution, bandwidth, suggested, length), n_bins
 
 
 def bins_over(low: Floats, high: Floats, margin: Floats, width: Floats, middle: Floats) -> tuple[Floats, int]:
@@ -159,6 +162,7 @@ def _scores(
         projections = directions[part].astype(rows.dtype) @ rows.T
         resolution = standardise.resolution_of(standardise.raw(directions[part]))
         histograms = _histograms(projections, bandwidth, resolution, bins_per_bandwidth, rule.at.needs_extremes)
+        histograms = replace(histograms, length=np.linalg.norm(directions[part], axis=1))
         scores[part] = rule.score(histograms, min_rows)
     return scores
 

@@ -28,6 +28,8 @@ class Candidates:
         The rule for the branch's densities.
     suggested : array of shape (n_candidates,), optional
         Threshold along each direction at which what proposed it would split; an end of a bin.
+    length : array of shape (n_candidates,), optional
+        Of the directions in standardised coordinates.
     """
 
     directions: Floats
@@ -36,6 +38,7 @@ class Candidates:
     resolution: Floats
     bandwidth: Bandwidth
     suggested: Floats | None = None
+    length: Floats | float = 1.0
 
     def __len__(self) -> int:
         return len(self.width)
@@ -49,6 +52,7 @@ class Candidates:
             width=self.width[order],
             resolution=self.resolution[order],
             suggested=None if self.suggested is None else self.suggested[order],
+            length=np.broadcast_to(self.length, self.width.shape)[order],
         )
 
 
@@ -71,6 +75,7 @@ class Counts(NamedTuple):
             candidates.resolution,
             joint_extremes(*extremes) if half is None else extremes[half],
             candidates.suggested,
+            candidates.length,
         )
 
 

@@ -29,7 +29,7 @@ def _dip(histograms: Histograms, admissible: Booleans) -> Floats:
 
 
 def _variance(histograms: Histograms, admissible: Booleans) -> Floats:
-    return histograms.spread[1] ** 2
+    return (histograms.spread[1] / histograms.length) ** 2
 
 
 def _kurtosis(histograms: Histograms, admissible: Booleans) -> Floats:
@@ -44,7 +44,8 @@ CRITERIA: dict[str, Criterion] = {
     "variance": _variance,
     "kurtosis": _kurtosis,
 }
-"""The criteria of thesis section 6.2.6: largest relative depth, dip and variance, smallest kurtosis."""
+"""The criteria of thesis section 6.2.6: largest relative depth, dip and variance (along directions of length one),
+smallest kurtosis."""
 
 
 @dataclass(frozen=True)
