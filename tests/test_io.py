@@ -29,7 +29,8 @@ from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
 from mdh_dask.io.folders import exchange
 from mdh_dask.io.layout import align_rows, choose_layout
-from mdh_dask.io.nodes import count_missing, zarr_inputs
+from mdh_dask.io.nodes import count_missing
+from mdh_dask.io.stored import zarr_inputs
 
 REPEATS = 5
 N, D = 2000, 20

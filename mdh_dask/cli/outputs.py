@@ -12,9 +12,8 @@ from uuid import uuid4
 import click
 import zarr
 
-from ..io.inputs import node_at
 from ..io.models import MODEL_MARK
-from ..io.nodes import local_path
+from ..io.nodes import find_node, local_path
 from .exits import CannotCreateError
 
 PERFORMANCE = "What the cluster did: performance report of Dask"
@@ -137,7 +136,7 @@ class ImageOutputs(Outputs):
 def check_place(path: str, overwrite: bool, what: str, is_what: Callable[[Any], bool]) -> None:
     """Raise an error if nothing can be written to a path or URL, or something is there that is to stay."""
     folder = local_path(path)
-    node = node_at(path) if overwrite or not folder else None
+    node = find_node(path, None) if overwrite or not folder else None
     if node is not None or (folder and folder.exists()):
         if not overwrite:
             raise FileExistsError(f"{path} exists: name another output, or replace it with --overwrite")

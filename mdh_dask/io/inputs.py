@@ -6,10 +6,9 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 import dask.array as da
-import zarr
 
 from .._locations import has_query, hiding_credentials, name_of, without_query
-from .nodes import Options, find_node, local_path
+from .nodes import Options, find_node, local_path, refuse_streams
 from .npy import open_npy
 from .parquet import SUFFIXES, open_parquet, parquet_files
 from .remote import filesystem
@@ -104,13 +103,14 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
     """
     suffix = PurePosixPath(name_of(path)).suffix.lower()
     filesystem(path, storage_options)  # a package that is missing is named
+    refuse_streams(path)
     if suffix == ".npy":
         return "npy"
     if "*" in without_query(path) or suffix in SUFFIXES:
         return "Parquet"
     if has_query(path):
         raise ValueError(f"expected the name of a .npy or Parquet file before the query of a URL; got {path}: name one")
-    if node_at(path, storage_options) is not None:
+    if find_node(path, storage_options) is not None:
         return "Zarr"
     folder = local_path(path)
     if (folder is None or folder.is_dir()) and parquet_files(*filesystem(path, storage_options)):
@@ -122,20 +122,6 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
         )
     open_array(path, storage_options)  # tells that nothing is there
     return "Zarr"
-
-
-def node_at(path: str | os.PathLike[str], storage_options: Options = None) -> zarr.Array | zarr.Group | None:
-    """Return the Zarr array or group at a path or URL; None if there is none.
-
-    Raises
-    ------
-    ValueError
-        If its metadata are damaged.
-    """
-    try:
-        return find_node(path, storage_options)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: Zarr cannot read its metadata ({error}); write it again") from error
 
 
 def places(columns: Sequence[str | int], n_columns: int, path: object) -> list[int]:

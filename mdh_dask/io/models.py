@@ -188,8 +188,8 @@ def _model_at(path: str | os.PathLike[str], storage_options: Options) -> zarr.Gr
     """Return the model at a location, the name of what is there instead, or None for nothing."""
     try:
         node = find_node(path, storage_options)
-    except (ValueError, KeyError, TypeError) as error:
-        return f"something that Zarr cannot read ({error})"
+    except ValueError as error:
+        return f"something that Zarr cannot read ({error.__cause__ or error})"
     if node is None:
         folder = local_path(path)
         return "no Zarr group" if folder is not None and folder.exists() else None

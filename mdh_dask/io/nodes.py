@@ -1,16 +1,15 @@
 """Zarr nodes in folders and behind URLs: finding them, and knowing what of them is stored."""
 
 import asyncio
+import errno
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import zarr
-from dask._task_spec import DataNode, Task
 from fsspec.core import split_protocol, url_to_fs  # type: ignore[import-untyped, unused-ignore]
 from zarr.core.buffer import default_buffer_prototype
 from zarr.core.sync import sync
@@ -31,6 +30,13 @@ Options = Mapping[str, Any] | None
 def local_path(location: str | os.PathLike[str]) -> Path | None:
     """Return the absolute path, links resolved, of a location on a file system; None for any other URL.
 
+    Raises
+    ------
+    OSError
+        If its links lead in a circle.
+    ValueError
+        If no path can be like it.
+
     Examples
     --------
     >>> local_path("s3://bucket/features.zarr") is None
@@ -39,7 +45,29 @@ def local_path(location: str | os.PathLike[str]) -> Path | None:
     'features.zarr'
     """
     protocol, path = split_protocol(os.fspath(location))
-    return Path(path).resolve() if protocol in (None, "file", "local") else None
+    if protocol not in (None, "file", "local"):
+        return None
+    if "\0" in path:
+        raise ValueError(f"expected a path without null characters; got {path!r}")
+    resolved = Path(os.path.realpath(path))
+    try:
+        resolved.stat()
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+            raise
+    return resolved
+
+
+def refuse_streams(location: str | os.PathLike[str]) -> None:
+    """Raise an error if a pipe, a socket or a device is at a path: reading one may wait for ever.
+
+    Raises
+    ------
+    ValueError
+    """
+    path = local_path(location)
+    if path is not None and path.exists() and not path.is_file() and not path.is_dir():
+        raise ValueError(f"{location} is a pipe, a socket or a device: write what comes from it to a file first")
 
 
 def url_options(storage_options: Options) -> dict[str, Any] | None:
@@ -48,19 +76,37 @@ def url_options(storage_options: Options) -> dict[str, Any] | None:
 
 
 def find_node(location: str | os.PathLike[str], storage_options: Options) -> zarr.Array | zarr.Group | None:
-    """Return the Zarr array or group at a location, opened for reading; None if there is none."""
+    """Return the Zarr array or group at a location, opened for reading; None if there is none.
+
+    Raises
+    ------
+    ValueError
+        If its metadata are damaged.
+    """
     path = local_path(location)
     try:
         if path is None:
-            return zarr.open(os.fspath(location), mode="r", storage_options=url_options(storage_options))
-        return zarr.open(path, mode="r")
+            node = zarr.open(os.fspath(location), mode="r", storage_options=url_options(storage_options))
+        else:
+            node = zarr.open(path, mode="r")
+        if isinstance(node, zarr.Array) and 0 in (*node.chunks, *(node.shards or ())):
+            raise ValueError(f"it has chunks of shape {node.chunks}")
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"{location} is damaged: Zarr cannot read its metadata ({error}); write it again") from error
+    return node
 
 
 def write_beside(array: zarr.Array, name: str, text: str) -> None:
     """Store a small text beside the chunks of an array."""
     sync(array.store.set(_key(array, name), default_buffer_prototype().buffer.from_bytes(text.encode())))
+
+
+def read_object(array: zarr.Array, key: str) -> bytes | None:
+    """Return what an array stores under a key, as a chunk; None if that is nothing."""
+    content = sync(array.store.get(_key(array, key), default_buffer_prototype()))
+    return None if content is None else content.to_bytes()
 
 
 def read_beside(array: zarr.Array, name: str) -> str:
@@ -71,10 +117,10 @@ def read_beside(array: zarr.Array, name: str) -> str:
     FileNotFoundError
         If there is none of that name.
     """
-    text = sync(array.store.get(_key(array, name), default_buffer_prototype()))
+    text = read_object(array, name)
     if text is None:
         raise FileNotFoundError(f"{array.store_path}: there is no {name}; only write_rows makes one")
-    return str(text.to_bytes().decode())
+    return text.decode()
 
 
 def read_all_beside(array: zarr.Array, name: str) -> list[str]:
@@ -152,22 +198,3 @@ def overlaps(location: str | os.PathLike[str], array: zarr.Array, storage_option
     place = local_path(location) or url_to_fs(os.fspath(location), **(storage_options or {}))[1]
     ours, theirs = (Path(os.path.realpath(p)) for p in (place, f"{root}/{array.path}"))
     return ours.is_relative_to(theirs) or theirs.is_relative_to(ours)
-
-
-def zarr_inputs(graph: Mapping[Any, Any]) -> Iterator[zarr.Array]:
-    """Yield the Zarr arrays that a task graph reads, wherever they stand among the arguments of its tasks."""
-    stack = list(graph.values())
-    while stack:
-        value = stack.pop()
-        if isinstance(value, zarr.Array):
-            yield value
-        elif isinstance(value, Mapping):
-            stack.extend(value.values())
-        elif isinstance(value, list | tuple | set | frozenset):
-            stack.extend(value)
-        elif isinstance(value, partial):
-            stack.extend((value.args, value.keywords))
-        elif isinstance(value, Task):
-            stack.extend((value.args, value.kwargs))
-        elif isinstance(value, DataNode):
-            stack.append(value.value)

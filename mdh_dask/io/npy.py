@@ -13,6 +13,7 @@ from dask.utils import parse_bytes
 from .._locations import hiding_credentials
 from .._typing import AnyArray
 from ..chunks import default_block_bytes
+from .damage import naming
 from .lazy import check_blocks, lazy_rows
 from .nodes import Options, local_path
 from .remote import filesystem
@@ -59,7 +60,8 @@ class NpyFile:
         if (path := local_path(self.location)) is not None:
             # Mapped so that nothing is ever written to the file, but arrays are not read-only: loops compile once.
             order = "F" if self.by_columns else "C"
-            mapped = np.memmap(path, self.dtype, "c", self.offset, self.shape, order=order)  # type: ignore[call-overload]
+            with naming(f"{self.location} is damaged", "it has changed since it was opened: write it again"):
+                mapped = np.memmap(path, self.dtype, "c", self.offset, self.shape, order=order)  # type: ignore[call-overload]
             return np.asarray(mapped)[slice(*part)]
         start, end = (self.offset + row * self.row_bytes for row in part)
         content = _bytes(self.location, self.options, start, end)
@@ -128,14 +130,17 @@ def _opened(location: str, path: Any, options: Options) -> tuple[NpyFile, int | 
     """Return the file, its size if that is known, and what changes with its contents."""
     fs, name = filesystem(location, options)
     try:
-        size = fs.info(name)["size"]
+        about = fs.info(name)
     except FileNotFoundError as error:
+        if isinstance(error.__cause__, OSError):  # no answer of an HTTP server, of which fsspec says so
+            raise error.__cause__ from error
         raise FileNotFoundError(f"there is no file at {path}; check the path") from error
+    if about["type"] == "directory":
+        raise ValueError(f"{path} is a folder, and no .npy file: give the path of a file")
+    size = about["size"]
     header = BytesIO(_bytes(location, options, 0, HEADER_BYTES if size is None else min(size, HEADER_BYTES)))
-    try:
+    with naming(f"{path} is not a .npy file of numbers", "write it with numpy.save"):
         shape, by_columns, dtype = HEADERS[np.lib.format.read_magic(header)](header)
-    except (ValueError, KeyError) as error:
-        raise ValueError(f"{path} is not a .npy file of numbers ({error}); write it with numpy.save") from error
     return NpyFile(location, options, shape, dtype, by_columns, header.tell()), size, (location, fs.ukey(name))
 
 

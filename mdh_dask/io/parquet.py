@@ -13,9 +13,10 @@ from dask.utils import natural_sort_key, parse_bytes
 
 from .._locations import hiding_credentials, without_query
 from ..chunks import default_block_bytes
+from .damage import naming
 from .lazy import grouped, lazy_rows
-from .nodes import Options
-from .parquet_blocks import ParquetReader, PieceOfFile, opened
+from .nodes import Options, refuse_streams
+from .parquet_blocks import ParquetReader, PieceOfFile, is_local, opened
 from .remote import filesystem
 
 SUFFIXES = (".parquet", ".parq", ".pq")
@@ -129,16 +130,11 @@ def _require_pyarrow() -> None:
 
 
 def _footer(fs: Any, file: str) -> Footer:
-    from pyarrow import ArrowException
-
-    try:
-        with opened(fs, file) as parquet:
-            metadata, schema = parquet.metadata, parquet.schema_arrow
-    except (ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise ValueError(f"{file} is not Parquet, or is damaged ({error}); write it again") from error
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    if is_local(fs):
+        refuse_streams(file)
+    with naming(f"{file} is not Parquet, or is damaged", "write it again"), opened(fs, file) as parquet:
+        metadata, schema = parquet.metadata, parquet.schema_arrow
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     if any(group.num_rows < 0 for group in groups):
         raise ValueError(f"{file} is damaged: it has row groups of fewer rows than none; write it again")
     index = (schema.pandas_metadata or {}).get("index_columns", [])

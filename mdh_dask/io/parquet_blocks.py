@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._locations import hiding_credentials
 from .._typing import AnyArray
+from .damage import is_damage, naming
 
 PieceOfFile = tuple[str, tuple[int, ...]]
 """A file and some of its row groups."""
@@ -38,21 +40,23 @@ class ParquetReader:
         return np.concatenate([self._read(file, groups) for file, groups in pieces])
 
     def _read(self, file: str, groups: tuple[int, ...]) -> AnyArray:
-        from pyarrow import ArrowException
-
-        try:
-            with opened(self.fs, file) as parquet:
-                table = parquet.read_row_groups(list(groups), columns=list(self.names), use_threads=False)
-        except (ArrowException, OSError) as error:
-            # Arrow raises a plain one for what it cannot decode; where a system or a server failed, it says so.
-            if isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None):
-                raise
-            where = ", ".join(map(str, groups))
-            raise ValueError(f"{file} is damaged in row groups {where} ({error}); write it again") from error
+        with opened(self.fs, file) as parquet:
+            table = self._table(parquet, file, groups)
         rows = np.empty((table.num_rows, len(self.names)), self.dtype)
         for j, name in enumerate(self.names):
             rows[:, j] = self._numbers(table.column(name), file, name)
         return rows
+
+    def _table(self, parquet: Any, file: str, groups: tuple[int, ...]) -> Any:
+        read = partial(parquet.read_row_groups, columns=list(self.names), use_threads=False)
+        try:
+            return read(list(groups))
+        except Exception as error:
+            if is_damage(error):
+                for group in groups:
+                    with naming(f"{file} is damaged: its row group {group} cannot be read"):
+                        read([group])
+            raise
 
     def _numbers(self, column: Any, file: str, name: str) -> AnyArray:
         if self.exact and column.type != "bool":
@@ -78,11 +82,16 @@ class ParquetReader:
                 )
 
 
+def is_local(fs: Any) -> bool:
+    """Tell whether a file system is that of this machine."""
+    return bool(fs.protocol == "file" or "file" in fs.protocol)
+
+
 def opened(fs: Any, file: str) -> Any:
     """Return an open file, of which pages that do not have their checksum are an error."""
     from pyarrow.parquet import ParquetFile
 
-    local = fs.protocol == "file" or "file" in fs.protocol
+    local = is_local(fs)
     # Arrow asks for the ranges that it needs; to read ahead of them would be in vain.
     source = file if local else fs.open(file, "rb", cache_type="none")
     return ParquetFile(source, pre_buffer=not local, page_checksum_verification=True)

@@ -5,13 +5,16 @@ import os
 from typing import Literal
 
 import dask.array as da
+import numpy as np
 import zarr
+from dask.base import tokenize
 from dask.utils import format_bytes, parse_bytes
 
 from .._locations import hiding_credentials
 from ..chunks import default_block_bytes
 from .lazy import check_blocks
 from .nodes import MARK, Options, count_missing, find_node, local_path, unit_rows
+from .stored import StoredArray
 
 
 @hiding_credentials()
@@ -68,9 +71,11 @@ def open_rows(
     array = source if isinstance(source, zarr.Array) else open_array(source, storage_options)
     _check_shape(array, source, ndim)
     check_complete(array, source, missing_chunks)
-    rows = _block_rows(array, block_bytes)
-    check_blocks(array.shape[0], rows, source)
-    return da.from_zarr(array, chunks=(rows, *array.shape[1:]))
+    chunks = (_block_rows(array, block_bytes), *array.shape[1:])
+    check_blocks(array.shape[0], chunks[0], source)
+    stored = StoredArray(array, str(source if isinstance(source, str | os.PathLike) else array.store_path))
+    name = f"from-zarr-{tokenize(array, chunks)}"
+    return da.from_array(stored, chunks, name=name, meta=np.empty((0,) * ndim, array.dtype))
 
 
 @hiding_credentials()

@@ -33,10 +33,10 @@ from .nodes import (
     read_beside,
     url_options,
     write_beside,
-    zarr_inputs,
 )
 from .resuming import WriteAndNote, blocks_done, is_begun, is_unborn, tidy, with_stored
 from .rows import open_array
+from .stored import zarr_inputs
 from .targets import refuse_input, will_replace
 
 CONFIG = {"write_empty_chunks": True}

@@ -15,6 +15,7 @@ from ..blocks import Block
 from ..folders import published
 from ..nodes import Options, local_path, url_options
 from ..resuming import blocks_done, tidy, with_stored
+from ..stored import StoredArray
 from ..targets import refuse_input, will_replace
 from .axes import AxesView
 from .features import Features
@@ -187,4 +188,4 @@ def _rows(image: Image, features: Features, write: WriteLabels | None = None) ->
 
 def _stored(image: Image) -> list[zarr.Array]:
     array = image.source.array if isinstance(image.source, AxesView) else None
-    return [array] if isinstance(array, zarr.Array) else []
+    return [array.array] if isinstance(array, StoredArray) else []

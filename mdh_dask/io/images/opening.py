@@ -9,8 +9,9 @@ import fsspec  # type: ignore[import-untyped, unused-ignore]
 import zarr
 
 from ..._locations import has_query, hiding_credentials
-from ..nodes import Options, find_node, local_path
+from ..nodes import Options, find_node, local_path, refuse_streams
 from ..rows import check_complete, open_array
+from ..stored import StoredArray
 from .axes import AxesView, view_of
 from .georeference import kept
 from .image import Image
@@ -97,6 +98,7 @@ def open_image(
 @hiding_credentials()
 def kind_of(path: str, storage_options: Options = None) -> Literal["TIFF", "picture", "Zarr"]:
     """Tell what is at a path or URL by its first bytes; what is no file, or not there, is taken for Zarr."""
+    refuse_streams(path)
     local = local_path(path)
     magic = b"" if local is not None and not local.is_file() else _magic(path, storage_options)
     if magic.startswith(TIFF):
@@ -115,7 +117,7 @@ def _magic(path: str, storage_options: Options) -> bytes:
 
 def _tiff_image(path: str, axes: str | None, index: dict[str, int], storage_options: Options) -> Image:
     found = open_tiff(path, index.pop("series", None), storage_options)
-    view = view_of(found.array, found.axes, axes, index)
+    view = _view(path, found.array, found.axes, axes, index)
     view = AxesView(view.array, view.axes, view.index, found.n_alpha)
     lines, columns = _chunks_of(view, found.array.chunks)
     if columns >= view.shape[1]:  # strips, often of one line
@@ -131,10 +133,17 @@ def _zarr_image(
     array = open_array(path if multiscale is None else f"{path}/{multiscale.path}", storage_options)
     check_complete(array, path, missing)
     names: Any = multiscale.names if multiscale else _dimension_names(array)
-    view = view_of(array, names, axes, index)
+    view = _view(path, StoredArray(array, path), names, axes, index)
     chunks = _chunks_of(view, array.shards or array.chunks)
     plane = multiscale.in_plane() if multiscale and axes is None else None
     return Image(view, path, "OME-Zarr" if multiscale else "Zarr", chunks, kept(array.attrs.asdict()), plane)
+
+
+def _view(path: str, *about: Any) -> AxesView:
+    try:
+        return view_of(*about)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _dimension_names(array: zarr.Array) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._locations import hiding_credentials
 from ..._typing import AnyArray
+from ..damage import naming
 from ..nodes import Options
 from .packages import needed
 
@@ -74,20 +75,13 @@ def decode(path: str, storage_options: Options = None) -> tuple[AnyArray, str]:
     """
     image = needed("PIL.Image", "images")
     opened = fsspec.open(path, "rb", **(storage_options or {}))
-    try:
-        with opened as file:
-            _refuse_deep_colours(path, file.read(26))
-            file.seek(0)
-            with image.open(file) as picture:
-                pixels = np.asarray(_plain(needed("PIL.ImageOps", "images").exif_transpose(picture), image))
-                kind = str(picture.format)
-    except (image.DecompressionBombError, OSError, SyntaxError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        raise ValueError(
-            f"expected an image, as PNG, JPEG, TIFF, OME-Zarr or a Zarr array; got {path}, which cannot be read: "
-            f"{error}"
-        ) from error
+    expected = "expected an image, as PNG, JPEG, TIFF, OME-Zarr or a Zarr array"
+    with opened as file:
+        _refuse_deep_colours(path, file.read(26))
+        file.seek(0)
+        with naming(f"{expected}; got {path}, which cannot be read"), image.open(file) as picture:
+            pixels = np.asarray(_plain(needed("PIL.ImageOps", "images").exif_transpose(picture), image))
+            kind = str(picture.format)
     pixels = pixels.astype(np.uint8) if pixels.dtype == np.bool_ else pixels
     return (pixels if pixels.ndim == 3 else pixels[..., None]), kind
 

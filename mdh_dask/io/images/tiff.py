@@ -1,6 +1,5 @@
 """TIFF files, read strip by strip or tile by tile."""
 
-import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +11,9 @@ import zarr
 
 from ..._locations import hiding_credentials
 from ..._typing import AnyArray
+from ..damage import naming
 from ..nodes import Options
+from ..stored import StoredArray
 from .georeference import georeference
 from .packages import needed
 
@@ -56,12 +57,13 @@ class TiffArray:
         """Decode the strips or tiles of a region."""
         with opened(self.path, self.storage_options) as tiff:
             try:
-                return np.asarray(zarr_of(tiff.series[self.series])[where])
+                return StoredArray(zarr_of(tiff.series[self.series]), self.path, "strip or tile")[where]
             except ValueError as error:
                 if "imagecodecs" not in str(error):
                     raise
                 raise ImportError(
-                    f'{self.path} is compressed: {error}, which is missing: pip install "mdh_dask[images]"'
+                    f"{self.path} is compressed: {error.__cause__ or error}, which is missing: pip install "
+                    '"mdh_dask[images]"'
                 ) from error
 
 
@@ -98,15 +100,21 @@ def open_tiff(path: str, series: int | None = None, storage_options: Options = N
     """
     with opened(path, storage_options) as tiff:
         number = _chosen(path, tiff, series)
-        chosen = tiff.series[number]
-        page = chosen.keyframe
-        array = zarr_of(chosen)
-        axes = tuple(PAGES.get(axis.lower(), axis.lower()) for axis in chosen.axes)
-        if {"s", "c"} <= set(axes):  # as three colours of every page
-            raise ValueError(f"{path} has colours in several channels (axes {chosen.axes}): save one of them")
-        found = TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options)
-        n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in axes else 0
-        return TiffImage(found, axes, n_alpha, georeference(page.geotiff_tags) if page.is_geotiff else {})
+        with naming(f"{path} is a TIFF file that cannot be read"):
+            found = _image_of(path, tiff, number, storage_options)
+        if {"s", "c"} <= set(found.axes):  # as three colours of every page
+            axes = tiff.series[number].axes
+            raise ValueError(f"{path} has colours in several channels (axes {axes}): save one of them")
+        return found
+
+
+def _image_of(path: str, tiff: Any, number: int, storage_options: Options) -> TiffImage:
+    series = tiff.series[number]
+    page, array = series.keyframe, zarr_of(series)
+    axes = tuple(PAGES.get(axis.lower(), axis.lower()) for axis in series.axes)
+    found = TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options)
+    n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in axes else 0
+    return TiffImage(found, axes, n_alpha, georeference(page.geotiff_tags) if page.is_geotiff else {})
 
 
 def opened(path: str, storage_options: Options = None) -> Any:
@@ -124,10 +132,8 @@ def opened(path: str, storage_options: Options = None) -> Any:
     @contextmanager
     def opening() -> Iterator[Any]:
         with fsspec.open(path, "rb", **(storage_options or {})) as file:
-            try:
+            with naming(f"{path} is a TIFF file that cannot be read"):
                 tiff = tifffile.TiffFile(file)
-            except (tifffile.TiffFileError, ValueError, IndexError, struct.error) as error:
-                raise ValueError(f"{path} is a TIFF file that cannot be read: {error}") from error
             with tiff:
                 yield tiff
 
@@ -142,14 +148,16 @@ def zarr_of(series: Any) -> zarr.Array:
 
 
 def _chosen(path: str, tiff: Any, number: int | None) -> int:
-    whole = [i for i, s in enumerate(tiff.series) if not (s.keyframe.is_reduced or s.keyframe.is_mask)]
+    with naming(f"{path} is a TIFF file that cannot be read"):
+        whole = {i: s for i, s in enumerate(tiff.series) if not (s.keyframe.is_reduced or s.keyframe.is_mask)}
     if not whole:
         raise ValueError(f"{path} is a TIFF file that cannot be read: it holds no image")
+    first = next(iter(whole))
     if number is None and len(whole) == 1:
-        return whole[0]
+        return first
     if number is None or number not in whole:
-        shapes = ", ".join(str(tiff.series[i].shape) for i in whole)
+        shapes = ", ".join(str(series.shape) for series in whole.values())
         raise ValueError(
-            f"{path} holds {len(whole)} images, of shapes {shapes}: choose one with index, as series={whole[0]}"
+            f"{path} holds {len(whole)} images, of shapes {shapes}: choose one with index, as series={first}"
         )
     return number

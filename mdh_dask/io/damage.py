@@ -1,0 +1,49 @@
+"""Telling damaged contents from reading that failed: the first is an error of the input, the second of the machine."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+CLIENTS = ("aiobotocore", "aiohttp", "botocore", "gcsfs", "google", "requests", "s3fs", "urllib3")
+"""Packages that reach servers, whose errors are not about contents."""
+
+REMEDY = "restore it from a copy, or write it again"
+
+
+@contextmanager
+def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
+    """Turn whatever a decoder raises into an error that says what is damaged.
+
+    Raises
+    ------
+    ValueError
+        With `what`, the reason and the `remedy`.
+
+    Examples
+    --------
+    >>> with naming("a.png cannot be read"):
+    ...     raise IndexError("index out of range")
+    Traceback (most recent call last):
+    ValueError: a.png cannot be read (index out of range); restore it from a copy, or write it again
+    """
+    try:
+        yield
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        raise ValueError(f"{what} ({str(error) or type(error).__name__}); {remedy}") from error
+
+
+def is_damage(error: Exception) -> bool:
+    """Tell whether an error that a decoder raised is about the contents.
+
+    Examples
+    --------
+    >>> is_damage(EOFError()), is_damage(OSError("image file is truncated")), is_damage(OSError(5, "I/O error"))
+    (True, True, False)
+    """
+    kind = type(error)
+    if kind.__module__.partition(".")[0] in CLIENTS:
+        return False
+    if isinstance(error, OSError):  # the system gives a number or a kind of its own, decoders do not
+        return error.errno is None and (kind is OSError or kind.__module__ != "builtins")
+    return not isinstance(error, MemoryError | ImportError)

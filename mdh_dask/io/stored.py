@@ -1,0 +1,140 @@
+"""Zarr arrays that name the file and the chunk that cannot be decoded."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zarr
+from dask._task_spec import DataNode, Task
+from zarr.storage import LocalStore
+
+from .._locations import hiding_credentials
+from .._typing import AnyArray
+from .damage import REMEDY, is_damage, naming
+from .nodes import read_object
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """A Zarr array, and what its user calls it.
+
+    Parameters
+    ----------
+    array : zarr.Array
+    source : str
+        Path or URL, for errors.
+    part : str, optional
+        What errors call the parts of a store that decodes them itself.
+    """
+
+    array: zarr.Array
+    source: str
+    part: str | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape."""
+        return self.array.shape
+
+    @property
+    def ndim(self) -> int:
+        """Return the number of axes."""
+        return self.array.ndim
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Return the dtype."""
+        return np.dtype(self.array.dtype)
+
+    @hiding_credentials()
+    def __getitem__(self, where: Any) -> AnyArray:
+        """Read a region.
+
+        Raises
+        ------
+        ValueError
+            If a chunk cannot be decoded.
+        """
+        if isinstance(self.array.store, LocalStore):
+            self._refuse_cut_files(self.array.store.root, where)
+        try:
+            return np.asarray(self.array[where])
+        except Exception as error:
+            if is_damage(error):
+                self._raise_for_damage(where)
+            raise
+
+    def _refuse_cut_files(self, root: Path, where: Any) -> None:
+        """Raise an error for a file that was cut, as by a full disk, if it could be read as something else.
+
+        An empty shard would be the fill value, and Blosc reads on behind the end of what it is given.
+        """
+        blosc = not self.array.shards and any("Blosc" in type(codec).__name__ for codec in self.array.compressors)
+        if not blosc and not self.array.shards:
+            return
+        for key, _ in self._objects(where):
+            file = root / self.array.path / key
+            if file.exists() and file.stat().st_size < (_blosc_bytes(file) if blosc else 1):
+                what = "shard" if self.array.shards else "chunk"
+                raise ValueError(f"{self.source} is damaged: its {what} {key} was cut; {REMEDY}")
+
+    def _raise_for_damage(self, where: Any) -> None:
+        """Read the stored objects of a region one by one; raise an error for the first that cannot be decoded."""
+        what = self.part or ("shard" if self.array.shards else "chunk")
+        for key, region in self._objects(where):
+            if self.part is None:
+                read_object(self.array, key)  # what cannot be fetched is not damaged
+            with naming(f"{self.source} is damaged: its {what} {key} cannot be decoded"):
+                self.array[region]
+
+    def _objects(self, where: Any) -> Iterator[tuple[str, tuple[slice, ...]]]:
+        """Yield the keys and regions of the stored objects from which a region is read."""
+        unit = self.array.shards or self.array.chunks
+        given = where if isinstance(where, tuple) else (where,)
+        given = (*given, *[slice(None)] * (self.ndim - len(given)))
+        places = [_numbers(index, n, step) for index, n, step in zip(given, self.shape, unit)]
+        for index in itertools.product(*places):
+            region = tuple(slice(i * u, (i + 1) * u) for i, u in zip(index, unit))
+            yield self.array.metadata.encode_chunk_key(index), region
+
+
+def _numbers(index: Any, n: int, unit: int) -> Sequence[int]:
+    """Return which stored objects an index of an axis of length n reads, each of `unit` places."""
+    if not isinstance(index, slice):
+        return sorted({int(i) // unit for i in np.atleast_1d(index)})
+    places = range(*index.indices(n))
+    if not places:
+        return range(0)
+    return range(min(places[0], places[-1]) // unit, max(places[0], places[-1]) // unit + 1)
+
+
+def _blosc_bytes(file: Path) -> int:
+    """Return how many bytes a file of Blosc should have, by its header."""
+    with file.open("rb") as stream:
+        header = stream.read(16)
+    return int.from_bytes(header[12:], "little") if len(header) == 16 else 16
+
+
+def zarr_inputs(graph: Mapping[Any, Any]) -> Iterator[zarr.Array]:
+    """Yield the Zarr arrays that a task graph reads, wherever they stand among the arguments of its tasks."""
+    stack = list(graph.values())
+    while stack:
+        value = stack.pop()
+        if isinstance(value, zarr.Array):
+            yield value
+        elif isinstance(value, StoredArray):
+            yield value.array
+        elif isinstance(value, Mapping):
+            stack.extend(value.values())
+        elif isinstance(value, list | tuple | set | frozenset):
+            stack.extend(value)
+        elif isinstance(value, partial):
+            stack.extend((value.args, value.keywords))
+        elif isinstance(value, Task):
+            stack.extend((value.args, value.kwargs))
+        elif isinstance(value, DataNode):
+            stack.append(value.value)

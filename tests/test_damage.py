@@ -1,0 +1,196 @@
+"""Damaged and odd inputs: the error names the file and the chunk, and the exit code is that of bad data."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+import zarr
+from click.testing import CliRunner
+from PIL import Image
+
+from mdh_dask import load_model
+from mdh_dask.cli import exits, mdh
+from mdh_dask.io import open_features, open_rows, write_rows
+from mdh_dask.io.damage import is_damage
+from mdh_dask.io.images import open_image
+from mdh_dask.io.nodes import find_node
+
+ROWS = np.random.default_rng(0).normal(size=(400, 3)).astype("f4")
+PIXELS = np.random.default_rng(0).integers(0, 200, (64, 64, 3)).astype("u1")
+
+
+def cut(file):
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def emptied(file):
+    file.write_bytes(b"")
+
+
+def flipped(file):
+    content = bytearray(file.read_bytes())
+    content[4:40] = bytes(255 - byte for byte in content[4:40])
+    file.write_bytes(content)
+
+
+STORES = {
+    "zstd": ({}, "chunk c/3/0"),
+    "format 2": ({"zarr_format": 2}, "chunk 3.0"),
+    "uncompressed": ({"compressors": None}, "chunk c/3/0"),
+    "blosc": ({"compressors": zarr.codecs.BloscCodec()}, "chunk c/3/0"),
+    "gzip": ({"compressors": zarr.codecs.GzipCodec()}, "chunk c/3/0"),
+    "shards": ({"shards": (200, 3)}, "shard c/1/0"),
+}
+
+
+@pytest.mark.parametrize("damage", [cut, emptied])
+@pytest.mark.parametrize("name", STORES)
+def test_a_chunk_that_cannot_be_decoded_is_named(tmp_path, name, damage):
+    options, chunk = STORES[name]
+    path = tmp_path / "x.zarr"
+    zarr.create_array(path, shape=ROWS.shape, dtype=ROWS.dtype, chunks=(100, 3), **options)[:] = ROWS
+    damage(path / chunk.split()[1])
+    with pytest.raises(ValueError, match=f"^{path} is damaged: its {chunk} (cannot be decoded .*|was cut); restore it"):
+        open_features(path).rows[150:390, [2, 0]].compute()
+    with pytest.raises(ValueError, match=f"^{path} is damaged: its {chunk} (cannot be decoded|was cut)"):
+        open_image(path, axes="yx").pixels.compute()
+
+
+def test_reading_that_fails_is_no_damage(tmp_path, monkeypatch):
+    def fail(*args):
+        raise OSError(5, "Input/output error")
+
+    write_rows(ROWS, tmp_path / "x.zarr")
+    rows = open_rows(tmp_path / "x.zarr")
+    monkeypatch.setattr(zarr.storage.LocalStore, "get", fail)
+    with pytest.raises(OSError, match="Input/output error"):
+        rows.compute()
+    assert not any(map(is_damage, (PermissionError(13, "no"), ConnectionResetError("x"), MemoryError(), ImportError())))
+
+
+def of_metadata(**changes):
+    def damage(path):
+        metadata = json.loads((path / "zarr.json").read_text())
+        (path / "zarr.json").write_text(json.dumps(metadata | changes))
+
+    return damage
+
+
+def deep(path):
+    (path / "zarr.json").write_text("[" * 100_000 + "]" * 100_000)
+
+
+def deep_attributes(path):
+    text = (path / "zarr.json").read_text()
+    (path / "zarr.json").write_text(
+        text.replace('"attributes": {', '"attributes": {"a": ' + "[" * 9999 + "]" * 9999 + ",", 1)
+    )
+
+
+METADATA = {
+    "chunks of no rows": of_metadata(chunk_grid={"name": "regular", "configuration": {"chunk_shape": [0, 3]}}),
+    "no shape": of_metadata(shape=None),
+    "no codecs": of_metadata(codecs=[]),
+    "an unknown type": of_metadata(data_type={"name": "nothing"}),
+    "deep": deep,
+    "deep attributes": deep_attributes,
+}
+
+
+@pytest.mark.parametrize("name", METADATA)
+def test_metadata_that_zarr_cannot_read_are_damaged(tmp_path, name):
+    path = tmp_path / "x.zarr"
+    write_rows(ROWS, path)
+    METADATA[name](path)
+    for read in (open_features, open_rows, open_image, lambda path: find_node(path, None)):
+        with pytest.raises(ValueError, match=f"^{path} is damaged: Zarr cannot read its metadata"):
+            read(path)
+    with pytest.raises(ValueError, match=r"expected a saved model, got something that Zarr cannot read"):
+        load_model(path)
+
+
+IMAGES = {
+    "a.png": lambda file: Image.fromarray(PIXELS).save(file),
+    "a.jpg": lambda file: Image.fromarray(PIXELS).save(file),
+    "a.tif": lambda file: tifffile.imwrite(file, PIXELS),
+    "tiles.tif": lambda file: tifffile.imwrite(file, PIXELS, compression="zlib", tile=(32, 32)),
+    "ome.tif": lambda file: tifffile.imwrite(file, PIXELS[..., 0], ome=True),
+}
+
+
+def is_named(file):
+    """Read an image; tell whether it was refused, by its name."""
+    try:
+        image = open_image(file)
+        if image.nbytes < 2**24:
+            image.pixels.compute(scheduler="synchronous")
+    except ValueError as error:
+        return str(file) in str(error) or pytest.fail(str(error))
+    return False
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_with_bits_flipped_is_read_or_named(tmp_path, name):
+    file = tmp_path / name
+    IMAGES[name](file)
+    whole = file.read_bytes()
+    random = np.random.default_rng(0)
+    named = 0
+    for _ in range(40):
+        content = bytearray(whole)
+        for place in random.integers(4, 300, 3):
+            content[place] ^= 1 << random.integers(8)
+        file.write_bytes(content)
+        named += is_named(file)
+    assert named
+
+
+def test_a_tile_that_cannot_be_decoded_is_named(tmp_path):
+    file = tmp_path / "tiles.tif"
+    IMAGES["tiles.tif"](file)
+    with tifffile.TiffFile(file) as tiff:
+        start = tiff.pages[0].dataoffsets[3]
+    content = bytearray(file.read_bytes())
+    content[start : start + 50] = b"\xff" * 50
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=f"^{file} is damaged: its strip or tile 1.1.0 cannot be decoded"):
+        open_image(file).pixels.compute()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes with names")
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "folder/x.parquet", "x.png", "x"])
+def test_a_pipe_is_refused_as_reading_it_may_wait_for_ever(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)
+    given = path.parent if name.startswith("folder") else path
+    for read in (open_features, *([] if name.startswith("folder") else [open_image])):
+        with pytest.raises(ValueError, match=f"^{path} is a pipe, a socket or a device"):
+            read(given)
+
+
+def test_paths_that_no_file_can_have_are_refused(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for read in (open_features, open_image, load_model):
+        with pytest.raises(OSError, match=r"Too many levels of symbolic links.*loop"):
+            read(tmp_path / "loop")
+        with pytest.raises(ValueError, match=r"expected a path without null characters; got 'a\\x00.npy'"):
+            read("a\0.npy")
+    (tmp_path / "folder.npy").mkdir()
+    with pytest.raises(ValueError, match=r"folder.npy is a folder, and no .npy file"):
+        open_features(tmp_path / "folder.npy")
+
+
+def test_damage_that_a_pass_finds_ends_a_command_with_its_code_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows(ROWS, "x.zarr", chunk_rows=100)
+    cut(Path("x.zarr/c/1/0"))
+    result = CliRunner().invoke(mdh, ["fit", "x.zarr", "--out", "l.zarr", "--scheduler", "threads"])
+    assert result.exit_code == exits.BAD_DATA, result.output
+    line = result.stderr.splitlines()[-1]
+    assert "ERROR x.zarr is damaged: its chunk c/1/0 cannot be decoded" in line
+    assert "Traceback" not in result.stderr
