@@ -13,6 +13,7 @@ import click
 import dask
 from dask.utils import parse_bytes
 
+from .exits import end_without_garbage
 from .workers import telling_of_nodes
 
 logger = logging.getLogger(__name__)
@@ -210,8 +211,9 @@ def quieten() -> None:
 
 
 def _settle_worker(process: bool) -> None:
-    """Leave errors and interrupts, which a terminal sends to all its processes, to the command."""
+    """Leave errors and interrupts, which a terminal sends to all its processes, to the command; end at once."""
     if process:
+        end_without_garbage()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         logging.getLogger("distributed.worker.state_machine").setLevel("ERROR")
     logging.getLogger("distributed.worker").addFilter(_is_no_failed_task)

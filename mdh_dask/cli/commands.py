@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .clusters import cluster, cluster_options, scheduler_options
-from .exits import EXIT_CODES, Commands, leaving_at_once
+from .exits import EXIT_CODES, Commands, end_without_garbage, leaving_at_once
 from .image_commands import demo, segment
 from .log import JsonLines, Lines, say
 from .shared_options import (
@@ -43,6 +43,7 @@ def mdh(ctx: click.Context, log_level: str, log_json: bool) -> None:
 
 def main() -> None:
     """Entry point of ``mdh-dask``."""
+    end_without_garbage()
     with leaving_at_once():
         mdh(prog_name="mdh-dask")
 
