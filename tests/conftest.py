@@ -47,6 +47,18 @@ def cluster():
 
 
 @pytest.fixture
+def reachable():
+    """A cluster in this process with an address that other processes could name."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        processes=False, n_workers=1, threads_per_worker=1, protocol="tcp://", dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": ":0"},
+    ) as cluster:  # fmt: skip
+        yield cluster
+
+
+@pytest.fixture
 def client(cluster):
     """The current client of a cluster in this process."""
     from distributed import Client

@@ -23,13 +23,17 @@ def secured():
 
 @pytest.fixture
 def certificates(secured, tmp_path):
-    """Settings of Dask that name the certificates of a client."""
+    return settings_of(secured[1], tmp_path)
+
+
+def settings_of(security, folder):
+    """Return settings of Dask that name the certificates of a client."""
     settings = {"distributed.comm.require-encryption": True}
-    for key, text in secured[1].get_tls_config_for_role("client").items():
+    for key, text in security.get_tls_config_for_role("client").items():
         if key != "ciphers":
-            (tmp_path / key).write_text(text)
+            (folder / key).write_text(text)
             name = "ca-file" if key == "ca_file" else f"client.{key}"
-            settings[f"distributed.comm.tls.{name}"] = str(tmp_path / key)
+            settings[f"distributed.comm.tls.{name}"] = str(folder / key)
     return settings
 
 
@@ -66,3 +70,25 @@ def test_where_encryption_is_required_plain_addresses_are_refused(job, certifica
         result = run(job, "--scheduler", "tcp://127.0.0.1:8786")
     assert result.exit_code == exits.USAGE
     assert "expected an address as tls://host:8786" in result.stderr
+
+
+def test_a_scheduler_without_encryption_is_told_from_none(job, certificates, reachable):
+    address = reachable.scheduler_address.replace("tcp://", "tls://")
+    with dask.config.set(certificates):
+        result = run(job, "--scheduler", address)
+    assert result.exit_code == exits.USAGE
+    assert f"expected a scheduler with TLS at {address}; it answers without" in result.stderr
+
+
+def test_a_scheduler_with_encryption_is_told_from_none(job, secured):
+    plain = secured[0].replace("tls://", "tcp://")
+    result = run(job, "--scheduler", plain)
+    assert result.exit_code == exits.TRY_AGAIN
+    assert f"at {plain} closed the connection at once: if it is one with TLS, name it {secured[0]}" in result.stderr
+
+
+def test_certificates_of_another_authority_are_told(job, secured, tmp_path):
+    with dask.config.set(settings_of(Security.temporary(), tmp_path)):
+        result = run(job)
+    assert result.exit_code == exits.NOT_PERMITTED
+    assert "do not accept each other's certificates: they must be of the same authority" in result.stderr

@@ -13,6 +13,7 @@ import click
 import dask
 from dask.utils import parse_bytes
 
+from .encryption import check_encryption, disagreement
 from .exits import end_without_garbage
 from .workers import telling_of_nodes
 
@@ -129,11 +130,11 @@ def _elsewhere(address: str | None, file: Path | None, seconds: float) -> Iterat
         get_address_host_port(address)
     except ValueError as error:
         raise click.UsageError(f"expected an address, as tcp://host:8786; got {address}: {error}") from error
-    _check_encryption(address)
+    check_encryption(address)
     try:
         client = Client(address=address, timeout=seconds)
-    except OSError as error:
-        raise TimeoutError(f"no scheduler at {address} {remedy}") from error
+    except (OSError, ValueError) as error:
+        raise disagreement(error, address) or TimeoutError(f"no scheduler at {address} {remedy}") from error
     with client:
         try:
             client.wait_for_workers(1, timeout=max(until - monotonic(), 1))
@@ -141,23 +142,6 @@ def _elsewhere(address: str | None, file: Path | None, seconds: float) -> Iterat
             raise TimeoutError(f"no worker of the scheduler at {address} {remedy}") from error
         with telling_of_nodes(client):
             yield f"scheduler at {address}"
-
-
-def _check_encryption(address: str) -> None:
-    """Raise an error if Dask's configuration does not go with an address."""
-    from distributed.security import Security
-
-    security, encrypted = Security(), address.startswith("tls://")
-    if security.require_encryption and not encrypted:
-        raise click.UsageError(
-            f"expected an address as tls://host:8786, for Dask's configuration requires encryption; got {address}"
-        )
-    named = security.tls_ca_file and security.tls_client_cert
-    if encrypted and not named and not dask.config.get("distributed.client.security-loader"):
-        raise click.UsageError(
-            f"expected certificates for {address}; got none: name their files in Dask's configuration, or by "
-            "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, .._TLS__CLIENT__CERT and .._TLS__CLIENT__KEY in the environment"
-        )
 
 
 @contextmanager
