@@ -1,5 +1,7 @@
 """A cluster for a notebook, by the keys of a job file."""
 
+from importlib.metadata import version
+
 import dask.array as da
 import pytest
 
@@ -43,6 +45,25 @@ def test_workers_end_by_themselves_without_a_search_for_garbage(tmp_path):
     with start_cluster("local", workers=1, threads_per_worker=1, memory_limit="500MB"):
         default_client().run(hold_garbage, str(tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {"ended"}
+
+
+def test_a_scheduler_with_other_versions_is_told_of_and_one_with_the_same_is_not(reachable, monkeypatch, caplog):
+    from distributed.versions import get_versions
+
+    with start_cluster("scheduler", address=reachable.scheduler_address):
+        assert "versions differ" not in caplog.text
+
+    def older(packages=None):
+        found = get_versions(packages)
+        return found | {"packages": found["packages"] | {"mdh_dask": "0.0.9"}}
+
+    monkeypatch.setitem(reachable.scheduler.handlers, "versions", older)
+    with start_cluster("scheduler", address=reachable.scheduler_address):
+        pass
+    here = version("mdh_dask")
+    (said,) = [line for line in caplog.messages if line.startswith("versions differ")]
+    assert f"(mdh_dask {here} here, 0.0.9 on the scheduler, {here} on workers)" in said
+    assert "start the cluster anew" in said
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dask.utils import parse_bytes
 
 from .encryption import check_encryption, disagreement
 from .exits import end_without_garbage
-from .workers import telling_of_nodes
+from .workers import watching
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ def _elsewhere(address: str | None, file: Path | None, seconds: float) -> Iterat
             client.wait_for_workers(1, timeout=max(until - monotonic(), 1))
         except TimeoutError as error:
             raise TimeoutError(f"no worker of the scheduler at {address} {remedy}") from error
-        with telling_of_nodes(client):
+        with watching(client):
             yield f"scheduler at {address}"
 
 

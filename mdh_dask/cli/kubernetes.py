@@ -13,7 +13,7 @@ from .clusters import is_memory, quieten
 from .fields import Field, positive, whole
 from .outputs import require
 from .pods import cluster_spec
-from .workers import telling_of_nodes
+from .workers import watching
 
 IDLE_SECONDS = 3600
 """After which the operator removes a cluster that nobody has given work, as when its notebook was lost."""
@@ -139,7 +139,7 @@ def _while_needed(
                     f"no worker of the cluster {name} in {seconds:g} s: see what its pods wait for with kubectl "
                     f"describe pods -l dask.org/cluster-name={name}"
                 ) from error
-            with telling_of_nodes(client):
+            with watching(client):
                 yield f"{name} on Kubernetes, namespace {cluster.namespace}"
 
 

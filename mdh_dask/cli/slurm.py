@@ -14,7 +14,7 @@ import dask
 from .clusters import is_memory, quieten
 from .fields import Field, JobError, flag, positive, whole
 from .outputs import require
-from .workers import telling_of_nodes
+from .workers import watching
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ def _jobs(settings: dict[str, Any], logs: Path, minimum: int, maximum: int, tls:
             raise TimeoutError(
                 f"no worker's job has begun in {timeout:g} s: 'squeue --me' tells why, or wait longer with timeout"
             ) from error
-        with telling_of_nodes(client):
+        with watching(client):
             yield f"{minimum} to {maximum} jobs of SLURM, scheduler at {jobs.scheduler_address}"
 
 

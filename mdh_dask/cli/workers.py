@@ -1,19 +1,23 @@
-"""What the workers of a cluster have done."""
+"""What runs on a cluster, and what its workers have done."""
 
 import logging
 import os
 import socket
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 logger = logging.getLogger(__name__)
 
+COMPARED = ("mdh_dask", "dask", "distributed", "cloudpickle", "numpy", "numba")
+"""Packages whose versions must be the same everywhere: tasks are sent as they are written here."""
+
 
 @contextmanager
-def telling_of_nodes(client: Any) -> Iterator[None]:
-    """Tell, when all went well, how many tasks the workers did on each node."""
+def watching(client: Any) -> Iterator[None]:
+    """Warn if versions differ, and log, when all went well, how many tasks the workers did on each node."""
+    _warn_of_versions(client.get_versions(packages=COMPARED))
     yield
     done: Counter[str] = Counter()
     for node, tasks in client.run(_done, on_error="ignore").values():
@@ -24,3 +28,26 @@ def telling_of_nodes(client: Any) -> Iterator[None]:
 def _done(dask_worker: Any) -> tuple[str, int]:
     """Return the node of a worker, by the name that SLURM gave it if it did, and the number of its tasks so far."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname(), int(dask_worker.state.executed_count)
+
+
+def _warn_of_versions(found: Mapping[str, Any]) -> None:
+    here, scheduler = _versions(found["client"]), _versions(found["scheduler"])
+    workers = [_versions(one) for one in found["workers"].values() if isinstance(one, Mapping)]
+    differing = []
+    for name, version in here.items():
+        of_workers = sorted({one[name] for one in workers})
+        if {version, scheduler[name]} | {*of_workers} != {version}:
+            also = f", {' and '.join(of_workers)} on workers" if of_workers else ""
+            differing.append(f"{name} {version} here, {scheduler[name]} on the scheduler{also}")
+    if differing:
+        logger.warning(
+            "versions differ, so that tasks may fail or give other results (%s): run this where the versions are those "
+            "of the cluster, or start the cluster anew with those of here", "; ".join(differing),
+        )  # fmt: skip
+
+
+def _versions(about: Mapping[str, Any]) -> dict[str, str]:
+    """Return the versions of packages, and of Python without its patches, which change no task."""
+    packages = about["packages"]
+    versions = {name: str(packages.get(name) or "none") for name in COMPARED}
+    return {"Python": ".".join(str(packages.get("python")).split(".")[:2]), **versions}
