@@ -27,15 +27,25 @@ DISCOVERY = {
 
 
 class Kubernetes:
-    """What there is, as ``kind -> name -> resource``, and which verbs were used on what."""
+    """What there is, as ``kind -> name -> resource``, and which verbs were used on what.
+
+    The operator leaves the phase of its clusters at `phase`, and does nothing about the first `ignored` of them; `pod`
+    is the status of the scheduler's pods.
+    """
 
     def __init__(self, start):
         self.start = start
         self.resources = {"daskclusters": {}, "daskautoscalers": {}, "daskworkergroups": {}, "pods": {}, "services": {}}
         self.made = []
+        self.deleted = []
         self.asked = set()
         self.refusal = None
         self.workers = True
+        self.phase = "Running"
+        ready = [{"type": kind, "status": "True"} for kind in ("Ready", "ContainersReady")]
+        self.pod = {"phase": "Running", "conditions": ready, "containerStatuses": []}
+        self.ignored = 0
+        self.namespaces = set()
 
     def answer(self, method, kind, group, name, query, body):
         verb = {"POST": "create", "PATCH": "patch", "DELETE": "delete", "GET": "get" if name else "list"}[method]
@@ -52,21 +62,27 @@ class Kubernetes:
             return 200, {"kind": "List", "items": [one for one in there.values() if is_selected(one, query)]}
         if name not in there:
             return 404, status_of(f"{kind} {name} not found")
-        return 200, there.pop(name) if method == "DELETE" else there[name]
+        if method == "DELETE":
+            self.resources["pods"].clear()
+            self.deleted.append((name, (body or {}).get("propagationPolicy")))
+            return 200, there.pop(name)
+        return 200, there[name]
 
     def operate(self, made):
         """Do what the operator does, which starts pods."""
         if made["kind"] != "DaskCluster":
             return
+        if self.ignored:
+            self.ignored -= 1
+            return
         self.start(made)
         name = made["metadata"]["name"]
-        made["status"] = {"phase": "Running"}
+        made["status"] = {"phase": self.phase}
         labels = {"dask.org/cluster-name": name, "dask.org/component": "scheduler"}
-        about = {"name": f"{name}-scheduler", "namespace": NAMESPACE, "labels": labels, "uid": "1"}
-        ready = [{"type": kind, "status": "True"} for kind in ("Ready", "ContainersReady")]
+        about = {"name": f"{name}-scheduler", "namespace": made["metadata"]["namespace"], "labels": labels, "uid": "1"}
         self.resources["pods"][about["name"]] = {
             "apiVersion": "v1", "kind": "Pod", "metadata": about,
-            "status": {"phase": "Running", "conditions": ready, "containerStatuses": []},
+            "status": self.pod,
         }  # fmt: skip
         service = made["spec"]["scheduler"]["service"]
         self.resources["services"][about["name"]] = {
@@ -99,6 +115,10 @@ def kubernetes_api(folder, start):
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length)) if length else None
             found = PATH.fullmatch(url.path)
+            if found:
+                state.namespaces.add(found["namespace"])
+                if body and "metadata" in body:
+                    body["metadata"].setdefault("namespace", found["namespace"])
             code, content = (
                 state.answer(self.command, found["kind"], found["group"], found["name"], parse_qs(url.query), body)
                 if found

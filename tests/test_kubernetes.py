@@ -1,18 +1,22 @@
 """Clusters that a job makes on Kubernetes, with a server that answers as the Dask operator does and runs its pods."""
 
 import os
+import pwd
 import re
 from importlib import import_module
 from pathlib import Path
 
 import dask
+import dask.array as da
 import kr8s
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from distributed.security import Security
+from kr8s._auth import KubeAuth
 
 from mdh_dask import RandomProjectionTree, load_model
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import dask_operator, exits, mdh
 from mdh_dask.cli.fields import JobError
 from mdh_dask.cli.jobs import read_job
 from mdh_dask.cli.pods import cluster_spec
@@ -122,8 +126,96 @@ def test_a_cluster_without_workers_is_given_up_and_removed(here, api):
     api.workers = False
     result = run()
     assert result.exit_code == exits.TRY_AGAIN
-    assert "no worker of the cluster slow in 0.5 s: see what its pods wait for with kubectl describe" in result.stderr
+    assert "no worker of the cluster slow in 0.5 s: see what its pods wait for with kubectl -n team" in result.stderr
     assert api.resources["daskclusters"] == {}
+
+
+# The operator, judged by the scheduler's pod
+
+
+@pytest.fixture
+def alone(api, monkeypatch):
+    """Kubernetes that starts no processes, and a cluster that ends where one would connect to its scheduler."""
+    from dask_kubernetes.operator.kubecluster import kubecluster
+
+    async def reached(address):
+        raise ConnectionError("reached")
+
+    monkeypatch.setattr(kubecluster, "wait_for_scheduler_comm", reached)
+    monkeypatch.setattr(dask_operator, "ACTION_SECONDS", 0.5)
+    api.start = lambda made: None
+    return api
+
+
+def test_a_phase_that_stays_pending_keeps_no_cluster_from_its_work(here, alone):
+    alone.phase = "Pending"
+    result = run()
+    assert result.stderr.endswith("ERROR reached\n")
+    assert len(alone.made) == 1
+
+
+def test_what_the_operator_ignores_is_deleted_and_made_again_once(here, alone):
+    (here / "job.toml").write_text(JOB + 'name = "again"\n')
+    alone.ignored = 1
+    result = run()
+    assert "WARNING the Dask operator has made no scheduler of again: asking it once more" in result.stderr
+    assert result.stderr.endswith("ERROR reached\n")
+    first, second = alone.made
+    assert first["spec"] == second["spec"]
+    assert alone.deleted[0] == ("again", "Foreground")  # the operator makes nothing beside pods that are dying
+
+
+def test_an_operator_that_does_nothing_is_told_and_nothing_stays(here, alone):
+    alone.ignored = 2
+    result = run()
+    assert result.exit_code == exits.TRY_AGAIN
+    assert "in 0.5 s, twice: does it run, and does it watch the namespace team?" in result.stderr
+    assert alone.resources["daskclusters"] == {}
+
+
+def test_a_scheduler_that_does_not_become_ready_is_told_with_what_it_waits_for(here, alone):
+    (here / "job.toml").write_text(JOB + 'name = "pulled"\ntimeout = 0.5\n')
+    alone.pod = {"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]}
+    result = run()
+    assert result.exit_code == exits.TRY_AGAIN
+    assert "the scheduler of the cluster pulled is not ready in 0.5 s (ImagePullBackOff): see what" in result.stderr
+    assert "kubectl -n team describe pod pulled-scheduler" in result.stderr
+    assert alone.resources["daskclusters"] == {}
+
+
+def test_what_a_failed_start_has_made_is_removed_but_not_what_others_made(here, alone):
+    (here / "job.toml").write_text(JOB + 'name = "mine"\n')
+    run()
+    assert alone.resources["daskclusters"] == {}
+    alone.resources["daskclusters"]["mine"] = {"metadata": {"name": "mine"}, "spec": {}}
+    result = run()
+    assert "Cluster mine already exists" in result.stderr
+    assert alone.resources["daskclusters"].keys() == {"mine"}
+
+
+# In a pod
+
+
+def test_in_a_pod_clusters_are_made_in_its_own_namespace_by_a_user_without_a_name(here, alone, monkeypatch):
+    account = here / "account"
+    account.mkdir()
+    for name, text in {"token": "t", "ca.crt": Security.temporary().tls_ca_file, "namespace": "of-account\n"}.items():
+        (account / name).write_text(text)
+    host, port = re.search(r"//([\w.]+):(\d+)", Path(os.environ["KUBECONFIG"]).read_text()).groups()
+    monkeypatch.setenv("KUBECONFIG", str(here / "none"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    monkeypatch.setattr(dask_operator, "SERVICE_ACCOUNT", account)
+    monkeypatch.setattr(
+        KubeAuth, "_serviceaccount", property(lambda auth: str(account), lambda *of: None), raising=False
+    )
+    monkeypatch.setattr(KubeAuth, "_format_server_address", staticmethod(lambda host, port: f"http://{host}:{port}"))
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", lambda number: {}[number])
+    result = run()
+    assert result.stderr.endswith("ERROR reached\n")
+    assert alone.namespaces == {"of-account"}
 
 
 # What is refused, and what is only checked
@@ -180,8 +272,8 @@ ERRORS = {
     "image = 'host:5000/b'": "cluster.image must be an image with a tag",
     "image = 'a/b:latest'": "cluster.image must be an image with a tag",
     "image = 'a:1'\nworkers = 0": "cluster.workers must be an integer of 1 or more; got 0, an integer",
-    "image = 'a:1'\nworkers = 1\nminimum = 1\nmaximum = 2": "[cluster]: expected workers, or minimum and maximum, or",
-    "image = 'a:1'\nmaximum = 2": "[cluster]: expected workers, or minimum and maximum, or none of them",
+    "image = 'a:1'\nworkers = 1\nmaximum = 2": "[cluster]: expected workers, or maximum with or without minimum, or",
+    "image = 'a:1'\nminimum = 2": "[cluster]: expected workers, or maximum with or without minimum, or none of them",
     "image = 'a:1'\nminimum = 3\nmaximum = 2": (
         "[cluster]: expected a minimum of at most 2, which is the maximum; got 3"
     ),
@@ -225,3 +317,17 @@ def test_the_example_of_the_page_is_right(tmp_path):
     (tmp_path / "job.toml").write_text(JOB.partition("[cluster]")[0] + text)
     read = read_job(tmp_path / "job.toml")
     assert (read.kind, read.cluster["maximum"], read.cluster["secrets"]) == ("kubernetes", 16, ["object-store"])
+
+
+@pytest.mark.cluster
+def test_the_python_of_the_page_runs_on_pods_that_scale_from_one(here, api, monkeypatch):
+    (text,) = re.findall(r"```python\n(.*?)```", (DEPLOY / "kubernetes/README.md").read_text(), re.DOTALL)
+    rows = da.from_zarr("x.zarr")
+    monkeypatch.setattr(da, "from_zarr", lambda url: rows)
+    found = {}
+    exec(text, found)
+    assert found["labels"].shape == (900,)
+    made, scaled = api.made
+    assert (made["spec"]["worker"]["replicas"], scaled["spec"]["minimum"], scaled["spec"]["maximum"]) == (1, 1, 20)
+    assert api.namespaces == {"mdh-dask"}
+    assert api.resources["daskclusters"] == {}

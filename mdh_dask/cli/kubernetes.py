@@ -7,9 +7,11 @@ from typing import Any
 from uuid import uuid4
 
 import click
+import dask
 from dask.utils import parse_bytes
 
 from .clusters import is_memory, quieten
+from .dask_operator import operated, own_namespace
 from .fields import Field, positive, whole
 from .outputs import require
 from .pods import cluster_spec
@@ -84,11 +86,11 @@ def kubernetes_cluster(
     image : str
         Of all pods.
     namespace, name : str or None
-        By default the current namespace, and a name that no other cluster has.
+        By default the namespace of the context, in a pod that of its service account; and a name of its own.
     workers : int or None
         Two, if nothing is given.
     minimum, maximum : int or None
-        Instead of `workers`: the operator scales between them by the work there is.
+        Instead of `workers`: the operator scales between them, or from one to `maximum`, by the work there is.
     threads_per_worker : int
         And processors of its pod.
     memory_limit : str
@@ -98,7 +100,7 @@ def kubernetes_cluster(
     secrets : sequence of str
         Whose keys are environment variables of the workers, as the credentials of an object store.
     timeout : float
-        Seconds to wait for the first worker.
+        Seconds to wait for the scheduler, and then for the first worker.
 
     Raises
     ------
@@ -108,9 +110,9 @@ def kubernetes_cluster(
         If a package is missing.
     """
     require("dask_kubernetes", "kubernetes")
-    if (minimum is None) != (maximum is None) or (workers is not None and minimum is not None):
-        raise click.UsageError("expected workers, or minimum and maximum, or none of them")
-    if minimum is not None and maximum is not None and minimum > maximum:
+    if (minimum is not None and maximum is None) or (workers is not None and maximum is not None):
+        raise click.UsageError("expected workers, or maximum with or without minimum, or none of them")
+    if maximum is not None and (minimum := minimum or 1) > maximum:
         raise click.UsageError(f"expected a minimum of at most {maximum}, which is the maximum; got {minimum}")
     spec = cluster_spec(
         name or f"mdh-{uuid4().hex[:10]}", image, workers or minimum or 2, threads_per_worker,
@@ -128,7 +130,7 @@ def _while_needed(
 
     quieten()
     name = spec["metadata"]["name"]
-    with _made(spec, namespace) as cluster:
+    with operated(spec, _checked_namespace(namespace), seconds) as cluster:
         if maximum is not None:
             cluster.adapt(minimum=minimum, maximum=maximum)
         with Client(cluster) as client:
@@ -137,30 +139,26 @@ def _while_needed(
             except TimeoutError as error:
                 raise TimeoutError(
                     f"no worker of the cluster {name} in {seconds:g} s: see what its pods wait for with kubectl "
-                    f"describe pods -l dask.org/cluster-name={name}"
+                    f"-n {cluster.namespace} describe pods -l dask.org/cluster-name={name}"
                 ) from error
             with watching(client):
                 yield f"{name} on Kubernetes, namespace {cluster.namespace}"
 
 
-def _made(spec: dict[str, Any], namespace: str | None) -> Any:
-    """Return the cluster that the operator makes of a resource."""
-    from dask_kubernetes.operator import KubeCluster
-    from dask_kubernetes.operator.kubecluster.kubecluster import CreateMode
+def _checked_namespace(given: str | None) -> str:
+    """Return the namespace to use; raise an error if Kubernetes cannot be asked for its clusters there.
 
-    _check_access(namespace)
-    return KubeCluster(custom_cluster_spec=spec, namespace=namespace, create_mode=CreateMode.CREATE_ONLY, quiet=True)
-
-
-def _check_access(namespace: str | None) -> None:
-    """Raise an error if Kubernetes cannot be asked for its clusters: a cluster that fails later leaves much to say."""
+    A cluster that fails later leaves much to say.
+    """
     import kr8s
     from httpx import TransportError
     from kr8s.objects import new_class
 
     try:
         api = kr8s.api()
-        list(api.get(new_class("DaskCluster", "kubernetes.dask.org/v1"), namespace=namespace or api.namespace))
+        namespace = given or dask.config.get("kubernetes.namespace", None) or own_namespace(api)
+        list(api.get(new_class("DaskCluster", "kubernetes.dask.org/v1"), namespace=namespace))
+        return namespace
     except ValueError as error:
         raise PermissionError(f"no way to Kubernetes: {error}; check KUBECONFIG or ~/.kube/config") from error
     except (TransportError, kr8s.APITimeoutError) as error:

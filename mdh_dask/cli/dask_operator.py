@@ -1,0 +1,155 @@
+"""A cluster that the Dask operator makes, judged by the pod of its scheduler."""
+
+import asyncio
+import getpass
+import logging
+import os
+from collections.abc import Iterable
+from copy import deepcopy
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+ACTION_SECONDS = 60.0
+"""In which the operator makes the pod of a scheduler, or did not notice that it should."""
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where Kubernetes mounts the credentials and the namespace of a pod."""
+
+SCHEDULER = "dask.org/component=scheduler,dask.org/cluster-name="
+
+
+def own_namespace(api: Any) -> str:
+    """Return the namespace of the context, or of the service account if the credentials are a pod's.
+
+    Parameters
+    ----------
+    api : kr8s.Api
+        It takes "default" for the namespace of every service account.
+    """
+    if api.auth.server_ca_file == str(SERVICE_ACCOUNT / "ca.crt"):
+        return (SERVICE_ACCOUNT / "namespace").read_text().strip()
+    return str(api.namespace)
+
+
+def operated(spec: dict[str, Any], namespace: str, seconds: float) -> Any:
+    """Return the ``KubeCluster`` of a resource once its scheduler is reached; nothing stays if that fails.
+
+    Parameters
+    ----------
+    spec : dict
+        A ``DaskCluster``.
+    namespace : str
+    seconds : float
+        How long to wait for the scheduler's pod to be ready, as its image may have to be pulled.
+
+    Raises
+    ------
+    TimeoutError
+        If it is not ready by then, or if the operator makes no pod.
+    ValueError
+        If there is a cluster of that name.
+    """
+    from dask_kubernetes.operator.kubecluster.kubecluster import CreateMode
+
+    _name_user()
+    name, made = spec["metadata"]["name"], _judged_by_pods(spec, seconds)
+    try:
+        return made(custom_cluster_spec=spec, namespace=namespace, create_mode=CreateMode.CREATE_ONLY, quiet=True)
+    except BaseException:
+        _remove(name, made._instances)
+        raise
+
+
+def _remove(name: str, instances: Iterable[Any]) -> None:
+    """Remove what a constructor has made that then failed or was interrupted: only its class still knows of it."""
+    for cluster in list(instances):
+        if cluster.name != name or cluster.status.name == "closed":
+            continue
+        cluster.shutdown_on_close = cluster.is_ours  # or it would delete, when Python ends, what was there before
+        try:
+            cluster.close()
+        except Exception as error:  # the first error says more
+            logger.warning("the cluster %s may still be there: %s", name, error)
+
+
+def _name_user() -> None:
+    """Give a user without an entry in passwd a name: the numbers of users in pods often have none."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):  # OSError from Python 3.13
+        os.environ["USER"] = str(os.getuid())
+
+
+def _judged_by_pods(spec: dict[str, Any], seconds: float) -> Any:
+    """Return a ``KubeCluster`` that does not wait for the phase "Running" of its resource.
+
+    Two handlers of the operator set the phase, in any order (dask-kubernetes 2026.3): "Pending" may come last and stay.
+    """
+    from dask_kubernetes.operator import KubeCluster
+
+    class Judged(KubeCluster):
+        is_ours = False
+
+        async def _create_cluster(self) -> None:
+            self.is_ours = True
+            await super()._create_cluster()
+
+        async def _wait_for_controller(self) -> None:
+            pod = await _scheduler_pod(self.name, self.namespace, ACTION_SECONDS)
+            if pod is None:
+                logger.warning("the Dask operator has made no scheduler of %s: asking it once more", self.name)
+                await _make_again(spec, self.namespace)
+                pod = await _scheduler_pod(self.name, self.namespace, ACTION_SECONDS)
+            if pod is None:
+                raise TimeoutError(
+                    f"the Dask operator has made no scheduler of the cluster {self.name} in {ACTION_SECONDS:g} s, "
+                    f"twice: does it run, and does it watch the namespace {self.namespace}?"
+                )
+            await _until_ready(pod, self.name, seconds)
+
+    return Judged
+
+
+async def _scheduler_pod(name: str, namespace: str, seconds: float) -> Any:
+    """Return the pod of a cluster's scheduler, waiting for it; None if there is none in time."""
+    from kr8s.asyncio.objects import Pod
+
+    until = monotonic() + seconds
+    while True:
+        async for pod in Pod.list(namespace=namespace, label_selector=f"{SCHEDULER}{name}"):
+            if "deletionTimestamp" not in pod.metadata:  # not that of a cluster of the same name before
+                return pod
+        if monotonic() > until:
+            return None
+        await asyncio.sleep(0.25)
+
+
+async def _make_again(spec: dict[str, Any], namespace: str) -> None:
+    """Make a resource again when all that came of it is gone: the operator makes nothing beside what is dying."""
+    from dask_kubernetes.operator._objects import DaskCluster
+
+    cluster = await DaskCluster.get(spec["metadata"]["name"], namespace=namespace)
+    await cluster.delete(propagation_policy="Foreground")
+    until = monotonic() + ACTION_SECONDS
+    while await cluster.exists() and monotonic() < until:
+        await asyncio.sleep(0.25)
+    await (await DaskCluster(deepcopy(spec), namespace=namespace)).create()
+
+
+async def _until_ready(pod: Any, name: str, seconds: float) -> None:
+    """Wait until a pod is ready, or fails again and again, of which ``KubeCluster`` shows the log."""
+    until = monotonic() + seconds
+    while not await pod.ready():
+        states = [container.get("state", {}) for container in pod.status.get("containerStatuses", ())]
+        reasons = {state["waiting"].get("reason") for state in states if "waiting" in state}
+        if "CrashLoopBackOff" in reasons:
+            return
+        if monotonic() > until:
+            raise TimeoutError(
+                f"the scheduler of the cluster {name} is not ready in {seconds:g} s ({', '.join(map(str, reasons))}): "
+                f"see what it waits for with kubectl -n {pod.namespace} describe pod {pod.name}"
+            )
+        await asyncio.sleep(0.25)
