@@ -1,11 +1,15 @@
 """Manifests of Kubernetes: valid, and so that nothing runs as root, without limits, in the open or with credentials."""
 
 import re
+import shlex
+import subprocess
 import tomllib
 from importlib import import_module
+from shutil import copytree
 
 import dask
 import pytest
+import yaml
 
 from mdh_dask.cli import exits
 from mdh_dask.cli.jobs import read_job
@@ -59,6 +63,20 @@ def test_every_resource_is_valid_and_so_are_those_that_the_operator_makes(resour
         if resource["kind"] == "DaskCluster":
             for made in operated(resource):
                 check(made)
+
+
+def test_everything_has_the_namespace_also_what_encryption_adds(folder, resources, tmp_path):
+    if folder.startswith("overlays"):
+        copytree(KUBERNETES, tmp_path / "kubernetes")
+        path = tmp_path / "kubernetes" / folder / "kustomization.yaml"
+        overlay = yaml.safe_load(path.read_text())
+        overlay.setdefault("components", []).append("../../components/tls")
+        path.write_text(yaml.dump(overlay))
+        resources = [*resources, *rendered(path.parent)]
+        assert of_kind(resources, "ConfigMap", "mdh-dask-tls")
+    for resource in resources:
+        assert resource["metadata"].get("namespace") == "mdh-dask", resource["metadata"]["name"]
+        assert all(subject["namespace"] == "mdh-dask" for subject in resource.get("subjects", ()))
 
 
 def test_pods_may_do_nothing_that_they_need_not(templates, containers):
@@ -203,6 +221,25 @@ def test_the_example_of_credentials_has_no_values():
     assert len(variables) > 2
     assert all(re.fullmatch(r"AWS_\w+=", variable) for variable in variables)
     assert "credentials.env" in (DEPLOY.parent / ".gitignore").read_text().split()
+
+
+def test_kubectl_knows_the_verbs_and_options_of_the_page():
+    text = (KUBERNETES / "README.md").read_text().replace("\\\n", " ")
+    commands = {line.strip().split(" | ")[0] for line in text.splitlines() if re.match(r" *kubectl ", line)}
+    known = {}
+    for command in sorted(commands):
+        words = shlex.split(command.removeprefix("kubectl -n mdh-dask").removeprefix("kubectl"))
+        verb = tuple(
+            words[:3] if words[:2] == ["create", "secret"] else words[:2] if words[0] == "create" else words[:1]
+        )
+        if verb not in known:
+            known[verb] = subprocess.run(
+                ["kubectl", *verb, "--help"], check=True, capture_output=True, text=True
+            ).stdout
+        options = {word.partition("=")[0] for word in words if word.startswith("--")}
+        assert all(re.search(f"^ +(-., )?{option}=", known[verb], re.MULTILINE) for option in options), command
+    assert ("delete",) in known
+    assert ("wait",) in known
 
 
 # Who reaches whom
