@@ -1,5 +1,6 @@
 """The scikit-learn face of the estimators, and what they accept and refuse."""
 
+import re
 from functools import partial
 
 import dask.array as da
@@ -167,6 +168,7 @@ BAD_INPUT = {
     "lazy objects": (da.from_array(np.array([["a"], ["b"]], dtype=object), chunks=1), "got dtype object"),
     "complex": (np.ones((5, 2), dtype=complex), "Complex data not supported"),
     "lazy complex": (da.ones((5, 2), chunks=2, dtype=complex), "got dtype complex128"),
+    "dates": (np.arange(10).astype("M8[s]").reshape(5, 2), r"got dtype datetime64\[s\]"),
     "unknown chunks": (unknown_chunks(), "compute_chunk_sizes"),
 }
 
@@ -190,6 +192,45 @@ def test_a_group_or_a_data_frame_is_refused_with_the_remedy(tmp_path):
 
     with pytest.raises(TypeError, match="lengths=True"):
         RandomProjectionTree(**QUICK).fit(Frame())
+
+
+class FrameOf:
+    """Stands for a frame of pandas or polars: columns of one dtype each."""
+
+    def __init__(self, columns):
+        self.columns, self.parts = list(columns), columns
+        self.dtypes = [column.dtype for column in columns.values()]
+        self.shape = len(next(iter(columns.values()))), len(columns)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, name):
+        return self.parts[name]
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([list(column) for column in self.parts.values()], dtype=object).T.astype(dtype or object)
+
+
+OTHERS = {
+    "text": np.array(["x"] * 50),
+    "objects": np.array(["x"] * 50, dtype=object),
+    "dates": np.arange(50).astype("M8[s]"),
+    "spans": np.arange(50).astype("m8[s]"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("beside", [True, False])
+def test_the_columns_of_a_frame_that_are_no_numbers_are_named(name, beside):
+    numbers = {"a": np.arange(50.0), "b": np.arange(50, dtype=object)} if beside else {}
+    frame = FrameOf(numbers | {name: OTHERS[name]})
+    message = rf"^expected columns of numbers; got '{name}' \({re.escape(str(OTHERS[name].dtype))}\)\. Leave them out"
+    with pytest.raises(ValueError, match=message):
+        RandomProjectionTree(**QUICK).fit(frame)
+    model = RandomProjectionTree(**QUICK).fit(np.arange(50.0 * len(frame.columns)).reshape(50, -1))
+    with pytest.raises(ValueError, match=message):
+        model.predict(frame)
 
 
 @pytest.mark.parametrize(

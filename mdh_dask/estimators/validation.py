@@ -37,10 +37,7 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
     if not is_dask(X):
         if hasattr(X, "to_dask_array"):
             raise TypeError("expected an array; got a Dask DataFrame: pass X.to_dask_array(lengths=True)")
-        return validate_data(
-            estimator, X, reset=reset, accept_sparse=False, dtype="numeric", ensure_all_finite=False,
-            ensure_min_samples=2 if reset else 1,
-        )  # fmt: skip
+        return _validated(estimator, X, reset)
     _check_shape(X, least_rows=2 if reset else 1)
     if reset:
         estimator.n_features_in_ = X.shape[1]
@@ -54,12 +51,50 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
     return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
 
 
-def _check_shape(X: RowArray, least_rows: int) -> None:
-    if X.dtype.kind not in "biuf":
+def _validated(estimator: Any, X: Any, reset: bool) -> AnyArray:
+    """Return what scikit-learn makes of an array-like; an error names the columns of a frame that are no numbers."""
+    try:
+        rows = validate_data(
+            estimator, X, reset=reset, accept_sparse=False, dtype="numeric", ensure_all_finite=False,
+            ensure_min_samples=2 if reset else 1,
+        )  # fmt: skip
+        _check_dtype(rows)  # dates and categories pass
+    except (ValueError, TypeError) as error:
+        if found := _not_numbers(X):
+            raise ValueError(
+                f"expected columns of numbers; got {', '.join(found)}. Leave them out, or convert them to numbers "
+                "first: dates to seconds since one of them, categories to a column of 0 and 1 for each."
+            ) from error
+        raise
+    return rows
+
+
+def _not_numbers(X: Any) -> list[str]:
+    """Return the columns of a frame that have no numbers, with their dtypes; nothing, if it is none."""
+    names = X.columns if hasattr(X, "dtypes") and hasattr(X, "columns") else ()
+    return [f"{name!r} ({X[name].dtype})" for name in names if not _holds_numbers(np.asarray(X[name]))]
+
+
+def _holds_numbers(column: AnyArray) -> bool:
+    if column.dtype.kind != "O":
+        return column.dtype.kind in "biuf"
+    try:
+        column.astype(np.float64)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _check_dtype(rows: RowArray) -> None:
+    if rows.dtype.kind not in "biuf":
         raise ValueError(
-            f"expected integers, booleans or floating-point numbers; got dtype {X.dtype}. "
+            f"expected integers, booleans or floating-point numbers; got dtype {rows.dtype}. "
             "Convert the columns to numbers first, for example with X.astype(float)."
         )
+
+
+def _check_shape(X: RowArray, least_rows: int) -> None:
+    _check_dtype(X)
     if X.ndim != 2:
         raise ValueError(
             f"expected a 2-dimensional array of shape (n_samples, n_features); got {X.ndim} dimension(s). "
