@@ -2,7 +2,9 @@
 
 import math
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
+
+import numpy as np
 
 
 def hash_rows(seed, start, n_rows):
@@ -227,3 +229,22 @@ def add_slices(rows, labels, shift, scale, n_labels):
                     sums[label][power][i][j] += whole
                     y = (y - whole) * 2.0**30
     return sums
+
+
+def joint_diagonaliser(matrices, smallest_angle, max_sweeps):
+    """The rotation R that makes all ``R.T @ M @ R`` as diagonal as Jacobi rotations of pairs of axes can."""
+    k = matrices.shape[1]
+    rotation = np.eye(k)
+    for _ in range(max_sweeps):
+        largest = 0.0
+        for p, q in combinations(range(k), 2):
+            turned = rotation.T @ matrices @ rotation
+            across, beside = turned[:, p, p] - turned[:, q, q], 2 * turned[:, p, q]
+            angle = math.atan2((2 * across * beside).sum(), (across**2 - beside**2).sum()) / 4
+            turn = np.eye(k)
+            turn[[p, p, q, q], [p, q, p, q]] = math.cos(angle), -math.sin(angle), math.sin(angle), math.cos(angle)
+            rotation = rotation @ turn
+            largest = max(largest, abs(angle))
+        if largest <= smallest_angle:
+            break
+    return rotation

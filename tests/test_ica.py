@@ -2,11 +2,19 @@
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask.projections.ica import MOST_COMPONENTS, cumulant_matrices, independent_components, joint_diagonaliser
+from mdh_dask import ICATree, PCATree
+from mdh_dask.projections.ica import (
+    MOST_COMPONENTS,
+    cumulant_matrices,
+    independent_components,
+    joint_diagonaliser,
+    leading_components,
+)
 
 
 def made_sources(seed, n):
@@ -74,6 +82,26 @@ def test_matrices_that_share_axes_become_diagonal(seed, k):
     np.testing.assert_allclose(R.T @ R, np.eye(k), atol=1e-10)
     rotated = R.T @ matrices @ R
     np.testing.assert_allclose(rotated - rotated * np.eye(k), 0, atol=1e-7)
+
+
+@given(seeds, st.integers(1, 6), st.integers(1, 8), st.sampled_from([1e-8, 0.1]))
+def test_the_rotation_equals_that_of_its_twin(seed, k, n_matrices, angle):
+    matrices = np.random.default_rng(seed).normal(size=(n_matrices, k, k))
+    matrices = matrices + matrices.swapaxes(1, 2)
+    expected = reference.joint_diagonaliser(matrices, angle, 4)
+    np.testing.assert_allclose(joint_diagonaliser(matrices, angle, 4), expected, atol=1e-6)
+
+
+def test_few_directions_are_those_of_the_largest_kurtosis_among_more_that_were_unmixed():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 5)) * [9.0, 5.0, 1.0, 1.0, 1.0]
+    rows[:1000, 2] += 4  # the only valley, along a principal component of less variance than the first
+    np.testing.assert_array_equal(leading_components(rows, 1), independent_components(rows, 5)[:1])
+    np.testing.assert_array_equal(leading_components(rows, 2, 3), independent_components(rows, 3)[:2])
+    np.testing.assert_array_equal(leading_components(rows, 3, 1), independent_components(rows, 3))
+    one = {"n_projections": 1, "scale": False}
+    assert PCATree(**one).fit(rows).n_clusters_ == ICATree(**one, n_unmixed=1).fit(rows).n_clusters_ == 1
+    assert ICATree(**one).fit(rows).n_clusters_ == 2
 
 
 def test_no_more_directions_than_dimensions_that_the_rows_span():

@@ -1,8 +1,15 @@
 """Trees of separators on leading components."""
 
 from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, ClassVar
 
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from .._typing import AnyArray
 from ..projections import Projection
+from ..projections.ica import UNMIXED, leading_components
 from .divisive import DivisiveClustering
 from .docstrings import documented
 
@@ -58,8 +65,10 @@ class ICATree(DivisiveClustering):
     Parameters
     ----------
     n_projections : int
-        Principal components of every branch that are unmixed into as many independent ones, 20 at most; all of these
-        are scored.
+        Leading independent components of every branch that are scored.
+    n_unmixed : int
+        Leading principal components of every branch that are unmixed into as many independent ones: at least as many
+        as are scored, and 20 at most.
 
     Notes
     -----
@@ -85,7 +94,16 @@ class ICATree(DivisiveClustering):
     4
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DivisiveClustering._parameter_constraints,
+        "n_unmixed": [Interval(Integral, 1, None, closed="left")],
+    }
+
     projection: str | Projection = field(init=False, default="ica")
     n_projections: int = 5
     n_candidates: int = 5
     order: str | None = field(init=False, default=None)
+    n_unmixed: int = UNMIXED
+
+    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
+        return leading_components(rows, self.n_projections, self.n_unmixed)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._typing import AnyArray, Floats
-from .ica import independent_components
+from .ica import leading_components
 from .mdh import mdh_directions
 from .pca import principal_components
 from .random import RANDOM_PROJECTIONS, RandomProjection
@@ -28,6 +28,6 @@ PROJECTIONS: dict[str, Projection] = {
     "row_combinations": lambda rows, rng, n_directions: row_combinations(rng, n_directions, rows),
     **{name: _whatever_the_rows(family) for name, family in RANDOM_PROJECTIONS.items()},
     "pca": lambda rows, rng, n_directions: principal_components(rows, n_directions),
-    "ica": lambda rows, rng, n_directions: independent_components(rows, n_directions),
+    "ica": lambda rows, rng, n_directions: leading_components(rows, n_directions),
     "mdh": lambda rows, rng, n_directions: mdh_directions(rows, rng, n_directions, starts="valleys"),
 }

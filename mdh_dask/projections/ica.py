@@ -2,15 +2,38 @@
 
 import numpy as np
 
+from .._jit.rotations import diagonalise
 from .._typing import AnyArray, Floats
 from .pca import centred_rows, scaled_components, with_fixed_signs
 
 MOST_COMPONENTS = 20
 """Principal components that are unmixed at most: the cumulants take the fourth power of their number."""
 
+UNMIXED = 5
+"""Principal components that trees unmix at least, however few they score: one alone would come back as it is."""
+
 ANGLE, MAX_SWEEPS = 0.01, 50
 """Rotations end with a sweep that turns no pair by more than this over sqrt(n), which is far below what n rows can tell
 (Cardoso's choice), or after so many sweeps."""
+
+
+def leading_components(rows: AnyArray, n_directions: int, n_unmixed: int = UNMIXED) -> Floats:
+    """Return the independent components of the largest excess kurtosis in size among those of some more.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+    n_directions : int
+        Directions wanted.
+    n_unmixed : int
+        Leading principal components to unmix, if that is more.
+
+    Returns
+    -------
+    ndarray of shape (at most n_directions, n_features), float64
+        As of `independent_components`.
+    """
+    return independent_components(rows, max(n_directions, n_unmixed))[:n_directions]
 
 
 def independent_components(rows: AnyArray, n_components: int) -> Floats:
@@ -88,7 +111,7 @@ def cumulant_matrices(white: Floats) -> Floats:
     return np.array(matrices)
 
 
-def joint_diagonaliser(matrices: Floats, smallest_angle: float = 1e-8) -> Floats:
+def joint_diagonaliser(matrices: Floats, smallest_angle: float = 1e-8, max_sweeps: int = MAX_SWEEPS) -> Floats:
     """Return the rotation R that makes all ``R.T @ M @ R`` as diagonal as possible, by Jacobi rotations.
 
     Parameters
@@ -97,37 +120,15 @@ def joint_diagonaliser(matrices: Floats, smallest_angle: float = 1e-8) -> Floats
         Symmetric.
     smallest_angle : float
         A sweep that turns no pair by more, in radians, is the last.
+    max_sweeps : int
+        The last sweep in any case.
 
     Returns
     -------
     ndarray of shape (k, k)
         Orthonormal.
     """
-    matrices = matrices.copy()
-    k = matrices.shape[1]
-    rotation = np.eye(k)
-    for _ in range(MAX_SWEEPS):
-        largest = 0.0
-        for p in range(k - 1):
-            for q in range(p + 1, k):
-                angle = _best_angle(matrices, p, q)
-                largest = max(largest, abs(angle))
-                turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-                matrices[:, :, [p, q]] = matrices[:, :, [p, q]] @ turn
-                matrices[:, [p, q], :] = turn.T @ matrices[:, [p, q], :]
-                rotation[:, [p, q]] = rotation[:, [p, q]] @ turn
-        if largest <= smallest_angle:
-            break
-    return rotation
-
-
-def _best_angle(matrices: Floats, p: int, q: int) -> float:
-    """Return the angle in the plane (p, q) that leaves the least in the entries (p, q) of all matrices.
-
-    A rotation by t turns (difference of the diagonal entries, twice the other) of a matrix by 2 t; the squares of the
-    second, summed over the matrices, are least where these points vary most along the first axis.
-    """
-    across = matrices[:, p, p] - matrices[:, q, q]
-    off = 2.0 * matrices[:, p, q]
-    spread, tilt = across @ across - off @ off, 2.0 * (across @ off)
-    return float(0.25 * np.arctan2(tilt, spread)) if spread or tilt else 0.0
+    axes = np.eye(matrices.shape[1])
+    # The loops run along the entries of all matrices at one place.
+    diagonalise(np.ascontiguousarray(matrices.transpose(1, 2, 0)), axes, smallest_angle, max_sweeps)
+    return axes.T
