@@ -312,13 +312,6 @@ def test_the_cluster_of_the_manifests_is_the_same():
     assert base["spec"] == cluster_spec("mdh", "mdh-dask:0.1.0", 1, 2, 4 * 2**30, "mdh-dask")["spec"]
 
 
-def test_the_example_of_the_page_is_right(tmp_path):
-    (text,) = re.findall(r"```toml\n(.*?)```", (DEPLOY / "kubernetes/README.md").read_text(), re.DOTALL)
-    (tmp_path / "job.toml").write_text(JOB.partition("[cluster]")[0] + text)
-    read = read_job(tmp_path / "job.toml")
-    assert (read.kind, read.cluster["maximum"], read.cluster["secrets"]) == ("kubernetes", 16, ["object-store"])
-
-
 @pytest.mark.cluster
 def test_the_python_of_the_page_runs_on_pods_that_scale_from_one(here, api, monkeypatch):
     (text,) = re.findall(r"```python\n(.*?)```", (DEPLOY / "kubernetes/README.md").read_text(), re.DOTALL)

@@ -1,0 +1,400 @@
+"""The pages for readers: every snippet is run, or read by the program that it is for, and what is said of it holds."""
+
+import ast
+import re
+import shlex
+import tomllib
+from collections import Counter
+from contextlib import contextmanager
+from importlib.metadata import entry_points, metadata
+from pathlib import Path
+from textwrap import dedent
+
+import dask.array as da
+import nbformat
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from click.testing import CliRunner
+from PIL import Image
+from test_images import beach
+
+import mdh_dask
+from mdh_dask import HierarchicalKernelMDH, RandomProjectionTree, __version__, load_model, start_cluster
+from mdh_dask.cli import mdh
+from mdh_dask.cli.jobs import read_job
+from mdh_dask.estimators import components
+from mdh_dask.io import open_rows, write_rows
+from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.simulate import gaussian_mixture
+from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, of_kind, rendered
+
+ROOT = DEPLOY.parent
+
+PAGES = [
+    "README.md", "CONTRIBUTING.md", "deploy/README.md", "deploy/slurm/README.md", "deploy/kubernetes/README.md",
+    "notebooks/README.md",
+]  # fmt: skip
+
+FENCED = re.compile(r"^( *)```(?:\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+
+PICTURE = "      rows (Dask / Zarr / NumPy, chunked by rows)"
+"""Begins the only block that is no snippet."""
+
+TEXT = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
+
+SNIPPETS = {page: [dedent(text) for _, text in FENCED.findall(TEXT[page])] for page in PAGES}
+
+ELSEWHERE = {
+    ("deploy/kubernetes/README.md", "import dask.array as da"): (
+        "test_kubernetes.py", "test_the_python_of_the_page_runs_on_pods_that_scale_from_one"
+    ),
+}  # fmt: skip
+"""Snippets that other files test."""
+
+TESTED = []
+
+
+def snippet(page, *beginnings):
+    """Give a test the snippets of a page that begin so."""
+    found = []
+    for beginning in beginnings:
+        (text,) = (text for text in SNIPPETS[page] if text.startswith(beginning))
+        found.append(pytest.param(text, id=page))
+        TESTED.append((page, text))
+    return pytest.mark.parametrize("text", found)
+
+
+def commands(text):
+    """Return the commands of a shell's snippet as lists of words."""
+    lines = text.replace("\\\n", " ").replace("&&", "\n").splitlines()
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def extras_exist(requirement):
+    """Tell whether a requirement is this package, with extras that it has."""
+    found = re.fullmatch(r"(?:mdh_dask|\.|\./mdh_dask)(?:\[(.*)\])?", requirement)
+    return found and set((found[1] or "demo").split(",")) <= set(metadata("mdh_dask").get_all("Provides-Extra"))
+
+
+def run(command, *more):
+    """Run a command of a snippet in this process."""
+    assert command[0] == "mdh-dask"
+    return CliRunner().invoke(mdh, [*command[1:], *more], prog_name="mdh-dask")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with the rows that snippets read: three clusters."""
+    X, y = (part.compute() for part in gaussian_mixture(6000, 5, 3, sd=1.0, random_state=0))
+    write_rows(X.astype("float32"), tmp_path / "features.zarr", chunk_rows=1500)
+    monkeypatch.chdir(tmp_path)
+    return X.astype("float32"), y
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """Clusters of other machines, whose settings are checked before threads take their place."""
+    started = []
+
+    @contextmanager
+    def start(*args, **settings):
+        start_cluster(*args, **settings)  # checks all that can be checked without the other machines
+        started.append(args[0])
+        with start_cluster("threads") as where:
+            yield where
+
+    monkeypatch.setitem(vars(mdh_dask), "start_cluster", start)
+    return started
+
+
+def test_every_snippet_has_a_test():
+    snippets = [(page, text) for page in PAGES for text in SNIPPETS[page] if not text.startswith(PICTURE)]
+    for page, beginning in ELSEWHERE:
+        snippets.remove(next((page, text) for text in SNIPPETS[page] if text.startswith(beginning)))
+    assert Counter(snippets) == Counter(TESTED)
+    for file, test in ELSEWHERE.values():
+        assert f"def {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8")
+
+
+# README
+
+
+@snippet("README.md", "python3 -m venv .venv && ")
+def test_the_first_command_installs_what_the_demo_needs(text):
+    """What the demo does is tested in test_demo.py, by the same words."""
+    _, pip, demo = commands(text)
+    assert extras_exist(pip[-1])
+    assert demo == [".venv/bin/mdh-dask", "demo"]
+    assert [point.value for point in entry_points(group="console_scripts", name="mdh-dask")] == ["mdh_dask.cli:main"]
+
+
+def test_the_demo_says_how_often_it_reads_its_data(here):
+    Image.fromarray(beach()).save("beach.png")
+    result = run(["mdh-dask", "demo", "--image", "beach.png", "--out", "d", "--scheduler", "threads"])
+    assert f"{load_model('d/model.zarr').n_passes_} passes" in result.stderr
+
+
+@snippet("README.md", "import dask.array as da\nfrom mdh_dask import RandomProjectionTree, cluster_profiles")
+def test_the_first_lines_of_python_find_the_clusters(text, here, capsys):
+    X, y = here
+    names = {"X_new": da.from_array(X[:100])}
+    fitted, load, loaded = text.partition("model = load_model")
+    exec(fitted, names)
+    model = names["model"]
+    assert model.n_clusters_ == 3
+    assert model.labels_.chunks == (names["X"].chunks[0],)
+    labels = model.labels_.compute()
+    assert adjusted_rand_index(y, labels) > 0.99
+    assert isinstance(RandomProjectionTree(random_state=0).fit(X).labels_, np.ndarray)
+    exec(load + loaded, names)
+    np.testing.assert_array_equal(names["model"].predict(names["X_new"]).compute(), labels[:100])
+    printed = capsys.readouterr().out
+    for line in ("|--- cluster 0: rows=", "cluster   rows  feature", " +"):
+        assert line in printed
+
+
+@snippet("README.md", "from mdh_dask import HierarchicalKernelMDH, KernelPCAFeatures")
+def test_kernels_find_the_two_moons_and_many_pieces_without_their_number(text):
+    names = {}
+    exec(text, names)
+    X, y, model, features = (names[name] for name in ("X", "y", "model", "features"))
+    assert adjusted_rand_index(y, names["labels"]) > 0.99
+    assert adjusted_rand_index(y, model.labels_) > 0.99
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert features.transform(X).shape == (len(X), features.n_components_)
+    assert HierarchicalKernelMDH().fit(X).n_clusters_ > 2
+
+
+@snippet("README.md", "mdh-dask fit features.zarr")
+def test_the_commands_write_what_they_name(text, here):
+    X, y = here
+    write_rows(X[:1000], "new.zarr")
+    pq.write_table(pa.table({f"x{i}": column for i, column in enumerate(X[:3000].T)}), "tonight.parquet")
+    Image.fromarray(beach()).save("scene.tif")
+    lines = commands(text)
+    assert [line[1] for line in lines] == ["fit", "predict", "fit", "drift", "segment"]
+    for line in lines:
+        result = run(line, "--scheduler", "threads")
+        assert result.exit_code == 0, result.output
+        written = [line[i + 1] for i, word in enumerate(line) if word in ("--out", "--model", "--report", "--preview")]
+        assert all(Path(path).exists() for path in written)
+    assert adjusted_rand_index(y, open_rows("labels.zarr", ndim=1).compute()) > 0.99
+    np.testing.assert_array_equal(open_rows("new-labels.zarr", ndim=1), open_rows("labels.zarr", ndim=1)[:1000])
+
+
+@snippet("README.md", "[input]                               # job.toml")
+def test_the_job_file_is_checked_and_run(text, here):
+    assert 's3://archive/features.zarr"' in text  # what is behind URLs is tested in test_s3.py
+    Path("job.toml").write_text(text.replace("s3://archive/", ""))
+    job = read_job(Path("job.toml"))
+    assert (job.kind, job.cluster["workers"]) == ("local", 4)
+    checked = run(["mdh-dask", "run", "--check", "job.toml"])
+    assert re.search("passes.*tasks.*memory", checked.stdout, re.DOTALL | re.IGNORECASE), checked.output
+    assert not Path("job.work").exists()
+    result = run(["mdh-dask", "run", "job.toml", "--scheduler", "threads"])
+    assert result.exit_code == 0, result.output
+    model = load_model("model.zarr")
+    assert (type(model), model.n_projections, model.feature_map) == (RandomProjectionTree, 500, "local_scaling")
+    assert len(open_rows("labels.zarr", ndim=1)) == 6000
+    assert "nothing to do" in run(["mdh-dask", "run", "job.toml", "--scheduler", "threads"]).output
+
+
+# What pages say of programs
+
+
+@snippet("README.md", "bash tests/run.sh")
+def test_the_tests_are_where_the_page_says(text):
+    ((_, script),) = commands(text)
+    assert (ROOT / script).exists()
+
+
+@snippet("CONTRIBUTING.md", "bash tests/run.sh")
+def test_the_script_of_the_tests_hands_arguments_to_pytest(text):
+    assert {(ROOT / words[1]).exists() for words in commands(text)} == {True}
+    assert '"$@"' in (ROOT / "tests/run.sh").read_text(encoding="utf-8")
+
+
+@snippet("CONTRIBUTING.md", "@documented")
+def test_a_method_is_a_class_that_says_what_is_different(text, here):
+    names = vars(components) | {"__name__": __name__}
+    exec(text, names)
+    model = names["PCATree"]().fit(here[0])
+    assert (model.n_clusters_, model.n_projections) == (3, 5)
+    assert "projection" not in model.get_params()
+
+
+def spans(page, beginning):
+    """Return what stands in the text of a page between backticks and begins so."""
+    return [" ".join(span.split()) for span in re.findall(rf"`({beginning}[^`]*)`", FENCED.sub("", TEXT[page]))]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_options_in_the_text_exist(page):
+    for span in spans(page, "mdh-dask "):
+        words = [word for word in shlex.split(span)[1:] if not word.endswith("...")]
+        parts = [mdh, *(mdh.commands[word] for word in words if word in mdh.commands)]
+        known = {option for part in parts for parameter in part.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= known | {"--help"}, span
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_clusters_in_the_text_can_be_started(page, elsewhere):
+    for span in [text for text in spans(page, "(?:with )?start_cluster\\(") if "..." not in text]:
+        call = ast.parse(span.removeprefix("with ").rstrip(":"), mode="eval").body
+        with mdh_dask.start_cluster(*map(ast.literal_eval, call.args), **keywords(call)):
+            assert elsewhere
+
+
+def keywords(call):
+    return {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+
+
+# Deploy
+
+
+@snippet("deploy/README.md", "seconds = passes x max(")
+def test_the_table_of_times_follows_from_the_formula(text):
+    assert "18 ns / threads" in text
+    assert "blocks x 1.5 ms" in text
+    table = re.findall(
+        r"^\| (?:up to )?(\d+) (m|b)illion \|.*?\| .*? (\d+) threads.*\| (\d+) \|$", TEXT["deploy/README.md"], re.M
+    )
+    assert len(table) == 4
+    for count, unit, threads, seconds in table:
+        rows, threads = int(count) * {"m": 1e6, "b": 1e9}[unit], int(threads)
+        nbytes = rows * 50 * 4
+        blocks = nbytes / (128 if nbytes > 1e12 else 32) / 2**20
+        reading = max(rows * 50 * 18e-9 / threads, nbytes / (2e9 * max(threads / 16, 1)))
+        assert 3 * (reading + blocks * 1.5e-3) == pytest.approx(int(seconds), rel=0.05)
+
+
+@snippet("deploy/README.md", "bytes of a worker = 400 MB")
+def test_the_figures_of_memory_follow_from_the_formula(text):
+    assert "threads x (5 blocks + 2 results)" in text
+    said = re.search(
+        r"([\d.]+) GB for two threads and 50 columns.*?([\d.]+) GB for 1000", TEXT["deploy/README.md"], re.S
+    )
+    for gigabytes, columns in zip(said.groups(), (50, 1000)):
+        result = min(40_000 * columns, 33e6) * 4
+        assert (400e6 + 2 * (5 * 2**25 + 2 * result)) / 1e9 == pytest.approx(float(gigabytes), abs=0.06)
+
+
+@snippet("deploy/slurm/README.md", "git clone")
+def test_what_slurm_needs_is_installed_and_copied_from_where_it_is(text):
+    words = commands(text)
+    assert extras_exist(next(line[-1] for line in words if line[:2] == ["pip", "install"]))
+    (copied,) = (line[1] for line in words if line[0] == "cp")
+    assert (ROOT / Path(copied).relative_to("mdh_dask")).exists()
+
+
+@snippet("deploy/slurm/README.md", "[input]")
+def test_the_job_of_the_batch_script_leaves_the_cluster_to_it(text, here):
+    Path("job.toml").write_text(text)
+    checked = run(["mdh-dask", "run", "--check", "job.toml"])
+    assert re.search("passes.*memory", checked.stdout, re.DOTALL | re.IGNORECASE), checked.output
+    result = run(["mdh-dask", "run", "job.toml", "--scheduler", "threads"])
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in Path().iterdir()} >= set(tomllib.loads(text)["output"].values())
+
+
+@snippet("deploy/slurm/README.md", "sbatch --nodes=4")
+def test_the_batch_script_gets_the_command_of_that_job(text):
+    """What the script does is tested in test_slurm.py, on a SLURM."""
+    ((*options, script, command, job),) = commands(text)
+    assert (command, job) == ("run", "job.toml")
+    assert (DEPLOY / "slurm" / script).exists()
+    asked = {option.partition("=")[0] for option in options[1:]}
+    assert asked == {"--nodes", "--cpus-per-task", "--mem", "--time"}
+
+
+@snippet("deploy/slurm/README.md", "import dask.array as da")
+def test_a_notebook_starts_jobs_of_slurm(text, here, elsewhere):
+    names = {}
+    exec(text, names)
+    assert elsewhere == ["slurm"]
+    assert adjusted_rand_index(here[1], names["labels"]) > 0.99
+
+
+@snippet("deploy/kubernetes/README.md", "docker build", "kubectl -n mdh-dask patch cronjob")
+def test_commands_for_kubernetes_name_what_the_manifests_make(text):
+    """Their options are tested in test_manifests.py, what the cluster does in test_entry_points.py."""
+    lines = commands(text)
+    assert {word for line in lines for word in line if word.startswith("mdh-dask:")} <= {f"mdh-dask:{__version__}"}
+    assert all((ROOT / line[line.index("--file") + 1]).exists() for line in lines if "--file" in line)
+    (folder,) = (ROOT / line[line.index("-k") + 1] for line in lines if "-k" in line)
+    assert (folder / "kustomization.yaml").exists()
+    if HAS_KUBECTL:
+        resources = rendered(folder)
+        made = {(one["kind"].lower(), one["metadata"]["name"]) for one in resources} | {("job", "first")}
+        made |= {("deployment", f"{of_kind(resources, 'DaskCluster')['metadata']['name']}-scheduler")}
+        named = re.findall(r"\b(cronjob|daskcluster|deployment|job)[/ ]([a-z][\w-]+)", text)
+        assert set(named) <= made
+        assert ("deployment", "mdh-scheduler") in named
+
+
+@pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
+@snippet("deploy/kubernetes/README.md", "# in your kustomization.yaml")
+def test_the_patch_sizes_the_workers_and_nothing_else(text, tmp_path):
+    overlay = DEPLOY / "kubernetes/overlays/local"
+    patched = tmp_path / "own"
+    patched.mkdir()
+    up = "../" * len(patched.resolve().parts[1:])
+    (patched / "kustomization.yaml").write_text(f"resources: [{up}{overlay.resolve().relative_to('/')}]\n{text}")
+    before, after = (of_kind(rendered(folder), "DaskCluster")["spec"] for folder in (overlay, patched))
+    (own,) = after["worker"]["spec"]["containers"]
+    assert own["resources"] == yaml.safe_load(yaml.safe_load(text)["patches"][0]["patch"])[0]["value"]
+    own["resources"] = before["worker"]["spec"]["containers"][0]["resources"]
+    assert after == before
+
+
+@snippet("deploy/kubernetes/README.md", "[cluster]")
+def test_the_cluster_of_a_job_file_is_read(text, here):
+    Path("job.toml").write_text(f'[input]\npath = "features.zarr"\n[output]\nmodel = "m.zarr"\n{text}')
+    read = read_job(Path("job.toml"))
+    assert (read.kind, read.cluster["maximum"], read.cluster["secrets"]) == ("kubernetes", 16, ["object-store"])
+    assert run(["mdh-dask", "run", "--check", "job.toml"]).exit_code == 0
+
+
+@snippet("deploy/kubernetes/README.md", "python - <<END")
+def test_the_certificate_is_made_and_named_as_the_manifests_mount_it(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program, _, rest = text.partition("<<END\n")[2].partition("\nEND\n")
+    exec(program, {})
+    made = {path.name for path in tmp_path.iterdir()}
+    assert all("-----BEGIN" in Path(name).read_text() for name in made)
+    secret, removed = commands(rest)
+    assert {word.partition("=")[2] for word in secret if word.startswith("--from-file")} == made == set(removed[1:])
+    assert "mdh-dask-tls" in secret
+    mounted = (DEPLOY / "kubernetes/components/tls/kustomization.yaml").read_text(encoding="utf-8")
+    assert "secret: {name: mdh-dask-tls}" in mounted
+
+
+@snippet("deploy/kubernetes/README.md", "uv pip compile")
+def test_the_lock_was_made_by_the_command_that_is_named(text):
+    (words,) = commands(text)
+    made_by = (DEPLOY / "requirements.lock").read_text(encoding="utf-8").splitlines()[1].lstrip("# ")
+    assert [word for word in words if word != "--upgrade"] == shlex.split(made_by)
+
+
+# Notebooks
+
+
+@snippet("notebooks/README.md", 'pip install "mdh_dask[notebooks]"')
+def test_notebooks_are_installed_with_what_they_need(text):
+    pip, lab = commands(text)
+    assert extras_exist(pip[2])
+    assert lab[-1] == "notebooks"
+
+
+@snippet("notebooks/README.md", "pip install papermill")
+def test_papermill_sets_parameters_that_the_notebook_has(text):
+    papermill = commands(text)[1]
+    notebook = nbformat.read(ROOT / "notebooks" / papermill[1], as_version=4)
+    (cell,) = (cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ()))
+    known = {line.targets[0].id for line in ast.parse(cell.source).body}
+    given = [papermill[i + 1] for i, word in enumerate(papermill) if word == "-p"]
+    assert given
+    assert set(given) <= known
