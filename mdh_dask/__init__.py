@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ._config import load_defaults
 
 if TYPE_CHECKING:
-    from .cli.cluster_kinds import start_cluster
+    from .clusters.kinds import start_cluster
     from .estimators import (
         IPDDP,
         PDDP,
@@ -45,7 +45,7 @@ __all__ = [
     "load_model",
     "start_cluster",
 ]
-ELSEWHERE = {"Tree": ".tree.structure", "start_cluster": ".cli.cluster_kinds"}
+ELSEWHERE = {"Tree": ".tree.structure", "start_cluster": ".clusters.kinds"}
 """Modules of public names that are not those of the estimators."""
 
 __version__ = "0.1.0"

@@ -21,10 +21,11 @@ from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import KernelDePDDP, KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.cli.options import METHODS, description, method_options
-from mdh_dask.cli.outputs import Outputs, overlap
+from mdh_dask.cli.options import description, method_options
 from mdh_dask.cli.parameters import ParameterType
+from mdh_dask.estimators.registry import METHODS
 from mdh_dask.io import open_rows, write_rows
+from mdh_dask.workflows.outputs import Outputs, overlap
 
 THREADS = ("--scheduler", "threads")
 QUICK = ("--n-projections", "20", *THREADS)
@@ -358,7 +359,7 @@ def test_exit_codes_are_the_same_under_dask_mdh(name, here):
 
 
 def test_outputs_that_exist_are_refused_before_any_work(here, monkeypatch):
-    monkeypatch.setattr("mdh_dask.cli.reading.Reading.table", lambda *_: pytest.fail("work was begun"))
+    monkeypatch.setattr("mdh_dask.workflows.reading.Reading.table", lambda *_: pytest.fail("work was begun"))
     Path("there").mkdir()
     Path("r.html").write_text("mine")
     for option, path in (("--out", "there"), ("--model", "there"), ("--report", "r.html")):
@@ -413,7 +414,7 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
     def fail(*_):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("mdh_dask.cli.reading.Reading.table", fail)
+    monkeypatch.setattr("mdh_dask.workflows.reading.Reading.table", fail)
     result = run("fit", "../in/x.zarr", *OUT, *THREADS)
     assert result.exit_code == exits.FAILED
     assert "ERROR a bug\nTraceback" in result.stderr

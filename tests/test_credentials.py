@@ -17,9 +17,9 @@ from PIL import Image
 from mdh_dask._locations import hiding_credentials, redacted, stored
 from mdh_dask.cli import mdh
 from mdh_dask.cli.log import JsonLines, Lines
+from mdh_dask.images import open_image
 from mdh_dask.io import open_features
 from mdh_dask.io.fingerprints import fingerprint
-from mdh_dask.io.images import open_image
 from tests.helpers import serving
 
 ROWS = np.random.default_rng(0).normal(size=(400, 2)) + 9 * (np.arange(400) % 2)[:, None]

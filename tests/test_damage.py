@@ -14,9 +14,9 @@ from PIL import Image
 
 from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
+from mdh_dask.images import open_image
 from mdh_dask.io import open_features, open_rows, write_rows
 from mdh_dask.io.damage import is_damage
-from mdh_dask.io.images import open_image
 from mdh_dask.io.nodes import find_node
 
 ROWS = np.random.default_rng(0).normal(size=(400, 3)).astype("f4")

@@ -11,11 +11,11 @@ import zarr
 
 from mdh_dask import __version__, load_model
 from mdh_dask._journal import keeping
-from mdh_dask.cli.state import FINISHED, Work
 from mdh_dask.estimators.models import ESTIMATORS
 from mdh_dask.io import codec
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.io.models import MODEL_MARK
+from mdh_dask.jobs.state import FINISHED, Work
 from mdh_dask.kernels import KERNELS
 from tests.fixtures.make import job_estimator, job_rows, rows_for
 

@@ -6,7 +6,7 @@ import tomllib
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from mdh_dask.cli.pods import SCRATCH, USER
+from mdh_dask.clusters.pods import SCRATCH, USER
 from tests.manifests import DEPLOY
 
 ROOT = DEPLOY.parent

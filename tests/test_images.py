@@ -21,11 +21,11 @@ from strategies import seeds
 from mdh_dask._jit.windows import window_moments
 from mdh_dask.chunks import map_rows, reduce_rows
 from mdh_dask.growth.passes import FirstPass
+from mdh_dask.images import Features, Image, open_image, pixel_rows
+from mdh_dask.images.axes import AxesView, view_of
+from mdh_dask.images.order import PixelOrder
+from mdh_dask.images.overview import Overview
 from mdh_dask.io import write_rows
-from mdh_dask.io.images import Features, Image, open_image, pixel_rows
-from mdh_dask.io.images.axes import AxesView, view_of
-from mdh_dask.io.images.order import PixelOrder
-from mdh_dask.io.images.overview import Overview
 
 SKY, SEA, SAND = (90, 150, 220), (20, 60, 90), (210, 180, 120)
 
@@ -375,7 +375,7 @@ def test_a_missing_decoder_is_named_with_its_remedy(tmp_path, monkeypatch):
     def fail(series):
         raise ValueError("<COMPRESSION.LZW: 5> requires the 'imagecodecs' package")
 
-    monkeypatch.setattr("mdh_dask.io.images.tiff.zarr_of", fail)
+    monkeypatch.setattr("mdh_dask.images.tiff.zarr_of", fail)
     with pytest.raises(
         ImportError, match=r"a.tif is compressed: .*'imagecodecs' package, which is missing: pip install"
     ):
@@ -383,9 +383,7 @@ def test_a_missing_decoder_is_named_with_its_remedy(tmp_path, monkeypatch):
 
 
 def test_the_package_imports_no_package_of_images():
-    program = (
-        "import sys, mdh_dask.io.images, mdh_dask.cli; print({'PIL', 'tifffile', 'imagecodecs'} & set(sys.modules))"
-    )
+    program = "import sys, mdh_dask.images, mdh_dask.cli; print({'PIL', 'tifffile', 'imagecodecs'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout == "set()\n"
 
@@ -442,7 +440,7 @@ def test_features_are_those_of_the_whole_image_to_the_last_bit_whatever_the_bloc
     assert whole.shape == (height * width, features.n_columns(bands))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Image, "order", property(lambda self: PixelOrder(*self.shape[:2], panel)))
-        patch.setattr("mdh_dask.io.images.features.PIECE_BYTES", 1)
+        patch.setattr("mdh_dask.images.features.PIECE_BYTES", 1)
         image = image_of(pixels, chunks)
         rows = pixel_rows(image, features, lines=lines).compute(scheduler="synchronous")
         number = [image.order.number(y, x) for y, x in np.ndindex(height, width)]
@@ -502,7 +500,7 @@ def test_a_block_is_read_once_in_a_pass_by_the_task_that_needs_it(tmp_path):
 
 
 def test_pictures_are_decoded_once_in_a_pass(tmp_path, monkeypatch):
-    from mdh_dask.io.images import pictures
+    from mdh_dask.images import pictures
 
     Pillow.fromarray(beach()).save(tmp_path / "a.png")
     image = open_image(tmp_path / "a.png")

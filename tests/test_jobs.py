@@ -7,11 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from mdh_dask import HierarchicalMDH, RandomProjectionTree
+from mdh_dask._fields import JobError
 from mdh_dask.cli import exits, mdh
-from mdh_dask.cli.fields import JobError
-from mdh_dask.cli.jobs import CLUSTERS, read_job
-from mdh_dask.cli.methods import field_of
-from mdh_dask.cli.options import METHODS, parameters_of
+from mdh_dask.estimators.registry import METHODS, parameters_of
+from mdh_dask.jobs.job import CLUSTERS, read_job
+from mdh_dask.jobs.methods import field_of
 from mdh_dask.kernels import RBF
 
 LEAST = '[input]\npath = "x.zarr"\n[output]\nlabels = "l.zarr"\n'

@@ -16,11 +16,12 @@ from distributed.security import Security
 from kr8s._auth import KubeAuth
 
 from mdh_dask import RandomProjectionTree, load_model
-from mdh_dask.cli import dask_operator, exits, mdh
-from mdh_dask.cli.fields import JobError
-from mdh_dask.cli.jobs import read_job
-from mdh_dask.cli.pods import cluster_spec
+from mdh_dask._fields import JobError
+from mdh_dask.cli import exits, mdh
+from mdh_dask.clusters import dask_operator
+from mdh_dask.clusters.pods import cluster_spec
 from mdh_dask.io import open_rows, write_rows
+from mdh_dask.jobs.job import read_job
 from tests.kubernetes_api import kubernetes_api
 from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, check, of_kind, operated, rendered
 from tests.pods import Machine
@@ -258,7 +259,7 @@ def test_a_server_that_is_not_there_may_be_there_later(here, api, monkeypatch):
 
 
 def test_a_missing_package_is_told_before_any_work(here, monkeypatch):
-    monkeypatch.setattr("mdh_dask.cli.outputs.find_spec", lambda name: None)
+    monkeypatch.setattr("mdh_dask._packages.find_spec", lambda name: None)
     result = run("--check")
     assert result.exit_code == exits.MISSING_PACKAGE
     assert 'expected the package dask_kubernetes; it is missing: pip install "mdh_dask[kubernetes]"' in result.stderr

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from mdh_dask.cli import exits
-from mdh_dask.cli.jobs import read_job
-from mdh_dask.cli.pods import USER
+from mdh_dask.clusters.pods import USER
+from mdh_dask.jobs.job import read_job
 from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, check, of_kind, operated, pods, rendered
 from tests.pods import amount
 

@@ -15,9 +15,9 @@ from test_run import JOB, MOMENTS, OUTPUTS, Killed, contents, rows_of_blobs, run
 
 from mdh_dask import __version__, load_model
 from mdh_dask.cli import exits
-from mdh_dask.cli.jobs import read_job
-from mdh_dask.cli.run import run_job
 from mdh_dask.io import open_rows, write_rows
+from mdh_dask.jobs.job import read_job
+from mdh_dask.jobs.run import run_job
 
 NIGHTLY = JOB + "[run]\non_change = 'restart'\n"
 
@@ -92,7 +92,7 @@ def test_a_changed_input_is_begun_anew_and_an_unchanged_one_does_nothing(second)
     assert "nothing to do" in run("job.toml").stdout
 
 
-NIGHT_MOMENTS = [*MOMENTS, "mdh_dask.cli.state.Work.clear", "mdh_dask.cli.staging.exchange"]
+NIGHT_MOMENTS = [*MOMENTS, "mdh_dask.jobs.state.Work.clear", "mdh_dask.jobs.staging.exchange"]
 
 
 @pytest.mark.parametrize("moment", NIGHT_MOMENTS)
@@ -127,7 +127,7 @@ def test_a_process_that_is_killed_in_the_second_night_goes_on_to_the_same_bits(a
 
 def test_a_third_night_does_not_go_on_with_an_unfinished_second(bring, second, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.cli.run._published", lambda *_: exec("raise KeyboardInterrupt"))
+        patch.setattr("mdh_dask.jobs.run._published", lambda *_: exec("raise KeyboardInterrupt"))
         assert run("job.toml").exit_code == exits.INTERRUPTED
     bring(ROWS[0])
     assert rows_shown() == ROWS[0]
@@ -142,11 +142,11 @@ def test_an_input_that_changes_while_it_is_read_makes_no_outputs(bring, second, 
         bring(ROWS[0])
         return original(*args, **kwargs)
 
-    from mdh_dask.cli.run import metrics_of as original
+    from mdh_dask.jobs.run import metrics_of as original
 
     before = contents(Path("out"))
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.cli.run.metrics_of", changing)
+        patch.setattr("mdh_dask.jobs.run.metrics_of", changing)
         result = run("job.toml")
     assert result.exit_code == exits.BAD_JOB
     assert "ERROR since the job began, on " in result.stderr
@@ -172,7 +172,7 @@ def test_only_outputs_that_the_job_made_itself_are_replaced(second):
 def test_leave_to_replace_outlasts_an_interruption(second, monkeypatch):
     Path("job.toml").write_text(JOB)
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.cli.run._published", lambda *_: exec("raise KeyboardInterrupt"))
+        patch.setattr("mdh_dask.jobs.run._published", lambda *_: exec("raise KeyboardInterrupt"))
         assert run("job.toml", "--restart", "--overwrite").exit_code == exits.INTERRUPTED
     assert run("job.toml").exit_code == 0
     assert contents(Path("out")) == second
@@ -194,7 +194,7 @@ def test_without_on_change_an_input_that_changed_is_an_error(second):
 def test_a_folder_of_work_of_another_format_or_damaged_is_an_error_with_the_remedy(name, finished, second, monkeypatch):
     if not finished:
         with monkeypatch.context() as patch:
-            patch.setattr("mdh_dask.cli.run._published", lambda *_: exec("raise KeyboardInterrupt"))
+            patch.setattr("mdh_dask.jobs.run._published", lambda *_: exec("raise KeyboardInterrupt"))
             assert run("job.toml").exit_code == exits.INTERRUPTED
     file = Path("job.work", name)
     whole = file.read_text()

@@ -24,9 +24,9 @@ from test_images import beach
 import mdh_dask
 from mdh_dask import HierarchicalKernelMDH, RandomProjectionTree, __version__, load_model, start_cluster
 from mdh_dask.cli import mdh
-from mdh_dask.cli.jobs import read_job
 from mdh_dask.estimators import components
 from mdh_dask.io import open_rows, write_rows
+from mdh_dask.jobs.job import read_job
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture
 from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, of_kind, rendered

@@ -15,8 +15,8 @@ from test_images import beach, ome_image
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
+from mdh_dask.images import Features, PixelColumns, open_image, pixel_rows
 from mdh_dask.io import write_rows
-from mdh_dask.io.images import Features, PixelColumns, open_image, pixel_rows
 
 SIZE = (300, 250)
 

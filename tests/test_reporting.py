@@ -200,7 +200,7 @@ def test_the_place_of_a_performance_report_is_checked_before_any_work(here, opti
 
 
 def test_without_bokeh_the_error_names_what_to_install(here, monkeypatch):
-    monkeypatch.setattr("mdh_dask.cli.outputs.find_spec", lambda name: None if name == "bokeh" else name)
+    monkeypatch.setattr("mdh_dask._packages.find_spec", lambda name: None if name == "bokeh" else name)
     result = run("fit", "x.zarr", "--report", "r.html", "--performance-report", "p.html")
     assert result.exit_code == exits.MISSING_PACKAGE
     assert 'expected the package bokeh; it is missing: pip install "mdh_dask[dashboard]"' in result.stderr

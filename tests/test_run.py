@@ -21,12 +21,12 @@ from distributed.scheduler import KilledWorker
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.cli.jobs import read_job
-from mdh_dask.cli.locks import Fence, locked, new_attempt
-from mdh_dask.cli.run import run_job
-from mdh_dask.cli.staging import Staged
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.folders import exchange
+from mdh_dask.jobs.job import read_job
+from mdh_dask.jobs.locks import Fence, locked, new_attempt
+from mdh_dask.jobs.run import run_job
+from mdh_dask.jobs.staging import Staged
 
 JOB = """
 [input]
@@ -292,7 +292,7 @@ def test_a_job_that_changed_is_an_error_that_says_what_changed(finished, here, m
     if finished:
         run("job.toml")
     else:
-        monkeypatch.setattr("mdh_dask.cli.job_inputs.fit_rows", lambda *_, **__: exec("raise KeyboardInterrupt"))
+        monkeypatch.setattr("mdh_dask.jobs.inputs.fit_rows", lambda *_, **__: exec("raise KeyboardInterrupt"))
         assert run("job.toml").exit_code == exits.INTERRUPTED
     text = JOB.replace("n_projections = 20", "n_projections = 30").replace("sample_size = 300\n", "")
     (here / "job.toml").write_text(text)
@@ -319,7 +319,7 @@ def test_an_input_that_changed_is_an_error_though_it_looks_the_same(here):
 
 def test_another_version_does_not_go_on_but_knows_a_finished_job(here, monkeypatch):
     run("job.toml")
-    monkeypatch.setattr("mdh_dask.cli.state.__version__", "99")
+    monkeypatch.setattr("mdh_dask.jobs.state.__version__", "99")
     assert "nothing to do" in run("job.toml").stdout
     (here / "job.work" / "manifest.json").unlink()
     assert "versions.mdh_dask was" in run("job.toml").stderr
@@ -333,9 +333,9 @@ class Killed(BaseException):
 
 
 MOMENTS = [
-    "mdh_dask.cli.job_inputs.fit_rows", "mdh_dask.growth.growth.branch_pass", "mdh_dask.cli.pipeline.write_labels",
-    "mdh_dask.cli.pipeline.write_report", "mdh_dask.cli.run.metrics_of", "mdh_dask.cli.run.manifest_of",
-    "mdh_dask.cli.run._published", "mdh_dask.cli.state.Work.finish",
+    "mdh_dask.jobs.inputs.fit_rows", "mdh_dask.growth.growth.branch_pass", "mdh_dask.workflows.fit.write_labels",
+    "mdh_dask.workflows.fit.write_report", "mdh_dask.jobs.run.metrics_of", "mdh_dask.jobs.run.manifest_of",
+    "mdh_dask.jobs.run._published", "mdh_dask.jobs.state.Work.finish",
 ]  # fmt: skip
 
 
@@ -399,7 +399,7 @@ def test_an_older_output_stays_until_it_is_replaced(moment, here, undisturbed, m
 
     rename = Path.rename
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.cli.staging.exchange", swap)
+        patch.setattr("mdh_dask.jobs.staging.exchange", swap)
         patch.setattr(Path, "rename", interrupted)
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
@@ -415,9 +415,9 @@ def test_an_output_that_appears_meanwhile_is_not_replaced(here, undisturbed, mon
         Path("out/m.zarr").mkdir()
         return original(*args)
 
-    from mdh_dask.cli.run import _published as original
+    from mdh_dask.jobs.run import _published as original
 
-    monkeypatch.setattr("mdh_dask.cli.run._published", appear)
+    monkeypatch.setattr("mdh_dask.jobs.run._published", appear)
     result = run("job.toml")
     assert result.exit_code == exits.CANNOT_CREATE
     assert f"{here}/out/m.zarr appeared while it was being written: move it elsewhere" in result.stderr
@@ -430,7 +430,7 @@ def test_an_output_that_appears_meanwhile_is_not_replaced(here, undisturbed, mon
 
 def test_restart_gives_up_what_was_done(here, undisturbed, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.cli.pipeline.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
+        patch.setattr("mdh_dask.workflows.fit.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
         result = run("job.toml")
     assert result.exit_code == exits.INTERRUPTED
     assert "ERROR interrupted; the same command goes on from here" in result.stderr
@@ -444,7 +444,7 @@ def test_behind_urls_a_job_goes_on_with_what_it_has_written(here, monkeypatch):
     text = JOB.replace("out/l.zarr", f"{url}/l.zarr").replace("out/m.zarr", f"{url}/m.zarr")
     (here / "job.toml").write_text(text)
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.cli.pipeline.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
+        patch.setattr("mdh_dask.workflows.fit.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
         assert run("job.toml").exit_code == exits.INTERRUPTED
     assert run("job.toml").exit_code == 0
     expected = RandomProjectionTree(n_projections=20, sample_size=300).fit(rows_of_blobs())
@@ -500,9 +500,9 @@ def test_an_attempt_that_was_taken_over_publishes_nothing(here, undisturbed, mon
         Fence(here / "job.work" / "attempt.json", other).claim()
         return original(*args, **kwargs)
 
-    from mdh_dask.cli.run import manifest_of as original
+    from mdh_dask.jobs.run import manifest_of as original
 
-    monkeypatch.setattr("mdh_dask.cli.run.manifest_of", taken_over)
+    monkeypatch.setattr("mdh_dask.jobs.run.manifest_of", taken_over)
     result = run("job.toml")
     assert result.exit_code == exits.TRY_AGAIN
     assert f"the job was taken over by attempt {other.id}, process {os.getpid()} on" in result.stderr

@@ -23,8 +23,8 @@ from test_run import start, wait_for
 
 from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.cli.jobs import read_job
-from mdh_dask.cli.run import run_job
+from mdh_dask.jobs.job import read_job
+from mdh_dask.jobs.run import run_job
 
 SIZE = (300, 250)
 
@@ -320,9 +320,10 @@ class Killed(BaseException):
 
 
 MOMENTS = [
-    "mdh_dask.cli.segment._prepared", "mdh_dask.growth.growth.branch_pass", "mdh_dask.cli.segment.write_labels",
-    "mdh_dask.io.images.labels.complete", "mdh_dask.io.images.labels.tidy", "mdh_dask.cli.segment.write_preview",
-    "mdh_dask.cli.segment.write_report", "mdh_dask.cli.run.metrics_of", "mdh_dask.cli.run._published",
+    "mdh_dask.workflows.segment._prepared", "mdh_dask.growth.growth.branch_pass",
+    "mdh_dask.workflows.segment.write_labels",
+    "mdh_dask.images.labels.complete", "mdh_dask.images.labels.tidy", "mdh_dask.workflows.segment.write_preview",
+    "mdh_dask.workflows.segment.write_report", "mdh_dask.jobs.run.metrics_of", "mdh_dask.jobs.run._published",
 ]  # fmt: skip
 
 
@@ -355,10 +356,10 @@ def test_labels_that_were_written_in_part_are_gone_on_with_whatever_the_columns(
             next(left)
             original(*args)
 
-    from mdh_dask.io.images.label_blocks import write_beside as original
+    from mdh_dask.images.label_blocks import write_beside as original
 
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.io.images.label_blocks.write_beside", write_or_fail)
+        patch.setattr("mdh_dask.images.label_blocks.write_beside", write_or_fail)
         assert run("job.toml", "--restart", "--overwrite").exit_code == exits.FAILED
     assert len(list(here.glob("out/.l.zarr.attempt-*/l.zarr/labels/segments/0/mdh_dask_written/*"))) == 3
     result = run("job.toml", "--overwrite")

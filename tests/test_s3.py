@@ -19,11 +19,11 @@ from click.testing import CliRunner
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.cli.jobs import read_job
-from mdh_dask.cli.locks import Fence, new_attempt
-from mdh_dask.cli.run import run_job
-from mdh_dask.cli.staging_urls import StagedUrl
 from mdh_dask.io import open_features, open_rows, verify_rows, write_rows
+from mdh_dask.jobs.job import read_job
+from mdh_dask.jobs.locks import Fence, new_attempt
+from mdh_dask.jobs.run import run_job
+from mdh_dask.jobs.staging_urls import StagedUrl
 from tests.s3 import ENVIRONMENT, s3_server
 
 THREADS = ("--scheduler", "threads")
@@ -265,13 +265,13 @@ def test_a_job_that_stops_before_it_is_published_cannot_be_read_and_goes_on(job,
     assert stored(url, fs) == undisturbed
 
 
-@pytest.mark.parametrize("moment", ["mdh_dask.cli.run.manifest_of", "_check", "_remove"])
+@pytest.mark.parametrize("moment", ["mdh_dask.jobs.run.manifest_of", "_check", "_remove"])
 def test_yesterdays_labels_stay_until_tonights_are_complete(moment, job, monkeypatch):
     url, fs = job
     assert run("run", "job.toml").exit_code == 0
     write_rows(ROWS[::-1][:800].copy(), f"{url}/x.zarr", chunk_rows=225, overwrite=True)
     with monkeypatch.context() as patch:
-        name = moment if "." in moment else f"mdh_dask.cli.staging_urls.StagedUrl.{moment}"
+        name = moment if "." in moment else f"mdh_dask.jobs.staging_urls.StagedUrl.{moment}"
         patch.setattr(StagedUrl, "take_over", lambda _: patch.setattr(name, stop))
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
@@ -293,11 +293,11 @@ def test_what_appears_there_meanwhile_is_not_replaced(job, monkeypatch):
         write_rows(np.zeros(3), f"{url}/l.zarr")
         return original(*args)
 
-    from mdh_dask.cli.run import _published as original
+    from mdh_dask.jobs.run import _published as original
 
     url, fs = job
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.cli.run._published", appear)
+        patch.setattr("mdh_dask.jobs.run._published", appear)
         result = run("run", "job.toml")
     assert result.exit_code == exits.CANNOT_CREATE
     assert f"{url}/l.zarr appeared while it was being written: move it elsewhere" in result.stderr
@@ -326,11 +326,13 @@ def test_of_two_attempts_the_one_that_began_last_publishes_and_nothing_is_mixed(
 
     url, fs = job
     second = []
-    monkeypatch.setattr("mdh_dask.cli.run._alone", lambda *_: nullcontext())
+    monkeypatch.setattr("mdh_dask.jobs.run._alone", lambda *_: nullcontext())
     where = (
-        "mdh_dask.cli.pipeline.write_labels" if moment == "labels" else f"mdh_dask.cli.staging_urls.StagedUrl.{moment}"
+        "mdh_dask.workflows.fit.write_labels"
+        if moment == "labels"
+        else "mdh_dask.jobs.staging_urls.StagedUrl." + moment
     )
-    from mdh_dask.cli.pipeline import write_labels
+    from mdh_dask.workflows.fit import write_labels
 
     original = write_labels if moment == "labels" else getattr(StagedUrl, moment)
     take_over = StagedUrl.take_over

@@ -17,11 +17,11 @@ from test_images import GEO_TAGS, beach, ome_image
 
 from mdh_dask import PCATree, RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.cli.options import METHODS
+from mdh_dask.estimators.registry import METHODS
+from mdh_dask.images import Features, open_image, pixel_rows
+from mdh_dask.images import Image as Opened
+from mdh_dask.images.order import PixelOrder
 from mdh_dask.io import write_rows
-from mdh_dask.io.images import Features, open_image, pixel_rows
-from mdh_dask.io.images import Image as Opened
-from mdh_dask.io.images.order import PixelOrder
 
 THREADS = ("--scheduler", "threads")
 QUICK = ("--n-projections", "20", *THREADS)

@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 from disturbed import attempts, environment, finish, make_job, outputs, passes_made, start, store_rows, wait_for
 
+from mdh_dask._fields import JobError
 from mdh_dask.cli import exits, mdh
-from mdh_dask.cli.fields import JobError
-from mdh_dask.cli.jobs import read_job
-from mdh_dask.cli.slurm import _check_interface
+from mdh_dask.clusters.slurm import _check_interface
+from mdh_dask.jobs.job import read_job
 
 HERE = Path(__file__).parent
 SCRIPT = HERE.parent / "deploy" / "slurm" / "mdh-dask.sbatch"
@@ -181,7 +181,7 @@ def test_a_workers_job_that_is_lost_is_replaced(slurm, tmp_path):
         import subprocess, sys, time
         from pathlib import Path
         from distributed import default_client
-        from mdh_dask.cli.jobs import read_job
+        from mdh_dask.jobs.job import read_job
         jobs = lambda: set(subprocess.check_output(["squeue", "-h", "-o", "%i"], text=True).split())
         with read_job(Path("job.toml")).start_cluster():
             default_client().wait_for_workers(2)
@@ -222,7 +222,7 @@ def test_the_job_file_that_is_deployed_is_right():
 
 
 def test_where_there_is_no_slurm_a_job_can_be_checked_but_not_run(small_job, monkeypatch):
-    monkeypatch.setattr("mdh_dask.cli.slurm.which", lambda _: None)
+    monkeypatch.setattr("mdh_dask.clusters.slurm.which", lambda _: None)
     assert CliRunner().invoke(mdh, ["run", "--check", str(small_job)]).exit_code == 0
     result = CliRunner().invoke(mdh, ["run", str(small_job)])
     assert result.exit_code == exits.MISSING_PACKAGE
@@ -235,7 +235,7 @@ def test_a_network_that_is_not_there_is_an_error_that_lists_those_that_are():
 
 
 def test_a_missing_package_is_named_with_its_remedy(small_job, monkeypatch):
-    monkeypatch.setattr("mdh_dask.cli.outputs.find_spec", lambda _: None)
+    monkeypatch.setattr("mdh_dask._packages.find_spec", lambda _: None)
     result = CliRunner().invoke(mdh, ["run", str(small_job)])
     assert result.exit_code == exits.MISSING_PACKAGE
     assert 'expected the package dask_jobqueue; it is missing: pip install "mdh_dask[slurm]"' in result.stderr

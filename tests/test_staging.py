@@ -7,11 +7,11 @@ from sys import platform
 import numpy as np
 import pytest
 
-from mdh_dask.cli.locks import Fence, locked, new_attempt
-from mdh_dask.cli.staging import Staged
-from mdh_dask.cli.staging_urls import StagedUrl
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.io.folders import exchange
+from mdh_dask.jobs.locks import Fence, locked, new_attempt
+from mdh_dask.jobs.staging import Staged
+from mdh_dask.jobs.staging_urls import StagedUrl
 
 
 @pytest.fixture
@@ -61,11 +61,11 @@ def test_two_names_are_exchanged_in_one_step(kind, tmp_path):
 def test_a_reader_finds_the_older_output_or_the_newer_and_publishing_twice_is_publishing_once(
     can_exchange, place, fence, monkeypatch
 ):
-    monkeypatch.setattr("mdh_dask.cli.staging.exchange", exchange if can_exchange else lambda *_: False)
+    monkeypatch.setattr("mdh_dask.jobs.staging.exchange", exchange if can_exchange else lambda *_: False)
     write_rows(np.zeros(3), place / "l.zarr")
     staged = grown(place, np.ones(3))
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.cli.staging.shutil.rmtree", lambda *_, **__: None)  # it was killed just before
+        patch.setattr("mdh_dask.jobs.staging.shutil.rmtree", lambda *_, **__: None)  # it was killed just before
         staged.publish(True, fence)
     assert shown(place) == [1, 1, 1]
     for _ in range(2):
@@ -78,7 +78,7 @@ def test_what_an_earlier_job_noted_about_its_output_says_nothing_about_the_next(
     write_rows(np.zeros(3), place / "l.zarr")
     first = grown(place, np.ones(3), "a")
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.cli.staging.shutil.rmtree", lambda *_, **__: None)
+        patch.setattr("mdh_dask.jobs.staging.shutil.rmtree", lambda *_, **__: None)
         first.publish(True, fence)
     second = grown(place, np.full(3, 2.0), "b")
     second.publish(True, fence)

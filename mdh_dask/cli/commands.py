@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from .clusters import cluster, cluster_options, scheduler_options
-from .exits import EXIT_CODES, Commands, end_without_garbage, leaving_at_once
+from .._process import end_without_garbage
+from ..clusters.current import cluster, cluster_options, scheduler_options
+from .exits import EXIT_CODES, Commands, leaving_at_once
 from .image_commands import demo, segment
 from .log import JsonLines, Lines, say
 from .shared_options import (
@@ -66,11 +67,11 @@ def fit(
     FEATURES is the path or URL of a Zarr array, that of an array in a group being store.zarr/array, of a .npy file, or
     of a Parquet file or folder.
     """
+    from ..workflows.fit import fit_features
+    from ..workflows.outputs import Outputs
+    from ..workflows.performance import check_recording
+    from ..workflows.reading import Reading
     from .options import estimator_of
-    from .outputs import Outputs
-    from .performance import check_recording
-    from .pipeline import fit_features
-    from .reading import Reading
 
     labels, model, report = (options.pop(name) for name in ("out", "model", "report"))
     outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report)
@@ -98,8 +99,8 @@ def predict(
     FEATURES is what fit takes. Of a table, the columns are taken that the model was fitted to. With a model that
     segment wrote it is an image, which gets the same windows and coordinates; its labels are an image, too.
     """
-    from .predict import predict_features
-    from .reading import Reading
+    from ..workflows.predict import predict_features
+    from ..workflows.reading import Reading
 
     say(predict_features(
         features, model, Reading(missing_chunks, columns, axes, index), out, preview, overwrite=overwrite,
@@ -134,10 +135,10 @@ def drift(
     FEATURES is what predict takes. Its rows are read once. The exit code is 0 if they are distributed as those of the
     model at all of its splits, and 3 if there is drift.
     """
-    from .drift import drift_of_features
+    from ..workflows.drift import drift_of_features
+    from ..workflows.outputs import Outputs
+    from ..workflows.reading import Reading
     from .exits import DRIFT
-    from .outputs import Outputs
-    from .reading import Reading
 
     outputs = Outputs(report=report, overwrite=overwrite)
     if report is not None:
@@ -167,10 +168,10 @@ def run(
     same outputs. If the job is finished, nothing is done. A scheduler that is named here stands for the cluster of the
     file.
     """
-    from .check import check_job
-    from .jobs import read_job
+    from ..jobs.check import check_job
+    from ..jobs.job import read_job
+    from ..jobs.run import run_job
     from .log import log_json
-    from .run import run_job
 
     described = read_job(job)
     if scheduler or scheduler_file:

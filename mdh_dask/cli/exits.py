@@ -1,7 +1,5 @@
 """Errors as one line and an exit code that a scheduler of jobs understands, after BSD's ``sysexits.h``."""
 
-import atexit
-import gc
 import logging
 import os
 import signal
@@ -13,8 +11,9 @@ from typing import Any, NoReturn
 
 import click
 
+from .._errors import CannotCreateError
+from .._fields import JobError
 from .._locations import redacted
-from .fields import JobError
 
 logger = logging.getLogger(__name__)
 
@@ -69,10 +68,6 @@ JOB_SPELLINGS = {
     "with index": "with index in [input]",
 }
 """How they are spelt in a job file, where that is another way."""
-
-
-class CannotCreateError(OSError):
-    """An output has no place."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -157,15 +152,6 @@ def interrupted_by_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, previous)
-
-
-def end_without_garbage() -> None:
-    """Let Python end this process without looking for garbage, which it does several times.
-
-    Among the 250,000 objects of the compiler that takes .7 s of a processor; and of a worker, where many want one, more
-    than the 4 s after which its nanny warns and kills it.
-    """
-    atexit.register(gc.freeze)
 
 
 @contextmanager

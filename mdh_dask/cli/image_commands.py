@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .clusters import cluster, cluster_options
+from ..clusters.current import cluster, cluster_options
 from .log import say
 from .shared_options import (
     CLUSTER_SETTINGS,
@@ -70,11 +70,11 @@ def segment(
     IMAGE is the path or URL of a picture as PNG or JPEG, a TIFF, an OME-Zarr group or a Zarr array of lines, columns
     and bands in any order. It is read block by block, pictures whole.
     """
+    from ..workflows.outputs import ImageOutputs
+    from ..workflows.performance import check_recording
+    from ..workflows.reading import Reading
+    from ..workflows.segment import PixelOptions, segment_image
     from .options import estimator_of
-    from .outputs import ImageOutputs
-    from .performance import check_recording
-    from .reading import Reading
-    from .segment import PixelOptions, segment_image
 
     given = {name: options.pop(name) for name in ("model", "report", "preview", "performance_report")}
     outputs = ImageOutputs(options.pop("out"), overwrite=overwrite, **given)
@@ -96,11 +96,11 @@ def segment(
 @cluster_options
 def demo(image: str, out: Path, overwrite: bool, progress: bool | None, **settings: Any) -> None:
     """Segment a photograph end to end and write a report."""
-    from .outputs import require
+    from .._packages import require
 
     require("PIL", "demo")
     require("jinja2", "demo")
-    from .demo import segment_photograph
+    from ..workflows.demo import segment_photograph
 
     # One worker in this process compiles the loops once; every worker process would compile them again.
     working_on = cluster(**settings, processes=settings["workers"] is not None)

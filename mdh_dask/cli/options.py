@@ -12,36 +12,10 @@ from click.core import ParameterSource
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
-from ..estimators import (
-    IPDDP,
-    PDDP,
-    DePDDP,
-    DivisiveClustering,
-    HierarchicalKernelMDH,
-    HierarchicalMDH,
-    ICATree,
-    KernelDePDDP,
-    KernelPCAFeatures,
-    MinimumDensityHyperplane,
-    PCATree,
-    RandomProjectionTree,
-)
+from ..estimators import DivisiveClustering, KernelPCAFeatures
 from ..estimators.docstrings import entries, sections
+from ..estimators.registry import METHODS, parameters_of
 from .parameters import ParameterType, hyphenated
-
-METHODS: dict[str, type[DivisiveClustering]] = {
-    "rp": RandomProjectionTree,
-    "pca": PCATree,
-    "ica": ICATree,
-    "pddp": PDDP,
-    "ipddp": IPDDP,
-    "depddp": DePDDP,
-    "mdh": HierarchicalMDH,
-    "hyperplane": MinimumDensityHyperplane,
-    "kernel-mdh": HierarchicalKernelMDH,
-    "kernel-depddp": KernelDePDDP,
-}
-"""Values of ``--method``, the default first."""
 
 MAP_OPTIONS = {
     "landmarks": "n_landmarks",
@@ -137,12 +111,6 @@ def method_options() -> list[click.Option]:
     after_the_map = list(names).index("feature_map") + 1
     options = list(of_methods.values())
     return [method, *options[:after_the_map], *map(MapOption, MAP_OPTIONS), *options[after_the_map:]]
-
-
-def parameters_of(method: str) -> dict[str, Any]:
-    """Return the parameters of a method that are options, with their defaults."""
-    signature = inspect.signature(METHODS[method])
-    return {name: parameter.default for name, parameter in signature.parameters.items() if name != "progress"}
 
 
 def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], progress: bool) -> DivisiveClustering:

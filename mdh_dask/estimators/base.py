@@ -36,7 +36,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     cache: Cache | None
     feature_map_: KernelPCAFeatures | None
     pixel_columns_: dict[str, Any] | None = None
-    """What the columns are of an image of which the rows are pixels; see `mdh_dask.io.images.PixelColumns`."""
+    """What the columns are of an image of which the rows are pixels; see `mdh_dask.images.PixelColumns`."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         """Refuse the parameter by which other libraries are told the number of clusters."""

@@ -13,7 +13,7 @@ from scipy.ndimage import distance_transform_edt
 from sklearn.cluster import KMeans
 
 from mdh_dask import RandomProjectionTree
-from mdh_dask.io.images import Features, open_image, pixel_rows
+from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.metrics import adjusted_rand_index, contingency_table
 
 from .shared import FOLDER, SKIPPED, Table, two_threads

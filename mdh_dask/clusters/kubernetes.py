@@ -1,0 +1,171 @@
+"""A Dask cluster that the Dask operator makes on Kubernetes, and that ends with the command."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+from uuid import uuid4
+
+import click
+import dask
+from dask.utils import parse_bytes
+
+from .._fields import Field, positive, whole
+from .._packages import require
+from .current import is_memory, quieten
+from .dask_operator import operated, own_namespace
+from .pods import cluster_spec
+from .workers import watching
+
+IDLE_SECONDS = 3600
+"""After which the operator removes a cluster that nobody has given work, as when its notebook was lost."""
+
+
+def _is_image(value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    tag = value.rpartition("/")[2].partition("@")[0].partition(":")[2]
+    return "@sha256:" in value or tag not in ("", "latest")
+
+
+def _is_name(value: Any, longest: int = 63) -> bool:
+    return (
+        isinstance(value, str)
+        and len(value) <= longest
+        and re.fullmatch("[a-z]([-a-z0-9]*[a-z0-9])?", value) is not None
+    )
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_name, value))
+
+
+def _name_of(what: str, longest: int = 63) -> Field:
+    expected = f"the name of {what}, at most {longest} small letters, digits and '-'"
+    return Field(expected, lambda value: _is_name(value, longest))
+
+
+FIELDS = {
+    "image": Field(
+        "an image with a tag other than 'latest', as 'registry.example.org/mdh-dask:0.1.0'", _is_image, required=True
+    ),
+    "namespace": _name_of("a namespace"),
+    "name": _name_of("a cluster", 53),
+    "workers": whole(),
+    "minimum": whole(),
+    "maximum": whole(),
+    "threads_per_worker": whole(default=2),
+    "memory_limit": Field("an amount of 100 MB or more, as '4GiB'", is_memory, default="4GiB"),
+    "service_account": _name_of("a service account"),
+    "secrets": Field("an array of names of secrets", _are_names, default=()),
+    "timeout": positive(600),
+}
+"""Keys of ``[cluster]`` with ``kind = "kubernetes"``."""
+
+
+def kubernetes_cluster(
+    image: str,
+    namespace: str | None = None,
+    name: str | None = None,
+    workers: int | None = None,
+    minimum: int | None = None,
+    maximum: int | None = None,
+    threads_per_worker: int = 2,
+    memory_limit: str = "4GiB",
+    service_account: str | None = None,
+    secrets: Sequence[str] = (),
+    timeout: float = 600,
+) -> AbstractContextManager[str]:
+    """Make a new cluster on Kubernetes the current one for a while; the value is its description.
+
+    Nothing is made before it is entered, and all of it is removed in the end; the operator does so after an hour if
+    this process could not.
+
+    Parameters
+    ----------
+    image : str
+        Of all pods.
+    namespace, name : str or None
+        By default the namespace of the context, in a pod that of its service account; and a name of its own.
+    workers : int or None
+        Two, if nothing is given.
+    minimum, maximum : int or None
+        Instead of `workers`: the operator scales between them, or from one to `maximum`, by the work there is.
+    threads_per_worker : int
+        And processors of its pod.
+    memory_limit : str
+        Of a worker and of its pod.
+    service_account : str or None
+        Of the pods, which do not get its token.
+    secrets : sequence of str
+        Whose keys are environment variables of the workers, as the credentials of an object store.
+    timeout : float
+        Seconds to wait for the scheduler, and then for the first worker.
+
+    Raises
+    ------
+    click.UsageError
+        If the numbers of workers contradict each other.
+    ImportError
+        If a package is missing.
+    """
+    require("dask_kubernetes", "kubernetes")
+    if (minimum is not None and maximum is None) or (workers is not None and maximum is not None):
+        raise click.UsageError("expected workers, or maximum with or without minimum, or none of them")
+    if maximum is not None and (minimum := minimum or 1) > maximum:
+        raise click.UsageError(f"expected a minimum of at most {maximum}, which is the maximum; got {minimum}")
+    spec = cluster_spec(
+        name or f"mdh-{uuid4().hex[:10]}", image, workers or minimum or 2, threads_per_worker,
+        parse_bytes(memory_limit), service_account, secrets,
+    )  # fmt: skip
+    spec["spec"]["idleTimeout"] = IDLE_SECONDS
+    return _while_needed(spec, namespace, minimum, maximum, timeout)
+
+
+@contextmanager
+def _while_needed(
+    spec: dict[str, Any], namespace: str | None, minimum: int | None, maximum: int | None, seconds: float
+) -> Iterator[str]:
+    from distributed import Client
+
+    quieten()
+    name = spec["metadata"]["name"]
+    with operated(spec, _checked_namespace(namespace), seconds) as cluster:
+        if maximum is not None:
+            cluster.adapt(minimum=minimum, maximum=maximum)
+        with Client(cluster) as client:
+            try:
+                client.wait_for_workers(1, timeout=seconds)
+            except TimeoutError as error:
+                raise TimeoutError(
+                    f"no worker of the cluster {name} in {seconds:g} s: see what its pods wait for with kubectl "
+                    f"-n {cluster.namespace} describe pods -l dask.org/cluster-name={name}"
+                ) from error
+            with watching(client):
+                yield f"{name} on Kubernetes, namespace {cluster.namespace}"
+
+
+def _checked_namespace(given: str | None) -> str:
+    """Return the namespace to use; raise an error if Kubernetes cannot be asked for its clusters there.
+
+    A cluster that fails later leaves much to say.
+    """
+    import kr8s
+    from httpx import TransportError
+    from kr8s.objects import new_class
+
+    try:
+        api = kr8s.api()
+        namespace = given or dask.config.get("kubernetes.namespace", None) or own_namespace(api)
+        list(api.get(new_class("DaskCluster", "kubernetes.dask.org/v1"), namespace=namespace))
+        return namespace
+    except ValueError as error:
+        raise PermissionError(f"no way to Kubernetes: {error}; check KUBECONFIG or ~/.kube/config") from error
+    except (TransportError, kr8s.APITimeoutError) as error:
+        raise ConnectionError(f"Kubernetes cannot be reached: {error}; try kubectl get daskclusters") from error
+    except kr8s.ServerError as error:
+        status = getattr(error.response, "status_code", None)
+        if status in (401, 403):
+            raise PermissionError(f"Kubernetes refuses to list its Dask clusters: {error}") from error
+        remedy = "; is the Dask operator installed?" if status == 404 else ""
+        raise ConnectionError(f"Kubernetes cannot list its Dask clusters: {error}{remedy}") from error

@@ -1,0 +1,198 @@
+"""A cluster whose workers are jobs of SLURM, by dask-jobqueue."""
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import click
+import dask
+
+from .._fields import Field, JobError, flag, positive, whole
+from .._packages import require
+from .current import is_memory, quieten
+from .workers import watching
+
+logger = logging.getLogger(__name__)
+
+PROLOGUE = ("export NUMBA_NUM_THREADS=1",)
+"""Dask sees to the threads of other libraries."""
+
+DASHBOARD = "127.0.0.1:0"
+"""Where dashboards listen: only users of the same node reach them, through ``ssh -L``."""
+
+IDLE_SECONDS = 60
+"""After which workers above the minimum are given back: between two passes there may be less than that."""
+
+BUSY_CONTROLLER = ("Unable to contact", "Socket timed out", "Connection refused")
+
+
+def _word(expected: str) -> Field:
+    """Return the field of a text without spaces, which the script of a job could not take."""
+    return Field(expected, lambda value: isinstance(value, str) and bool(re.fullmatch(r"\S+", value)))
+
+
+def _lines(expected: str) -> Field:
+    return Field(
+        expected, lambda value: isinstance(value, list) and all(isinstance(line, str) for line in value), default=()
+    )
+
+
+FIELDS = {
+    "minimum": whole(default=1),
+    "maximum": whole(default=1),
+    "queue": _word("the name of a partition"),
+    "account": _word("the name of an account"),
+    "cores": whole(),
+    "processes": whole(default=1),
+    "memory": Field("an amount of 100 MB or more, as '16GB'", is_memory),
+    "walltime": Field(
+        "a time, as '04:00:00' or '1-12:00:00'",
+        lambda value: isinstance(value, str) and bool(re.fullmatch(r"(\d+-)?\d+(:\d\d){0,2}", value)),
+    ),
+    "interface": _word("the network interface that the nodes share, as 'ib0' ('ip -brief address' lists them)"),
+    "local_directory": _word("the path of a folder on every node, as '$TMPDIR'"),
+    "log_directory": Field(
+        "the path of a folder that all nodes see",
+        lambda value: isinstance(value, str) and bool(value),
+        default="slurm-logs",
+    ),
+    "prologue": _lines("an array of lines of shell"),
+    "directives": _lines("an array of options of sbatch, as ['--constraint=skylake']"),
+    "tls": flag(default=True),
+    "timeout": positive(3600),
+}
+"""Keys of ``[cluster]``; of those without a default, Dask's configuration under ``jobqueue.slurm`` has the value."""
+
+NEEDED = ("cores", "memory", "interface")
+"""Keys that have no value unless someone gives one."""
+
+
+def slurm_cluster(
+    minimum: int, maximum: int, log_directory: str, tls: bool, timeout: float, **given: Any
+) -> AbstractContextManager[str]:
+    """Return the cluster that submits jobs when it is entered, after checking what can be checked elsewhere too.
+
+    Raises
+    ------
+    click.UsageError
+        If a value is missing or does not go with another.
+    ImportError
+        If a package is missing.
+    """
+    require("dask_jobqueue", "slurm")
+    for name in NEEDED:
+        if given[name] is None and dask.config.get(f"jobqueue.slurm.{name}", None) is None:
+            raise click.UsageError(f"{name} is missing; give {FIELDS[name].expected}")
+    if re.search(r"\s", log_directory):
+        raise click.UsageError(
+            f"expected a log_directory without spaces; got {log_directory!r}: jobs cannot write there, name another"
+        )
+    if maximum < minimum:
+        raise click.UsageError(f"expected a maximum of {minimum} or more, the minimum; got {maximum}")
+    settings = {name: value for name, value in given.items() if value is not None}
+    return _jobs(settings, Path(log_directory), minimum, maximum, tls, timeout)
+
+
+@contextmanager
+def _jobs(settings: dict[str, Any], logs: Path, minimum: int, maximum: int, tls: bool, timeout: float) -> Iterator[str]:
+    from distributed import Client
+
+    if which("sbatch") is None:
+        raise ImportError("expected the program sbatch; there is none: run the job on a login node of the cluster")
+    quieten()
+    logs.mkdir(parents=True, exist_ok=True)
+    with _cluster(settings, logs, tls) as jobs, Client(jobs) as client:
+        _submit(jobs, minimum)
+        jobs.adapt(
+            Adaptive=_adaptive(), minimum_jobs=minimum, maximum_jobs=maximum, interval="2s",
+            wait_count=IDLE_SECONDS // 2,
+        )  # fmt: skip
+        logger.info("scheduler at %s, dashboard at %s", jobs.scheduler_address, jobs.dashboard_link)
+        try:
+            client.wait_for_workers(1, timeout=timeout)
+        except TimeoutError as error:
+            raise TimeoutError(
+                f"no worker's job has begun in {timeout:g} s: 'squeue --me' tells why, or wait longer with timeout"
+            ) from error
+        with watching(client):
+            yield f"{minimum} to {maximum} jobs of SLURM, scheduler at {jobs.scheduler_address}"
+
+
+def _cluster(settings: dict[str, Any], logs: Path, tls: bool) -> Any:
+    """Return the cluster with a scheduler and no jobs yet; lists add to those of Dask's configuration."""
+    from dask_jobqueue import SLURMCluster
+
+    configured = dask.config.get("jobqueue.slurm")
+    options = {"dashboard_address": DASHBOARD, **configured["scheduler-options"]}
+    if "host" not in options:
+        options.setdefault("interface", settings.get("interface", configured["interface"]))
+        _check_interface(options["interface"])
+    prologue, directives, log = settings.pop("prologue"), settings.pop("directives"), f"{logs}/%x-%j-%N.log"
+    return SLURMCluster(
+        **settings,
+        job_name="mdh-dask-worker",
+        job_script_prologue=[*configured["job-script-prologue"], *PROLOGUE, *prologue],
+        job_extra_directives=[*configured["job-extra-directives"], f"--output={log}", *directives],
+        worker_extra_args=[*configured["worker-extra-args"], "--no-dashboard", "--dashboard-address", DASHBOARD],
+        scheduler_options=options,
+        security=_security(tls),
+        shared_temp_directory=str(logs),
+    )
+
+
+def _check_interface(name: str) -> None:
+    from distributed.utils import get_ip_interface
+
+    try:
+        get_ip_interface(name)
+    except ValueError as error:
+        raise JobError(f"[cluster]: {error}") from error
+
+
+def _security(tls: bool) -> Any:
+    """Return the certificates of Dask's configuration, or else some for this cluster alone; None without TLS."""
+    from distributed.security import Security
+
+    configured = Security()
+    if not tls or configured.tls_scheduler_cert:
+        return configured if configured.require_encryption or tls else None
+    require("cryptography", "slurm")
+    return Security.temporary()
+
+
+def _submit(jobs: Any, number: int) -> None:
+    """Submit the first jobs where an error of sbatch is heard: after ``scale`` it is only logged."""
+    from distributed.core import Status
+
+    async def submitted() -> None:
+        for _ in range(number):
+            jobs.worker_spec.update(jobs.new_worker_spec())
+        await jobs
+
+    try:
+        jobs.sync(submitted)
+    except RuntimeError as error:
+        for job in jobs.workers.values():
+            job.status = Status.failed  # or the cluster could not be closed
+        said = "; ".join(re.findall(r"sbatch: error: (.*)", str(error))) or str(error)
+        if any(sign in said for sign in BUSY_CONTROLLER):
+            raise ConnectionError(f"SLURM does not answer: {said}") from error
+        raise JobError(f"[cluster]: SLURM refuses the job of a worker: {said}") from error
+
+
+def _adaptive() -> type:
+    from distributed.deploy import Adaptive
+
+    class Replacing(Adaptive):
+        """Has jobs that were lost submitted again, also where the number of jobs asked for stays the same."""
+
+        async def recommendations(self, target: int) -> dict:
+            found = await super().recommendations(target)
+            lost = found["status"] == "same" and self.requested < self.plan
+            return {"status": "up", "n": target} if lost else found
+
+    return Replacing

@@ -1,0 +1,136 @@
+"""Which axis of an array is which: lines, columns and bands, and others of which one place is taken."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray
+from .order import Block
+
+MOST_BANDS = 32
+"""The first or last axis of three is taken for the bands if it is this short and the other is not."""
+
+NAMES = {"y": "y", "lat": "y", "latitude": "y", "northing": "y", "row": "y", "x": "x", "lon": "x", "longitude": "x",
+         "easting": "x", "col": "x", "column": "x", "c": "c", "s": "c", "b": "c", "band": "c", "bands": "c",
+         "channel": "c", "channels": "c"}  # fmt: skip
+"""What axes are called, and what they are: lines (y), columns (x) or bands (c)."""
+
+
+@dataclass(frozen=True)
+class AxesView:
+    """An array of any order of axes as (y, x, band).
+
+    Parameters
+    ----------
+    array : array-like
+        With shape and dtype; read by slices and integers.
+    axes : tuple of str
+        Of every axis: ``"y"``, ``"x"``, ``"c"`` for the bands, or another name.
+    index : mapping of str to int
+        The place that is taken of every axis of another name.
+    n_left_out : int
+        Bands at the end that are no bands of the image.
+    """
+
+    array: Any
+    axes: tuple[str, ...]
+    index: Mapping[str, int] = field(default_factory=dict)
+    n_left_out: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return lines, columns and bands."""
+        sizes = dict(zip(self.axes, self.array.shape))
+        return sizes["y"], sizes["x"], sizes.get("c", 1) - self.n_left_out
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Return the dtype of pixels: booleans are 0 and 1."""
+        return np.dtype(np.uint8) if self.array.dtype == np.bool_ else np.dtype(self.array.dtype.newbyteorder("="))
+
+    def open(self) -> "AxesView":
+        """Return what can be read: this."""
+        return self
+
+    def __getitem__(self, block: Block) -> AnyArray:
+        """Read a block, shape (lines, columns, bands)."""
+        where = {"y": block[0], "x": block[1], "c": slice(self.shape[2]), **self.index}
+        values = np.asarray(self.array[tuple(where[axis] for axis in self.axes)])
+        left = [axis for axis in self.axes if axis in "yxc"]
+        values = values if "c" in left else values[..., None]
+        left = left if "c" in left else [*left, "c"]
+        return values.transpose([left.index(axis) for axis in "yxc"]).astype(self.dtype, copy=False)
+
+
+def view_of(array: Any, names: Sequence[str | None] | None, axes: str | None, index: Mapping[str, int]) -> AxesView:
+    """Find lines, columns and bands of an array: as told, by the names of its axes, else by their lengths.
+
+    Parameters
+    ----------
+    array : array-like
+    names : sequence of str or None
+        What the array says about its axes.
+    axes : str or None
+        What the user says: a letter for every axis, ``"y"``, ``"x"``, ``"c"`` for the bands, others for the rest.
+    index : mapping of str to int
+        Places on axes that are neither of these.
+
+    Raises
+    ------
+    ValueError
+        If the axes are not one of y, one of x and at most one of bands, or an axis that is left has several places.
+
+    Examples
+    --------
+    >>> view_of(np.zeros((3, 500, 400)), None, None, {}).axes
+    ('c', 'y', 'x')
+    """
+    known = tuple(axes) if axes is not None else _named(names)
+    known = known or _guessed(array.shape)
+    if axes is not None:
+        known = _named(known)
+    if len(known) != array.ndim:
+        raise ValueError(f"expected a letter for each of {array.ndim} axes of shape {array.shape}; got {axes!r}")
+    if not {"y", "x"} <= set(known) or len(set(known)) < len(known):
+        raise ValueError(
+            f"expected one axis y, one axis x and at most one of bands; got {', '.join(known)} for shape "
+            f"{array.shape}: name them with axes='yxc', where c are the bands"
+        )
+    return AxesView(array, known, _places(dict(zip(known, array.shape)), index))
+
+
+def _named(names: Sequence[str | None] | None) -> tuple[str, ...]:
+    """Return axes by their names; none if one of them has no name."""
+    if not names or not all(names):
+        return ()
+    return tuple(NAMES.get(str(name).lower(), str(name).lower()) for name in names)
+
+
+def _guessed(shape: tuple[int, ...]) -> tuple[str, ...]:
+    if len(shape) == 2:
+        return "y", "x"
+    if len(shape) == 3 and (shape[0] <= MOST_BANDS) != (shape[2] <= MOST_BANDS):
+        return ("c", "y", "x") if shape[0] <= MOST_BANDS else ("y", "x", "c")
+    raise ValueError(
+        f"expected lines and columns, and bands as the one axis of at most {MOST_BANDS}, first or last; got shape "
+        f"{shape}, which does not say what its axes are: name them with axes='yxc', where c are the bands"
+    )
+
+
+def _places(sizes: Mapping[str, int], index: Mapping[str, int]) -> dict[str, int]:
+    others = {axis: size for axis, size in sizes.items() if axis not in "yxc"}
+    for axis, place in index.items():
+        if axis not in others:
+            raise ValueError(
+                f"there is no axis {axis} to choose a place of: the others than y, x and c are {[*others]}"
+            )
+        if not 0 <= place < others[axis]:
+            raise ValueError(f"expected a place from 0 to {others[axis] - 1} on axis {axis}; got {place}")
+    for axis, size in others.items():
+        if size > 1 and axis not in index:
+            raise ValueError(
+                f"axis {axis} has {size} places, and an image is one of them: choose it with index, as {axis}=0"
+            )
+    return {axis: index.get(axis, 0) for axis in others}

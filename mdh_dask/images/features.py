@@ -1,0 +1,136 @@
+"""What a pixel's row holds: its bands, what they are in the neighbourhood, where it is."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._jit.windows import window_moments
+from .._typing import AnyArray, Floats
+from .order import Block
+
+PIECE_BYTES = 2**23
+"""Bytes of float64 that windows are measured on at a time."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns of a pixel's row.
+
+    Parameters
+    ----------
+    window : int, optional
+        Lines and columns of a square, an odd number: mean and standard deviation of every band in the square around
+        the pixel follow the bands. Beyond its edges the image is continued by its outermost pixels.
+    coordinates : bool
+        Whether line and column of the pixel follow.
+    factors : tuple of float, optional
+        What each column is multiplied by.
+
+    Examples
+    --------
+    >>> Features(window=5, coordinates=True).n_columns(n_bands=3)
+    11
+    """
+
+    window: int | None = None
+    coordinates: bool = False
+    factors: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a window without a pixel in its middle."""
+        if self.window is not None and (self.window < 3 or self.window % 2 == 0):
+            raise ValueError(f"expected an odd window of 3 pixels or more; got {self.window}")
+
+    def n_columns(self, n_bands: int) -> int:
+        """Return the number of columns."""
+        return n_bands * (3 if self.window else 1) + 2 * self.coordinates
+
+    def dtype(self, pixels: npt.DTypeLike) -> np.dtype:
+        """Return the dtype of rows: that of the pixels if there is nothing else, else float32 or wider."""
+        alone = not self.window and not self.coordinates and self.factors is None
+        return np.dtype(pixels) if alone else np.result_type(pixels, np.float32)
+
+    def times(self, factors: Floats) -> "Features":
+        """Return the same with columns multiplied by these factors."""
+        return replace(self, factors=tuple(map(float, factors)))
+
+    def rows(self, source: Any, height: int, width: int, block: Block) -> AnyArray:
+        """Read a block with the margin that its windows need; return a row for each pixel, line by line.
+
+        Raises
+        ------
+        ValueError
+            If a pixel is NaN or infinite.
+        """
+        radius = self.window // 2 if self.window else 0
+        around = _with_margin(block, radius, (height, width))
+        pixels = source[around]
+        _check_finite(pixels, around)
+        inside = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(block, around))
+        own = pixels[inside]
+        n_bands = own.shape[2]
+        if self.dtype(pixels.dtype) == own.dtype and self.n_columns(n_bands) == n_bands and self.factors is None:
+            return np.ascontiguousarray(own).reshape(-1, n_bands)
+        rows = np.empty((*own.shape[:2], self.n_columns(n_bands)), self.dtype(pixels.dtype))
+        rows[..., :n_bands] = own
+        if self.window:
+            missing = [(radius - (a.start - b.start), radius - (b.stop - a.stop)) for a, b in zip(block, around)]
+            padded = np.pad(pixels, [*missing, (0, 0)], mode="edge")
+            write_local_moments(padded, self.window, rows[..., n_bands : 3 * n_bands])
+        if self.coordinates:
+            rows[..., -2] = np.arange(block[0].start, block[0].stop)[:, None]
+            rows[..., -1] = np.arange(block[1].start, block[1].stop)
+        rows = rows.reshape(-1, rows.shape[2])
+        if self.factors is not None:
+            rows *= np.asarray(self.factors, rows.dtype)
+        return rows
+
+
+def write_local_moments(padded: AnyArray, window: int, out: Floats) -> None:
+    """Write mean and standard deviation of every band in the window around each pixel.
+
+    Sums are of each window by itself, about its own mean: neither the size of the image nor that of a block nor a large
+    mean takes digits from them.
+
+    Parameters
+    ----------
+    padded : array of shape (lines + window - 1, columns + window - 1, bands)
+    window : int
+    out : array of shape (lines, columns, 2 * bands)
+        Means, then standard deviations.
+    """
+    line_bytes = np.dtype(np.float64).itemsize * padded[0].size
+    step = max(PIECE_BYTES // line_bytes, 4 * window)  # float64 of a whole block would be several times the block
+    for y in range(0, len(out), step):
+        _write_piece(padded[y : y + step + window - 1].astype(np.float64), window, out[y : y + step])
+
+
+def _write_piece(values: Floats, window: int, out: Floats) -> None:
+    bands = values.shape[2]
+    mean, squared = values, np.zeros_like(values)
+    for n in (1, window):  # down the lines, then along them
+        shape = mean.shape
+        parts = window_moments(mean.reshape(shape[0], -1), squared.reshape(shape[0], -1), n, window)
+        turned = (part.reshape(-1, *shape[1:]).transpose(1, 0, 2) for part in parts)
+        mean, squared = (np.ascontiguousarray(part) for part in turned)
+    out[..., :bands] = mean
+    out[..., bands:] = np.sqrt(squared / window**2)
+
+
+def _with_margin(block: Block, radius: int, shape: tuple[int, int]) -> Block:
+    lines, columns = (slice(max(s.start - radius, 0), min(s.stop + radius, n)) for s, n in zip(block, shape))
+    return lines, columns
+
+
+def _check_finite(pixels: AnyArray, where: Block) -> None:
+    if pixels.dtype.kind != "f" or np.isfinite(pixels).all():
+        return
+    bad = ~np.isfinite(pixels).all(axis=-1)
+    y, x = np.unravel_index(int(bad.argmax()), bad.shape)
+    raise ValueError(
+        f"expected finite pixels; got {int(bad.sum())} with NaN or infinity in lines {where[0].start} to "
+        f"{where[0].stop - 1} and columns {where[1].start} to {where[1].stop - 1}, the first in line "
+        f"{where[0].start + y}, column {where[1].start + x}: fill them in, or crop the image"
+    )

@@ -1,0 +1,127 @@
+"""An image that is opened, but not read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.delayed import Delayed
+
+from .._typing import AnyArray
+from ..chunks import default_block_bytes
+from .ome import Multiscale
+from .order import PixelOrder
+
+MOST_LINES = 4096
+"""Lines of a block of pixels that is not to be whole chunks; an image may be stored in one piece."""
+
+
+class Source(Protocol):
+    """What pixels are read from: small enough to be sent to workers."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return lines, columns and bands."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Return the dtype of pixels."""
+
+    def open(self) -> Any:
+        """Return what gives the pixels of ``[lines, columns]``, two slices, as an array of lines, columns and bands."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image that is opened, but not read.
+
+    Parameters
+    ----------
+    source : Source
+        What pixels are read from.
+    path : str
+    kind : str
+        ``"PNG"`` and other kinds of pictures, ``"TIFF"``, ``"OME-Zarr"`` or ``"Zarr"``.
+    chunks : tuple of int
+        Lines and columns that are stored together.
+    georeference : mapping of str to JSON
+        Where on Earth it is, as attributes of a Zarr array; empty if it does not say.
+    multiscale : Multiscale, optional
+        Of lines and columns, if it is OME-Zarr.
+    axes : str, optional
+        What the user said of the axes.
+    """
+
+    source: Source
+    path: str
+    kind: str
+    chunks: tuple[int, int]
+    georeference: Mapping[str, Any] = field(default_factory=dict)
+    multiscale: Multiscale | None = None
+    axes: str | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return lines, columns and bands."""
+        return self.source.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Return the dtype of pixels."""
+        return self.source.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of all pixels as they are in memory."""
+        return self.order.n_rows * self.shape[2] * self.dtype.itemsize
+
+    @property
+    def order(self) -> PixelOrder:
+        """Return the order in which pixels are rows."""
+        return PixelOrder(*self.shape[:2])
+
+    @property
+    def label_chunks(self) -> tuple[int, int]:
+        """Return lines and columns of a chunk of labels: those of the image where blocks of rows consist of them.
+
+        Chunks that do not divide a panel of a wide image become the next smaller power of two columns wide.
+        """
+        lines = min(self.chunks[0], MOST_LINES, self.shape[0])
+        columns = min(self.chunks[1], self.order.panel, self.shape[1])
+        if self.order.panel < self.order.width and self.order.panel % columns:
+            columns = 2 ** (columns.bit_length() - 1)
+        return lines, columns
+
+    @property
+    def pixels(self) -> da.Array:
+        """Return the pixels as a lazy Dask array of shape (lines, columns, bands), in chunks as those of labels.
+
+        Nothing is read before it is computed.
+        """
+        chunks = da.core.normalize_chunks((*self.label_chunks, -1), self.shape)
+        return da.map_blocks(
+            _read_chunk, opened(self.source), chunks=chunks, dtype=self.dtype,
+            meta=np.empty((0, 0, 0), self.dtype),
+        )  # fmt: skip
+
+    def block_lines(self, row_bytes: int) -> int:
+        """Return the lines of a block of rows that take `row_bytes` each: whole chunks, of about a block's size."""
+        lines = self.label_chunks[0]
+        line_bytes = min(self.shape[1], self.order.panel) * row_bytes
+        return lines * max(1, default_block_bytes(self.order.n_rows * row_bytes) // (lines * line_bytes))
+
+
+def opened(source: Source) -> Delayed:
+    """Return what pixels are read from as one node of a graph: a picture is decoded once in a pass."""
+    return dask.delayed(_open, pure=False)(dask.delayed(source, traverse=False))
+
+
+def _open(source: Source) -> Any:
+    return source.open()
+
+
+def _read_chunk(source: Any, block_info: Mapping[Any, Any]) -> AnyArray:
+    (y0, y1), (x0, x1), _ = block_info[None]["array-location"]
+    return source[y0:y1, x0:x1]

@@ -1,0 +1,191 @@
+"""Labels of the rows of an image, written as an image of labels that is complete when it appears."""
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import zarr
+
+from .._locations import hiding_credentials
+from ..chunks import Progress, Statistic, Together, reduce_rows
+from ..io.blocks import Block
+from ..io.folders import published
+from ..io.nodes import Options, local_path, url_options
+from ..io.resuming import blocks_done, tidy, with_stored
+from ..io.stored import StoredArray
+from ..io.targets import refuse_input, will_replace
+from .axes import AxesView
+from .features import Features
+from .image import Image
+from .label_array import complete, create, find_begun, is_label_image
+from .label_blocks import Label, LabelRows, WriteLabels
+from .overview import Seen, overview_of
+from .rows import check_window, pixel_rows
+
+
+@hiding_credentials()
+def write_labels(
+    label: Label,
+    image: Image,
+    path: str | os.PathLike[str],
+    *,
+    n_labels: int,
+    features: Features | None = None,
+    overwrite: bool = False,
+    attributes: Mapping[str, Any] | None = None,
+    also: Statistic | None = None,
+    progress: Progress | None = None,
+    resume: str | None = None,
+    storage_options: Options = None,
+) -> Seen:
+    """Label the rows of an image, write the labels as an image, and look at it on the way.
+
+    Parameters
+    ----------
+    label : callable
+        Gives a label from 0 to ``n_labels - 1`` for each row of an array, as the ``predict`` of an estimator does.
+    image : Image
+    path : path or URL
+        Where to: a Zarr array of shape (lines, columns), in the image's chunks and of the smallest unsigned integers
+        that hold the labels; for OME-Zarr a group, with the array in ``labels/segments/0`` and smaller
+        copies of it, down to 512 pixels, beside it.
+    n_labels : int
+    features : Features, optional
+        Columns of the rows besides the bands.
+    overwrite : bool, default False
+        Replace labels that are there. Nothing else is ever replaced.
+    attributes : dict, optional
+        Of the array, beside the image's place on Earth.
+    also : Statistic, optional
+        Of labels and pixels, to compute on the way; the bands come first in a pixel's row.
+    progress : callable, optional
+        As for `mdh_dask.chunks.reduce_rows`.
+    resume : str, optional
+        As for `write_rows`: what an earlier call under the same name has written stays, if it is intact.
+    storage_options : dict, optional
+        For URLs: what fsspec needs to reach them.
+
+    Returns
+    -------
+    Seen
+        Sizes and mean colours of the segments, a small picture, and the value of `also`.
+
+    Raises
+    ------
+    FileExistsError
+        If something is there, before any work; see `overwrite`.
+    ValueError
+        If the image itself is at `path`, or a label is not from 0 to ``n_labels - 1``.
+    TypeError
+        If labels are no integers.
+
+    Notes
+    -----
+    One pass over the image; with `resume`, pixels that are labelled already are only looked at. As for `write_rows`, in
+    folders nothing is to be seen under its name before it is complete.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from mdh_dask.images import open_image
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     stored = zarr.create_array(f"{folder}/a.zarr", data=np.array([[0, 1], [7, 9]], "u1"))
+    ...     image = open_image(f"{folder}/a.zarr")
+    ...     seen = write_labels(lambda rows: rows[:, 0] // 5, image, f"{folder}/b.zarr", n_labels=2)
+    ...     zarr.open_array(f"{folder}/b.zarr")[:]
+    array([[0, 0],
+           [1, 1]], dtype=uint8)
+    """
+    features = features or Features()
+    check_window(image, features)
+    begun = find_begun(image, n_labels, os.fspath(path), resume, storage_options)
+    replace = begun is None and will_replace(path, overwrite, storage_options, "images of labels", is_label_image)
+    refuse_input(path, _stored(image), storage_options)
+    fill = partial(
+        _fill, label, image, n_labels, features, dict(attributes or {}), name=resume, also=also,
+        progress=progress, storage_options=storage_options,
+    )  # fmt: skip
+    folder = local_path(path)
+    if resume is not None or folder is None:
+        return fill(folder or os.fspath(path), replace=replace, begun=begun)
+    with published(folder, replace) as growing:
+        return fill(growing)
+
+
+def _fill(
+    label: Label,
+    image: Image,
+    n_labels: int,
+    features: Features,
+    attributes: dict[str, Any],
+    place: Path | str,
+    *,
+    replace: bool = False,
+    begun: zarr.Array | None = None,
+    name: str | None,
+    also: Statistic | None,
+    progress: Progress | None,
+    storage_options: Options,
+) -> Seen:
+    options = url_options(storage_options) if isinstance(place, str) else None
+    folder = place if isinstance(place, Path) else None
+    of = {} if name is None else {"of": name}
+    target = begun
+    done: dict[int, list[Block]] = {}
+    if target is None:
+        target = create(image, n_labels, place, attributes, replace=replace, of=of, options=options)
+    else:
+        done = blocks_done(target, pixel_rows(image, features), image.order.block_of)
+    write = WriteLabels(target, folder, image.order, done, noted=name is not None)
+    parts = LabelRows(label, n_labels, Together((write, *_looks(image, n_labels, also))), write.stored)
+    blocks, *seen_and_more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
+    seen = _seen(*seen_and_more)
+    complete(target, blocks, image, seen.colours, place, of=of, options=options)
+    if name is not None:
+        tidy(target, folder)
+    return seen
+
+
+def look(
+    label: Label,
+    image: Image,
+    *,
+    n_labels: int,
+    features: Features | None = None,
+    also: Statistic | None = None,
+    progress: Progress | None = None,
+) -> Seen:
+    """Return what `write_labels` returns without writing; one pass over the image."""
+    labelled = LabelRows(label, n_labels, Together(_looks(image, n_labels, also)))
+    return _seen(*reduce_rows(labelled, *_rows(image, features or Features()), progress=progress))
+
+
+def _looks(image: Image, n_labels: int, also: Statistic | None) -> tuple[Statistic, ...]:
+    overview = overview_of(image, n_labels)
+    return (overview,) if also is None else (overview, also)
+
+
+def _seen(seen: Seen, more: Any = None) -> Seen:
+    return seen._replace(more=more)
+
+
+def _rows(image: Image, features: Features, write: WriteLabels | None = None) -> tuple[da.Array, ...]:
+    """Return the rows, and the pixels too unless rows begin with them; of blocks that are done, the pixels alone."""
+    rows = pixel_rows(image, features)
+    skips = write is not None and bool(write.done) and features != Features()
+    if features.factors is None and not skips:
+        return (rows,)
+    lines = rows.chunks[0][0] // min(image.order.panel, image.shape[1])
+    pixels = pixel_rows(image, lines=lines)
+    if write is not None and skips:
+        rows = with_stored(rows, write.target, write.done, needed=False)
+    return rows, pixels
+
+
+def _stored(image: Image) -> list[zarr.Array]:
+    array = image.source.array if isinstance(image.source, AxesView) else None
+    return [array.array] if isinstance(array, StoredArray) else []

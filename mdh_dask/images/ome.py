@@ -1,0 +1,118 @@
+"""OME-Zarr: where the image of full resolution is, and what labels of it say about themselves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._locations import redacted
+from .._typing import Integers
+
+VERSION = "0.5"
+"""Of the metadata that are written."""
+
+
+@dataclass(frozen=True)
+class Multiscale:
+    """The image of full resolution in an OME-Zarr group.
+
+    Parameters
+    ----------
+    path : str
+        Of its array in the group.
+    axes : tuple of mapping
+        Name, type and unit of each axis.
+    scale, translation : tuple of float
+        Of each axis: where a pixel is, in its unit.
+    """
+
+    path: str
+    axes: tuple[Mapping[str, Any], ...]
+    scale: tuple[float, ...]
+    translation: tuple[float, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the axes."""
+        return tuple(str(axis["name"]) for axis in self.axes)
+
+    def in_plane(self) -> "Multiscale":
+        """Return the same of lines and columns alone."""
+        at = [self.names.index(name) for name in "yx"]
+        return Multiscale(
+            "0",
+            tuple(self.axes[i] for i in at),
+            tuple(self.scale[i] for i in at),
+            tuple(self.translation[i] for i in at),
+        )
+
+
+def multiscale_of(attributes: Mapping[str, Any]) -> Multiscale | None:
+    """Return what the attributes of a group say of version 0.4 or 0.5; None if it is not OME-Zarr.
+
+    Raises
+    ------
+    ValueError
+        If they are not complete, or of an older version.
+    """
+    found = attributes.get("ome", attributes).get("multiscales")
+    if not found:
+        return None
+    try:
+        first = found[0]["datasets"][0]
+        axes = tuple(found[0]["axes"])
+        if not all(isinstance(axis, Mapping) and "name" in axis for axis in axes):
+            raise ValueError("axes without names, as before version 0.4")
+        steps = [*first.get("coordinateTransformations", ()), *found[0].get("coordinateTransformations", ())]
+        scale, translation = _placed(steps, len(axes))
+        return Multiscale(str(first["path"]), axes, scale, translation)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"expected the metadata of OME-Zarr 0.4 or 0.5; got multiscales that are not: {error}; name an array of "
+            "the group, as image.zarr/0"
+        ) from error
+
+
+def _placed(steps: Sequence[Mapping[str, Any]], n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    scale, translation = [1.0] * n, [0.0] * n
+    for step in steps:
+        if step["type"] == "scale":
+            scale = [a * float(b) for a, b in zip(scale, step["scale"], strict=True)]
+            translation = [a * float(b) for a, b in zip(translation, step["scale"], strict=True)]
+        elif step["type"] == "translation":
+            translation = [a + float(b) for a, b in zip(translation, step["translation"], strict=True)]
+    return tuple(scale), tuple(translation)
+
+
+def label_metadata(name: str, image: Multiscale, colours: Integers, source: str, n_copies: int = 0) -> dict[str, Any]:
+    """Return the attributes of a group of labels: an array named ``"0"``, and copies that are half as large each.
+
+    Parameters
+    ----------
+    name : str
+    image : Multiscale
+        Of lines and columns of what is labelled.
+    colours : array of shape (n_labels, 3), uint8
+    source : str
+        Path of the image.
+    n_copies : int
+    """
+    levels = [
+        {"path": str(number), "coordinateTransformations": _steps(image, 2**number)} for number in range(n_copies + 1)
+    ]
+    return {
+        "version": VERSION,
+        "multiscales": [{"name": name, "axes": [dict(axis) for axis in image.axes], "datasets": levels}],
+        "image-label": {
+            "version": VERSION,
+            "colors": [{"label-value": i, "rgba": [*map(int, c), 255]} for i, c in enumerate(colours)],
+            "source": {"image": redacted(source)},
+        },
+    }
+
+
+def _steps(image: Multiscale, factor: int) -> list[dict[str, Any]]:
+    """Return where the pixels are of a copy that has the first of every `factor` of them."""
+    steps: list[dict[str, Any]] = [{"type": "scale", "scale": [factor * step for step in image.scale]}]
+    if any(image.translation):
+        steps.append({"type": "translation", "translation": list(image.translation)})
+    return steps

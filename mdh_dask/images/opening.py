@@ -1,0 +1,168 @@
+"""Opening images of all kinds."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import fsspec  # type: ignore[import-untyped, unused-ignore]
+import zarr
+
+from .._locations import has_query, hiding_credentials
+from ..io.nodes import Options, find_node, local_path, refuse_streams
+from ..io.rows import check_complete, open_array
+from ..io.stored import StoredArray
+from .axes import AxesView, view_of
+from .georeference import kept
+from .image import Image
+from .ome import multiscale_of
+from .pictures import open_picture
+from .tiff import open_tiff
+
+TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+
+LEAST_STRIP = 2**18
+"""Pixels of the strips of a TIFF that are taken for one chunk."""
+
+
+@hiding_credentials()
+def open_image(
+    path: str | os.PathLike[str],
+    *,
+    axes: str | None = None,
+    index: Mapping[str, int] | None = None,
+    missing_chunks: Literal["error", "fill"] = "error",
+    storage_options: Options = None,
+) -> Image:
+    """Open an image of any size without reading it.
+
+    Parameters
+    ----------
+    path : path or URL
+        PNG, JPEG or another picture that Pillow reads; TIFF of strips, tiles or pages; an OME-Zarr group of version
+        0.4 or 0.5, of which the full resolution is taken; or a Zarr array.
+    axes : str, optional
+        A letter for each axis of a TIFF or Zarr image, as ``"yxc"`` or ``"cyx"`` with c for the bands. By default the
+        file's own names of the axes; for a Zarr array without, a first or last axis of at most 32 is that of the
+        bands. Pages of a TIFF that are not named are bands.
+    index : mapping of str to int, optional
+        The place on axes that are neither, as ``{"t": 0, "z": 5}``; ``{"series": 1}`` for a TIFF of several images.
+    missing_chunks : {"error", "fill"}, default "error"
+        As for `mdh_dask.io.open_rows`, for Zarr.
+    storage_options : dict, optional
+        For URLs: what fsspec needs to reach them.
+
+    Returns
+    -------
+    Image
+        Pictures are decoded once to see that they can be, and again in every pass.
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing is there.
+    ValueError
+        If it is no image, has no pixels, or its axes are not clear.
+    TypeError
+        If its pixels are not booleans, integers or real numbers.
+    ImportError
+        If a package is missing.
+
+    Notes
+    -----
+    Transparent pixels of pictures lie on white, and their palettes and other colours become red, green and blue; an
+    alpha channel of a TIFF is left out. Grey levels keep their bits; booleans become 0 and 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     stored = zarr.create_array(f"{folder}/a.zarr", shape=(3, 500, 400), chunks=(1, 100, 100), dtype="u1")
+    ...     image = open_image(f"{folder}/a.zarr", missing_chunks="fill")
+    >>> image.shape, image.chunks
+    ((500, 400, 3), (100, 100))
+    """
+    where = os.fspath(path)
+    kind = kind_of(where, storage_options)
+    if kind == "TIFF":
+        image = _tiff_image(where, axes, dict(index or {}), storage_options)
+    elif kind == "picture":
+        _refuse_axes(where, axes, index)
+        picture = open_picture(where, storage_options)
+        image = Image(picture, where, picture.kind, picture.chunks)
+    else:
+        image = _zarr_image(where, axes, dict(index or {}), missing_chunks, storage_options)
+    return _checked(replace(image, axes=axes))
+
+
+@hiding_credentials()
+def kind_of(path: str, storage_options: Options = None) -> Literal["TIFF", "picture", "Zarr"]:
+    """Tell what is at a path or URL by its first bytes; what is no file, or not there, is taken for Zarr."""
+    refuse_streams(path)
+    local = local_path(path)
+    magic = b"" if local is not None and not local.is_file() else _magic(path, storage_options)
+    if magic.startswith(TIFF):
+        return "TIFF"
+    is_file = local is not None or has_query(path)
+    return "picture" if magic and (is_file or find_node(path, storage_options) is None) else "Zarr"
+
+
+def _magic(path: str, storage_options: Options) -> bytes:
+    try:
+        with fsspec.open(path, "rb", **(storage_options or {})) as file:
+            return bytes(file.read(4)) or b"?"
+    except (FileNotFoundError, IsADirectoryError):
+        return b""
+
+
+def _tiff_image(path: str, axes: str | None, index: dict[str, int], storage_options: Options) -> Image:
+    found = open_tiff(path, index.pop("series", None), storage_options)
+    view = _view(path, found.array, found.axes, axes, index)
+    view = AxesView(view.array, view.axes, view.index, found.n_alpha)
+    lines, columns = _chunks_of(view, found.array.chunks)
+    if columns >= view.shape[1]:  # strips, often of one line
+        lines *= -(-LEAST_STRIP // (lines * columns))
+    return Image(view, path, "TIFF", (lines, columns), found.georeference)
+
+
+def _zarr_image(
+    path: str, axes: str | None, index: dict[str, int], missing: Literal["error", "fill"], storage_options: Options
+) -> Image:
+    node = find_node(path, storage_options)
+    multiscale = multiscale_of(node.attrs.asdict()) if isinstance(node, zarr.Group) else None
+    array = open_array(path if multiscale is None else f"{path}/{multiscale.path}", storage_options)
+    check_complete(array, path, missing)
+    names: Any = multiscale.names if multiscale else _dimension_names(array)
+    view = _view(path, StoredArray(array, path), names, axes, index)
+    chunks = _chunks_of(view, array.shards or array.chunks)
+    plane = multiscale.in_plane() if multiscale and axes is None else None
+    return Image(view, path, "OME-Zarr" if multiscale else "Zarr", chunks, kept(array.attrs.asdict()), plane)
+
+
+def _view(path: str, *about: Any) -> AxesView:
+    try:
+        return view_of(*about)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _dimension_names(array: zarr.Array) -> Any:
+    return getattr(array.metadata, "dimension_names", None) or array.attrs.get("_ARRAY_DIMENSIONS")
+
+
+def _chunks_of(view: AxesView, chunks: tuple[int, ...]) -> tuple[int, int]:
+    sizes = dict(zip(view.axes, chunks))
+    return sizes["y"], sizes["x"]
+
+
+def _refuse_axes(path: str, axes: str | None, index: Mapping[str, int] | None) -> None:
+    if axes is not None or index:
+        raise ValueError(f"{path} is a picture, whose axes are known: leave axes and index out")
+
+
+def _checked(image: Image) -> Image:
+    if 0 in image.shape:
+        raise ValueError(f"{image.path}: expected pixels, got an image of {image.shape} lines, columns and bands")
+    if image.dtype.kind not in "uif":
+        raise TypeError(f"{image.path}: expected booleans, integers or real numbers, got pixels of {image.dtype}")
+    return image

@@ -1,0 +1,133 @@
+"""What is to be seen of a segmented image: how large its segments are, their mean colours, and a small picture."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._jit.blocks import loop_ready
+from .._jit.label_sums import add_to_labels
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Statistic
+from .image import Image
+from .order import PixelOrder
+
+LARGEST = 2000
+"""Pixels on each side of a small picture, at most."""
+
+SHOWN_RANGE = (2, 98)
+"""Percentiles of a band that become black and white, unless the image is a photograph."""
+
+BOUNDARY = 0.45
+"""How bright the boundaries of segments are beside their mean colours."""
+
+
+class Seen(NamedTuple):
+    """Value of `Overview`."""
+
+    sizes: Integers
+    """Pixels of each segment, shape (n_labels,)."""
+    means: Floats
+    """Mean of every band that is shown in each segment, shape (n_labels, 1 or 3); zero for a segment without pixels."""
+    labels: Integers
+    """Labels of every `step`-th pixel in both directions, two-dimensional."""
+    pixels: AnyArray
+    """The same of the bands that are shown."""
+    is_photograph: bool
+    """Whether 0 is black and 255 white."""
+    more: Any = None
+    """Value of another statistic of labels and pixels, if one was asked for."""
+
+    @property
+    def colours(self) -> Integers:
+        """Return the mean colour of every segment, shape (n_labels, 3), uint8 (thesis section 4.4.5)."""
+        return self._as_colours(self.means)
+
+    @property
+    def photograph(self) -> Integers:
+        """Return the small picture as it was, shape (lines, columns, 3), uint8."""
+        return self._as_colours(self.pixels)
+
+    def segmented(self) -> Integers:
+        """Return the small picture in the mean colours of the segments, their boundaries darker."""
+        colours = np.concatenate([self.colours, np.rint(self.colours * BOUNDARY).astype(np.uint8)])
+        return colours[self.labels.astype(np.intp) + len(self.means) * _boundaries(self.labels)]
+
+    def _as_colours(self, values: AnyArray) -> Integers:
+        if self.is_photograph:
+            low, high = np.zeros(1), np.full(1, 255.0)
+        else:
+            bands = self.pixels.reshape(-1, self.pixels.shape[2]).T
+            low, high = np.array([np.percentile(band.astype(np.float64), SHOWN_RANGE) for band in bands]).T
+        shares = (values - low) / np.where(high > low, high - low, 1)
+        return np.broadcast_to(np.rint(255 * shares.clip(0, 1)), (*values.shape[:-1], 3)).astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class Overview(Statistic):
+    """Sizes and mean colours of segments, and every few pixels of labels and image.
+
+    Blocks are labels and rows that begin with the pixels' bands, of whole lines.
+
+    Parameters
+    ----------
+    order : PixelOrder
+    n_labels : int
+    n_shown : int
+        Bands that are shown: 3, or 1 as grey.
+    is_photograph : bool
+        Whether 0 is black and 255 white in all bands.
+    largest : int
+        Pixels on each side of the small picture, at most.
+    """
+
+    order: PixelOrder
+    n_labels: int
+    n_shown: int
+    is_photograph: bool = False
+    largest: int = LARGEST
+
+    @property
+    def step(self) -> int:
+        """Return the distance of the pixels that are taken."""
+        return -(-max(self.order.height, self.order.width) // self.largest)
+
+    def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, Floats, list]:
+        """Look at one block."""
+        labels, pixels = blocks[0], blocks[1][:, : self.n_shown]
+        sizes, sums = np.zeros(self.n_labels, dtype=np.int64), np.zeros((self.n_labels, pixels.shape[1]))
+        add_to_labels(labels.astype(np.int32, copy=False), loop_ready(blocks[1]), sizes, sums)
+        y, x = self.order.block_of(start, len(labels))
+        shape, step = (y.stop - y.start, x.stop - x.start), self.step
+        every = slice(-y.start % step, None, step), slice(-x.start % step, None, step)
+        corner = -(-y.start // step), -(-x.start // step)
+        piece = corner, labels.reshape(shape)[every].copy(), pixels.reshape(*shape, -1)[every].copy()
+        return sizes, sums, [piece]
+
+    def combine(self, left: tuple, right: tuple) -> tuple[Integers, Floats, list]:
+        """Add what is counted, join the pieces."""
+        return left[0] + right[0], left[1] + right[1], left[2] + right[2]
+
+    def finalise(self, state: tuple[Integers, Floats, list]) -> Seen:
+        """Put the pieces together."""
+        sizes, sums, pieces = state
+        shape = -(-self.order.height // self.step), -(-self.order.width // self.step)
+        small: list[AnyArray] = [np.empty(shape + part.shape[2:], part.dtype) for part in pieces[0][1:]]
+        for (y, x), *parts in pieces:
+            for whole, part in zip(small, parts):
+                whole[y : y + part.shape[0], x : x + part.shape[1]] = part
+        return Seen(sizes, sums / np.maximum(sizes, 1)[:, None], small[0], small[1], self.is_photograph)
+
+
+def overview_of(image: Image, n_labels: int) -> Overview:
+    """Return the overview of an image; bytes in one band or three are a photograph."""
+    n_bands = image.shape[2]
+    return Overview(image.order, n_labels, 3 if n_bands > 2 else 1, image.dtype == np.uint8 and n_bands in (1, 3))
+
+
+def _boundaries(labels: Integers) -> Integers:
+    """Return 1 where the label is another than that of the pixel before or above, else 0."""
+    edge = np.zeros(labels.shape, np.intp)
+    edge[:, 1:] |= labels[:, 1:] != labels[:, :-1]
+    edge[1:] |= labels[1:] != labels[:-1]
+    return edge

@@ -1,0 +1,163 @@
+"""TIFF files, read strip by strip or tile by tile."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import fsspec  # type: ignore[import-untyped, unused-ignore]
+import numpy as np
+import zarr
+
+from .._locations import hiding_credentials
+from .._packages import needed
+from .._typing import AnyArray
+from ..io.damage import naming
+from ..io.nodes import Options
+from ..io.stored import StoredArray
+from .georeference import georeference
+
+PAGES = {"q": "c", "i": "c"}
+"""Axes of pages that the file does not name: they are taken for bands."""
+
+ALPHA = (1, 2)
+"""Extra samples that tell how opaque a pixel is."""
+
+
+@dataclass(frozen=True)
+class TiffArray:
+    """An image in a TIFF file, of full resolution.
+
+    Parameters
+    ----------
+    path : str
+        Or URL.
+    series : int
+        Number of the image in the file.
+    shape, chunks : tuple of int
+        Of the image, and of its strips or tiles.
+    dtype : dtype
+    storage_options : dict, optional
+    """
+
+    path: str = field(repr=False)
+    series: int
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    dtype: np.dtype
+    storage_options: Options = field(default=None, repr=False)
+
+    @property
+    def ndim(self) -> int:
+        """Return the number of axes."""
+        return len(self.shape)
+
+    @hiding_credentials()
+    def __getitem__(self, where: tuple[slice | int, ...]) -> AnyArray:
+        """Decode the strips or tiles of a region."""
+        with opened(self.path, self.storage_options) as tiff:
+            try:
+                return StoredArray(zarr_of(tiff.series[self.series]), self.path, "strip or tile")[where]
+            except ValueError as error:
+                if "imagecodecs" not in str(error):
+                    raise
+                raise ImportError(
+                    f"{self.path} is compressed: {error.__cause__ or error}, which is missing: pip install "
+                    '"mdh_dask[images]"'
+                ) from error
+
+
+@dataclass(frozen=True)
+class TiffImage:
+    """What a TIFF file holds.
+
+    Parameters
+    ----------
+    array : TiffArray
+    axes : tuple of str
+        Their names; pages that are not named are bands.
+    n_alpha : int
+        Bands at the end that tell how opaque a pixel is.
+    georeference : mapping of str to JSON
+        Where on Earth it is, as attributes of a Zarr array; empty if it does not say.
+    """
+
+    array: TiffArray
+    axes: tuple[str, ...]
+    n_alpha: int
+    georeference: Mapping[str, Any]
+
+
+def open_tiff(path: str, series: int | None = None, storage_options: Options = None) -> TiffImage:
+    """Look into a TIFF file.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, or holds several images and none is chosen.
+    ImportError
+        If tifffile or a decoder is missing.
+    """
+    with opened(path, storage_options) as tiff:
+        number = _chosen(path, tiff, series)
+        with naming(f"{path} is a TIFF file that cannot be read"):
+            found = _image_of(path, tiff, number, storage_options)
+        if {"s", "c"} <= set(found.axes):  # as three colours of every page
+            axes = tiff.series[number].axes
+            raise ValueError(f"{path} has colours in several channels (axes {axes}): save one of them")
+        return found
+
+
+def _image_of(path: str, tiff: Any, number: int, storage_options: Options) -> TiffImage:
+    series = tiff.series[number]
+    page, array = series.keyframe, zarr_of(series)
+    axes = tuple(PAGES.get(axis.lower(), axis.lower()) for axis in series.axes)
+    found = TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options)
+    n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in axes else 0
+    return TiffImage(found, axes, n_alpha, georeference(page.geotiff_tags) if page.is_geotiff else {})
+
+
+def opened(path: str, storage_options: Options = None) -> Any:
+    """Return an open TIFF file, as a context.
+
+    Raises
+    ------
+    ImportError
+        If tifffile is missing.
+    ValueError
+        If it is no TIFF file.
+    """
+    tifffile = needed("tifffile", "images")
+
+    @contextmanager
+    def opening() -> Iterator[Any]:
+        with fsspec.open(path, "rb", **(storage_options or {})) as file:
+            with naming(f"{path} is a TIFF file that cannot be read"):
+                tiff = tifffile.TiffFile(file)
+            with tiff:
+                yield tiff
+
+    return opening()
+
+
+def zarr_of(series: Any) -> zarr.Array:
+    """Return the full resolution of an image as a Zarr array that decodes what is read."""
+    array = zarr.open(series.aszarr(level=0), mode="r")
+    assert isinstance(array, zarr.Array)
+    return array
+
+
+def _chosen(path: str, tiff: Any, number: int | None) -> int:
+    with naming(f"{path} is a TIFF file that cannot be read"):
+        whole = {i: s for i, s in enumerate(tiff.series) if not (s.keyframe.is_reduced or s.keyframe.is_mask)}
+    if not whole:
+        raise ValueError(f"{path} is a TIFF file that cannot be read: it holds no image")
+    first = next(iter(whole))
+    if number is None and len(whole) == 1:
+        return first
+    if number is None or number not in whole:
+        shapes = ", ".join(str(series.shape) for series in whole.values())
+        raise ValueError(
+            f"{path} holds {len(whole)} images, of shapes {shapes}: choose one with index, as series={first}"
+        )
+    return number

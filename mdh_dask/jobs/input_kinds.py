@@ -1,0 +1,107 @@
+"""The kinds of input that a job file can name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from .._fields import Field, JobError, check_keys, checked_kind, checked_table, choice, positive, text, whole
+from .._locations import name_of
+from .inputs import Input, open_image_input, open_rows_input
+from .outputs import ImageJobOutputs, JobOutputs
+
+
+@dataclass(frozen=True)
+class InputKind:
+    """What may be clustered.
+
+    Parameters
+    ----------
+    fields, outputs : dict
+        The keys of ``[input]`` beside ``kind``, and of ``[output]``.
+    open : callable
+        Returns the `Input` from the values of the keys.
+    outputs_type : type
+        What the values of ``[output]`` become.
+    """
+
+    fields: Mapping[str, Field]
+    outputs: Mapping[str, Field]
+    open: Callable[[Mapping[str, Any]], Input]
+    outputs_type: type[JobOutputs]
+
+
+def _are_columns(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(type(name) in (str, int) for name in value)
+
+
+def _are_places(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(place) is int and place >= 0 for place in value.values())
+
+
+def _is_window(value: Any) -> bool:
+    return type(value) is int and value >= 3 and value % 2 == 1
+
+
+PATH, MISSING = text("a path or URL", required=True), choice("error", "fill", default="error")
+
+ROWS = {
+    "path": PATH,
+    "columns": Field("an array of names, or of numbers from 0", _are_columns),
+    "missing_chunks": MISSING,
+}
+
+IMAGE = {
+    "path": PATH,
+    "axes": text("a letter for every axis, as 'yxc'"),
+    "index": Field("a table of places from 0 by their axes, as {t = 0}", _are_places),
+    "window": Field("an odd integer of 3 or more", _is_window),
+    "coordinates": positive(),
+    "sample": whole(2),
+    "missing_chunks": MISSING,
+}
+
+PLACE, FILE = text("a path or URL"), text("the path of a file")
+
+OUTPUT = {
+    "labels": PLACE,
+    "model": PLACE,
+    "report": FILE,
+    "metrics": FILE,
+    "manifest": FILE,
+    "performance_report": FILE,
+}
+
+BESIDES = ("metrics", "manifest", "performance_report")
+"""Keys of what only tells of a run."""
+
+INPUTS = {
+    "rows": InputKind(ROWS, OUTPUT, open_rows_input, JobOutputs),
+    "image": InputKind(IMAGE, OUTPUT | {"preview": FILE}, open_image_input, ImageJobOutputs),
+}
+"""Values of ``input.kind``, the default first."""
+
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
+"""Endings of names that no rows have."""
+
+
+def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of ``[input]`` and of ``[output]``, the keys of which depend on the kind of the input.
+
+    Raises
+    ------
+    JobError
+        For the first key or value that is not as it should be.
+    """
+    values = checked_kind("input", given, {kind: inputs.fields for kind, inputs in INPUTS.items()})
+    kind, path = values["kind"], values["path"]
+    if kind == "rows" and PurePosixPath(name_of(path)).suffix.lower() in PICTURES:
+        raise JobError(f"input.path is an image, {path}: say so with kind = 'image' in [input]")
+    fields = INPUTS[kind].outputs
+    if isinstance(output, dict):
+        check_keys(f"[output] of input.kind = {kind!r}", output, fields)
+    outputs = checked_table("output", output, fields)
+    if not any(outputs[key] for key in fields if key not in BESIDES):
+        *names, last = (key for key in fields if key not in BESIDES)
+        raise JobError(f"[output] must name {', '.join(names)} or {last}; got none of them: nothing would be kept")
+    return values, outputs

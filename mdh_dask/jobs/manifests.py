@@ -1,0 +1,77 @@
+"""What a job tells about itself, for programs: metrics and manifest."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._locations import all_redacted, redacted, stored
+from ..io.journal import Pass
+from ..workflows.facts import versions
+from ..workflows.outputs import write_file
+from .job import Job
+from .locks import now
+from .outputs import JobOutputs, checksum_of
+from .state import FORMAT
+
+
+def metrics_of(
+    estimator: Any, rows: Any, passes: Sequence[Pass], n_after: int, sizes: list[int] | None
+) -> dict[str, Any]:
+    """Return the figures of a fit: of an undisturbed one, if it was interrupted and went on.
+
+    There were `n_after` passes after the tree had grown; without `sizes` of clusters they are those of the tree.
+    ``"bytes_read"`` counts the input as it is in memory, once for every pass.
+    """
+    tree = estimator.tree_
+    n_passes = estimator.n_passes_ + n_after
+    return {
+        "n_rows": int(rows.shape[0]),
+        "n_columns": int(rows.shape[1]),
+        "n_clusters": int(tree.n_leaves),
+        "cluster_sizes": sizes or tree.n_rows[tree.leaves].tolist(),
+        "passes": n_passes,
+        "bytes_read": n_passes * int(rows.nbytes),
+        "seconds": sum(made.seconds for made in passes),
+        "each_pass": [vars(made) for made in passes],
+    }
+
+
+def manifest_of(
+    job: Job,
+    about: Mapping[str, Any],
+    rows: Any,
+    metrics: Mapping[str, Any],
+    attempts: Sequence[Mapping[str, Any]],
+    outputs: JobOutputs,
+    growing: JobOutputs,
+) -> dict[str, Any]:
+    """Return what a job made of which input with which software, and checksums of its outputs where they grow."""
+    parameters = job.estimator().get_params(deep=False)
+    return {
+        "format": FORMAT,
+        "job": {"path": str(job.path), "sha256": _digest_of(job.path), **about["job"]},
+        "input": {**about["input"], "chunks": list(rows.chunksize)},
+        "parameters": json.loads(json.dumps(parameters, default=str)),
+        "versions": versions(),
+        "passes": metrics["passes"],
+        "seconds": metrics["seconds"],
+        "attempts": list(attempts),
+        "outputs": {
+            key: {"path": stored(path), "checksum": checksum_of(getattr(growing, key))}
+            for key, path in outputs.places().items()
+            if key != "manifest"
+        },
+        "finished": now(),
+    }
+
+
+def _digest_of(path: Path) -> str:
+    """Return what changes with a job file, from which no credentials in it can be found by trying."""
+    return hashlib.sha256(redacted(path.read_bytes().decode()).encode()).hexdigest()
+
+
+def write_json(path: str, value: Mapping[str, Any]) -> None:
+    """Write a file of JSON."""
+    write_file(path, json.dumps(all_redacted(value), indent=1).encode(), overwrite=True)

@@ -1,0 +1,119 @@
+"""The method of a job file: its estimator, with parameters by the names that they have in Python."""
+
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
+
+from .._fields import Field, JobError, check_keys, checked_table, choice, either, flag
+from ..estimators import DivisiveClustering, KernelPCAFeatures
+from ..estimators.registry import METHODS, parameters_of
+from ..kernels import KERNELS, Kernel
+
+NONE = "none"
+"""Stands for Python's None, which TOML does not have."""
+
+SEED = Field("an integer from 0 to 4294967295", lambda value: type(value) is int and 0 <= value < 2**32)
+
+
+def estimator_of(table: Any, progress: bool) -> DivisiveClustering:
+    """Return the estimator that the table ``[method]`` describes.
+
+    Raises
+    ------
+    JobError
+        If it has no such method, parameter or value.
+    """
+    if not isinstance(table, dict):
+        checked_table("method", table, {})
+    name = checked_table("method", _only(table, "name"), {"name": choice(*METHODS, default=next(iter(METHODS)))})[
+        "name"
+    ]
+    constraints = METHODS[name]._parameter_constraints
+    parameters = {parameter: field_of(constraints[parameter]) for parameter in parameters_of(name)}
+    check_keys(f"[method] with name = {name!r}", table, ["name", *parameters])
+    given = {key: parameters[key] for key in table if key != "name"}
+    values = checked_table("method", {key: table[key] for key in given}, given)
+    estimator = METHODS[name](**values, progress=progress)
+    if isinstance(given := table.get("feature_map"), dict):
+        estimator.feature_map.set_params(**_settings_for_map(estimator, given))  # type: ignore[union-attr]
+    return estimator
+
+
+def _settings_for_map(estimator: DivisiveClustering, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a map that is given by its name alone has from its estimator, but for what is given."""
+    named = clone(estimator).set_params(feature_map="rbf")
+    by_name = named._new_feature_map(int(check_random_state(estimator.random_state).randint(2**31)))
+    return {name: getattr(by_name, name) for name in ("scale", "random_state", "progress") if name not in given}
+
+
+def field_of(constraints: list[Any]) -> Field:
+    """Return the field of a parameter with some of scikit-learn's constraints.
+
+    Examples
+    --------
+    >>> from numbers import Real
+    >>> field_of([None, Interval(Real, 0, 1, closed="neither")]).expected
+    "a float in the range (0.0, 1.0) or 'none'"
+    """
+    if constraints == ["boolean"]:
+        return flag()
+    if "random_state" in constraints:
+        return SEED
+    words = sorted(word for c in constraints if isinstance(c, StrOptions) for word in c.options)
+    numbers = [make_constraint(c) for c in constraints if isinstance(c, Interval)]
+    optional, is_map = None in constraints, KernelPCAFeatures in constraints
+
+    def accepts(value: Any) -> bool:
+        if isinstance(value, dict):
+            return is_map
+        if isinstance(value, str):
+            return value in words or (optional and value == NONE)
+        return type(value) in (int, float) and math.isfinite(value) and any(c.is_satisfied_by(value) for c in numbers)
+
+    def read(value: Any) -> Any:
+        if isinstance(value, dict):
+            return feature_map_of(value)
+        return None if optional and value == NONE else value
+
+    words += [NONE] * optional
+    expected = either([*map(str, numbers), *map(repr, words), *["a table"] * is_map])
+    return Field(expected, accepts, tuple(words), read=read)
+
+
+def feature_map_of(table: Mapping[str, Any]) -> KernelPCAFeatures:
+    """Return the feature map that the table ``[method.feature_map]`` describes."""
+    constraints = KernelPCAFeatures._parameter_constraints
+    names = [name for name in inspect.signature(KernelPCAFeatures).parameters if name != "progress"]
+    parameters = {name: field_of(constraints[name]) for name in names}
+    kernel = parameters["kernel"]
+    parameters["kernel"] = Field(
+        f"{kernel.expected}, or a table with one of these as its name",
+        lambda value: isinstance(value, dict) or kernel.accepts(value),
+        kernel.words,
+        read=lambda value: kernel_of(value) if isinstance(value, dict) else value,
+    )
+    check_keys("[method.feature_map]", table, names)
+    given = {key: parameters[key] for key in table}
+    return KernelPCAFeatures(**checked_table("method.feature_map", dict(table), given))
+
+
+def kernel_of(table: Mapping[str, Any]) -> Kernel:
+    """Return the kernel that the table ``[method.feature_map.kernel]`` describes."""
+    where = "method.feature_map.kernel"
+    name = checked_table(where, _only(table, "name"), {"name": choice(*KERNELS)})["name"]
+    own = [field.name for field in fields(KERNELS[name]) if field.repr]  # type: ignore[arg-type]
+    check_keys(f"[{where}] with name = {name!r}", table, ["name", *own])
+    try:
+        return KERNELS[name](**{key: value for key, value in table.items() if key != "name"})
+    except ValueError as error:
+        raise JobError(f"{where}: {error}") from error
+
+
+def _only(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {key: table[key]} if key in table else {}

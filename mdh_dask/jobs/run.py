@@ -1,0 +1,163 @@
+"""Running a job that may be killed at any moment and run again, until its outputs are there."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+from .._fields import JobError
+from .._journal import keeping
+from .._locations import HIDDEN
+from ..io.fingerprints import fingerprint
+from ..io.journal import FolderJournal
+from ..workflows.outputs import check_folder
+from .inputs import Input
+from .job import Job
+from .locks import Fence, locked, new_attempt
+from .manifests import manifest_of, metrics_of, write_json
+from .outputs import ImageJobOutputs, JobOutputs, is_there
+from .state import ATTEMPT, FINISHED, LOCK, PASSES, READY, Work, about_job, name_of
+
+logger = logging.getLogger(__name__)
+
+
+def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
+    """Do what a job file says, or what of it is not done; return a summary.
+
+    Raises
+    ------
+    BlockingIOError
+        If another run works on this job or on one of its outputs, or has taken over.
+    JobError
+        If the job or its input has changed since it was begun, and it is not to begin anew then.
+    """
+    outputs, work = outputs_of(job, overwrite), Work(job.work)
+    if restart or not work.has_begun():
+        check_outputs(job, outputs)
+    opened = job.open_input()
+    check_folder(job.work.resolve().parent)
+    job.work.mkdir(exist_ok=True)
+    with _alone(job, outputs):
+        about = about_job(job, opened.array, fingerprint(job.input["path"]))
+        if not restart:
+            outputs = with_own(job, work, outputs, about)
+            restart = bool(work.changes(about))
+        if not restart and (finished := work.manifest(FINISHED)) is not None:
+            return _nothing_to_do(outputs, finished)
+        fence = Fence(job.work / ATTEMPT, new_attempt())
+        fence.claim()
+        with _telling(fence):
+            if restart or work.manifest(READY) is None:
+                _begin(work, about, outputs, fence, anew=restart)
+                work.ready(_made(job, about, opened, outputs, work, fence, progress))
+            manifest = _published(outputs, work, fence, name_of(about))
+    return f"{manifest['summary']}: {outputs.kept()}"
+
+
+def with_own(job: Job, work: Work, outputs: JobOutputs, about: Mapping[str, Any]) -> JobOutputs:
+    """Return the outputs, of which those may be replaced that the job made itself before its input changed.
+
+    Raises
+    ------
+    JobError
+        If the job or its input has changed, and that is an error.
+    """
+    if not (found := work.changes(about)):
+        return replace(outputs, own=tuple(work.replaces()))
+    if job.run["on_change"] == "error":
+        work.check(about)
+    logger.info("the job begins anew: %s", "; ".join(found))
+    outputs = replace(outputs, own=tuple(work.made()))
+    check_outputs(job, outputs)
+    return outputs
+
+
+def check_outputs(job: Job, outputs: JobOutputs) -> None:
+    """Raise an error if an output has no place, or the place of something else of the job."""
+    outputs.check(job.input["path"], str(job.work), str(job.path))
+
+
+def outputs_of(job: Job, overwrite: bool = False) -> JobOutputs:
+    """Return what a job writes, and whether it may replace what is there."""
+    return job.outputs(overwrite=overwrite or job.run["overwrite"])
+
+
+@contextmanager
+def _alone(job: Job, outputs: JobOutputs) -> Iterator[None]:
+    """Keep other runs off the job and off its outputs."""
+    with ExitStack() as locks:
+        locks.enter_context(locked(job.work / LOCK, str(job.path), keep=True))
+        for file in outputs.files():
+            locks.enter_context(locked(file.with_name(f".{file.name}.lock"), str(file)))
+        yield
+
+
+@contextmanager
+def _telling(fence: Fence) -> Iterator[None]:
+    """Say that the job goes on where it was interrupted, and of what fails in an attempt that was taken over, that."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise type(error)("interrupted; the same command goes on from here") from None
+    except Exception:
+        fence.check()
+        raise
+
+
+def _begin(work: Work, about: dict[str, Any], outputs: JobOutputs, fence: Fence, anew: bool) -> None:
+    """Note that an attempt begins; if the job begins anew, remove what was done before."""
+    earlier = JobOutputs()
+    if anew:
+        with suppress(JobError):  # damaged, or of another version
+            reachable = {key: place for key, place in work.outputs().items() if HIDDEN not in place}
+            earlier = ImageJobOutputs(**reachable)
+    work.begin(about, fence.attempt, outputs.replaceable(), anew)
+    if anew:
+        work.clear()
+        for staged in [*earlier.staged().values(), *outputs.staged().values()]:
+            staged.give_up()
+
+
+def _nothing_to_do(outputs: JobOutputs, manifest: Mapping[str, Any]) -> str:
+    for path in outputs.places().values():
+        if not is_there(path):
+            raise JobError(
+                f"the job was finished on {manifest['finished']}, but {path} is gone: make it with --restart"
+            )
+    return f"finished on {manifest['finished']}, nothing to do: {outputs.kept()}"
+
+
+def _made(
+    job: Job, about: dict[str, Any], opened: Input, outputs: JobOutputs, work: Work, fence: Fence, progress: bool
+) -> dict[str, Any]:
+    """Make all outputs where they grow; return the manifest."""
+    name = name_of(about)
+    for staged in outputs.staged(fence.attempt.id, name).values():
+        staged.take_over()
+    growing = outputs.growing(fence.attempt.id, name)
+    estimator = job.estimator(progress)
+    journal = FolderJournal(job.work / PASSES, name)
+    with keeping(journal):
+        made = opened.cluster(estimator, growing, job.start_cluster(), resume=name)
+    metrics = metrics_of(estimator, opened.rows, journal.passes, opened.n_passes_after(outputs), made.sizes)
+    if growing.metrics is not None:
+        write_json(growing.metrics, metrics)
+    manifest = manifest_of(job, about, opened.rows, metrics, work.attempts(), outputs, growing)
+    manifest["summary"] = made.summary
+    if growing.manifest is not None:
+        write_json(growing.manifest, manifest)
+    work.check(about_job(job, opened.array, fingerprint(job.input["path"])))  # it may have changed while it was read
+    fence.check()
+    return manifest
+
+
+def _published(outputs: JobOutputs, work: Work, fence: Fence, name: str) -> dict[str, Any]:
+    """Give their final names to the outputs that do not have them yet; return the manifest."""
+    manifest = work.manifest(READY)
+    assert manifest is not None
+    for key, staged in outputs.staged(manifest["attempts"][-1]["id"], name).items():
+        staged.publish(outputs.may_replace(outputs.places()[key]), fence)
+    fence.check()
+    work.finish()
+    return manifest

@@ -1,0 +1,168 @@
+"""The folder of work of a job: what it is, who runs it, and how far it has come."""
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from .._fields import JobError
+from .._locations import all_redacted, stored
+from ..io import codec
+from ..io.folders import write_whole
+from .job import Job
+from .locks import Attempt
+
+JOB, ATTEMPT, LOCK, PASSES = "job.json", "attempt.json", "lock", "passes"
+
+READY, FINISHED = "ready.json", "manifest.json"
+"""The manifest before and after all outputs have their final names."""
+
+FORMAT = 1
+"""Of all these files."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A folder of work.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Notes
+    -----
+    A job that begins anew does so by replacing one file, the first: what else is there is then of no attempt that it
+    names, and does not count.
+    """
+
+    folder: Path
+
+    def has_begun(self) -> bool:
+        """Tell whether the job was begun."""
+        return (self.folder / JOB).exists()
+
+    def begin(self, about: Mapping[str, Any], attempt: Attempt, replaces: Iterable[str], anew: bool) -> None:
+        """Note what the job is, one more attempt, or the first if it begins anew, and which outputs it may replace."""
+        earlier = [] if anew else self.attempts()
+        attempts = [*earlier, asdict(attempt)]
+        self._write(JOB, {"format": FORMAT, "about": about, "attempts": attempts, "replaces": [*map(stored, replaces)]})
+
+    def attempts(self) -> list[dict[str, Any]]:
+        """Return all attempts."""
+        return self._read(JOB)["attempts"] if self.has_begun() else []
+
+    def replaces(self) -> list[str]:
+        """Return the outputs that the job may replace, as they are stored."""
+        return self._read(JOB)["replaces"] if self.has_begun() else []
+
+    def outputs(self) -> dict[str, Any]:
+        """Return the places of the outputs by their keys, as they were stored when the job began."""
+        output = self._read(JOB)["about"]["job"]["output"] if self.has_begun() else {}
+        return {key: place for key, place in output.items() if place is not None}
+
+    def made(self) -> list[str]:
+        """Return the places of outputs that the job has filled, or might, as they are stored."""
+        begun = self.manifest(READY) or self.manifest(FINISHED)
+        return [*dict.fromkeys([*self.replaces(), *(self.outputs().values() if begun else ())])]
+
+    def changes(self, about: Mapping[str, Any]) -> list[str]:
+        """Return what is different since the job began, if it did."""
+        if not self.has_begun():
+            return []
+        before = self._read(JOB)["about"]
+        if self.manifest(FINISHED) is not None:  # another version would make another result, but need not
+            before["versions"] = about["versions"]
+        return list(changes(before, about))
+
+    def check(self, about: Mapping[str, Any]) -> None:
+        """Raise an error if a job that was begun is another one now.
+
+        Raises
+        ------
+        JobError
+            That says what has changed.
+        """
+        if found := self.changes(about):
+            raise JobError(
+                f"since the job began, on {self.attempts()[0]['began']}, {'; '.join(found)}: change it back, or give "
+                "up what was done with --restart"
+            )
+
+    def manifest(self, name: str) -> dict[str, Any] | None:
+        """Return the manifest of all outputs, if the job has come so far since it began."""
+        if not (self.has_begun() and (self.folder / name).exists()):
+            return None
+        manifest: dict[str, Any] = self._read(name)
+        return manifest if manifest["attempts"][0]["id"] == self.attempts()[0]["id"] else None
+
+    def ready(self, manifest: Mapping[str, Any]) -> None:
+        """Note that all outputs are complete."""
+        self._write(READY, manifest)
+
+    def finish(self) -> None:
+        """Note that all outputs have their final names; what was needed to go on goes."""
+        (self.folder / READY).replace(self.folder / FINISHED)
+        shutil.rmtree(self.folder / PASSES, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Remove what was done before the job began anew."""
+        for name in (READY, FINISHED):
+            (self.folder / name).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / PASSES, ignore_errors=True)
+
+    def _read(self, name: str) -> Any:
+        file = self.folder / name
+        remedy = "or give up what was done with --restart"
+        try:
+            content = json.loads(file.read_text())
+            number = content["format"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise JobError(f"{file} is damaged ({error!r}): restore it from a copy, {remedy}") from error
+        if number != FORMAT:
+            raise JobError(
+                f"{file} has format {number}, which another version of mdh_dask wrote; this is mdh_dask {__version__}, "
+                f"which reads format {FORMAT}: go on with that version, {remedy}"
+            )
+        return content
+
+    def _write(self, name: str, value: Mapping[str, Any]) -> None:
+        write_whole(self.folder / name, json.dumps(all_redacted(value), indent=1).encode())
+
+
+def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what must not change while a job is interrupted: all that its outputs depend on."""
+    input_is = {"shape": list(rows.shape), "dtype": rows.dtype.str, **found}
+    given = job.input | {"path": stored(job.input["path"])}
+    output = {key: None if place is None else stored(place) for key, place in job.output.items()}
+    wanted = {"input": given, "method": job.content.get("method", {}), "output": output}
+    about = {"job": wanted, "input": input_is, "versions": {"mdh_dask": __version__}}
+    return json.loads(json.dumps(about))
+
+
+def name_of(about: Mapping[str, Any]) -> str:
+    """Return what tells the labels of a job from those of all others: of other rows, or found in another way."""
+    return codec.digest(about["input"], about["job"]["input"], about["job"]["method"], about["versions"])[:32]
+
+
+def changes(before: Any, after: Any, name: str = "") -> Iterator[str]:
+    """Yield what is different, part by part.
+
+    Examples
+    --------
+    >>> list(changes({"job": {"a": 1, "b": 2}}, {"job": {"a": 1, "b": 3}}))
+    ['job.b was 2 and is 3']
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys([*before, *after]):
+            yield from changes(before.get(key), after.get(key), f"{name}.{key}" if name else key)
+    elif before != after:
+        yield f"{name} was {_short(before)} and is {_short(after)}"
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "not given"
+    return value[:8] if isinstance(value, str) and len(value) == 64 else repr(value)

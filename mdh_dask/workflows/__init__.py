@@ -1,0 +1,1 @@
+"""Read, cluster, write, report: what a command or a job does from its input to its outputs."""

@@ -1,0 +1,204 @@
+"""From an image to its segments: labels, model, preview and report."""
+
+import logging
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import dask.array as da
+from sklearn.utils import check_random_state
+
+from .._locations import name_of
+from .._typing import AnyArray, Integers
+from ..chunks import Statistic, announced, reduce_rows
+from ..estimators.profiles import moments_of
+from ..growth.passes import FirstPass, SamplePass, sample_limit, smallest_hashes
+from ..growth.scaling import standardiser
+from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
+from ..images.labels import look
+from ..images.overview import Seen
+from ..report import write_report
+from ..summaries.profiles import Profiles
+from .estimates import telling_of_memory
+from .facts import Facts, facts_of
+from .fit import Cluster
+from .outputs import ImageOutputs, write_file
+from .performance import recorded
+
+logger = logging.getLogger(__name__)
+
+PIXELS_FOR_SCALES = 2000
+"""Pixels that tell the resolution of columns, where nothing but the scales of the columns is asked for."""
+
+
+COLOURS = ("red", "green", "blue")
+
+
+@dataclass(frozen=True)
+class PixelOptions:
+    """What of an image is clustered.
+
+    Parameters
+    ----------
+    window : int or None
+        See `Features`.
+    coordinates : float or None
+        Weight of line and column, each in units of its standard deviation as the other columns are; None for none.
+    sample : int or None
+        Pixels that the tree is grown on; None for all.
+    """
+
+    window: int | None = None
+    coordinates: float | None = None
+    sample: int | None = None
+
+
+class Segmented(NamedTuple):
+    """What came out."""
+
+    summary: str
+    sizes: Integers | None
+    """Pixels of each segment; None if only the model was asked for."""
+
+
+def segment_image(
+    image: Image,
+    estimator: Any,
+    options: PixelOptions,
+    outputs: ImageOutputs,
+    cluster: Cluster,
+    *,
+    name: str = "",
+    resume: str | None = None,
+) -> Segmented:
+    """Cluster the pixels of an image and write what was asked for.
+
+    `name` is what a report calls the image, by default its path. With `resume`, the labels go on where a call with the
+    same text was interrupted.
+    """
+    height, width, n_bands = image.shape
+    logger.info("%s: %s, %s x %s pixels of %s bands of %s", image.path, image.kind, width, height, n_bands, image.dtype)
+    started = perf_counter()
+    all_rows = pixel_rows(image, columns_of(options))
+    with cluster as where, recorded(outputs), telling_of_memory(all_rows, estimator):
+        features, rows, n_passes = _prepared(image, all_rows, estimator, options)
+        estimator.fit(rows)
+        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes).to_dict()
+        estimator.n_passes_ = n_passes + (0 if options.sample else estimator.n_passes_)
+        logger.info("%s segments in %s passes", estimator.n_clusters_, estimator.n_passes_)
+        if outputs.model:
+            estimator.save(outputs.model, overwrite=outputs.overwrite)
+            logger.info("model in %s", outputs.model)
+        if outputs.shows_pixels:
+            also = moments_of(estimator, pixel_rows(image)) if outputs.report else None
+            seen = labelled(image, features, estimator, outputs, estimator.progress, resume, also)
+    seconds = perf_counter() - started
+    if outputs.shows_pixels:
+        about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
+        facts = about | _facts(image, options) | facts_of(estimator, where, seconds, pass_bytes=_nbytes(image))
+        title = f"{name_of(image.path)} in {estimator.n_clusters_} segments"
+        write_preview(seen, outputs)
+        _write_report(seen, estimator, outputs, title, facts)
+    summary = f"{estimator.n_clusters_} segments of {width} x {height} pixels in {seconds:.1f} s"
+    return Segmented(summary, seen.sizes if outputs.shows_pixels else None)
+
+
+def columns_of(options: PixelOptions) -> Features:
+    """Return the columns of a pixel's row, not yet weighted."""
+    return Features(options.window, options.coordinates is not None)
+
+
+def _prepared(
+    image: Image, rows: da.Array, estimator: Any, options: PixelOptions
+) -> tuple[Features, da.Array | AnyArray, int]:
+    """Return the columns of rows, the rows that the tree is grown on, and the passes that this took."""
+    features = columns_of(options)
+    if options.coordinates is None and options.sample is None:
+        return features, rows, 0
+    seed = int(check_random_state(estimator.random_state).randint(2**31))
+    wanted = options.sample or PIXELS_FOR_SCALES
+    limit, bar = sample_limit(wanted, len(rows)), announced("drawing pixels", estimator.progress)
+    if options.coordinates is None:
+        return features, smallest_hashes(reduce_rows(SamplePass(seed, limit), rows, progress=bar), wanted).rows, 1
+    first = reduce_rows(FirstPass(seed, limit), rows, progress=bar)
+    sample = smallest_hashes(first.sample, wanted)
+    # Weights need columns of one scale, and the estimator's own would take the weights away.
+    factors = standardiser(first.columns, sample, estimator.scale).scale
+    factors[-2:] *= options.coordinates
+    features = features.times(factors)
+    own = {name: False for name in ("scale", "feature_map__scale") if name in estimator.get_params()}
+    estimator.set_params(**own)
+    if options.sample is None:
+        return features, pixel_rows(image, features), 1
+    return features, sample.rows * factors.astype(rows.dtype), 1
+
+
+def labelled(
+    image: Image,
+    features: Features,
+    estimator: Any,
+    outputs: ImageOutputs,
+    progress: bool,
+    resume: str | None = None,
+    also: Statistic | None = None,
+) -> Seen:
+    """Label all pixels in one pass, write the labels if there is a place for them, and compute another statistic."""
+    label, n_labels = estimator.block_labels(), int(estimator.n_clusters_)
+    if outputs.labels is None:
+        bar = announced("looking at segments", progress)
+        return look(label, image, n_labels=n_labels, features=features, also=also, progress=bar)
+    seen = write_labels(
+        label, image, outputs.labels, n_labels=n_labels, features=features, overwrite=outputs.overwrite,
+        attributes={"n_clusters": n_labels}, also=also, progress=announced("writing labels", progress),
+        resume=resume,
+    )  # fmt: skip
+    logger.info("labels in %s", outputs.labels)
+    return seen
+
+
+def write_preview(seen: Seen, outputs: ImageOutputs) -> None:
+    """Write the segments in their mean colours, if they were asked for."""
+    from .pictures import encoded
+
+    if outputs.preview:
+        write_file(outputs.preview, encoded(seen.segmented()), outputs.overwrite)
+        logger.info("preview in %s", outputs.preview)
+
+
+def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str, facts: Facts) -> None:
+    from .pictures import WIDEST, encoded
+
+    if outputs.report:
+        images = {
+            "The image": encoded(seen.photograph, "JPEG", WIDEST),
+            "Every pixel in the mean colour of its segment": encoded(seen.segmented(), "PNG", WIDEST),
+        }
+        write_report(
+            outputs.report, estimator.tree_, title=title, facts=facts, images=images, colours=seen.colours,
+            profiles=Profiles(_names_of_bands(seen), seen.more), links=outputs.links(),
+            feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
+        )  # fmt: skip
+        logger.info("report in %s", outputs.report)
+
+
+def _names_of_bands(seen: Seen) -> tuple[str, ...]:
+    n_bands = seen.more.mean.shape[1]
+    if seen.is_photograph and n_bands == len(COLOURS):
+        return COLOURS
+    return tuple(f"band {i}" for i in range(n_bands))
+
+
+def _nbytes(image: Image) -> int:
+    height, width, n_bands = image.shape
+    return height * width * n_bands * image.dtype.itemsize
+
+
+def _facts(image: Image, options: PixelOptions) -> dict[str, str]:
+    """Return what a report says about what was clustered."""
+    columns = [f"{image.shape[2]} bands"]
+    if options.window:
+        columns.append(f"their mean and standard deviation in {options.window} x {options.window} pixels")
+    if options.coordinates is not None:
+        columns.append(f"line and column with weight {options.coordinates:g}")
+    facts = {"Columns": ", ".join(columns)}
+    return facts if options.sample is None else facts | {"Pixels that the tree is grown on": f"{options.sample:,}"}
