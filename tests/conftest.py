@@ -1,6 +1,8 @@
 """Profiles of hypothesis, and the schedulers that tests run on."""
 
 import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from tempfile import TemporaryDirectory
 
 import dask
@@ -32,17 +34,37 @@ def scheduler(request):
 
 
 @pytest.fixture(scope="session")
-def cluster():
-    """A cluster in this process, on ports of its own: a port that is taken is a warning, which is an error."""
+def pool():
+    """A process that all tests share, because it takes seconds to start."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.fixture
+def other_process(pool):
+    """Run the test on Dask's scheduler of processes."""
+    with dask.config.set(scheduler="processes", pool=pool):
+        yield
+
+
+def start_cluster(**options):
+    """Start a cluster on ports of its own: a port that is taken is a warning, which is an error."""
     from distributed import LocalCluster
 
-    with LocalCluster(
-        processes=False,
-        n_workers=1,
-        threads_per_worker=2,
-        dashboard_address=None,
-        scheduler_kwargs={"dashboard_address": ":0"},
-    ) as cluster:
+    return LocalCluster(dashboard_address=None, scheduler_kwargs={"dashboard_address": ":0"}, **options)
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """A cluster in this process."""
+    with start_cluster(processes=False, n_workers=1, threads_per_worker=2) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def cluster_of_processes():
+    """A cluster of two worker processes that all tests share, because they take seconds to start."""
+    with start_cluster(n_workers=2, threads_per_worker=1) as cluster:
         yield cluster
 
 
@@ -64,4 +86,13 @@ def client(cluster):
     from distributed import Client
 
     with Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def client_of_processes(cluster_of_processes):
+    """The current client of a cluster of worker processes."""
+    from distributed import Client
+
+    with Client(cluster_of_processes) as client:
         yield client

@@ -130,11 +130,10 @@ def test_limits_that_are_no_shares_are_refused_before_any_work(model, limits, me
 
 # How often chance is taken for drift
 
-SIZES = [(200, 200), (200, 1000), (1000, 200)]
+CASES = [(PCATree, 200, 200), (RandomProjectionTree, 200, 1000), (PCATree, 1000, 200)]
 
 
-@pytest.mark.parametrize(("n_old", "n_new"), SIZES)
-@pytest.mark.parametrize("kind", [RandomProjectionTree, PCATree])
+@pytest.mark.parametrize(("kind", "n_old", "n_new"), CASES)
 def test_rows_of_the_same_distribution_alarm_once_in_200_times_at_most(kind, n_old, n_new):
     alarms = 0
     parameters = {"n_projections": 50} if kind is RandomProjectionTree else {}

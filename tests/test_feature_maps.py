@@ -205,17 +205,9 @@ def test_trees_and_labels_are_the_same_on_a_distributed_scheduler(rows, expected
 
 
 @pytest.mark.cluster
-def test_trees_and_labels_are_the_same_on_worker_processes(rows, expected):
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, scheduler_kwargs={"dashboard_address": ":0"}
-        ) as cluster,
-        Client(cluster),
-    ):
-        for cache in CACHES:
-            assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(333, 2))), expected)
+@pytest.mark.parametrize("cache", CACHES)
+def test_trees_and_labels_are_the_same_on_worker_processes(rows, expected, cache, client_of_processes):
+    assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(333, 2))), expected)
 
 
 def test_zarr_arrays_are_mapped_lazily(rows, expected, tmp_path):

@@ -2,7 +2,6 @@
 
 import pickle
 
-import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -85,34 +84,25 @@ def test_trees_of_rows_in_memory_do_not_depend_on_the_number_of_threads(mixture,
     assert model_of("sampled").set_params(polish=True).fit(X).tree_ == expected.tree_
 
 
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
-def test_trees_are_bit_identical_on_local_schedulers(mixture, scheduler):
-    X, _ = mixture
+def assert_same_in_chunks(X):
     expected = model_of("sampled").fit(X)
-    with dask.config.set(scheduler=scheduler):
-        model = model_of("sampled").fit(da.from_array(X, chunks=(3001, 8)))
-        np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    model = model_of("sampled").fit(da.from_array(X, chunks=(3001, 8)))
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
     assert model.tree_ == expected.tree_
+
+
+def test_trees_are_bit_identical_on_schedulers_of_this_process(mixture, scheduler):
+    assert_same_in_chunks(mixture[0])
 
 
 @pytest.mark.cluster
-def test_trees_are_bit_identical_on_a_distributed_cluster(mixture):
-    from distributed import Client, LocalCluster
+def test_trees_are_bit_identical_in_another_process(mixture, other_process):
+    assert_same_in_chunks(mixture[0])
 
-    X, _ = mixture
-    expected = model_of("sampled").fit(X)
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            dashboard_address=None,
-            scheduler_kwargs={"dashboard_address": ":0"},
-        ) as cluster,
-        Client(cluster),
-    ):
-        model = model_of("sampled").fit(da.from_array(X, chunks=(3001, 8)))
-        np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
-    assert model.tree_ == expected.tree_
+
+@pytest.mark.cluster
+def test_trees_are_bit_identical_on_a_distributed_cluster(mixture, client_of_processes):
+    assert_same_in_chunks(mixture[0])
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

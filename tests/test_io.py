@@ -496,38 +496,32 @@ def test_chunks_are_stored_as_they_are_if_not_to_be_compressed(compress, tmp_pat
     np.testing.assert_array_equal(open_rows(tmp_path / "x.zarr"), np.zeros((1000, 8)))
 
 
-def test_the_scheduler_does_not_matter(path):
-    x = da.from_array(ROWS, chunks=(130, D))
-    for scheduler in ["synchronous", "threads", "processes"]:
-        with dask.config.set(scheduler=scheduler, num_workers=2):
-            write_rows(x, path, overwrite=True, chunk_rows=50, shard_rows=500)
-            np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
-            assert verify_rows(path) == []
+def assert_written(path):
+    write_rows(da.from_array(ROWS, chunks=(130, D)), path, chunk_rows=50, shard_rows=500)
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+    assert verify_rows(path) == []
+
+
+def test_the_scheduler_of_this_process_does_not_matter(path, scheduler):
+    assert_written(path)
 
 
 @pytest.mark.cluster
-def test_a_cluster_writes_what_one_process_writes_and_cleans_up_after_errors(path):
-    from distributed import Client, LocalCluster
+def test_another_process_writes_the_same(path, other_process):
+    assert_written(path)
 
-    with (
-        LocalCluster(
-            processes=True,
-            n_workers=2,
-            threads_per_worker=2,
-            dashboard_address=None,
-            scheduler_kwargs={"dashboard_address": ":0"},
-        ) as cluster,
-        Client(cluster),
-    ):
-        x = da.from_array(ROWS, chunks=(130, D))
-        sums = write_rows(x, path, chunk_rows=50, shard_rows=500, also=ColumnSums())
-        np.testing.assert_array_equal(sums, ROWS.sum(axis=0, dtype=np.float64))
-        np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
-        assert verify_rows(path) == []
-        with pytest.raises(RuntimeError, match="stop"):
-            write_rows(failing_at(700, RuntimeError("stop")), path, overwrite=True, chunk_rows=100)
-        assert names(path.parent) == ["rows.zarr"]
-        np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+
+@pytest.mark.cluster
+def test_a_cluster_writes_what_one_process_writes_and_cleans_up_after_errors(path, client_of_processes):
+    x = da.from_array(ROWS, chunks=(130, D))
+    sums = write_rows(x, path, chunk_rows=50, shard_rows=500, also=ColumnSums())
+    np.testing.assert_array_equal(sums, ROWS.sum(axis=0, dtype=np.float64))
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+    assert verify_rows(path) == []
+    with pytest.raises(RuntimeError, match="stop"):
+        write_rows(failing_at(700, RuntimeError("stop")), path, overwrite=True, chunk_rows=100)
+    assert names(path.parent) == ["rows.zarr"]
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
 
 
 @pytest.mark.parametrize("lazy", [True, False])

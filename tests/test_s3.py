@@ -237,6 +237,8 @@ def test_a_job_reads_and_writes_there_and_leaves_nothing_else(job):
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 def test_a_job_that_is_killed_goes_on_to_the_same_objects(job, undisturbed):
     def writes():
+        if not any(Path().glob("job.work/passes/0*")):  # which costs less than to ask the server
+            return False
         fs.invalidate_cache()
         return any("mdh_dask_written" in name for name in fs.find(url))
 

@@ -173,7 +173,8 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_segments(method, here):
     options = ("--max-clusters", 3) if "max_clusters" in METHODS[method]().get_params() else ()
-    result = run("../in/tiles.zarr", "--model", "m.zarr", "--preview", "p.png", "--method", method, *options, *THREADS)
+    outputs = ("--model", "m.zarr", "--preview", "p.png")
+    result = run("../in/tiles.zarr", *outputs, "--sample", 3000, "--method", method, *options, *THREADS)
     assert result.exit_code == 0, result.output
     assert type(load_model("m.zarr")) is METHODS[method]
 

@@ -194,9 +194,9 @@ class TestSchedulers:
     def test_in_this_process(self, scheduler):
         self.check(example_statistic())
 
-    def test_processes(self):
-        with dask.config.set(scheduler="processes", num_workers=1):  # each compiles anew
-            self.check(FirstPass(3, 2**61))
+    @pytest.mark.cluster
+    def test_another_process(self, other_process):
+        self.check(FirstPass(3, 2**61))
 
     @pytest.mark.cluster
     def test_a_cluster(self, client):
