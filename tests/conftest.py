@@ -6,6 +6,7 @@ from multiprocessing import get_context
 from tempfile import TemporaryDirectory
 
 import dask
+import locket
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -17,13 +18,23 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 
 def pytest_configure(config):
-    """Keep compiled loops for the processes that tests start: each would compile them anew, for up to 20 s.
+    """Share compiled loops with the workers of pytest-xdist and all that tests start: each compiles for up to 20 s."""
+    if not hasattr(config, "workerinput"):
+        folder = TemporaryDirectory(prefix="mdh-dask-loops-")
+        config.add_cleanup(folder.cleanup)
+        os.environ |= {"MDH_DASK_NUMBA_CACHE": "1", "NUMBA_CACHE_DIR": folder.name}
+    save_in_turn()
 
-    Every process of pytest has a folder of its own: numba lets two that save at once take the same file.
-    """
-    folder = TemporaryDirectory(prefix="mdh-dask-loops-")
-    config.add_cleanup(folder.cleanup)
-    os.environ |= {"MDH_DASK_NUMBA_CACHE": "1", "NUMBA_CACHE_DIR": folder.name}
+
+def save_in_turn():
+    """Let one process after the other save loops: two that save at once would take the same file for theirs."""
+    from numba.core.caching import IndexDataCacheFile
+
+    def in_turn(self, key, data):
+        with locket.lock_file(os.path.join(os.environ["NUMBA_CACHE_DIR"], "lock")):
+            save(self, key, data)
+
+    save, IndexDataCacheFile.save = IndexDataCacheFile.save, in_turn
 
 
 @pytest.fixture(params=["synchronous", "threads"])
