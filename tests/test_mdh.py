@@ -15,8 +15,9 @@ from mdh_dask._jit.descent import FLATTER, MEMORY, SUFFICIENT, line_search, quas
 from mdh_dask._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums, smooth
 from mdh_dask._jit.separators import index_along
 from mdh_dask._jit.valleys import grid_within, valleys
-from mdh_dask.metrics import binary_v_measure, success_ratio
+from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
 from mdh_dask.projections.mdh import mdh_directions, minimum_density_hyperplane, minimum_density_hyperplanes
+from mdh_dask.projections.mdh_candidates import mdh_candidates
 from mdh_dask.projections.pca import principal_components
 from mdh_dask.projections.penalty import PenalisedDensity, depth_at
 from mdh_dask.projections.starts import valley_starts
@@ -317,7 +318,7 @@ class TestPursuit:
     def test_trees_search_so_many_components_and_none_for_all(self, method):
         rows = made_rows(3, 200, 60)
         for tree in (method(), method(max_components=None)):
-            expected = mdh_directions(rows, rng(), starts=tree.starts, max_components=tree.max_components)
+            expected = mdh_candidates(rows, rng(), starts=tree.starts, max_components=tree.max_components)
             np.testing.assert_array_equal(tree._directions(rows, rng()), expected)
         assert method().max_components == 50
 
@@ -330,6 +331,45 @@ class TestPursuit:
         np.testing.assert_array_equal(mdh_directions(rows, rng()), [r.direction for r in results])
         np.testing.assert_array_equal(mdh_directions(rows, rng(), 2), [r.direction for r in results[:2]])
         assert mdh_directions(rows, rng(), starts="pca2").shape == (2, 5)
+
+
+def sheets(seed, gap=8.0):
+    """Two long thin clusters side by side, across neither column."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(1000, 2)) * [40.0, 1.0]
+    rows[500:, 1] += gap
+    return rows @ np.array([[0.6, 0.8], [-0.8, 0.6]])
+
+
+class TestCandidates:
+    @pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
+    def test_come_after_the_ends_of_pursuits_and_are_of_length_one(self, starts):
+        rows = made_rows(3, 200, 60)
+        ends = mdh_directions(rows, rng(), starts=starts)
+        candidates = mdh_candidates(rows, rng(), starts=starts)
+        np.testing.assert_allclose(candidates[: len(ends)], ends, atol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(candidates, axis=1), 1)
+        assert len(mdh_candidates(rows, rng(), 3, starts=starts)) == min(3, len(candidates))
+        assert (len(candidates) > len(ends)) == (starts != "pca2")
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_show_a_valley_across_the_thin_side_of_a_branch_that_pursuits_leave(self, seed):
+        rows = sheets(seed)
+        across = np.array([-0.8, 0.6])
+        assert np.abs(mdh_directions(rows, rng(), starts="valleys") @ across).max() < 0.99
+        assert np.abs(mdh_candidates(rows, rng(), starts="valleys") @ across).max() > 0.999
+        labels = HierarchicalMDH(random_state=seed).fit_predict(rows)
+        assert success_ratio(np.arange(1000) < 500, labels) > 0.95
+
+    @pytest.mark.skipif("MDH_DASK_DATA" not in os.environ, reason="MDH_DASK_DATA names no folder of data sets")
+    @pytest.mark.parametrize(("name", "least"), [("banknote", 0.65), ("shapes2d/d31", 0.78)])
+    def test_find_the_clusters_of_sets_whose_valleys_pursuits_leave(self, name, least):
+        with np.load(Path(os.environ["MDH_DASK_DATA"]) / f"{name}.npz") as file:
+            X, y = file["X"].astype(float), file["y"]
+        scores = [
+            normalized_mutual_information(y, HierarchicalMDH(random_state=seed).fit_predict(X)) for seed in range(3)
+        ]
+        assert np.mean(scores) >= least
 
 
 class TestDegenerateRows:
@@ -349,6 +389,7 @@ class TestDegenerateRows:
         ids=["one row", "equal", "two rows", "two places", "one column", "collinear", "outlier", "few rows"],
     )
     def test_directions_are_finite_and_of_length_one(self, rows, starts):
+        assert np.linalg.norm(mdh_candidates(rows, rng(), starts=starts), axis=1) == pytest.approx(1)
         results = minimum_density_hyperplanes(rows, rng(), starts=starts)
         assert results
         for result in results:

@@ -165,7 +165,7 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
         given.append(parameters)
         return np.eye(rows.shape[1])
 
-    monkeypatch.setattr("mdh_dask.estimators.minimum_density.mdh_directions", directions)
+    monkeypatch.setattr("mdh_dask.estimators.minimum_density.mdh_candidates", directions)
     HierarchicalMDH(starts=starts, alpha_max=0.7, max_components=None, max_depth=1).fit(rows)
     assert given == [{"starts": starts, "alpha_max": 0.7, "max_components": None}]
 

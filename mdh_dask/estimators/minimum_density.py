@@ -9,7 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray
 from ..projections import Projection
-from ..projections.mdh import MOST_COMPONENTS, Starts, mdh_directions
+from ..projections.mdh import MOST_COMPONENTS, Starts
+from ..projections.mdh_candidates import mdh_candidates
 from .divisive import DivisiveClustering
 from .docstrings import documented
 
@@ -19,8 +20,9 @@ from .docstrings import documented
 class HierarchicalMDH(DivisiveClustering):
     """Divisive clustering by minimum density hyperplanes; finds the number of clusters.
 
-    For every branch projection pursuit turns hyperplanes until the density on them is least. The one whose valley is
-    deepest splits the branch, if the valley is deeper than chance would make it.
+    For every branch projection pursuit turns hyperplanes until the density on them is least. Of these and of the
+    directions it started from, the one whose valley is deepest splits the branch, if the valley is deeper than chance
+    would make it.
 
     Parameters
     ----------
@@ -42,7 +44,8 @@ class HierarchicalMDH(DivisiveClustering):
     ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
     the tree plus two. The pursuit works on `sample_size` rows of a branch, with None on 1024, and with a hold-out rule
     on the half of them that does not test the split. It smooths by ``0.9 sd(pc1) n^(-1/5)``, with the standard
-    deviation along the first principal component; `bandwidth` is that of the densities that place and test the split.
+    deviation along the first principal component, and from starts along which that is much smaller once more by their
+    own; `bandwidth` is that of the densities that place and test the split.
 
     References
     ----------
@@ -78,6 +81,6 @@ class HierarchicalMDH(DivisiveClustering):
     max_components: int | None = MOST_COMPONENTS
 
     def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
-        return mdh_directions(
+        return mdh_candidates(
             rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components
         )

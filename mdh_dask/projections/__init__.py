@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import AnyArray, Floats
 from .ica import leading_components
-from .mdh import mdh_directions
+from .mdh_candidates import mdh_candidates
 from .pca import principal_components
 from .random import RANDOM_PROJECTIONS, RandomProjection
 from .rows import row_combinations
@@ -29,5 +29,5 @@ PROJECTIONS: dict[str, Projection] = {
     **{name: _whatever_the_rows(family) for name, family in RANDOM_PROJECTIONS.items()},
     "pca": lambda rows, rng, n_directions: principal_components(rows, n_directions),
     "ica": lambda rows, rng, n_directions: leading_components(rows, n_directions),
-    "mdh": lambda rows, rng, n_directions: mdh_directions(rows, rng, n_directions, starts="valleys"),
+    "mdh": mdh_candidates,
 }

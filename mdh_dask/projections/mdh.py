@@ -1,6 +1,6 @@
 """Minimum density hyperplanes by projection pursuit (JMLR 17(156); thesis section 4.2.1)."""
 
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -171,17 +171,44 @@ def minimum_density_hyperplanes(
     >>> best.relative_depth >= second.relative_depth
     True
     """
+    _check(bandwidth, alpha_max)
+    searched = searched_rows(rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components)
+    results = [pursue(searched.centred, start, searched.sd, bandwidth, max_iterations) for start in searched.starts]
+    return [searched.back(result) for result in sorted(results, key=lambda r: -r.relative_depth)]
+
+
+class SearchedRows(NamedTuple):
+    """Rows on which hyperplanes are pursued, and the starts, in coordinates of the span that is searched."""
+
+    centred: Floats
+    starts: list[Start]
+    n_components: int
+    """Starts that are principal components; they come first."""
+    sd: float
+    """Along the first component."""
+    basis: Floats | None
+    mean: Floats
+
+    def back(self, result: MDHResult) -> MDHResult:
+        """Return a hyperplane for the rows as they were given."""
+        return result.moved(self.basis, self.mean)
+
+
+def searched_rows(
+    rows: AnyArray, rng: np.random.Generator, *, starts: Starts, alpha_max: float, max_components: int | None
+) -> SearchedRows:
+    """Return the span of some rows in which hyperplanes are pursued, with the starts; see `mdh_directions`."""
     if starts not in get_args(Starts):
         raise ValueError(f"starts must be one of {', '.join(map(repr, get_args(Starts)))}, got {starts!r}")
     if max_components is not None and max_components < 2:
         raise ValueError(f"max_components must be at least 2, got {max_components}; None pursues among all features")
-    _check(bandwidth, alpha_max)
     centred = centred_rows(rows)
     mean = np.asarray(rows)[0] - centred[0]
     limit = centred.shape[1] if starts == "pca2" or max_components is None else max_components
     in_span = centred.shape[1] > limit
     components, sd = scaled_components(centred, limit if in_span else 2)
     places = [Start(v, growing_alphas(alpha_max)) for v in components[:2]]
+    n_components = len(places)
     if sd[0] > 0 and starts == "valleys":
         places += valley_starts(rng, centred, N_VALLEYS)
     elif sd[0] > 0 and starts == "balanced":
@@ -189,14 +216,12 @@ def minimum_density_hyperplanes(
         places += [Start(start.direction, growing_alphas(alpha_max)) for start in near]
     basis = None
     if in_span and sd[0] > 0:
-        # Of the places, the first are components: given twice, they would bring in directions of rounding errors.
-        others = [start.direction for start in places[len(components[:2]) :]]
+        # Components given twice would bring in directions of rounding errors.
+        others = [start.direction for start in places[n_components:]]
         basis = np.linalg.qr(np.array([*components, *others]).T)[0].T
         centred = centred @ basis.T.astype(centred.dtype)
         places = [Start(_unit(basis @ start.direction), start.alphas) for start in places]
-    centred = centred.astype(np.float64, copy=False)
-    results = [pursue(centred, start, float(sd[0]), bandwidth, max_iterations) for start in places]
-    return [r.moved(basis, mean) for r in sorted(results, key=lambda r: -r.relative_depth)]
+    return SearchedRows(centred.astype(np.float64, copy=False), places, n_components, float(sd[0]), basis, mean)
 
 
 def _unit(v: Floats) -> Floats:
