@@ -31,6 +31,25 @@ def test_without_scaling_columns_are_only_shifted():
     assert (standardiser_of(rows, scale=False).scale == 1).all()
 
 
+@pytest.mark.parametrize(("size", "factor"), [(1.0, 1.0), (500.0, 1.0), (2.0**40, 2.0**-41), (2.0**-300, 2.0**299)])
+def test_columns_far_from_the_size_of_one_are_multiplied_by_a_power_of_two_if_they_are_not_scaled(size, factor):
+    rows = np.random.default_rng(0).normal(0, [size, size / 8, 0.0], size=(1000, 3))
+    rows[:, 0] *= 1.5 * size / rows[:, 0].std()
+    look = ALL_ROWS.chunk(0, rows)
+    scale = standardiser(look.columns, look.sample, False, moderate=True).scale
+    assert scale.tolist() == [factor, factor, 0]
+    assert standardiser(look.columns, look.sample, False).scale.tolist() == [1, 1, 0]
+
+
+def test_single_precision_is_left_where_it_cannot_hold_the_factors():
+    rows = np.random.default_rng(0).normal(size=(500, 2)).astype(np.float32)
+    small = rows * np.float32(2.0**-135)
+    assert standardiser_of(rows)(rows).dtype == np.float32
+    standard = standardiser_of(small)(small)
+    assert standard.dtype == np.float64
+    np.testing.assert_allclose(standard.std(axis=0), 1, rtol=2**-10)
+
+
 @given(st.integers(2, 60), st.integers(0, 2**32 - 1))
 def test_shift_and_scale_do_not_depend_on_how_the_rows_are_divided(n, seed):
     rng = np.random.default_rng(seed)

@@ -5,6 +5,7 @@ from functools import partial
 
 import dask.array as da
 import numpy as np
+import pyarrow as pa
 import pytest
 import zarr
 from sklearn.base import clone
@@ -157,7 +158,12 @@ BAD_INPUT = {
     "nan": (np.array([[1.0, 2.0], [np.nan, 1.0]]), "1 NaN and 0 infinite .* row 1"),
     "infinity": (np.array([[1.0, 2.0], [3.0, 1.0], [np.inf, -np.inf]]), "0 NaN and 2 infinite .* row 2"),
     "lazy nan": (da.ones((50, 2), chunks=10).astype("f4") * np.float32(np.nan), "100 NaN .* row 0"),
-    "overflow": (np.array([[1.0], [1e200]]), "1e\\+200, whose square overflows"),
+    "overflow": (np.array([[0.0, 1.0], [0.0, 1e200]]), "1e\\+200 in column 1, whose square overflows"),
+    "underflow": (np.outer(np.arange(50.0), [1.0, 1e-158]), "4.9e-157 in column 1, whose square vanishes"),
+    "named underflow": (
+        pa.table({"a": np.arange(50.0), "b": 1e-158 * np.arange(50)}),
+        "4.9e-157 in column 'b', whose square",
+    ),
     "one row": (np.ones((1, 3)), "1 sample"),
     "one lazy row": (da.ones((1, 3), chunks=1), "1 sample"),
     "no columns": (np.ones((5, 0)), "0 feature"),

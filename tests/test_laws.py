@@ -16,6 +16,7 @@ from mdh_dask import (
     MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
+    drift,
 )
 from mdh_dask.estimators.models import ESTIMATORS
 from mdh_dask.projections import PROJECTIONS
@@ -91,7 +92,36 @@ def test_the_counts_of_the_tree_are_those_of_the_labels_though_rows_lie_on_the_s
 
 @pytest.fixture(scope="module")
 def mixture():
-    return gaussian_mixture(1500, 6, 4, sd=2.0, random_state=1)[0].compute().astype(np.float64)
+    return gaussian_mixture(1200, 6, 4, sd=2.0, random_state=1)[0].compute().astype(np.float64)
+
+
+@pytest.mark.parametrize("options", SAMPLES.values(), ids=SAMPLES.keys())
+def test_a_constant_added_to_the_columns_changes_no_label_no_depth_and_no_drift(model, options, mixture):
+    if model.sample_size is not None:
+        model.set_params(**options)
+    if model.feature_map == "quadratic":
+        model.set_params(feature_map="rbf")  # a quadratic form depends on where zero is, if columns are not scaled
+    constant = np.linspace(-777, 1e5, mixture.shape[1])
+    moved = mixture[:300] + 3.0 * (mixture[:300, :1] > 0)
+    near, far = clone(model).fit(mixture), clone(model).fit(mixture + constant)
+    np.testing.assert_array_equal(far.labels_, near.labels_)
+    # Features are float32: in the last bits, with which a row may change its bin, they depend on where zero is.
+    rtol = 1e-6 if model.feature_map is None else 0.02
+    np.testing.assert_allclose(far.tree_.relative_depth, near.tree_.relative_depth, rtol=rtol)
+    for new in (mixture[:300], moved):
+        assert drift(far, new + constant).alarms == drift(near, new).alarms
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if "kernel" not in name])
+def test_a_power_of_two_times_all_columns_or_a_scaled_one_changes_no_label(name, mixture):
+    model, rows = clone(MODELS[name]), mixture[:400, :3]
+    scaled, raw = model.fit(rows).labels_, clone(model).set_params(scale=False).fit(rows).labels_
+    for exponent in (-440, -100, 100, 480):
+        stretched = rows * np.exp2([0, exponent, 0])
+        np.testing.assert_array_equal(model.fit(stretched).labels_, scaled)
+        np.testing.assert_array_equal(
+            clone(model).set_params(scale=False).fit(np.ldexp(rows, exponent)).labels_, raw, err_msg=str(exponent)
+        )
 
 
 @pytest.mark.parametrize("sample_size", [10_000, 500, None], ids=["in the sample", "several passes", "exact"])

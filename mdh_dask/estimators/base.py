@@ -110,7 +110,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         settings = self._settings(shape[0], seed)
         if self.feature_map_ is not None:
             settings = replace(settings, scale=False)  # features are taken as they are
-        tree, standardise = yield from grow(settings, shape, check_first_look)
+        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
+        tree, standardise = yield from grow(settings, shape, partial(check_first_look, names=names))
         tree = tree if self.max_clusters is None else tree.prune(self.max_clusters)
         if self.polish:
             tree = yield from refine(tree, standardise)

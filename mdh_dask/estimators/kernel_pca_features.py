@@ -188,7 +188,7 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Plan the numbers of the landmarks among the rows, and the map."""
         wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
         look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(wanted, n_rows)))
-        check_first_look(look)
+        check_first_look(look, getattr(self, "feature_names_in_", None))
         sample = smallest_hashes(look.sample, wanted)
         centre, scale = self._standard(kernel, look, sample)
         sample = sample.take(np.argsort(sample.hashes, kind="stable"))

@@ -1,5 +1,6 @@
 """What an estimator accepts: everything is checked here before any work is done on it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from ..growth.passes import FirstLook
 from ..io import open_rows
 
 LARGEST_BEFORE_OVERFLOW = 1e150
+
+SMALLEST_BEFORE_UNDERFLOW = 1e-151
 
 
 def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
@@ -113,19 +116,39 @@ def _check_shape(X: RowArray, least_rows: int) -> None:
         )
 
 
-def check_first_look(look: FirstLook) -> None:
-    """Raise an error if the first pass found values that have no density."""
+def check_first_look(look: FirstLook, names: Sequence[str] | None = None) -> None:
+    """Raise an error if the first pass found values that have no density.
+
+    Parameters
+    ----------
+    look : FirstLook
+    names : sequence of str, optional
+        Of the columns.
+    """
     if look.n_nan or look.n_infinite:
         raise ValueError(
             f"expected finite values; got {look.n_nan} NaN and {look.n_infinite} infinite (inf) values, the first in "
             f"row {look.first_bad_row}. Drop these rows or fill in the values first."
         )
-    largest = max(np.max(np.abs(look.columns.low)), np.max(np.abs(look.columns.high)))
-    if largest > LARGEST_BEFORE_OVERFLOW:
+    low, high = look.columns.low.astype(np.float64), look.columns.high.astype(np.float64)
+    sizes = np.maximum(np.abs(low), np.abs(high))
+    j = int(sizes.argmax())
+    if sizes[j] > LARGEST_BEFORE_OVERFLOW:
         raise ValueError(
-            f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {largest:g}, whose square overflows. "
-            "Scale the columns first."
+            f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {sizes[j]:g} in {_column(j, names)}, whose square "
+            "overflows. Scale the column first; if such values stand for missing ones, drop these rows."
         )
+    vanishing = (high > low) & (sizes < SMALLEST_BEFORE_UNDERFLOW)
+    if vanishing.any():
+        j = int(vanishing.argmax())
+        raise ValueError(
+            f"expected columns that are constant or have values of at least {SMALLEST_BEFORE_UNDERFLOW:g} in size; got "
+            f"at most {sizes[j]:g} in {_column(j, names)}, whose square vanishes. Scale the column first, or drop it."
+        )
+
+
+def _column(j: int, names: Sequence[str] | None) -> str:
+    return f"column {j}" if names is None else f"column {names[j]!r}"
 
 
 def check_finite(rows: AnyArray) -> None:

@@ -54,7 +54,7 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
     look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(wanted, n_rows)))
     check(look)
     sample = smallest_hashes(look.sample, wanted)
-    examiner = Examiner(settings, standardiser(look.columns, sample, settings.scale))
+    examiner = Examiner(settings, standardiser(look.columns, sample, settings.scale, moderate=True))
     root = Branch(1, Part.of_all(sample), n_rows, counted=True)
     while True:
         split = examiner.examine_open(root)

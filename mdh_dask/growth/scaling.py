@@ -15,6 +15,13 @@ LEAST_LEVELS = 20
 SMOOTHS_A_LATTICE = 0.6
 """A Gaussian kernel of this many lattice constants leaves a ripple of ``2 exp(-2 pi^2 0.6^2)``, 0.2 %."""
 
+MODERATE = 10
+"""Columns that are not scaled one by one are multiplied by a power of two, all by the same, if the largest standard
+deviation is over ``2^10`` or under ``2^-10``: powers of densities would overflow, and sums be rounded too much."""
+
+SINGLE = 2.0**100
+"""Rows are standardised in float32 only by factors between this and its inverse."""
+
 
 @dataclass(frozen=True)
 class Standardiser:
@@ -34,7 +41,9 @@ class Standardiser:
 
     def __call__(self, rows: AnyArray) -> AnyArray:
         """Return the standardised rows; float32 where that holds all their digits, else float64."""
-        dtype = np.result_type(rows.dtype, np.float32) if rows.dtype.itemsize < 8 else np.float64
+        factors = self.scale[self.scale > 0]
+        single = rows.dtype.itemsize < 8 and bool(((factors < SINGLE) & (factors > 1 / SINGLE)).all())
+        dtype = np.result_type(rows.dtype, np.float32) if single else np.float64
         return (rows - self.centre.astype(dtype)) * self.scale.astype(dtype)
 
     def raw(self, directions: Floats) -> Floats:
@@ -49,11 +58,11 @@ class Standardiser:
         return SMOOTHS_A_LATTICE * np.sqrt(raw_directions**2 @ self.resolution**2)
 
 
-def standardiser(columns: Columns, sample: Sample, scale: bool) -> Standardiser:
+def standardiser(columns: Columns, sample: Sample, scale: bool, *, moderate: bool = False) -> Standardiser:
     """Return the shift, scale and resolution of the columns.
 
     Shift and scale are rounded to a few bits: sums depend in their last bits on the chunking, the tree must not.
-    Constant columns are dropped.
+    Constant columns are dropped. With `moderate`, columns that are not scaled are multiplied as `MODERATE` says.
     """
     sd = np.sqrt(columns.deviations / max(columns.n, 1))
     constant = ~(columns.high > columns.low) | (sd <= 1e-12 * np.maximum(np.abs(columns.low), np.abs(columns.high)))
@@ -61,7 +70,13 @@ def standardiser(columns: Columns, sample: Sample, scale: bool) -> Standardiser:
     centre = np.rint(columns.mean / sd * 16) / 16 * sd
     step = _smallest_gaps(sample.rows[np.argsort(sample.hashes, kind="stable")[:ROWS_FOR_RESOLUTION]])
     step[columns.high - columns.low < LEAST_LEVELS * step] = 0.0
-    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else 1.0), step)
+    factor = 1 / sd if scale else _moderate_factor(sd[~constant]) if moderate else 1.0
+    return Standardiser(centre, np.where(constant, 0.0, factor), step)
+
+
+def _moderate_factor(sd: Floats) -> float:
+    exponent = int(np.frexp(sd.max(initial=0.0))[1])
+    return float(np.ldexp(1.0, -exponent)) if abs(exponent) > MODERATE else 1.0
 
 
 def rounded(x: Floats, bits: int = 12) -> Floats:
