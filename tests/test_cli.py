@@ -20,12 +20,13 @@ from distributed.client import ClosedClientError, FutureCancelledError, FuturesC
 from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import KernelDePDDP, KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
+from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.cli.options import description, method_options
 from mdh_dask.cli.parameters import ParameterType
 from mdh_dask.estimators.registry import METHODS
 from mdh_dask.io import open_rows, write_rows
-from mdh_dask.workflows.outputs import Outputs, overlap
+from mdh_dask.workflows.outputs import ImageOutputs, Outputs, overlap
 
 THREADS = ("--scheduler", "threads")
 QUICK = ("--n-projections", "20", *THREADS)
@@ -464,8 +465,25 @@ def test_overlapping_places_are_found_through_links_and_in_urls(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("outputs", "named", "spelt"),
+    [
+        (Outputs(), "expected labels, model or report;", "expected --out, --model or --report;"),
+        (ImageOutputs(), "labels, model, preview or report;", "--out, --model, --preview or --report;"),
+        (Outputs("here"), "replace it with overwrite=True", "replace it with --overwrite"),
+    ],
+)
+def test_an_error_names_parameters_in_python_and_options_on_the_command_line(outputs, named, spelt, here):
+    Path("here").mkdir()
+    with pytest.raises((SettingError, FileExistsError)) as error:
+        outputs.check()
+    assert named in str(error.value)
+    assert spelt in exits.message_of(error.value)
+
+
+@pytest.mark.parametrize(
     ("error", "code"),
     [
+        (SettingError(), exits.USAGE),
         (TimeoutError(), exits.TRY_AGAIN),
         (ConnectionRefusedError(), exits.TRY_AGAIN),
         (type("KilledWorker", (Exception,), {})(), exits.TRY_AGAIN),

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .._process import end_without_garbage
-from ..clusters.current import cluster, cluster_options, scheduler_options
+from ..clusters.kinds import start_cluster
 from .exits import EXIT_CODES, Commands, leaving_at_once
 from .image_commands import demo, segment
 from .log import JsonLines, Lines, say
@@ -18,8 +18,12 @@ from .shared_options import (
     REPORT,
     FitCommand,
     axes_options,
+    check_recording,
+    cluster_options,
+    cluster_table,
     input_options,
     output_options,
+    scheduler_options,
     wants_progress,
 )
 
@@ -69,7 +73,6 @@ def fit(
     """
     from ..workflows.fit import fit_features
     from ..workflows.outputs import Outputs
-    from ..workflows.performance import check_recording
     from ..workflows.reading import Reading
     from .options import estimator_of
 
@@ -77,7 +80,7 @@ def fit(
     outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report)
     outputs.check(features)
     check_recording(performance_report, options["scheduler"])
-    working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
+    working_on = start_cluster(**cluster_table(**{name: options.pop(name) for name in CLUSTER_SETTINGS}))
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
     say(fit_features(features, Reading(missing_chunks, columns), estimator, outputs, working_on))
 
@@ -104,7 +107,7 @@ def predict(
 
     say(predict_features(
         features, model, Reading(missing_chunks, columns, axes, index), out, preview, overwrite=overwrite,
-        progress=wants_progress(progress), cluster=cluster(**settings),
+        progress=wants_progress(progress), cluster=start_cluster(**cluster_table(**settings)),
     ))  # fmt: skip
 
 
@@ -146,7 +149,9 @@ def drift(
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     shown = wants_progress(progress)
     reading = Reading(missing_chunks, columns, axes, index)
-    found = drift_of_features(features, model, reading, outputs, limits, shown, cluster(**settings))
+    found = drift_of_features(
+        features, model, reading, outputs, limits, shown, start_cluster(**cluster_table(**settings))
+    )
     say(json.dumps(found.to_dict(), indent=1, allow_nan=False) if as_json else found.to_text())
     if found.found:
         ctx.exit(DRIFT)
@@ -173,9 +178,8 @@ def run(
     from ..jobs.run import run_job
     from .log import log_json
 
-    described = read_job(job)
-    if scheduler or scheduler_file:
-        described = described.elsewhere(scheduler, scheduler_file, scheduler_timeout)
+    elsewhere = cluster_table(scheduler, scheduler_file, scheduler_timeout) if scheduler or scheduler_file else None
+    described = read_job(job, elsewhere)
     if described.run["log_json"]:
         log_json()
     if check:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from .._errors import CannotCreateError
+from .._errors import CannotCreateError, SettingError
 from .._fields import JobError
 from .._locations import redacted
 
@@ -53,7 +53,15 @@ LOST_SERVER = ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutErr
 NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError")
 
 SPELLINGS = {
+    "expected labels, model or report": "expected --out, --model or --report",
+    "expected labels, model, preview or report": "expected --out, --model, --preview or --report",
     "overwrite=True": "--overwrite",
+    "restart=True": "--restart",
+    "folder=...": "--out",
+    "timeout=...": "--scheduler-timeout",
+    "performance_report=...": "--performance-report",
+    "preview=...": "--preview",
+    "axes=... and index=...": "--axes and --index",
     "missing_chunks='fill'": "--missing-chunks fill",
     "axes='yxc'": "--axes yxc",
     "columns=...": "--columns",
@@ -94,6 +102,7 @@ def exit_code(error: BaseException) -> int:
         (PermissionError, NOT_PERMITTED),
         (BlockingIOError, TRY_AGAIN),
         (JobError, BAD_JOB),
+        (SettingError, USAGE),
         ((FileNotFoundError, NotADirectoryError), NO_INPUT),
         (OSError, NOT_READ_OR_WRITTEN),
         (ImportError, MISSING_PACKAGE),
@@ -133,6 +142,8 @@ class Commands(click.Group):
         except click.ClickException as error:
             error.message = redacted(error.message)  # type: ignore[misc]
             raise
+        except SettingError as error:
+            raise click.UsageError(redacted(message_of(error, ctx.invoked_subcommand))) from error
         except click.exceptions.Exit:
             raise
         except (Exception, KeyboardInterrupt) as error:

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from ..clusters.current import cluster, cluster_options
+from ..clusters.current import local_cluster
+from ..clusters.kinds import start_cluster
 from .log import say
 from .shared_options import (
     CLUSTER_SETTINGS,
@@ -15,6 +16,9 @@ from .shared_options import (
     REPORT,
     FitCommand,
     axes_options,
+    check_recording,
+    cluster_options,
+    cluster_table,
     output_options,
     wants_progress,
 )
@@ -71,7 +75,6 @@ def segment(
     and bands in any order. It is read block by block, pictures whole.
     """
     from ..workflows.outputs import ImageOutputs
-    from ..workflows.performance import check_recording
     from ..workflows.reading import Reading
     from ..workflows.segment import PixelOptions, segment_image
     from .options import estimator_of
@@ -80,7 +83,7 @@ def segment(
     outputs = ImageOutputs(options.pop("out"), overwrite=overwrite, **given)
     outputs.check(image)
     check_recording(outputs.performance_report, options["scheduler"])
-    working_on = cluster(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
+    working_on = start_cluster(**cluster_table(**{name: options.pop(name) for name in CLUSTER_SETTINGS}))
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
     opened = Reading(missing_chunks, axes=axes, index=index).image(image)
     found = segment_image(opened, estimator, PixelOptions(window, coordinates, sample), outputs, working_on)
@@ -102,6 +105,9 @@ def demo(image: str, out: Path, overwrite: bool, progress: bool | None, **settin
     require("jinja2", "demo")
     from ..workflows.demo import segment_photograph
 
+    table = cluster_table(**settings)
+    kind = table.pop("kind")
     # One worker in this process compiles the loops once; every worker process would compile them again.
-    working_on = cluster(**settings, processes=settings["workers"] is not None)
+    in_here = kind == "local" and "workers" not in table
+    working_on = local_cluster(**table, processes=False) if in_here else start_cluster(kind, **table)
     say(segment_photograph(image, out, overwrite, wants_progress(progress), working_on))

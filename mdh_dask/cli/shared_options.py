@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
+from ..clusters.current import LOCAL_SCHEDULERS, is_memory
 from .log import is_json
 
 
@@ -75,6 +77,86 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def wants_progress(progress: bool | None) -> bool:
     """Return whether to show progress bars: as asked, else in a terminal; among lines of JSON, never."""
     return not is_json() and (sys.stderr.isatty() if progress is None else progress)
+
+
+def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is None or value == "auto" or is_memory(value):
+        return value
+    raise click.BadParameter(f"expected 'auto' or an amount of 100 MB or more, as 2GB; got {value!r}")
+
+
+def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if not value or value in LOCAL_SCHEDULERS or ":" in value:
+        return value
+    raise click.BadParameter(f"expected an address, as tcp://host:8786, or 'threads'; got {value!r}")
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that choose a cluster."""
+    for option in (
+        click.option(
+            "--memory-limit", callback=_memory, metavar="BYTES", help="Memory of a worker to start, as 2GB."
+        ),
+        click.option("--threads-per-worker", type=click.IntRange(min=1), metavar="N", help="Threads of each of them."),
+        click.option(
+            "--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes to start on this machine."
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return scheduler_options(command)
+
+
+def scheduler_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that name a scheduler which runs already."""
+    for option in (
+        click.option(
+            "--scheduler-timeout", type=click.FloatRange(min=0, min_open=True), default=60, show_default=True,
+            metavar="SECONDS", help="How long to wait for a scheduler that runs elsewhere and for its first worker.",
+        ),
+        click.option(
+            "--scheduler-file", type=click.Path(dir_okay=False, path_type=Path), help="File that names a scheduler."
+        ),
+        click.option(
+            "--scheduler", callback=_address, metavar="ADDRESS",
+            help="Scheduler elsewhere, as tcp://host:8786; or 'threads': this process only, fastest for small data.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def cluster_table(
+    scheduler: str | None, scheduler_file: Path | None, scheduler_timeout: float, **local: Any
+) -> dict[str, Any]:
+    """Return what a job file would say in ``[cluster]`` for the options of `cluster_options`.
+
+    Raises
+    ------
+    UsageError
+        If they are of two kinds of cluster.
+    """
+    given = {name: value for name, value in local.items() if value is not None}
+    if scheduler and scheduler_file:
+        raise click.UsageError("expected --scheduler or --scheduler-file; got both: leave one out")
+    if not (scheduler or scheduler_file):
+        return {"kind": "local", **given}
+    if given:
+        flag = next(iter(given)).replace("_", "-")
+        raise click.UsageError(f"--{flag} is for workers that are started here: leave it or --scheduler out")
+    if scheduler in LOCAL_SCHEDULERS:
+        return {"kind": scheduler}
+    if scheduler:
+        return {"kind": "scheduler", "address": scheduler, "timeout": scheduler_timeout}
+    return {"kind": "scheduler-file", "file": str(scheduler_file), "timeout": scheduler_timeout}
+
+
+def check_recording(path: str | None, scheduler: str | None) -> None:
+    """Raise an error if the options ask for a performance report of no cluster."""
+    if path is not None and scheduler in LOCAL_SCHEDULERS:
+        raise click.UsageError(
+            f"expected a cluster for --performance-report; got --scheduler {scheduler}, which is this process only: "
+            "leave one of them out"
+        )
 
 
 CLUSTER_SETTINGS = (

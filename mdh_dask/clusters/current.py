@@ -1,18 +1,18 @@
-"""The Dask cluster that a command works on."""
+"""Workers in this process, on this machine or of a scheduler that runs already."""
 
 import json
 import logging
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-import click
 import dask
 from dask.utils import parse_bytes
 
+from .._errors import SettingError
 from .._process import end_without_garbage
 from .encryption import check_encryption, disagreement
 from .workers import watching
@@ -39,97 +39,63 @@ def is_memory(value: Any) -> bool:
         return False
 
 
-def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if value is None or value == "auto" or is_memory(value):
-        return value
-    raise click.BadParameter(f"expected 'auto' or an amount of 100 MB or more, as 2GB; got {value!r}")
+def current_client() -> Any:
+    """Return the client of the cluster that Dask computes on; None if that is this process."""
+    from distributed import default_client
+
+    try:
+        return None if dask.config.get("scheduler", None) in LOCAL_SCHEDULERS else default_client()
+    except ValueError:
+        return None
 
 
-def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that choose a cluster."""
-    for option in (
-        click.option(
-            "--memory-limit", callback=_memory, metavar="BYTES", help="Memory of a worker to start, as 2GB."
-        ),
-        click.option("--threads-per-worker", type=click.IntRange(min=1), metavar="N", help="Threads of each of them."),
-        click.option(
-            "--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes to start on this machine."
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return scheduler_options(command)
-
-
-def scheduler_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that name a scheduler which runs already."""
-    for option in (
-        click.option(
-            "--scheduler-timeout", type=click.FloatRange(min=0, min_open=True), default=60, show_default=True,
-            metavar="SECONDS", help="How long to wait for a scheduler that runs elsewhere and for its first worker.",
-        ),
-        click.option(
-            "--scheduler-file", type=click.Path(dir_okay=False, path_type=Path), help="File that names a scheduler."
-        ),
-        click.option(
-            "--scheduler", metavar="ADDRESS",
-            help="Scheduler elsewhere, as tcp://host:8786; or 'threads': this process only, fastest for small data.",
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-def cluster(
-    scheduler: str | None = None,
-    scheduler_file: Path | None = None,
-    scheduler_timeout: float = 60,
+def local_cluster(
     workers: int | None = None,
     threads_per_worker: int | None = None,
     memory_limit: str | None = None,
     processes: bool = True,
 ) -> AbstractContextManager[str]:
-    """Make a cluster the current one for a while; the value is its description.
-
-    A local cluster is started unless a scheduler is named, and only that is stopped in the end.
-    """
+    """Start workers on this machine, or one in this process, for a while; the value is their description."""
     local = {"workers": workers, "threads-per-worker": threads_per_worker, "memory-limit": memory_limit}
     given = {name: value for name, value in local.items() if value is not None}
-    if scheduler and scheduler_file:
-        raise click.UsageError("expected --scheduler or --scheduler-file; got both: leave one out")
-    if (scheduler or scheduler_file) and given:
-        raise click.UsageError(
-            f"--{next(iter(given))} is for workers that are started here: leave it or --scheduler out"
-        )
-    if scheduler in LOCAL_SCHEDULERS:
-        return _this_process(scheduler)
-    if scheduler and ":" not in scheduler:
-        raise click.BadParameter(
-            f"expected an address, as tcp://host:8786, or 'threads'; got {scheduler!r}", param_hint="--scheduler"
-        )
-    if scheduler or scheduler_file:
-        return _elsewhere(scheduler, scheduler_file, scheduler_timeout)
     return _local(dask.config.get("mdh-dask.cluster") | given, processes)
 
 
+def running_cluster(
+    address: str | None = None, file: str | None = None, timeout: float = 60
+) -> AbstractContextManager[str]:
+    """Use a scheduler that runs already, by its address or the file that names it; the value is its description.
+
+    Raises
+    ------
+    SettingError
+        If the address is none.
+    """
+    if address is not None and ":" not in address:
+        raise SettingError(f"expected an address, as tcp://host:8786, or 'threads'; got {address!r}")
+    return _elsewhere(address, file, timeout)
+
+
 @contextmanager
-def _this_process(scheduler: str) -> Iterator[str]:
+def this_process(scheduler: str) -> Iterator[str]:
+    """Compute in this process for a while, by one of `LOCAL_SCHEDULERS`; the value is its description."""
     with dask.config.set(scheduler=scheduler):
         yield f"this process ({scheduler})"
 
 
 @contextmanager
-def _elsewhere(address: str | None, file: Path | None, seconds: float) -> Iterator[str]:
+def _elsewhere(address: str | None, file: str | None, seconds: float) -> Iterator[str]:
     from distributed import Client
     from distributed.comm import get_address_host_port
 
     quieten()
     until = monotonic() + seconds
-    address = address or _address_in(file or Path(), until)
-    remedy = f"in {seconds:g} s: check that it runs, or wait longer with --scheduler-timeout"
+    address = address or _address_in(Path(file or ""), until)
+    remedy = f"in {seconds:g} s: check that it runs, or wait longer with timeout=..."
     try:
         get_address_host_port(address)
     except ValueError as error:
-        raise click.UsageError(f"expected an address, as tcp://host:8786; got {address}: {error}") from error
+        raise SettingError(f"expected an address, as tcp://host:8786; got {address}: {error}") from error
     check_encryption(address)
     try:
         client = Client(address=address, timeout=seconds)
@@ -182,7 +148,7 @@ def _address_in(file: Path, until: float) -> str:
             if monotonic() > until:
                 raise TimeoutError(
                     f"no scheduler has written its address to {file} ({type(error).__name__}): check that it runs, "
-                    "or wait longer with --scheduler-timeout"
+                    "or wait longer with timeout=..."
                 ) from error
         sleep(0.1)
 

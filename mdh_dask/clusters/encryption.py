@@ -2,8 +2,9 @@
 
 import ssl
 
-import click
 import dask
+
+from .._errors import SettingError
 
 
 def check_encryption(address: str) -> None:
@@ -12,12 +13,12 @@ def check_encryption(address: str) -> None:
 
     security, encrypted = Security(), address.startswith("tls://")
     if security.require_encryption and not encrypted:
-        raise click.UsageError(
+        raise SettingError(
             f"expected an address as tls://host:8786, for Dask's configuration requires encryption; got {address}"
         )
     named = security.tls_ca_file and security.tls_client_cert
     if encrypted and not named and not dask.config.get("distributed.client.security-loader"):
-        raise click.UsageError(
+        raise SettingError(
             f"expected certificates for {address}; got none: name their files in Dask's configuration, or by "
             "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, .._TLS__CLIENT__CERT and .._TLS__CLIENT__KEY in the environment"
         )
@@ -48,7 +49,7 @@ def disagreement(error: BaseException, address: str) -> Exception | None:
         plain = f"tcp://{address.removeprefix('tls://')}"
         # A plain scheduler speaks first, and its greeting is no TLS. Tornado raises a ValueError if it came very early.
         if isinstance(error, ValueError) or getattr(cause, "reason", None) == "WRONG_VERSION_NUMBER":
-            return click.UsageError(
+            return SettingError(
                 f"expected a scheduler with TLS at {address}; it answers without: give it certificates, or name it "
                 f"{plain}"
             )

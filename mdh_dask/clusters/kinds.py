@@ -3,14 +3,12 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
-
-import click
 
 from .._fields import Field, checked_kind, positive, text, whole
 from . import kubernetes, slurm
-from .current import cluster, is_memory
+from .current import is_memory, local_cluster, running_cluster, this_process
 
 
 @dataclass(frozen=True)
@@ -22,8 +20,7 @@ class ClusterKind:
     fields : dict
         The keys of ``[cluster]`` beside ``kind``.
     make : callable
-        Returns the cluster from their values, having checked them; nothing is started before it is entered. See
-        `clusters.cluster`.
+        Returns the cluster from their values, having checked them; nothing is started before it is entered.
     paths : tuple of str
         Those of the keys that are paths, relative to the folder of the job file.
     """
@@ -42,22 +39,28 @@ CLUSTERS = {
                 "'auto' or an amount of 100 MB or more, as '2GB'", lambda value: value == "auto" or is_memory(value)
             ),
         },
-        cluster,
+        local_cluster,
     ),
-    "threads": ClusterKind({}, lambda: cluster("threads")),
+    "threads": ClusterKind({}, partial(this_process, "threads")),
     "scheduler": ClusterKind(
         {"address": text("an address, as 'tcp://host:8786'", required=True), "timeout": positive(60)},
-        lambda address, timeout: cluster(address, scheduler_timeout=timeout),
+        running_cluster,
     ),
     "scheduler-file": ClusterKind(
         {"file": text("the path of a scheduler's file", required=True), "timeout": positive(60)},
-        lambda file, timeout: cluster(scheduler_file=Path(file), scheduler_timeout=timeout),
+        running_cluster,
         paths=("file",),
     ),
     "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, paths=("log_directory",)),
     "kubernetes": ClusterKind(kubernetes.FIELDS, kubernetes.kubernetes_cluster),
+    "synchronous": ClusterKind({}, partial(this_process, "synchronous")),
 }
 """Values of ``cluster.kind``, the default first."""
+
+
+def cluster_settings(table: Any) -> dict[str, Any]:
+    """Return the values of the table ``[cluster]``, by default of the first kind."""
+    return checked_kind("cluster", table, {name: kind.fields for name, kind in CLUSTERS.items()})
 
 
 def start_cluster(kind: str = "local", **settings: Any) -> AbstractContextManager[str]:
@@ -65,8 +68,9 @@ def start_cluster(kind: str = "local", **settings: Any) -> AbstractContextManage
 
     Parameters
     ----------
-    kind : {"local", "threads", "scheduler", "scheduler-file", "slurm", "kubernetes"}
-        Whose workers: of this machine, of a scheduler that runs, jobs of SLURM, or pods.
+    kind : {"local", "threads", "scheduler", "scheduler-file", "slurm", "kubernetes", "synchronous"}
+        Whose workers: of this machine, threads of this process, of a scheduler that runs, jobs of SLURM, or pods; or
+        none, and one task after the other in this thread, for a debugger.
     **settings
         The other keys of that section: for ``"local"`` `workers`, `threads_per_worker` and `memory_limit`; those of
         ``"slurm"`` and ``"kubernetes"`` are described in ``deploy``.
@@ -90,8 +94,5 @@ def start_cluster(kind: str = "local", **settings: Any) -> AbstractContextManage
     ...     print(where, da.ones(3).sum().compute())
     this process (threads) 3.0
     """
-    given = checked_kind("cluster", {"kind": kind} | settings, {name: k.fields for name, k in CLUSTERS.items()})
-    try:
-        return CLUSTERS[given.pop("kind")].make(**given)
-    except click.UsageError as error:
-        raise ValueError(error.format_message()) from error
+    given = cluster_settings({"kind": kind} | settings)
+    return CLUSTERS[given.pop("kind")].make(**given)

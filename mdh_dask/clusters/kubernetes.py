@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from uuid import uuid4
 
-import click
 import dask
 from dask.utils import parse_bytes
 
+from .._errors import SettingError
 from .._fields import Field, positive, whole
 from .._packages import require
 from .current import is_memory, quieten
@@ -104,16 +104,16 @@ def kubernetes_cluster(
 
     Raises
     ------
-    click.UsageError
+    SettingError
         If the numbers of workers contradict each other.
     ImportError
         If a package is missing.
     """
     require("dask_kubernetes", "kubernetes")
     if (minimum is not None and maximum is None) or (workers is not None and maximum is not None):
-        raise click.UsageError("expected workers, or maximum with or without minimum, or none of them")
+        raise SettingError("expected workers, or maximum with or without minimum, or none of them")
     if maximum is not None and (minimum := minimum or 1) > maximum:
-        raise click.UsageError(f"expected a minimum of at most {maximum}, which is the maximum; got {minimum}")
+        raise SettingError(f"expected a minimum of at most {maximum}, which is the maximum; got {minimum}")
     spec = cluster_spec(
         name or f"mdh-{uuid4().hex[:10]}", image, workers or minimum or 2, threads_per_worker,
         parse_bytes(memory_limit), service_account, secrets,

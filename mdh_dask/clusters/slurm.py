@@ -8,9 +8,9 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
-import click
 import dask
 
+from .._errors import SettingError
 from .._fields import Field, JobError, flag, positive, whole
 from .._packages import require
 from .current import is_memory, quieten
@@ -78,7 +78,7 @@ def slurm_cluster(
 
     Raises
     ------
-    click.UsageError
+    SettingError
         If a value is missing or does not go with another.
     ImportError
         If a package is missing.
@@ -86,13 +86,13 @@ def slurm_cluster(
     require("dask_jobqueue", "slurm")
     for name in NEEDED:
         if given[name] is None and dask.config.get(f"jobqueue.slurm.{name}", None) is None:
-            raise click.UsageError(f"{name} is missing; give {FIELDS[name].expected}")
+            raise SettingError(f"{name} is missing; give {FIELDS[name].expected}")
     if re.search(r"\s", log_directory):
-        raise click.UsageError(
+        raise SettingError(
             f"expected a log_directory without spaces; got {log_directory!r}: jobs cannot write there, name another"
         )
     if maximum < minimum:
-        raise click.UsageError(f"expected a maximum of {minimum} or more, the minimum; got {maximum}")
+        raise SettingError(f"expected a maximum of {minimum} or more, the minimum; got {maximum}")
     settings = {name: value for name, value in given.items() if value is not None}
     return _jobs(settings, Path(log_directory), minimum, maximum, tls, timeout)
 

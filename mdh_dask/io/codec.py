@@ -84,7 +84,7 @@ def load(path: Path) -> Any:
                 raise OtherFormatError(
                     f"{path} has format {skeleton['format']}, which another version of mdh_dask wrote; this is "
                     f"mdh_dask {version('mdh_dask')}, which reads format {FORMAT}: go on with that version, or give "
-                    "up what was done with --restart"
+                    "up what was done with restart=True"
                 )
             return _put_together(skeleton["value"], lambda i: stored[f"a{i}"])
     except OtherFormatError:

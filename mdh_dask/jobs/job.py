@@ -1,16 +1,16 @@
 """Job files: what is to be clustered how, where, and what is to be kept."""
 
 import tomllib
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
-from .._fields import JobError, check_keys, checked_kind, checked_table, choice, flag, text
-from ..clusters.current import cluster
-from ..clusters.kinds import CLUSTERS
+from .._errors import SettingError
+from .._fields import JobError, check_keys, checked_table, choice, flag, text
+from ..clusters.current import LOCAL_SCHEDULERS
+from ..clusters.kinds import CLUSTERS, cluster_settings
 from ..estimators import DivisiveClustering
 from .input_kinds import INPUTS, checked_input
 from .inputs import Input
@@ -74,25 +74,13 @@ class Job:
         """Return what is written."""
         return INPUTS[self.input["kind"]].outputs_type(**self.output, **options)
 
-    def elsewhere(self, scheduler: str | None, scheduler_file: Path | None, timeout: float) -> "Job":
-        """Return the same job on a scheduler that runs already.
-
-        Raises
-        ------
-        click.UsageError
-            If both an address and a file are given, or the address is none.
-        """
-        cluster(scheduler, scheduler_file, timeout)
-        where = {"address": scheduler} if scheduler else {"file": str(scheduler_file)}
-        return replace(self, kind="scheduler" if scheduler else "scheduler-file", cluster={**where, "timeout": timeout})
-
     def start_cluster(self) -> AbstractContextManager[str]:
         """Make the cluster the current one for a while."""
         return CLUSTERS[self.kind].make(**self.cluster)
 
 
-def read_job(path: Path) -> Job:
-    """Read a job file and check all of it.
+def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
+    """Read a job file and check all of it, with another table for ``[cluster]`` if one is given.
 
     Raises
     ------
@@ -108,31 +96,32 @@ def read_job(path: Path) -> Job:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise JobError(f"{path} is not TOML: {error}") from error
     try:
-        return _checked(path.resolve(), content)
+        return _checked(path.resolve(), content, cluster)
     except JobError as error:
         raise JobError(f"{path}: {error}") from error
 
 
-def _checked(path: Path, content: dict[str, Any]) -> Job:
+def _checked(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None) -> Job:
     check_keys("a job file", content, SECTIONS)
-    where = checked_kind("cluster", content.get("cluster", {}), {name: kind.fields for name, kind in CLUSTERS.items()})
+    where = cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
     kind = where.pop("kind")
     given, output = checked_input(content.get("input", {}), content.get("output", {}))
     run = checked_table("run", content.get("run", {}), RUN)
     sections = {"input": given, "output": output, "run": run, "cluster": where}
-    for section, keys in (PATHS | {"cluster": CLUSTERS[kind].paths, "output": tuple(output)}).items():
+    of_cluster = CLUSTERS[kind].paths if cluster is None else ()
+    for section, keys in (PATHS | {"cluster": of_cluster, "output": tuple(output)}).items():
         for key in keys:
             if isinstance(place := sections[section].get(key), str):
                 sections[section][key] = rooted(place, path.parent)
     estimator_of(content.get("method", {}), progress=False)
-    if output["performance_report"] is not None and kind == "threads":
+    if output["performance_report"] is not None and kind in LOCAL_SCHEDULERS:
         raise JobError(
-            "output.performance_report is of a cluster, and cluster.kind = 'threads' has none: leave one out"
+            f"output.performance_report is of a cluster, and cluster.kind = {kind!r} has none: leave one out"
         )
     try:
         CLUSTERS[kind].make(**sections["cluster"])
-    except click.UsageError as error:
-        raise JobError(f"[cluster]: {error.message}") from error
+    except SettingError as error:
+        raise JobError(f"[cluster]: {error}") from error
     return Job(path, content, **sections, kind=kind)
 
 

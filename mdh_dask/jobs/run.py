@@ -123,7 +123,7 @@ def _nothing_to_do(outputs: JobOutputs, manifest: Mapping[str, Any]) -> str:
     for path in outputs.places().values():
         if not is_there(path):
             raise JobError(
-                f"the job was finished on {manifest['finished']}, but {path} is gone: make it with --restart"
+                f"the job was finished on {manifest['finished']}, but {path} is gone: make it with restart=True"
             )
     return f"finished on {manifest['finished']}, nothing to do: {outputs.kept()}"
 

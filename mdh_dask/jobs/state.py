@@ -88,7 +88,7 @@ class Work:
         if found := self.changes(about):
             raise JobError(
                 f"since the job began, on {self.attempts()[0]['began']}, {'; '.join(found)}: change it back, or give "
-                "up what was done with --restart"
+                "up what was done with restart=True"
             )
 
     def manifest(self, name: str) -> dict[str, Any] | None:
@@ -115,7 +115,7 @@ class Work:
 
     def _read(self, name: str) -> Any:
         file = self.folder / name
-        remedy = "or give up what was done with --restart"
+        remedy = "or give up what was done with restart=True"
         try:
             content = json.loads(file.read_text())
             number = content["format"]

@@ -60,6 +60,8 @@ def check_demo_folder(folder: Path, overwrite: bool) -> None:
     """Raise an error if a folder cannot be filled."""
     check_folder(folder.resolve().parent)
     if folder.exists() and not folder.is_dir():
-        raise FileExistsError(f"{folder} is a file: name a folder with --out")
+        raise FileExistsError(f"{folder} is a file: name a folder with folder=...")
     if folder.exists() and any(folder.iterdir()) and not overwrite:
-        raise FileExistsError(f"{folder} is not empty: name another folder with --out, or replace it with --overwrite")
+        raise FileExistsError(
+            f"{folder} is not empty: name another folder with folder=..., or replace it with overwrite=True"
+        )

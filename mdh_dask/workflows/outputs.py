@@ -8,10 +8,9 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
-import click
 import zarr
 
-from .._errors import CannotCreateError
+from .._errors import CannotCreateError, SettingError
 from .._packages import require
 from ..io.models import MODEL_MARK
 from ..io.nodes import find_node, local_path
@@ -46,7 +45,7 @@ class Outputs:
 
         Raises
         ------
-        UsageError
+        SettingError
             If there is no output, or one of them is inside another or inside an input.
         FileExistsError, CannotCreateError, PermissionError
             If one cannot be written.
@@ -56,11 +55,11 @@ class Outputs:
         given = self._given()
         if not any(self._options().values()):
             *names, last = self._options()
-            raise click.UsageError(f"expected {', '.join(names)} or {last}; got none of them: nothing would be kept")
+            raise SettingError(f"expected {', '.join(names)} or {last}; got none of them: nothing would be kept")
         for i, path in enumerate(given):
             for other in (*given[:i], *inputs):
                 if overlap(path, other):
-                    raise click.UsageError(
+                    raise SettingError(
                         f"expected separate places; got {path} and {other}, of which one holds the other: name another"
                     )
         if self.labels is not None:
@@ -92,8 +91,8 @@ class Outputs:
         return [path for path in (*self._options().values(), self.performance_report) if path is not None]
 
     def _options(self) -> dict[str, str | None]:
-        """Return the places by the options that name them."""
-        return {"--out": self.labels, "--model": self.model, "--report": self.report}
+        """Return the places by their names, but for that of the performance report."""
+        return {"labels": self.labels, "model": self.model, "report": self.report}
 
     def _check_labels(self, path: str) -> None:
         check_place(path, self.may_replace(path), "a Zarr array", lambda node: isinstance(node, zarr.Array))
@@ -125,7 +124,7 @@ class ImageOutputs(Outputs):
         return any((self.labels, self.preview, self.report))
 
     def _options(self) -> dict[str, str | None]:
-        return {"--out": self.labels, "--model": self.model, "--preview": self.preview, "--report": self.report}
+        return {"labels": self.labels, "model": self.model, "preview": self.preview, "report": self.report}
 
     def _check_labels(self, path: str) -> None:
         from ..images.label_array import is_label_image
@@ -139,7 +138,7 @@ def check_place(path: str, overwrite: bool, what: str, is_what: Callable[[Any], 
     node = find_node(path, None) if overwrite or not folder else None
     if node is not None or (folder and folder.exists()):
         if not overwrite:
-            raise FileExistsError(f"{path} exists: name another output, or replace it with --overwrite")
+            raise FileExistsError(f"{path} exists: name another output, or replace it with overwrite=True")
         if node is None or not is_what(node):
             raise FileExistsError(f"{path} is not {what}, and nothing else is replaced: name another output")
     if folder:
@@ -150,12 +149,12 @@ def check_file(path: str, overwrite: bool, example: str) -> None:
     """Raise an error if a report or preview, of which `example` is a name, cannot be written to a path."""
     what = PurePath(example).stem
     if "://" in path:
-        raise click.UsageError(f"expected a local file for the {what}; got {path}: write it here and copy it there")
+        raise SettingError(f"expected a local file for the {what}; got {path}: write it here and copy it there")
     file = Path(path).resolve()
     if file.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name the file of the {what}, as {path}/{example}")
     if file.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists: name another output, or replace it with --overwrite")
+        raise FileExistsError(f"{path} exists: name another output, or replace it with overwrite=True")
     check_folder(file.parent)
 
 

@@ -6,36 +6,32 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import click
-
-from ..clusters.current import LOCAL_SCHEDULERS
+from .._errors import SettingError
+from ..clusters.current import current_client
 from .outputs import Outputs, write_file
 
 ICON = re.compile(r"<link rel=.shortcut icon.[^>]*>")
 """What the page would still load from the web."""
 
 
-def check_recording(path: str | None, scheduler: str | None) -> None:
-    """Raise an error if there will be no cluster, of which a report on its performance could tell.
+@contextmanager
+def recorded(outputs: Outputs) -> Iterator[None]:
+    """Write a report on the performance of the current cluster in the end, if one was asked for and nothing failed.
 
     Raises
     ------
-    UsageError
+    SettingError
+        If there is no cluster, of which it could tell.
     """
-    if path is not None and scheduler in LOCAL_SCHEDULERS:
-        raise click.UsageError(
-            f"expected a cluster for --performance-report; got --scheduler {scheduler}, which is this process only: "
-            "leave one of them out"
-        )
-
-
-@contextmanager
-def recorded(outputs: Outputs) -> Iterator[None]:
-    """Write a report on the performance of the current cluster in the end, if one was asked for and nothing failed."""
     if outputs.performance_report is None:
         yield
         return
     from distributed import performance_report
+
+    if current_client() is None:
+        raise SettingError(
+            "expected a cluster for performance_report=...; got this process only: leave it out, or start a cluster"
+        )
 
     with TemporaryDirectory(prefix="mdh-dask-") as folder:
         file = Path(folder) / "performance.html"

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import click
 import numpy as np
 
+from .._errors import SettingError
 from ..estimators import load_model
 from ..images import pixel_rows
 from .estimates import telling_of_memory
@@ -29,7 +29,7 @@ def predict_features(
     estimator = load_model(model)
     if estimator.pixel_columns_ is None:
         if preview is not None:
-            raise click.UsageError(f"{model} was fitted to rows, and not to an image: leave out --preview")
+            raise SettingError(f"{model} was fitted to rows, and not to an image: leave out preview=...")
         outputs = Outputs(out, overwrite=overwrite)
         outputs.check(path, model)
         return _rows(estimator, model, path, reading, outputs, progress, cluster)

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import click
 import dask.array as da
 
+from .._errors import SettingError
 from ..images import Features, Image, PixelColumns, open_image, pixel_rows
 from ..images.opening import kind_of
 from ..io import inputs
@@ -61,13 +61,13 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
     ------
     ValueError
         If they are not the columns that the model was fitted to, by number or by name.
-    UsageError
+    SettingError
         If something is said about rows of an image, or the other way round.
     """
     if estimator.pixel_columns_ is not None:
         return pixel_rows(*image_for_model(estimator, model, path, reading))
     if reading.axes is not None or reading.index:
-        raise click.UsageError(f"{model} was fitted to rows, and not to an image: leave out --axes and --index")
+        raise SettingError(f"{model} was fitted to rows, and not to an image: leave out axes=... and index=...")
     fitted = getattr(estimator, "feature_names_in_", None)
     if reading.columns is None and fitted is not None and inputs.kind_of(path) == "Parquet":
         reading = Reading(reading.missing_chunks, list(fitted))
@@ -92,11 +92,11 @@ def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> 
     ------
     ValueError
         If it has other bands, or the model's windows do not fit into it.
-    UsageError
+    SettingError
         If columns are asked for.
     """
     if reading.columns is not None:
-        raise click.UsageError(f"{model} was fitted to an image, whose columns it knows: leave out --columns")
+        raise SettingError(f"{model} was fitted to an image, whose columns it knows: leave out columns=...")
     columns = PixelColumns.from_dict(estimator.pixel_columns_)
     image = reading.image(path, columns.axes)
     columns.check(image, model)
