@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import Standardiser, standardiser
 from mdh_dask.projections import PROJECTIONS
+from mdh_dask.projections.directions import RawDirections, StandardDirections
 from mdh_dask.projections.random import RANDOM_PROJECTIONS
 from mdh_dask.projections.rows import MOST_ROWS, row_combinations
 
@@ -84,15 +85,23 @@ def test_the_resolution_is_the_step_of_rounded_columns_and_zero_of_others():
 
 def test_the_bandwidth_of_a_direction_hides_the_steps_of_its_columns():
     standard = Standardiser(np.zeros(2), np.ones(2), np.array([1.0, 0.0]))
-    np.testing.assert_allclose(standard.resolution_of(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 5.0]])), [0.6, 0, 1.2])
+    directions = RawDirections(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 5.0]]))
+    np.testing.assert_allclose(standard.resolution_of(directions), [0.6, 0, 1.2])
 
 
 def test_raw_directions_project_raw_rows_as_the_standardised_ones_do_but_for_a_shift():
     rng = np.random.default_rng(1)
-    rows, directions = rng.normal(5, 3, size=(50, 4)), rng.normal(size=(6, 4))
+    rows, directions = rng.normal(5, 3, size=(50, 4)), StandardDirections(rng.normal(size=(6, 4)))
     standard = standardiser_of(rows)
-    difference = rows @ standard.raw(directions).T - standard(rows) @ directions.T
-    np.testing.assert_allclose(difference, np.broadcast_to(difference[0], difference.shape), atol=1e-12)
+    raw = standard.raw(directions)
+    difference = rows @ raw.vectors.T - standard(rows) @ directions.vectors.T
+    np.testing.assert_allclose(difference, np.broadcast_to(standard.shift_along(raw), difference.shape), atol=1e-12)
+
+
+def test_standardised_directions_are_those_of_the_raw_ones_without_the_constant_columns():
+    rows = np.random.default_rng(1).normal(5, 3, size=(50, 3)) * [1, 0, 10]
+    standard, directions = standardiser_of(rows), StandardDirections(np.arange(1.0, 7.0).reshape(2, 3))
+    np.testing.assert_allclose(standard.standard(standard.raw(directions)).vectors, [[1, 0, 3], [4, 0, 6]])
 
 
 def test_row_combinations_have_the_covariance_of_the_rows():

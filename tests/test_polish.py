@@ -1,5 +1,7 @@
 """Polishing: hyperplanes turned by all rows, whatever their chunks, to lower densities and never to higher ones."""
 
+from dataclasses import replace
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -13,10 +15,12 @@ from mdh_dask._jit.row_sums import QUANTUM, RowSums, sum_rows_in_bins
 from mdh_dask.chunks import run
 from mdh_dask.growth.refine import ROUNDS, Splitter, refine
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.valleys import N_BINS, ValleySums, leaves_under, valley_of
+from mdh_dask.growth.valleys import N_BINS, RangedSums, ValleySums, leaves_under, valley_of
 from mdh_dask.metrics import contingency_table, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.tree.structure import tree_from_nodes
+
+UNSCALED = Standardiser(np.zeros(2), np.ones(2), np.zeros(2))
 
 
 def nmi(groups, labels):
@@ -137,7 +141,10 @@ def test_steps_along_which_the_gradient_hardly_changes_are_not_remembered():
         sums = np.zeros((*valleys.shape, 2))
         sums[..., 40, 1] = size
         ends = np.zeros(valleys.shape[:2])
-        splitter.learn(ValleySums(np.array([2]), valleys, sums, ends, ends), 0, np.full(len(splitter.trials), -4.0))
+        near = ValleySums(np.array([2]), valleys, sums)
+        splitter.learn(
+            RangedSums(near, ends, ends), 0, replace(splitter.axes(UNSCALED), origin=np.full(len(ends[0]), -4.0))
+        )
     assert np.isfinite(splitter.trials).all()
 
 
@@ -155,8 +162,7 @@ def test_a_hyperplane_at_the_wrong_angle_is_turned_to_the_valley():
     split |= {"origin": origin, "width": width, "bandwidth": 0.3, "bins": bins}
     leaf = {"left": -1, "right": -1, "n_rows": 2000}
     tree = tree_from_nodes([split, leaf, leaf], 2)
-    standardise = Standardiser(np.zeros(2), np.ones(2), np.zeros(2))
-    turned, _ = run(refine(tree, standardise), rows)
+    turned, _ = run(refine(tree, UNSCALED), rows)
     assert unit(turned.planes[0])[0] > 0.999
     assert densities(turned)[0] < 0.5 * densities(tree)[0]
 

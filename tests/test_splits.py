@@ -14,6 +14,7 @@ from mdh_dask._jit.binning import bin_extremes, bin_projections
 from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
 from mdh_dask.density.histograms import Histograms, no_extremes
 from mdh_dask.density.modes import modes, relative_depth
+from mdh_dask.projections.directions import Axes, RawDirections
 from mdh_dask.splits.choose import Candidates, Chooser, Counts
 from mdh_dask.splits.null import uniform_depth_quantile
 from mdh_dask.splits.rules import CRITERIA, SplitRule
@@ -311,7 +312,9 @@ def choose(samples, standing=None, share=1.0, **options):
         own = np.array([x[half::2] for x in samples])
         bin_extremes(own, np.full(n, LOW), np.full(n, (HIGH - LOW) / N_BINS), extremes[:, half])
     counts = Counts(counts, extremes)
-    candidates = Candidates(np.eye(n), np.full(n, LOW), np.full(n, (HIGH - LOW) / N_BINS), np.zeros(n), RULE)
+    width = np.full(n, (HIGH - LOW) / N_BINS)
+    axes = Axes(RawDirections(np.eye(n)), np.full(n, LOW), width, np.full(n, N_BINS))
+    candidates = Candidates(axes, np.zeros(n), RULE)
     return chooser(**options).choose(counts, candidates, np.random.default_rng(0), share=share, standing=standing)
 
 

@@ -17,6 +17,7 @@ from ..growth.settings import GrowthSettings
 from ..io.keeping import Cache
 from ..kernels import KERNELS
 from ..projections import PROJECTIONS, Projection
+from ..projections.directions import Proposal
 from ..projections.random import RANDOM_PROJECTIONS
 from ..splits.choose import Chooser
 from ..splits.rules import CRITERIA, PLACES, SplitRule
@@ -24,7 +25,7 @@ from ..splits.stopping import STOP_RULES
 from .base import TreeEstimator
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
-from .validation import checked_directions
+from .validation import checked_proposal
 
 
 @documented
@@ -42,17 +43,19 @@ class DivisiveClustering(TreeEstimator):
         What gives the directions of a branch: a name in `mdh_dask.projections.PROJECTIONS`, that is ``"pca"`` and
         ``"ica"`` (principal and independent components), ``"mdh"`` (minimum density pursuit) or a random family of
         `RandomProjectionTree`; or a function ``(rows, rng, n_directions) -> directions`` of the branch's standardised
-        sample and a NumPy generator, which returns an array of shape (at most n_directions, n_features) and may be
-        called by several threads at once. A model with a function cannot be saved.
+        sample and a NumPy generator, which returns an array of shape (at most n_directions, n_features), or a pair of
+        that and an array of thresholds, where along each direction to split, and may be called by several threads at
+        once. A model with a function cannot be saved.
     n_projections : int
         Directions that are scored for every branch.
     criterion : {"relative_depth", "dip", "variance", "kurtosis"}
         What makes a direction good (thesis section 6.2.6).
-    split_rule : {"relative_depth", "minimum_density", "mean", "gap"}
+    split_rule : {"relative_depth", "minimum_density", "mean", "gap", "proposed"}
         Where along a direction the split lies. ``"relative_depth"``: in the deepest valley (thesis eq. 6.7);
         ``"minimum_density"``: where the density is lowest between the outermost modes; ``"mean"``: at the mean;
         ``"gap"``: in the middle of the widest gap between neighbouring projections, if that is at least a fifth of a
-        bandwidth wide. The last two need no valley: `min_depth` does not count.
+        bandwidth wide; ``"proposed"``: at the threshold that the projection gives. The last three need no valley:
+        `min_depth` does not count.
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
         Rule for the bandwidth: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``, ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or
         the second with the standard deviation along the branch's first principal component for all its directions; a
@@ -197,10 +200,19 @@ class DivisiveClustering(TreeEstimator):
     random_state: Any = 0
     progress: bool = False
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
-        """Return directions for the standardised sample of a branch, shape (n_directions, n_features)."""
+    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray | tuple[AnyArray, AnyArray]:
+        """Return directions for the standardised sample of a branch, and thresholds on them; see `Projection`."""
         propose = PROJECTIONS[self.projection] if isinstance(self.projection, str) else self.projection
-        return checked_directions(propose(rows, rng, self.n_projections), rows.shape[1])
+        return propose(rows, rng, self.n_projections)
+
+    def _propose(self, rows: AnyArray, rng: np.random.Generator) -> Proposal:
+        proposal = checked_proposal(self._directions(rows, rng), rows.shape[1])
+        if proposal.thresholds is None and self._rule().at.needs_thresholds:
+            raise ValueError(
+                f"expected directions and thresholds from the projection for split_rule={self.split_rule!r}; got "
+                "directions alone: return the pair of both, or choose another split_rule"
+            )
+        return proposal
 
     def _rule(self) -> SplitRule:
         return SplitRule(self.criterion, self.alpha, self.min_depth, place=self.split_rule)
@@ -220,7 +232,7 @@ class DivisiveClustering(TreeEstimator):
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
         named = self.projection if isinstance(self.projection, str) else None
         return GrowthSettings(
-            propose=self._directions,
+            propose=self._propose,
             chooser=Chooser(
                 rule=self._rule(),
                 stop=STOP_RULES[self.stop_rule](self.quantile),

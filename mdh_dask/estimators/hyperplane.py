@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import AnyArray, Floats
 from ..density.kde import kernel_height
 from ..growth.scaling import Standardiser
-from ..growth.settings import GrowthSettings
 from ..projections import Projection
 from ..projections.mdh import Starts, minimum_density_hyperplanes
 from ..projections.path import path_points
@@ -119,18 +118,14 @@ class MinimumDensityHyperplane(DivisiveClustering):
     def _rule(self) -> SplitRule:
         return replace(super()._rule(), alpha=self.alpha_max)
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
+    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> tuple[AnyArray, Floats]:
         ends = minimum_density_hyperplanes(
             rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components
         )
         # Pursuits from valleys are held near these, wherever they are.
         best = next((end for end in ends if within(rows, end, self.alpha_max)), ends[0])
         self._pursued: tuple[AnyArray, MDHResult] = rows, best
-        return best.direction[None]
-
-    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
-        settings = super()._settings(n_rows, seed)
-        return replace(settings, suggest=lambda directions: np.array([self._pursued[1].offset]))
+        return best.direction[None], np.array([best.offset])
 
     def _keep(self, standardise: Standardiser) -> None:
         rows, result = self.__dict__.pop("_pursued", (None, None))

@@ -11,6 +11,7 @@ from .._typing import AnyArray, RowArray
 from ..chunks import is_dask, known_chunks
 from ..growth.passes import FirstLook
 from ..io import open_rows
+from ..projections.directions import Proposal, StandardDirections
 
 LARGEST_BEFORE_OVERFLOW = 1e150
 
@@ -162,14 +163,16 @@ def check_finite(rows: AnyArray) -> None:
         )
 
 
-def checked_directions(directions: Any, n_features: int) -> AnyArray:
-    """Return what a projection proposed, if these are directions.
+def checked_proposal(proposed: Any, n_features: int) -> Proposal:
+    """Return what a projection proposed, if it is directions, or a pair of directions and thresholds.
 
     Raises
     ------
     ValueError
-        If it is not an array of finite numbers of shape (n_directions, `n_features`).
+        If the directions are not an array of finite numbers of shape (n_directions, `n_features`), or the thresholds
+        not one of shape (n_directions,).
     """
+    directions, thresholds = proposed if isinstance(proposed, tuple) and len(proposed) == 2 else (proposed, None)
     directions = np.asarray(directions)
     if directions.ndim != 2 or directions.shape[1] != n_features or directions.dtype.kind not in "iuf":
         raise ValueError(
@@ -178,4 +181,12 @@ def checked_directions(directions: Any, n_features: int) -> AnyArray:
         )
     if not np.isfinite(directions).all():
         raise ValueError("expected finite directions from the projection; got NaN or infinite entries")
-    return directions
+    if thresholds is None:
+        return Proposal(StandardDirections(directions))
+    thresholds = np.asarray(thresholds, dtype=np.float64)
+    if thresholds.shape != (len(directions),) or not np.isfinite(thresholds).all():
+        raise ValueError(
+            f"expected {len(directions)} finite thresholds from the projection, one for each direction; got an array "
+            f"of shape {thresholds.shape}" + (" with NaN or infinity" if thresholds.shape == (len(directions),) else "")
+        )
+    return Proposal(StandardDirections(directions), thresholds)

@@ -82,7 +82,6 @@ class Branch:
     candidates: Candidates | None = None
     keyed: KeyedDirections | None = None
     """The directions of all candidates, if a worker can make them."""
-    n_bins: int = 0
     verdict: Verdict | None = None
     children: "tuple[Branch, Branch] | None" = None
 
@@ -101,7 +100,7 @@ class Branch:
         """Direction of the split, or of the rejected one that came closest, for raw rows."""
         if self.verdict is None or self.candidates is None:
             return None
-        return self.candidates.directions[self.verdict.candidate]
+        return self.candidates.axes.directions.vectors[self.verdict.candidate]
 
     @property
     def measured(self) -> Candidates | None:
@@ -191,10 +190,10 @@ def branch_pass(
     return BranchPass(
         seed=seed, left=left, right=right, planes=planes, offsets=offsets,
         first=np.cumsum([0, *(len(c) if c else 0 for c in measured)]),
-        directions=tuple(b.keyed or c.directions for b, c in zip(branches, measured) if c),
-        origin=np.concatenate([none, *(c.origin for c in measured if c)]),
-        width=np.concatenate([none, *(c.width for c in measured if c)]),
-        n_bins=max((b.n_bins for b in branches if b.measured), default=0),
+        directions=tuple(b.keyed or c.axes.directions.vectors for b, c in zip(branches, measured) if c),
+        origin=np.concatenate([none, *(c.axes.origin for c in measured if c)]),
+        width=np.concatenate([none, *(c.axes.width for c in measured if c)]),
+        n_bins=max((int(c.axes.n_bins.max()) for c in measured if c), default=0),
         bit=np.array([hash_bit(b) for b in branches]), limit=limit, extremes=extremes,
     )  # fmt: skip
 

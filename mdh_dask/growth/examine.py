@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._random import generator
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray
 from ..chunks import work_through
 from ..density.bandwidth import Bandwidth
+from ..projections.directions import Proposal, StandardDirections
 from ..projections.random import KeyedDirections
 from ..splits.choose import Counts
 from .branches import Branch, State, branch_pass, hash_bit
@@ -72,13 +73,13 @@ class Examiner:
         """Have every proposed direction counted on all rows."""
         rows, scoring = self._rows(branch, smallest_hashes(branch.sample.load(), PILOT_ROWS))
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
-        directions = self._propose(branch, scoring)
-        branch.state = State.WAITING if len(directions) else State.LEAF
-        if len(directions):
-            self._lay_out(branch, directions, rows, bandwidth)
+        proposal = self._propose(branch, scoring)
+        branch.state = State.WAITING if len(proposal) else State.LEAF
+        if len(proposal):
+            branch.candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows)
             if self.settings.family is not None and not bandwidth.principal:
                 key = (self.settings.seed, branch.path)
-                branch.keyed = KeyedDirections(self.settings.family, key, len(directions), self.standardise.scale)
+                branch.keyed = KeyedDirections(self.settings.family, key, len(proposal), self.standardise.scale)
 
     def _split_sample(self, branch: Branch) -> None:
         """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""
@@ -90,11 +91,11 @@ class Examiner:
         sample = smallest_hashes(whole, size)
         rows, scoring = self._rows(branch, sample)
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
-        directions = self._screened(branch, scoring, bandwidth)
-        branch.state = State.WAITING if len(directions) else State.LEAF
-        if len(directions) == 0:
+        proposal = self._screened(branch, scoring, bandwidth)
+        branch.state = State.WAITING if len(proposal) else State.LEAF
+        if len(proposal) == 0:
             return
-        self._lay_out(branch, directions, rows, bandwidth)
+        branch.candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows)
         counted = whole if branch.complete else sample
         counts = branch_pass([branch], self.settings.seed, extremes=self.extremes).sweep(*counted)
         self._decide(branch, counts.along(slice(None)), share=len(counted.hashes) / branch.n_rows)
@@ -113,28 +114,21 @@ class Examiner:
         half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
         return rows, rows[half == 0]
 
-    def _propose(self, branch: Branch, scoring: AnyArray) -> Floats:
+    def _propose(self, branch: Branch, scoring: AnyArray) -> Proposal:
         """Return directions for the rows that score them; none if all rows are the same."""
         if len(scoring) < 2:
-            return np.empty((0, scoring.shape[1]))
-        directions = self.settings.propose(scoring, generator(self.settings.seed, branch.path))
-        directions = directions[directions.any(axis=1)]
-        if self.settings.bandwidth.principal:
-            # The bandwidth that all directions share is that of directions of length one.
-            directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-        return directions
+            return Proposal(StandardDirections(np.empty((0, scoring.shape[1]))))
+        proposal = self.settings.propose(scoring, generator(self.settings.seed, branch.path))
+        proposal = proposal[proposal.directions.vectors.any(axis=1)]
+        # The bandwidth that all directions share is that of directions of length one.
+        return proposal.of_length_one() if self.settings.bandwidth.principal else proposal
 
-    def _screened(self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth) -> Floats:
-        """Return the best directions by their scores on the sample."""
+    def _screened(self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth) -> Proposal:
+        """Return the best of the proposed directions by their scores on the sample."""
         min_rows = self.settings.chooser.min_rows * len(scoring) / branch.n_rows
-        directions = self._propose(branch, scoring)
+        proposal = self._propose(branch, scoring)
         rule = self.settings.chooser.rule
-        return screen(scoring, directions, self.settings.n_candidates, rule, bandwidth, min_rows, self.standardise)
-
-    def _lay_out(self, branch: Branch, directions: Floats, rows: AnyArray, bandwidth: Bandwidth) -> None:
-        suggested = self.settings.suggest(directions) if self.settings.suggest else None
-        laid_out = candidates_for(rows, directions, self.standardise, bandwidth, branch.n_rows, suggested)
-        branch.candidates, branch.n_bins = laid_out
+        return screen(scoring, proposal, self.settings.n_candidates, rule, bandwidth, min_rows, self.standardise)
 
     def confirm(self, branch: Branch, counts: Counts, again: bool) -> None:
         """Decide on all rows; a branch without a valley is examined again if it has a fresh sample."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import Integers
 from ..chunks import Pass, Plan
+from ..projections.directions import Axes, RawDirections
 from ..tree.structure import Tree
 from .passes import BranchCounts, BranchPass
 
@@ -38,38 +39,46 @@ def recount(tree: Tree) -> Plan[Tree]:
     >>> tree.n_rows.tolist(), tree.histogram(0).tolist()
     ([3, 2, 1], [0, 2, 0, 1])
     """
-    n_bins = np.diff(tree.first_bin)
-    measured = np.flatnonzero(n_bins)
-    counted: BranchCounts = yield Pass("counting", _pass_over(tree, measured))
+    axes = axes_of(tree)
+    counted: BranchCounts = yield Pass("counting", tree_pass(tree, axes))
     along = counted.counts.sum(axis=1)
-    parts = [_folded(row, n) for row, n in zip(along, n_bins[measured])]
+    parts = [folded(row, n) for row, n in zip(along, axes.n_bins)]
     return replace(
         tree,
-        n_rows=_rows_of_nodes(tree, counted.arrivals),
+        n_rows=rows_of_nodes(tree, counted.arrivals),
         bins=np.concatenate([np.empty(0, dtype=np.int64), *parts]),
         relative_depth=np.full(tree.n_nodes, np.nan),
         deviations=np.full_like(tree.deviations, np.nan),
     )
 
 
-def _pass_over(tree: Tree, measured: Integers) -> BranchPass:
-    """Return the statistic that counts rows at these nodes, with as many bins for each as the largest has."""
+def axes_of(tree: Tree) -> Axes:
+    """Return the directions of the nodes that have a histogram, with its bins, node by node."""
+    n_bins = np.diff(tree.first_bin)
+    measured = np.flatnonzero(n_bins)
+    directions = RawDirections(tree.planes[measured])
+    return Axes(directions, tree.origin[measured], tree.width[measured], n_bins[measured])
+
+
+def tree_pass(tree: Tree, axes: Axes) -> BranchPass:
+    """Return the statistic that counts rows along the axes of a tree, with as many bins for each as the largest has."""
     n = tree.n_nodes
     return BranchPass(
         seed=0, left=tree.left, right=tree.right, planes=tree.planes, offsets=tree.offsets,
         first=np.cumsum([0, *(np.diff(tree.first_bin) > 0)]),
-        directions=tree.planes[measured], origin=tree.origin[measured], width=tree.width[measured],
-        n_bins=int(np.diff(tree.first_bin).max(initial=0)),
+        directions=axes.directions.vectors, origin=axes.origin, width=axes.width,
+        n_bins=int(axes.n_bins.max(initial=0)),
         bit=np.zeros(n, dtype=np.int64), limit=np.zeros(n, dtype=np.uint64),
     )  # fmt: skip
 
 
-def _folded(counts: Integers, n_bins: int) -> Integers:
+def folded(counts: Integers, n_bins: int) -> Integers:
     """Return counts in fewer bins, of which the last also holds all beyond."""
     return np.append(counts[: n_bins - 1], counts[n_bins - 1 :].sum())
 
 
-def _rows_of_nodes(tree: Tree, arrivals: Integers) -> Integers:
+def rows_of_nodes(tree: Tree, arrivals: Integers) -> Integers:
+    """Return the rows of every node from the rows of the leaves."""
     n_rows = arrivals.astype(np.int64)
     for node in np.flatnonzero(tree.left >= 0)[::-1]:
         n_rows[node] = n_rows[tree.left[node]] + n_rows[tree.right[node]]

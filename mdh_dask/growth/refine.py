@@ -11,11 +11,13 @@ from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
 from ..density.kde import kernel_density, kernel_height
 from ..density.modes import relative_depth
+from ..projections.directions import Axes, RawDirections, StandardDirections
+from ..tree.editing import turned, with_axes
 from ..tree.structure import Tree
 from .recount import recount
 from .scaling import Standardiser
 from .screening import KERNEL_REACH, bins_over
-from .valleys import BINS_PER_BANDWIDTH, REACH, Valley, ValleyPass, ValleySums, valley_of
+from .valleys import BINS_PER_BANDWIDTH, N_BINS, REACH, RangedSums, Valley, ValleyPass, valley_of
 
 logger = logging.getLogger(__name__)
 
@@ -59,19 +61,21 @@ class Splitter:
         ends = self.direction + np.array(TRIALS)[:, None] * step
         self.trials = ends / np.linalg.norm(ends, axis=1, keepdims=True)
 
-    def origins(self, standardise: Standardiser) -> Floats:
-        """Return where the bins of the trials begin: around the place to which the rows near the valley move."""
-        raw = standardise.raw(self.trials) @ standardise.centre
-        if self.valley is None:
-            return np.array([self.place]) - REACH * self.bandwidth
-        shift = (self.trials - self.direction) @ self.valley.centre
-        here = self.place - standardise.raw(self.direction) @ standardise.centre
-        return here + shift + raw - REACH * self.bandwidth
+    def axes(self, standardise: Standardiser) -> Axes:
+        """Return the trials with bins around the place to which the rows near the valley move."""
+        trials = standardise.raw(StandardDirections(self.trials))
+        middle = np.array([self.place])
+        if self.valley is not None:
+            here = self.place - standardise.shift_along(standardise.raw(StandardDirections(self.direction)))
+            middle = here + (self.trials - self.direction) @ self.valley.centre + standardise.shift_along(trials)
+        n, width = len(trials), self.bandwidth / BINS_PER_BANDWIDTH
+        return Axes(trials, middle - REACH * self.bandwidth, np.full(n, width), np.full(n, N_BINS))
 
-    def learn(self, sums: ValleySums, i: int, origins: Floats) -> None:
+    def learn(self, sums: RangedSums, i: int, axes: Axes) -> None:
         """Move to the trial of least density, if that is lower than here."""
+        n_rows, counts, rows = (part[i] for part in sums.near)
         valleys = [
-            valley_of(int(sums.n_rows[i]), sums.counts[i, k], sums.sums[i, k], v, float(origins[k]), self.bandwidth)
+            valley_of(int(n_rows), counts[k], rows[k], v, float(axes.origin[k]), self.bandwidth)
             for k, v in enumerate(self.trials)
         ]
         found = [k for k, valley in enumerate(valleys) if np.isfinite(valley.place)]
@@ -117,53 +121,55 @@ def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
     if len(splits) == 0:
         return tree
     splitters = [_splitter(tree, int(node), standardise) for node in splits]
+    current = tree
     for _ in range(ROUNDS + 1):
         moving = [i for i, splitter in enumerate(splitters) if splitter.moving]
         if not moving:
             break
         for i in moving:
             splitters[i].propose()
-        origins = [splitters[i].origins(standardise) for i in moving]
-        statistic = ValleyPass(
-            tree, splits[moving], np.array([standardise.raw(splitters[i].trials) for i in moving]), np.array(origins),
-            np.array([splitters[i].bandwidth / BINS_PER_BANDWIDTH for i in moving]), standardise,
-        )  # fmt: skip
-        sums: ValleySums = yield Pass("polishing", statistic)
+        axes = [splitters[i].axes(standardise) for i in moving]
+        sums: RangedSums = yield Pass("polishing", ValleyPass.along(axes, current, splits[moving], standardise))
         for place, i in enumerate(moving):
-            splitters[i].learn(sums, place, origins[place])
-        tree = _turned(tree, splits, splitters, standardise)
+            splitters[i].learn(sums, place, axes[place])
+        nodes, directions, offsets = _hyperplanes(splits, splitters, standardise)
+        current = turned(tree, nodes, directions, offsets)
         logger.info("%s of %s splits were turned", sum(s.moving for s in splitters), len(splitters))
-    return (yield from _measured(tree, splits, splitters))
+    return (yield from _measured(tree, splits, splitters, standardise))
 
 
 def _splitter(tree: Tree, node: int, standardise: Standardiser) -> Splitter:
-    scale = standardise.scale
-    v = np.divide(tree.planes[node], scale, out=np.zeros(len(scale)), where=scale > 0)
-    length = float(np.linalg.norm(v))
+    direction = standardise.standard(RawDirections(tree.planes[node]))
+    length = float(np.linalg.norm(direction.vectors))
     h = tree.bandwidth[node] / length
-    return Splitter(v / length, h, length, h * tree.n_rows[node] ** 0.2, tree.offsets[node] / length)
+    return Splitter(direction.vectors / length, h, length, h * tree.n_rows[node] ** 0.2, tree.offsets[node] / length)
 
 
-def _turned(tree: Tree, splits: Integers, splitters: list[Splitter], standardise: Standardiser) -> Tree:
-    planes, offsets = tree.planes.copy(), tree.offsets.copy()
-    for node, splitter in zip(splits, splitters):
-        if splitter.valley is not None:
-            planes[node] = standardise.raw(splitter.direction) * splitter.length
-            offsets[node] = splitter.place * splitter.length
-    return replace(tree, planes=planes, offsets=offsets)
+def _hyperplanes(
+    splits: Integers, splitters: list[Splitter], standardise: Standardiser
+) -> tuple[Integers, RawDirections, Floats]:
+    """Return the nodes whose valleys were found, with their hyperplanes in the lengths that their directions had."""
+    found = [i for i, splitter in enumerate(splitters) if splitter.valley is not None]
+    length = np.array([splitters[i].length for i in found])
+    units = StandardDirections(np.array([splitters[i].direction for i in found]).reshape(len(found), -1))
+    directions = RawDirections(standardise.raw(units).vectors * length[:, None])
+    return splits[found], directions, np.array([splitters[i].place for i in found]) * length
 
 
-def _measured(tree: Tree, splits: Integers, splitters: list[Splitter]) -> Plan[Tree]:
-    """Plan to count all rows at its nodes, in bins that cover them along the turned directions."""
-    origin, sizes = tree.origin.copy(), np.diff(tree.first_bin)
-    for node, splitter in zip(splits, splitters):
-        if splitter.valley is not None:
-            low, high = np.array(splitter.range)[:, None] * splitter.length
-            width, margin = tree.width[[node]], KERNEL_REACH * tree.bandwidth[[node]]
-            origin[[node]], sizes[node] = bins_over(low, high, margin, width, tree.offsets[[node]])
-    counted = yield from recount(replace(tree, origin=origin, first_bin=np.cumsum([0, *sizes])))
+def _measured(tree: Tree, splits: Integers, splitters: list[Splitter], standardise: Standardiser) -> Plan[Tree]:
+    """Plan to count all rows at the nodes, in bins that cover them along the turned directions."""
+    nodes, directions, offsets = _hyperplanes(splits, splitters, standardise)
+    width, bandwidth = tree.width[nodes], tree.bandwidth[nodes]
+    found = [splitter for splitter in splitters if splitter.valley is not None]
+    low, high = np.array([np.array(s.range) * s.length for s in found]).reshape(-1, 2).T
+    bins = [
+        bins_over(*(x[[i]] for x in (low, high, KERNEL_REACH * bandwidth, width, offsets))) for i in range(len(nodes))
+    ]
+    origin = np.array([own[0] for own, _ in bins])
+    axes = Axes(directions, origin, width, np.array([n for _, n in bins], dtype=np.int64))
+    counted = yield from recount(with_axes(tree, nodes, axes, offsets, bandwidth))
     depth = counted.relative_depth.copy()
-    for node in np.flatnonzero(sizes).tolist():
+    for node in np.flatnonzero(np.diff(counted.first_bin)).tolist():
         depth[node] = _depth(counted.histogram(node), counted, node)
     # Few rows change sides: the deviations of the fit still rank the columns, and other ones would take a pass.
     return replace(counted, relative_depth=depth, deviations=tree.deviations)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import AnyArray, Floats
+from ..projections.directions import RawDirections, StandardDirections
 from .passes import Columns, Sample
 
 ROWS_FOR_RESOLUTION = 2000
@@ -46,16 +47,27 @@ class Standardiser:
         dtype = np.result_type(rows.dtype, np.float32) if single else np.float64
         return (rows - self.centre.astype(dtype)) * self.scale.astype(dtype)
 
-    def raw(self, directions: Floats) -> Floats:
-        """Return the same directions for raw rows."""
-        return directions.astype(np.float64) * self.scale
+    def raw(self, directions: StandardDirections) -> RawDirections:
+        """Return the same directions for raw rows: projections differ by `shift_along` them."""
+        return RawDirections(directions.vectors.astype(np.float64) * self.scale)
 
-    def resolution_of(self, raw_directions: Floats) -> Floats:
-        """Return the bandwidth that hides the rounding of the columns along directions for raw rows.
+    def standard(self, directions: RawDirections) -> StandardDirections:
+        """Return the same directions for standardised rows, without the columns that are dropped."""
+        used = np.broadcast_to(self.scale > 0, directions.vectors.shape)
+        return StandardDirections(
+            np.divide(directions.vectors, self.scale, out=np.zeros(directions.vectors.shape), where=used)
+        )
+
+    def shift_along(self, directions: RawDirections) -> Floats:
+        """Return by how much projections of raw rows exceed those of the standardised rows."""
+        return directions.vectors @ self.centre
+
+    def resolution_of(self, directions: RawDirections) -> Floats:
+        """Return the bandwidth that hides the rounding of the columns along directions.
 
         Rounded values lie on a lattice; with a smaller bandwidth the gaps between its points look like valleys.
         """
-        return SMOOTHS_A_LATTICE * np.sqrt(raw_directions**2 @ self.resolution**2)
+        return SMOOTHS_A_LATTICE * np.sqrt(directions.vectors**2 @ self.resolution**2)
 
 
 def standardiser(columns: Columns, sample: Sample, scale: bool, *, moderate: bool = False) -> Standardiser:

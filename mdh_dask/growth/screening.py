@@ -9,6 +9,7 @@ from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms, no_extremes
 from ..density.kde import BINS_PER_BANDWIDTH
+from ..projections.directions import Axes, Proposal
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import Candidates
 from ..splits.rules import SplitRule
@@ -41,21 +42,20 @@ def bandwidth_of(rule: Bandwidth, rows: AnyArray) -> Bandwidth:
 
 def screen(
     rows: AnyArray,
-    directions: Floats,
+    proposal: Proposal,
     n_kept: int,
     rule: SplitRule,
     bandwidth: Bandwidth,
     min_rows: float,
     standardise: Standardiser,
-) -> Floats:
-    """Return the directions with the best scores on the sample, best first.
+) -> Proposal:
+    """Return the proposed directions with the best scores on the sample, best first.
 
     Parameters
     ----------
     rows : array of shape (n, n_features)
         Standardised sample of a branch.
-    directions : array of shape (n_directions, n_features)
-        In standardised coordinates.
+    proposal : Proposal
     n_kept : int
     rule, bandwidth
         Score the density of each direction.
@@ -66,65 +66,58 @@ def screen(
 
     Returns
     -------
-    ndarray of shape (at most n_kept, n_features)
+    Proposal of at most `n_kept` directions
         Directions without an admissible split are left out. Those that are within two degrees of a better one too:
         they would find the same valley.
     """
-    if len(rows) > 2 * FIRST_ROUND_ROWS and len(directions) > FIRST_ROUND_KEEPS:
+    if len(rows) > 2 * FIRST_ROUND_ROWS and len(proposal) > FIRST_ROUND_KEEPS:
         # The sample does not depend on the chunking, so neither does every n-th of its rows.
         some = rows[:: len(rows) // FIRST_ROUND_ROWS]
-        scores = _scores(some, directions, rule, bandwidth, min_rows * len(some) / len(rows), standardise, ROUGH_BINS)
-        directions = directions[np.sort(np.argsort(-scores, kind="stable")[:FIRST_ROUND_KEEPS])]
-    scores = _scores(rows, directions, rule, bandwidth, min_rows, standardise)
-    unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+        scores = _scores(some, proposal, rule, bandwidth, min_rows * len(some) / len(rows), standardise, ROUGH_BINS)
+        proposal = proposal[np.sort(np.argsort(-scores, kind="stable")[:FIRST_ROUND_KEEPS])]
+    scores = _scores(rows, proposal, rule, bandwidth, min_rows, standardise)
+    unit = proposal.of_length_one().directions.vectors
     kept: list[int] = []
     for i in np.argsort(-scores, kind="stable"):
         if len(kept) == n_kept or scores[i] == -np.inf:
             break
         if np.all(np.abs(unit[kept] @ unit[i]) < 0.9994):
             kept.append(int(i))
-    return directions[kept]
+    return proposal[kept]
 
 
 def candidates_for(
-    rows: AnyArray,
-    directions: Floats,
-    standardise: Standardiser,
-    bandwidth: Bandwidth,
-    n_rows: float,
-    suggested: Floats | None = None,
-) -> tuple[Candidates, int]:
+    rows: AnyArray, proposal: Proposal, standardise: Standardiser, bandwidth: Bandwidth, n_rows: float
+) -> Candidates:
     """Lay out histograms that will resolve the densities of a branch's `n_rows` rows.
 
     Parameters
     ----------
     rows : array of shape (n, n_features)
         Standardised sample of the branch.
-    directions : array of shape (n_directions, n_features)
-        In standardised coordinates.
+    proposal : Proposal
+        Where it has thresholds, bins end at them.
     standardise : Standardiser
     bandwidth : Bandwidth
     n_rows : float
         Rows that will be counted.
-    suggested : array of shape (n_directions,), optional
-        Threshold along each direction, in standardised coordinates, at which a bin is to end.
 
     Returns
     -------
-    candidates : Candidates
+    Candidates
         For raw rows.
-    n_bins : int
     """
-    projections = directions @ rows.astype(np.float64).T
+    directions, suggested = proposal.directions, proposal.thresholds
+    projections = directions.vectors @ rows.astype(np.float64).T
     raw = standardise.raw(directions)
     resolution = standardise.resolution_of(raw)
     origin, width, n_bins = _bins(projections, bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
-    away = raw @ standardise.centre
+    shift = standardise.shift_along(raw)
     if suggested is not None:
         origin = suggested - width * np.round((suggested - origin) / width)
-        suggested = suggested + away
-    length = np.linalg.norm(directions, axis=1)
-    return Candidates(raw, origin + away, width, resolution, bandwidth, suggested, length), n_bins
+        suggested = suggested + shift
+    axes = Axes(raw, origin + shift, width, np.full(len(raw), n_bins))
+    return Candidates(axes, resolution, bandwidth, suggested, directions.length)
 
 
 def bins_over(low: Floats, high: Floats, margin: Floats, width: Floats, middle: Floats) -> tuple[Floats, int]:
@@ -149,20 +142,22 @@ def bins_over(low: Floats, high: Floats, margin: Floats, width: Floats, middle: 
 
 def _scores(
     rows: AnyArray,
-    directions: Floats,
+    proposal: Proposal,
     rule: SplitRule,
     bandwidth: Bandwidth,
     min_rows: float,
     standardise: Standardiser,
     bins_per_bandwidth: float = BINS_PER_BANDWIDTH,
 ) -> Floats:
-    scores = np.empty(len(directions))
-    for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
+    scores = np.empty(len(proposal))
+    for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
         part = slice(first, first + DIRECTIONS_AT_ONCE)
-        projections = directions[part].astype(rows.dtype) @ rows.T
-        resolution = standardise.resolution_of(standardise.raw(directions[part]))
+        directions = proposal.directions[part]
+        projections = directions.vectors.astype(rows.dtype) @ rows.T
+        resolution = standardise.resolution_of(standardise.raw(directions))
         histograms = _histograms(projections, bandwidth, resolution, bins_per_bandwidth, rule.at.needs_extremes)
-        histograms = replace(histograms, length=np.linalg.norm(directions[part], axis=1))
+        suggested = None if proposal.thresholds is None else proposal.thresholds[part]
+        histograms = replace(histograms, length=directions.length, suggested=suggested)
         scores[part] = rule.score(histograms, min_rows)
     return scores
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Floats
 from ..density.bandwidth import Bandwidth
+from ..projections.directions import Proposal
 from ..splits.choose import Chooser
 
-Proposer = Callable[[Any, np.random.Generator], Floats]
-"""Gives directions for the standardised rows of a branch: ``(rows, rng) -> (n_directions, n_features)``."""
+Proposer = Callable[[Any, np.random.Generator], Proposal]
+"""Proposes directions for the standardised rows of a branch: ``(rows, rng) -> proposal``."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,6 @@ class GrowthSettings:
         What is enough, for an order; None to let the order say.
     family : str or None
         Family of random directions that `propose` gives whatever the rows are, so that workers can make them.
-    suggest : callable, optional
-        Gives a threshold for each of the directions that `propose` gave, for standardised rows.
     """
 
     propose: Proposer
@@ -54,4 +52,3 @@ class GrowthSettings:
     order: str | None = None
     max_clusters: int | None = None
     family: str | None = None
-    suggest: Callable[[Floats], Floats] | None = None

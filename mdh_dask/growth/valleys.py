@@ -1,7 +1,8 @@
 """One pass that tells, for every split of a tree and some directions each, the density near it and how it changes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from .._jit.row_sums import RowSums, sum_rows_in_bins
 from .._jit.valleys import descend_to_valley
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
+from ..projections.directions import Axes
 from ..tree.routing import leaves_of
 from ..tree.structure import Tree
 from .scaling import Standardiser
@@ -23,7 +25,7 @@ N_BINS = 2 * REACH * BINS_PER_BANDWIDTH
 
 
 class ValleySums(NamedTuple):
-    """Value of `ValleyPass`."""
+    """Sums of the rows near splits."""
 
     n_rows: Integers
     """Of each split, shape (n_splits,)."""
@@ -31,6 +33,12 @@ class ValleySums(NamedTuple):
     """Rows per bin, shape (n_splits, n_trials, N_BINS)."""
     sums: Floats
     """Sums of the standardised rows per bin, shape (n_splits, n_trials, N_BINS, n_features)."""
+
+
+class RangedSums(NamedTuple):
+    """Value of `ValleyPass`."""
+
+    near: ValleySums
     low: Floats
     """Smallest projection of all rows of the split, shape (n_splits, n_trials)."""
     high: Floats
@@ -77,7 +85,14 @@ class ValleyPass(Statistic):
     width: Floats
     standardise: Standardiser
 
-    def chunk(self, start: int, *blocks: AnyArray) -> ValleySums:
+    @classmethod
+    def along(cls, axes: Sequence[Axes], tree: Tree, splits: Integers, standardise: Standardiser) -> Self:
+        """Return the statistic along axes of each split, as many for all; the bins of a split have one width."""
+        directions = np.array([own.directions.vectors for own in axes])
+        origin, width = np.array([own.origin for own in axes]), np.array([own.width[0] for own in axes])
+        return cls(tree, splits, directions, origin, width, standardise)
+
+    def chunk(self, start: int, *blocks: AnyArray) -> RangedSums:
         """Sum the rows of one block."""
         rows = loop_ready(blocks[0])
         tree, standardise = self.tree, self.standardise
@@ -94,14 +109,13 @@ class ValleyPass(Statistic):
                 rows, chosen, self.directions[i], self.origin[i], np.full(n_trials, self.width[i]),
                 standardise.centre, standardise.scale, RowSums(counts[i], sums[i], low[i], high[i]),
             )  # fmt: skip
-        return ValleySums(n_rows, counts, sums, low, high)
+        return RangedSums(ValleySums(n_rows, counts, sums), low, high)
 
-    def combine(self, left: ValleySums, right: ValleySums) -> ValleySums:
+    def combine(self, left: RangedSums, right: RangedSums) -> RangedSums:
         """Add, and join the ranges."""
-        return ValleySums(
-            left.n_rows + right.n_rows, left.counts + right.counts, left.sums + right.sums,
-            np.minimum(left.low, right.low), np.maximum(left.high, right.high),
-        )  # fmt: skip
+        a, b = left.near, right.near
+        near = ValleySums(a.n_rows + b.n_rows, a.counts + b.counts, a.sums + b.sums)
+        return RangedSums(near, np.minimum(left.low, right.low), np.maximum(left.high, right.high))
 
 
 def leaves_under(tree: Tree, nodes: Integers) -> Booleans:

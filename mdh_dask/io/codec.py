@@ -15,7 +15,7 @@ from .._typing import AnyArray
 from ..chunks import Together
 from ..growth.passes import BranchCounts, BranchPass, Columns, FirstLook, FirstPass, Sample, SamplePass
 from ..growth.scaling import Standardiser
-from ..growth.valleys import ValleyPass, ValleySums
+from ..growth.valleys import RangedSums, ValleyPass, ValleySums
 from ..projections.random import KeyedDirections
 from ..summaries.moments import MomentPass, Moments
 from ..tree.structure import Tree
@@ -24,8 +24,8 @@ from .folders import write_whole
 CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, MomentPass, Moments, Sample,
-        SamplePass, Standardiser, Together, Tree, ValleyPass, ValleySums,
+        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, MomentPass, Moments, RangedSums,
+        Sample, SamplePass, Standardiser, Together, Tree, ValleyPass, ValleySums,
     )
 }  # fmt: skip
 """Dataclasses and named tuples that can be stored, by their names."""

@@ -1,7 +1,8 @@
 """Directions on which a branch is projected.
 
 A projection is a function ``(rows, rng, n_directions) -> array of shape (n_directions, n_features)`` of a branch's
-standardised sample. To add one, add it to `PROJECTIONS`.
+standardised sample. One that also knows where to split returns a pair of that and of an array of thresholds, shape
+(n_directions,). To add one, add it to `PROJECTIONS`.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from .rows import row_combinations
 
 __all__ = ["PROJECTIONS", "Projection"]
 
-Projection = Callable[[AnyArray, np.random.Generator, int], Floats]
+Projection = Callable[[AnyArray, np.random.Generator, int], Floats | tuple[Floats, Floats]]
 
 
 def _whatever_the_rows(family: RandomProjection) -> Projection:

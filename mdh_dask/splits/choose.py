@@ -8,20 +8,19 @@ import numpy as np
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms, joint_extremes
+from ..projections.directions import Axes
 from .rules import SplitRule
 from .stopping import StopRule
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Directions on which a branch's rows are counted, and the bins they are counted in.
+    """Directions on which a branch's rows are counted, and what is known of the densities along them.
 
     Parameters
     ----------
-    directions : array of shape (n_candidates, n_features), float64
-        In the coordinates of the rows, the most promising first.
-    origin, width : arrays of shape (n_candidates,)
-        Of the bins of each direction's histogram.
+    axes : Axes
+        The directions with their bins, the most promising first.
     resolution : array of shape (n_candidates,)
         Bandwidth that the rounding of the values alone calls for.
     bandwidth : Bandwidth
@@ -32,27 +31,23 @@ class Candidates:
         Of the directions in standardised coordinates.
     """
 
-    directions: Floats
-    origin: Floats
-    width: Floats
+    axes: Axes
     resolution: Floats
     bandwidth: Bandwidth
     suggested: Floats | None = None
     length: Floats | float = 1.0
 
     def __len__(self) -> int:
-        return len(self.width)
+        return len(self.axes)
 
     def __getitem__(self, order: "AnyArray | slice") -> Self:
         """Return some of the candidates."""
         return replace(
             self,
-            directions=self.directions[order],
-            origin=self.origin[order],
-            width=self.width[order],
+            axes=self.axes[order],
             resolution=self.resolution[order],
             suggested=None if self.suggested is None else self.suggested[order],
-            length=np.broadcast_to(self.length, self.width.shape)[order],
+            length=np.broadcast_to(self.length, self.resolution.shape)[order],
         )
 
 
@@ -69,8 +64,8 @@ class Counts(NamedTuple):
         counts, extremes = self.counts.swapaxes(0, 1), self.extremes.swapaxes(0, 1)
         return Histograms(
             counts.sum(axis=0) if half is None else np.ascontiguousarray(counts[half]),
-            candidates.origin,
-            candidates.width,
+            candidates.axes.origin,
+            candidates.axes.width,
             candidates.bandwidth,
             candidates.resolution,
             joint_extremes(*extremes) if half is None else extremes[half],

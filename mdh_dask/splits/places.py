@@ -27,6 +27,8 @@ class Place(ABC):
 
     needs_extremes: ClassVar[bool] = False
     """Whether it looks at `Histograms.extremes`."""
+    needs_thresholds: ClassVar[bool] = False
+    """Whether it looks at `Histograms.suggested`."""
 
     @abstractmethod
     def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
@@ -148,10 +150,35 @@ class Gap(Place):
         return (k, float(middle)) if abs(standing - middle) < gap / 2 else None
 
 
+class Proposed(Place):
+    """The threshold that came with the direction, be there a valley or not: of two means, of labels, of a hand."""
+
+    needs_thresholds = True
+
+    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
+        """See `Place`; the bin that ends nearest to the threshold, if that lies among the bins."""
+        return self._away(histograms) <= 0.5
+
+    def score(self, histograms: Histograms) -> Floats:
+        """See `Place`."""
+        return 1 / (1 + self._away(histograms))
+
+    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+        """See `Place`; nothing moves it."""
+        return k, standing
+
+    @staticmethod
+    def _away(histograms: Histograms) -> Floats:
+        """Return the distance of each bin's end from the threshold, in bins, shape (n_directions, n_bins)."""
+        assert histograms.suggested is not None
+        return np.abs(histograms.threshold - histograms.suggested[:, None]) / histograms.width[:, None]
+
+
 PLACES: dict[str, Place] = {
     "relative_depth": RelativeDepth(),
     "minimum_density": MinimumDensity(),
     "mean": Mean(),
     "gap": Gap(),
+    "proposed": Proposed(),
 }
-"""The splitting rules of PDDP (``mean``) and of its two extensions, and that of the thesis."""
+"""The splitting rules of PDDP (``mean``) and of its two extensions, that of the thesis, and that of the projection."""

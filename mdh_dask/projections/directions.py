@@ -1,0 +1,97 @@
+"""Directions: for standardised rows, for raw rows, with the bins along them, and with the thresholds on them.
+
+Two coordinate systems, two types: a direction for one kind of rows is never taken for a direction for the other. Rows
+are counted along `Axes`, which hold bins that were laid out for these very directions.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from .._typing import Floats, Integers
+
+
+@dataclass(frozen=True)
+class _Directions:
+    vectors: Floats
+    """Shape (..., n_features)."""
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def __getitem__(self, which: Any) -> Self:
+        """Return some of the directions."""
+        return type(self)(self.vectors[which])
+
+    @property
+    def length(self) -> Floats:
+        """Euclidean norms, shape (...)."""
+        return np.linalg.norm(self.vectors, axis=-1)
+
+
+class StandardDirections(_Directions):
+    """Directions for standardised rows."""
+
+
+class RawDirections(_Directions):
+    """Directions for rows as they are given."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Directions, and the bins that were laid out along them.
+
+    Parameters
+    ----------
+    directions : RawDirections of shape (n_directions, n_features)
+    origin, width : arrays of shape (n_directions,)
+        Lower end of the first bin and width of a bin, in units of the projections.
+    n_bins : integer array of shape (n_directions,)
+    """
+
+    directions: RawDirections
+    origin: Floats
+    width: Floats
+    n_bins: Integers
+
+    def __len__(self) -> int:
+        return len(self.width)
+
+    def __getitem__(self, which: Any) -> Self:
+        """Return some of the axes."""
+        return type(self)(self.directions[which], self.origin[which], self.width[which], self.n_bins[which])
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a projection proposes for a branch: directions, and where on them to split, if it says so.
+
+    Parameters
+    ----------
+    directions : StandardDirections of shape (n_directions, n_features)
+    thresholds : array of shape (n_directions,), optional
+        In units of the projections of standardised rows.
+
+    Examples
+    --------
+    >>> proposal = Proposal(StandardDirections(np.array([[3.0, 4.0], [0.0, 1.0]])), np.array([10.0, 1.0]))
+    >>> proposal[1:].thresholds, proposal.of_length_one().thresholds
+    (array([1.]), array([2., 1.]))
+    """
+
+    directions: StandardDirections
+    thresholds: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.directions)
+
+    def __getitem__(self, which: Any) -> Self:
+        """Return some of the directions, with their thresholds."""
+        return type(self)(self.directions[which], None if self.thresholds is None else self.thresholds[which])
+
+    def of_length_one(self) -> Self:
+        """Return the same hyperplanes, with directions of length one."""
+        length = self.directions.length
+        directions = StandardDirections(self.directions.vectors / length[:, None])
+        return type(self)(directions, None if self.thresholds is None else self.thresholds / length)

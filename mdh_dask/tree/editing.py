@@ -1,0 +1,48 @@
+"""Other hyperplanes at the nodes of a tree: what was counted along the old ones goes with them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .._typing import Floats, Integers
+from ..projections.directions import Axes, RawDirections
+from .structure import Tree
+
+
+def turned(tree: Tree, nodes: Integers, directions: RawDirections, offsets: Floats) -> Tree:
+    """Return the tree with other hyperplanes at some nodes, where it has then no histogram and no relative depth.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0, 0.0], "offset": 0.5, "bins": [0, 1, 1, 0]}
+    >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
+    >>> tree = tree_from_nodes([root, leaf, leaf], n_features=2)
+    >>> other = turned(tree, np.array([0]), RawDirections(np.array([[0.0, 2.0]])), np.array([3.0]))
+    >>> other.planes[0].tolist(), other.offsets[0].tolist(), other.histogram(0).tolist()
+    ([0.0, 2.0], 3.0, [])
+    """
+    none = np.full(len(nodes), np.nan)
+    empty = [np.empty(0, dtype=np.int64)] * len(nodes)
+    changes = {"planes": directions.vectors, "offsets": offsets, "origin": none, "width": none, "bandwidth": none}
+    return _changed(tree, nodes, changes | {"relative_depth": none}, empty)
+
+
+def with_axes(tree: Tree, nodes: Integers, axes: Axes, offsets: Floats, bandwidth: Floats) -> Tree:
+    """Return the tree with other hyperplanes at some nodes, and empty bins along them, in which to count rows."""
+    empty = [np.zeros(n, dtype=np.int64) for n in axes.n_bins]
+    changes = {"planes": axes.directions.vectors, "offsets": offsets, "origin": axes.origin, "width": axes.width}
+    none = np.full(len(nodes), np.nan)
+    return _changed(tree, nodes, changes | {"bandwidth": bandwidth, "relative_depth": none}, empty)
+
+
+def _changed(tree: Tree, nodes: Integers, changes: dict[str, Floats], bins: Sequence[Integers]) -> Tree:
+    histograms = [tree.histogram(node) for node in range(tree.n_nodes)]
+    for node, own in zip(nodes, bins):
+        histograms[node] = own
+    fields = {name: getattr(tree, name).copy() for name in changes}
+    for name, values in changes.items():
+        fields[name][nodes] = values
+    first_bin = np.cumsum([0, *map(len, histograms)])
+    return replace(tree, bins=np.concatenate(histograms), first_bin=first_bin, **fields)
