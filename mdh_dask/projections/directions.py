@@ -94,4 +94,7 @@ class Proposal:
         """Return the same hyperplanes, with directions of length one."""
         length = self.directions.length
         directions = StandardDirections(self.directions.vectors / length[:, None])
-        return type(self)(directions, None if self.thresholds is None else self.thresholds / length)
+        if self.thresholds is None:
+            return type(self)(directions)
+        # Where the length is one but for its rounding, a threshold is left as it was found.
+        return type(self)(directions, self.thresholds / np.where(np.abs(length - 1) < 1e-12, 1.0, length))
