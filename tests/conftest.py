@@ -17,13 +17,23 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
 
 
+IDLE = {
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__GIL__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+}
+"""Clusters watch themselves 50 times a second, which takes a tenth of a processor as long as there is one."""
+
+
 def pytest_configure(config):
     """Share compiled loops with the workers of pytest-xdist and all that tests start: each compiles for up to 20 s."""
     if not hasattr(config, "workerinput"):
         folder = TemporaryDirectory(prefix="mdh-dask-loops-")
         config.add_cleanup(folder.cleanup)
-        os.environ |= {"MDH_DASK_NUMBA_CACHE": "1", "NUMBA_CACHE_DIR": folder.name}
+        os.environ |= {"MDH_DASK_NUMBA_CACHE": "1", "NUMBA_CACHE_DIR": folder.name} | IDLE
     save_in_turn()
+    dask.config.refresh()
 
 
 def save_in_turn():
