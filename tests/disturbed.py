@@ -17,7 +17,7 @@ path = "{rows}"
 [method]
 name = "pca"
 sample_size = 1000
-polish = true
+refine = true
 [cluster]
 {cluster}
 [output]

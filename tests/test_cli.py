@@ -159,10 +159,10 @@ def test_an_option_of_the_feature_map_that_has_its_default_changes_nothing(here)
 
 @pytest.mark.parametrize("typed", ["nearest-neighbors", "nearest_neighbors"])
 def test_words_are_typed_with_hyphens_or_underscores(typed, here):
-    options = ("--split-rule", typed.replace("nearest", "minimum").replace("neighbors", "density"))
+    options = ("--threshold-rule", typed.replace("nearest", "minimum").replace("neighbors", "density"))
     model = model_with("--feature-map", typed, "--landmarks", 50, "--components", 2, *options, "--n-projections", 20)
     assert model.feature_map_.kernel == "nearest_neighbors"
-    assert model.split_rule == "minimum_density"
+    assert model.threshold_rule == "minimum_density"
 
 
 def test_an_array_in_a_group_is_an_input(here):
@@ -426,7 +426,7 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
     [
         ("--quantile", "2", "a float in the range"),
         ("--quantile", "nan", "a float in the range"),
-        ("--min-depth", "inf", "a float in the range"),
+        ("--min-relative-depth", "inf", "a float in the range"),
         ("--n-projections", "0", "an int in the range"),
         ("--n-projections", "many", "an int in the range"),
         ("--min-cluster-size", "2.5", "an int in the range .* or a float in the range"),

@@ -58,7 +58,7 @@ def test_deviations_are_those_of_the_rows_of_the_node(model):
         np.testing.assert_allclose(deviation, own.std(axis=0), rtol=2**-12)
 
 
-@pytest.mark.parametrize("options", [{"sample_size": 500}, {"sample_size": None}, {"sample_size": 500, "polish": True}])
+@pytest.mark.parametrize("options", [{"sample_size": 500}, {"sample_size": None}, {"sample_size": 500, "refine": True}])
 def test_deviations_of_many_rows_come_from_samples_without_a_pass(options):
     rows = four_groups(40_000)
     model = RandomProjectionTree(30, **options).fit(rows)
@@ -67,7 +67,7 @@ def test_deviations_of_many_rows_come_from_samples_without_a_pass(options):
         np.testing.assert_allclose(deviation, own.std(axis=0), rtol=0.15)
     lazy = clone(model).fit(da.from_array(rows, chunks=(7_001, 3)))
     np.testing.assert_array_equal(lazy.tree_.deviations, model.tree_.deviations)
-    assert lazy.n_passes_ == model.n_passes_ == {500: 2, None: 4}[options["sample_size"]] + 5 * ("polish" in options)
+    assert lazy.n_passes_ == model.n_passes_ == {500: 2, None: 4}[options["sample_size"]] + 5 * ("refine" in options)
 
 
 @pytest.mark.parametrize("size", [1e150, 1e-150])

@@ -103,9 +103,9 @@ def test_the_tree_is_that_of_features_made_beforehand_and_taken_as_they_are(meth
     assert model.n_features_in_ == 2
 
 
-@pytest.mark.parametrize("polish", [False, True])
-def test_a_pipeline_of_map_and_tree_gives_the_same_labels(rows, polish):
-    parameters = {"polish": polish, "sample_size": 100}
+@pytest.mark.parametrize("refine", [False, True])
+def test_a_pipeline_of_map_and_tree_gives_the_same_labels(rows, refine):
+    parameters = {"refine": refine, "sample_size": 100}
     model = tree_of_rows(**parameters).fit(rows)
     pipeline = make_pipeline(clone(MAP), tree_of_rows(**parameters, feature_map=None, scale=False))
     np.testing.assert_array_equal(pipeline.fit_predict(rows), model.labels_)
@@ -121,9 +121,9 @@ def test_a_tree_with_a_map_is_the_end_of_a_pipeline(rows, expected):
 
 
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if name != "precomputed"])
-@pytest.mark.parametrize("polish", [False, True])
-def test_every_kernel_is_a_feature_map_by_its_name(kernel, polish, rows):
-    model = tree_of_rows(feature_map=kernel, polish=polish).fit(rows[:300])
+@pytest.mark.parametrize("refine", [False, True])
+def test_every_kernel_is_a_feature_map_by_its_name(kernel, refine, rows):
+    model = tree_of_rows(feature_map=kernel, refine=refine).fit(rows[:300])
     assert model.feature_map_.kernel == kernel
     np.testing.assert_array_equal(model.predict(rows[:300]), model.labels_)
 
@@ -137,7 +137,7 @@ def test_a_kernel_by_its_name_has_scale_of_the_tree(scale, rows):
 
 
 def test_other_seeds_take_other_landmarks_for_a_kernel_by_its_name(rows):
-    parameters = {"feature_map": "rbf", "n_projections": 10, "max_depth": 1}
+    parameters = {"feature_map": "rbf", "n_projections": 10, "max_levels": 1}
     X = np.concatenate([rows, rows + 0.01])
     a, b, again = (tree_of_rows(**parameters, random_state=seed).fit(X).feature_map_.landmarks_ for seed in (0, 1, 0))
     assert (a != b).any()
@@ -237,17 +237,17 @@ class Reads:
 
 
 @pytest.mark.parametrize("cache", ["memory", "disk"])
-@pytest.mark.parametrize("polish", [False, True])
-def test_rows_are_read_twice_if_features_are_kept_and_once_more_for_labels(rows, cache, polish):
+@pytest.mark.parametrize("refine", [False, True])
+def test_rows_are_read_twice_if_features_are_kept_and_once_more_for_labels(rows, cache, refine):
     reads = Reads(rows)
-    model = tree_of_rows(cache=cache, polish=polish).fit(reads.rows)
+    model = tree_of_rows(cache=cache, refine=refine).fit(reads.rows)
     assert reads.passes == model.n_passes_ == 2
     model.labels_.compute()
     assert reads.passes == 3
 
 
-@pytest.mark.parametrize("polish", [False, True])
-def test_without_a_cache_rows_are_read_in_every_pass_and_once_for_the_map(rows, polish, monkeypatch):
+@pytest.mark.parametrize("refine", [False, True])
+def test_without_a_cache_rows_are_read_in_every_pass_and_once_for_the_map(rows, refine, monkeypatch):
     passes = []
 
     def counted(*args, **kwargs):
@@ -256,7 +256,7 @@ def test_without_a_cache_rows_are_read_in_every_pass_and_once_for_the_map(rows, 
 
     monkeypatch.setattr(plans, "reduce_rows", counted)
     reads = Reads(rows)
-    model = tree_of_rows(cache=None, polish=polish).fit(reads.rows)
+    model = tree_of_rows(cache=None, refine=refine).fit(reads.rows)
     assert reads.passes == model.n_passes_
     assert len(passes) == model.n_passes_
     assert model.n_passes_ > 2
@@ -400,7 +400,7 @@ def test_fitting_again_without_the_map_forgets_it(rows):
 )
 def test_presets_take_a_map_or_none(cls, kernel, rows):
     assert cls().feature_map == kernel
-    assert cls(feature_map=None, max_depth=1).fit(rows[:200]).feature_map_ is None
+    assert cls(feature_map=None, max_levels=1).fit(rows[:200]).feature_map_ is None
 
 
 # Saved models

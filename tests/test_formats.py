@@ -11,7 +11,7 @@ import zarr
 
 from mdh_dask import __version__, load_model
 from mdh_dask._journal import keeping
-from mdh_dask.estimators.models import ESTIMATORS
+from mdh_dask.estimators.models import ESTIMATORS, NAMES_OF_0_1_0
 from mdh_dask.io import codec
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.io.models import MODEL_MARK
@@ -51,7 +51,8 @@ def test_every_model_predicts_what_it_did(written):
         model = load_model(written / "models" / name)
         assert type(model).__name__ == told["class"]
         assert model.n_clusters_ == told["n_clusters"]
-        assert told["parameters"].items() <= model.get_params().items()
+        parameters = {NAMES_OF_0_1_0.get(name, name): value for name, value in told["parameters"].items()}
+        assert parameters.items() <= model.get_params().items()
         assert list(getattr(model, "feature_names_in_", [])) == told["names"]
         assert model.pixel_columns_ == told["pixel_columns"]
         if told["names"]:
@@ -64,7 +65,14 @@ def test_every_result_of_a_pass_is_read_to_the_last_bit(written):
     digests = expected(written / "journal")["digests"]
     assert {name.split("-")[1] for name in digests} >= {"FirstPass", "BranchPass", "ValleyPass"}
     for name, digest in digests.items():
-        assert codec.digest(codec.load(written / "journal" / name)) == digest
+        if "ValleyPass" not in name:
+            assert codec.digest(codec.load(written / "journal" / name)) == digest
+
+
+def test_a_result_that_lacks_what_later_versions_count_is_refused_so_that_its_pass_is_made_again(written):
+    for file in (written / "journal").glob("*-ValleyPass-*"):
+        with pytest.raises(ValueError, match="low"):
+            codec.load(file)
 
 
 def test_a_fit_goes_on_from_the_results_of_passes(written):

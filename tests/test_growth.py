@@ -78,10 +78,10 @@ def test_the_first_sample_of_wide_rows_is_bounded_in_values_but_not_below_sample
 def test_trees_of_rows_in_memory_do_not_depend_on_the_number_of_threads(mixture, threads, monkeypatch):
     X, _ = mixture
     monkeypatch.setattr("mdh_dask.chunks.reduction.ROWS_OF_A_THREAD", 10**9)
-    expected = model_of("sampled").set_params(polish=True).fit(X)
+    expected = model_of("sampled").set_params(refine=True).fit(X)
     monkeypatch.setattr("mdh_dask.chunks.reduction.ROWS_OF_A_THREAD", 100)
     monkeypatch.setattr("mdh_dask.chunks.reduction.CPU_COUNT", threads)
-    assert model_of("sampled").set_params(polish=True).fit(X).tree_ == expected.tree_
+    assert model_of("sampled").set_params(refine=True).fit(X).tree_ == expected.tree_
 
 
 def assert_same_in_chunks(X):
@@ -152,7 +152,7 @@ def test_directions_that_workers_can_make_are_not_sent(monkeypatch, mixture, pro
         return reduce_rows(statistic, *args, **kwargs)
 
     monkeypatch.setattr(plans, "reduce_rows", counted)
-    RandomProjectionTree(2000, sample_size=None, projection=projection, max_depth=1).fit(mixture[0])
+    RandomProjectionTree(2000, sample_size=None, projection=projection, max_levels=1).fit(mixture[0])
     directions = 2000 * 8 * 8
     bins = 2000 * 2 * 8
     assert (max(sent) > directions + bins) == shipped
@@ -184,11 +184,11 @@ def test_another_order_of_the_rows_gives_nearly_the_same_partition(mixture):
     assert adjusted_rand_index(first.labels_[order], second.labels_) > 0.95
 
 
-def test_max_depth_and_max_clusters_bound_the_tree(mixture):
+def test_max_levels_and_max_clusters_bound_the_tree(mixture):
     X, _ = mixture
     full = RandomProjectionTree(200).fit(X)
-    assert RandomProjectionTree(200, max_depth=1).fit(X).n_clusters_ == 2
-    assert RandomProjectionTree(200, max_depth=0).fit(X).n_clusters_ == 1
+    assert RandomProjectionTree(200, max_levels=1).fit(X).n_clusters_ == 2
+    assert RandomProjectionTree(200, max_levels=0).fit(X).n_clusters_ == 1
     pruned = RandomProjectionTree(200, max_clusters=3).fit(X)
     assert pruned.n_clusters_ == 3
     assert pruned.tree_ == full.tree_.prune(3)
@@ -202,9 +202,9 @@ def test_clusters_hold_at_least_the_rows_asked_for(mixture):
 
 
 def test_no_split_is_shallower_than_the_least_depth(mixture):
-    free = RandomProjectionTree(200, min_depth=0.0).fit(mixture[0]).tree_
+    free = RandomProjectionTree(200, min_relative_depth=0.0).fit(mixture[0]).tree_
     bound = free.relative_depth[free.left >= 0].min()
-    tree = RandomProjectionTree(200, min_depth=bound).fit(mixture[0]).tree_
+    tree = RandomProjectionTree(200, min_relative_depth=bound).fit(mixture[0]).tree_
     assert tree != free
     assert (tree.relative_depth[tree.left >= 0] > bound).all()
 

@@ -324,8 +324,8 @@ ERRORS = {
         "mean 'dip'?)",
     ),
     "boolean for a number": (
-        LEAST + "[method]\nmax_depth = true\n",
-        "method.max_depth must be an int in the range [0, inf) or 'none'; got true, a boolean",
+        LEAST + "[method]\nmax_levels = true\n",
+        "method.max_levels must be an int in the range [0, inf) or 'none'; got true, a boolean",
     ),
     "two kinds of number": (
         LEAST + "[method]\nmin_cluster_size = 2.5\n",
@@ -336,7 +336,7 @@ ERRORS = {
         LEAST + "[method]\nrandom_state = 'none'\n",
         "method.random_state must be an integer from 0 to 4294967295; got 'none', a string",
     ),
-    "switch": (LEAST + "[method]\npolish = 'yes'\n", "method.polish must be true or false; got 'yes', a string"),
+    "switch": (LEAST + "[method]\nrefine = 'yes'\n", "method.refine must be true or false; got 'yes', a string"),
     "unknown key of a map": (
         LEAST + "[method.feature_map]\nlandmarks = 9\n",
         "[method.feature_map] has no key 'landmarks' (did you mean 'n_landmarks'?); its keys are kernel, n_landmarks, "

@@ -28,24 +28,24 @@ ANY = {"stop_rule": "none", "min_cluster_size": 20}
 
 MODELS = {
     "random": RandomProjectionTree(30, **ANY),
-    "random, polished": RandomProjectionTree(30, polish=True, **ANY),
+    "random, refined": RandomProjectionTree(30, refine=True, **ANY),
     "random, exact": RandomProjectionTree(20, sample_size=None, min_cluster_size=20),
     "sphere, by variance": DivisiveClustering(projection="achlioptas", n_projections=20, criterion="variance", **ANY),
     "at the mean, by scatter": DivisiveClustering(
-        projection="pca", n_projections=2, split_rule="mean", order="scatter", max_clusters=9, **ANY
+        projection="pca", n_projections=2, threshold_rule="mean", order="scatter", max_clusters=9, **ANY
     ),
     "pca": PCATree(**ANY),
-    "pca, at the mean": PCATree(split_rule="mean", **ANY),
-    "pca, in gaps": PCATree(split_rule="gap", **ANY),
-    "pca, polished": PCATree(polish=True, **ANY),
+    "pca, at the mean": PCATree(threshold_rule="mean", **ANY),
+    "pca, in gaps": PCATree(threshold_rule="gap", **ANY),
+    "pca, refined": PCATree(refine=True, **ANY),
     "ica": ICATree(**ANY),
     "PDDP": PDDP(),
     "IPDDP": IPDDP(**ANY),
     "dePDDP": DePDDP(min_cluster_size=20),
     "mdh": HierarchicalMDH(starts="pca2", **ANY),
-    "mdh, polished": HierarchicalMDH(starts="pca2", polish=True, **ANY),
+    "mdh, refined": HierarchicalMDH(starts="pca2", refine=True, **ANY),
     "hyperplane": MinimumDensityHyperplane(starts="pca2"),
-    "hyperplane, polished": MinimumDensityHyperplane(starts="pca2", polish=True),
+    "hyperplane, refined": MinimumDensityHyperplane(starts="pca2", refine=True),
     "kernel mdh": HierarchicalKernelMDH(starts="pca2", feature_map="quadratic", **ANY),
     "kernel dePDDP": KernelDePDDP(feature_map="quadratic", min_cluster_size=20),
 }

@@ -85,7 +85,7 @@ def test_the_tree_is_the_same_whatever_the_chunks(method, rows, groups, sample_s
 
 
 def test_a_saved_model_predicts_the_same_and_keeps_its_parameters(method, rows, tmp_path):
-    model = method.set_params(max_depth=1, random_state=4).fit(rows)
+    model = method.set_params(max_levels=1, random_state=4).fit(rows)
     model.save(tmp_path / "model.zarr")
     loaded = load_model(tmp_path / "model.zarr")
     assert type(loaded) is type(model)
@@ -94,7 +94,7 @@ def test_a_saved_model_predicts_the_same_and_keeps_its_parameters(method, rows, 
 
 
 def test_a_clone_keeps_every_parameter(method):
-    other = {"max_clusters": 7, "max_depth": 5, "sample_size": 77, "scale": False, "random_state": 9, "progress": True}
+    other = {"max_clusters": 7, "max_levels": 5, "sample_size": 77, "scale": False, "random_state": 9, "progress": True}
     changed = clone(method).set_params(**other)
     assert clone(changed).get_params() == method.get_params() | other
 
@@ -119,7 +119,7 @@ def test_a_parameter_that_a_method_settles_cannot_be_given():
     for cls, hidden in (
         (PCATree, {"projection": "ica"}),
         (RandomProjectionTree, {"order": "scatter"}),
-        (PDDP, {"split_rule": "gap"}),
+        (PDDP, {"threshold_rule": "gap"}),
         (HierarchicalMDH, {"n_projections": 5}),
     ):
         with pytest.raises(TypeError, match=f"unexpected keyword argument '{next(iter(hidden))}'"):
@@ -166,7 +166,7 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
         return np.eye(rows.shape[1])
 
     monkeypatch.setattr("mdh_dask.estimators.minimum_density.mdh_candidates", directions)
-    HierarchicalMDH(starts=starts, alpha_max=0.7, max_components=None, max_depth=1).fit(rows)
+    HierarchicalMDH(starts=starts, alpha_max=0.7, max_components=None, max_levels=1).fit(rows)
     assert given == [{"starts": starts, "alpha_max": 0.7, "max_components": None}]
 
 

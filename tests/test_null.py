@@ -78,7 +78,7 @@ UNIMODAL = {
     "exponential": lambda rng, n: rng.exponential(size=n),
     "Student t": lambda rng, n: rng.standard_t(3, n),
 }
-PLACES = [-1.5, 0.5, 1.5, 2.5]
+THRESHOLD_RULES = [-1.5, 0.5, 1.5, 2.5]
 
 
 class TestExceedsUnimodal:
@@ -89,7 +89,7 @@ class TestExceedsUnimodal:
         for seed in range(repeats):
             rng = np.random.default_rng([seed, 7])
             h = histogram(make(rng, 400))
-            rejected += exceeds_unimodal(h, h.bin_of(PLACES[seed % len(PLACES)], 0), level, rng)
+            rejected += exceeds_unimodal(h, h.bin_of(THRESHOLD_RULES[seed % len(THRESHOLD_RULES)], 0), level, rng)
         assert rejected <= binom.isf(1e-3, repeats, level)
 
     @pytest.mark.parametrize("make", UNIMODAL.values(), ids=UNIMODAL)

@@ -19,7 +19,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def models():
-    return [RandomProjectionTree(50, sample_size=500) for _ in range(4)] + [PCATree(sample_size=500, polish=True)]
+    return [RandomProjectionTree(50, sample_size=500) for _ in range(4)] + [PCATree(sample_size=500, refine=True)]
 
 
 def plan_of(model, rows, seed=0):
@@ -70,7 +70,7 @@ class TestByHand:
         assert standardise.scale.shape == (4,)
 
     @pytest.mark.parametrize(
-        "model", [RandomProjectionTree(50, sample_size=500, polish=True), PCATree(sample_size=None)]
+        "model", [RandomProjectionTree(50, sample_size=500, refine=True), PCATree(sample_size=None)]
     )
     def test_the_tree_is_the_one_that_the_driver_grows(self, model, rows):
         asked, (tree, _) = fed_by_hand(plan_of(model, rows), rows)

@@ -23,7 +23,12 @@ def two_means(rows, rng, n_directions):
 
 def bisecting(**options):
     return DivisiveClustering(
-        projection=two_means, n_projections=1, split_rule="proposed", criterion="variance", stop_rule="none", **options
+        projection=two_means,
+        n_projections=1,
+        threshold_rule="proposed",
+        criterion="variance",
+        stop_rule="none",
+        **options,
     )
 
 
@@ -48,7 +53,7 @@ def test_the_split_lies_where_the_projection_says(threshold):
     X = np.random.default_rng(0).normal(size=(5000, 2)) * [3.0, 1.0] + [100.0, 0.0]
     model = DivisiveClustering(
         projection=lambda rows, rng, n: (np.eye(2)[:1], np.array([threshold])), n_projections=1,
-        split_rule="proposed", stop_rule="none", max_depth=1, sample_size=1000, scale=False,
+        threshold_rule="proposed", stop_rule="none", max_levels=1, sample_size=1000, scale=False,
     ).fit(X)  # fmt: skip
     # The rows are shifted by a mean of few bits before directions are proposed for them.
     assert model.tree_.offsets[0] / model.tree_.planes[0, 0] == pytest.approx(X[:, 0].mean() + threshold, abs=0.2)
@@ -58,15 +63,15 @@ def test_the_split_lies_where_the_projection_says(threshold):
 def test_thresholds_follow_directions_whose_length_the_bandwidth_changes(mixture):
     X, _ = mixture
     trees = [
-        bisecting(max_depth=1, bandwidth=bandwidth, min_cluster_size=1).fit(X).tree_
+        bisecting(max_levels=1, bandwidth=bandwidth, min_cluster_size=1).fit(X).tree_
         for bandwidth in ("principal", "multimodal")
     ]
     np.testing.assert_array_equal(trees[0].labels(X), trees[1].labels(X))
 
 
 def test_a_projection_without_thresholds_is_an_error_where_they_are_needed(mixture):
-    with pytest.raises(ValueError, match="expected directions and thresholds from the projection for split_rule='prop"):
-        DivisiveClustering(projection="pca", split_rule="proposed").fit(mixture[0])
+    with pytest.raises(ValueError, match="thresholds from the projection for threshold_rule='prop"):
+        DivisiveClustering(projection="pca", threshold_rule="proposed").fit(mixture[0])
 
 
 @pytest.mark.parametrize("thresholds", [[0.0], [0.0, np.nan], [[0.0], [1.0]]])
@@ -75,12 +80,12 @@ def test_thresholds_that_do_not_belong_to_the_directions_are_an_error(mixture, t
         return np.eye(5)[:2], np.array(thresholds)
 
     with pytest.raises(ValueError, match="expected 2 finite thresholds from the projection"):
-        DivisiveClustering(projection=propose, split_rule="proposed").fit(mixture[0])
+        DivisiveClustering(projection=propose, threshold_rule="proposed").fit(mixture[0])
 
 
 def test_rows_cannot_be_counted_along_a_turned_direction_in_the_bins_of_the_old_one(mixture):
     X, _ = mixture
-    tree = bisecting(max_depth=1).fit(X).tree_
+    tree = bisecting(max_levels=1).fit(X).tree_
     other = turned(tree, np.array([0]), RawDirections(np.eye(5)[:1]), np.zeros(1))
     assert len(axes_of(other)) == len(axes_of(tree)) - 1
     counted = run(recount(other), X).result

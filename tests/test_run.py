@@ -202,9 +202,9 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
     ("method", "passes"),
     [
         ("sample_size = 10000", "1"),
-        ("sample_size = 300\npolish = true", "about 2 to 9"),
+        ("sample_size = 300\nrefine = true", "about 2 to 9"),
         ("sample_size = 'none'", "2 or more, about one for every level of the tree"),
-        ("sample_size = 'none'\nmax_depth = 3", "about 2 to 5"),
+        ("sample_size = 'none'\nmax_levels = 3", "about 2 to 5"),
         ("feature_map = 'rbf'\ncache = 'disk'", "2"),
         ("feature_map = 'rbf'\ncache = 'none'", "2"),
         ("feature_map = 'rbf'\ncache = 'none'\nsample_size = 300", "about 3 to 5"),

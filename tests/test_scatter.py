@@ -20,23 +20,25 @@ from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.settings import GrowthSettings
 from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.projections.directions import Proposal, StandardDirections
 from mdh_dask.projections.pca import principal_components
 from mdh_dask.projections.random import RANDOM_PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.choose import Chooser
-from mdh_dask.splits.rules import PLACES, SplitRule
+from mdh_dask.splits.rules import THRESHOLD_RULES, SplitRule
 from mdh_dask.splits.stopping import STOP_RULES
 
 
 def grown(rows, place, *, propose=None, stop="none", min_rows=1, bandwidth="normal", sample_size=10_000, **options):
     """Grow a tree on the first principal component, by default of every split that can be placed."""
+    found = propose or (lambda rows, rng: principal_components(rows, 1))
     settings = GrowthSettings(
-        propose=propose or (lambda rows, rng: principal_components(rows, 1)),
-        chooser=Chooser(SplitRule("variance", place=place), STOP_RULES[stop](), 1, len(rows), min_rows),
+        propose=lambda rows, rng: Proposal(StandardDirections(found(rows, rng))),
+        chooser=Chooser(SplitRule("variance", threshold_rule=place), STOP_RULES[stop](), 1, len(rows), min_rows),
         bandwidth=BANDWIDTHS[bandwidth],
         n_candidates=1,
         sample_size=sample_size,
-        **{"scale": False, "max_depth": None, "seed": 0} | options,
+        **{"scale": False, "max_levels": None, "seed": 0} | options,
     )
     (tree, _), n_passes = run(grow(settings, rows.shape, lambda look: None), rows)
     return tree, n_passes
@@ -232,7 +234,7 @@ class TestOrder:
         assert tree_of(rows, "mean", order="scatter", max_clusters=50).n_leaves == 3
         assert tree_of(np.zeros((9, 2)), "mean", order="scatter").n_leaves == 1
 
-    @pytest.mark.parametrize("place", PLACES)
+    @pytest.mark.parametrize("place", [name for name, rule in THRESHOLD_RULES.items() if not rule.needs_thresholds])
     def test_the_order_takes_nothing_but_splits_that_growth_without_it_makes(self, place):
         rows = nested_clusters(3)
         everything, some = (
@@ -248,7 +250,7 @@ class TestPrincipalBandwidth:
         rng = np.random.default_rng(0)
         rows = rng.normal(size=(400, 3)) * [5, 1, 0.2]
         tree = tree_of(
-            rows, "mean", propose=lambda rows, rng: length * np.eye(3)[1:2], bandwidth="principal", max_depth=1
+            rows, "mean", propose=lambda rows, rng: length * np.eye(3)[1:2], bandwidth="principal", max_levels=1
         )
         sd = (rows @ naive.first_component(rows)).std()
         assert tree.bandwidth[0] / np.linalg.norm(tree.planes[0]) == pytest.approx(0.9 * sd * 400**-0.2, rel=1e-6)
@@ -263,7 +265,7 @@ class TestPrincipalBandwidth:
     def test_directions_that_workers_could_make_have_length_one_all_the_same(self, mixture):
         rows = mixture[0][:3000]
         family = RANDOM_PROJECTIONS["normal"]
-        options = {"sample_size": None, "bandwidth": "principal", "min_rows": 50, "stop": "hold-out", "max_depth": 2}
+        options = {"sample_size": None, "bandwidth": "principal", "min_rows": 50, "stop": "hold-out", "max_levels": 2}
         shipped, made = (
             tree_of(rows, "relative_depth", propose=lambda rows, rng: family(rng, 30, 8), family=name, **options)
             for name in (None, "normal")

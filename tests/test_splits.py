@@ -101,9 +101,9 @@ class TestPlace:
 
 class TestMinimumDensity:
     @given(any_histograms(), st.integers(1, 60), st.floats(0, 1))
-    def test_no_admissible_bin_with_a_higher_mode_on_both_sides_is_less_dense(self, histograms, min_rows, min_depth):
-        rule = SplitRule(place="minimum_density", min_depth=min_depth)
-        deep = histograms.leaves_rows(min_rows) & (histograms.depth > max(min_depth, 1e-9))
+    def test_no_admissible_bin_with_a_higher_mode_on_both_sides_is_less_dense(self, histograms, min_rows, least):
+        rule = SplitRule(threshold_rule="minimum_density", min_relative_depth=least)
+        deep = histograms.leaves_rows(min_rows) & (histograms.depth > max(least, 1e-9))
         for density, allowed, k in zip(histograms.density, deep, rule.locate(histograms, min_rows)):
             if allowed.any():
                 assert allowed[k]
@@ -116,7 +116,7 @@ class TestMinimumDensity:
         rng = np.random.default_rng(seed)
         sample = np.concatenate([rng.normal(centre, 1, 300 * weight) for centre, weight in ((-6, 1), (-2, 3), (4, 2))])
         histogram = histograms_of(sample)
-        k = SplitRule(place="minimum_density").locate(histogram, 1)[0]
+        k = SplitRule(threshold_rule="minimum_density").locate(histogram, 1)[0]
         grid = np.linspace(LOW, HIGH, 4801)
         density = gaussian_kde(sample, histogram.bandwidth[0] / sample.std(ddof=1))(grid)
         peaks = modes(density)
@@ -130,7 +130,7 @@ class TestMinimumDensity:
         sample = np.concatenate([rng.normal(-5, 1, 10_000), rng.normal(0, 1, 10_000), rng.normal(4.2, 0.7, 60)])
         histogram = histograms_of(sample)
         deepest, lowest = (
-            histogram.threshold[0, SplitRule(place=place).locate(histogram, 30)[0]]
+            histogram.threshold[0, SplitRule(threshold_rule=place).locate(histogram, 30)[0]]
             for place in ("relative_depth", "minimum_density")
         )
         assert deepest < -1.5
@@ -138,14 +138,14 @@ class TestMinimumDensity:
 
     def test_one_mode_is_not_split(self):
         histogram = histograms_of(np.linspace(-3, 3, 1001) ** 3 / 3)
-        assert SplitRule(place="minimum_density").locate(histogram, 1)[0] == -1
+        assert SplitRule(threshold_rule="minimum_density").locate(histogram, 1)[0] == -1
 
     @pytest.mark.parametrize(("at", "near"), [(-4.0, -3.5), (-2.5, -3.5), (2.0, 2.5), (4.0, 2.5)])
     def test_a_suggestion_is_followed_to_the_nearest_valley_be_it_shallower(self, at, near):
         rng = np.random.default_rng(0)
         rows = np.concatenate([rng.normal(place, 1, 5000) for place in (-6, -1, 6)])
         plain = histograms_of(rows)
-        rule = SplitRule(place="minimum_density")
+        rule = SplitRule(threshold_rule="minimum_density")
         assert plain.threshold[0, rule.locate(plain, 1)[0]] == pytest.approx(2.5, abs=0.5)
         k = rule.locate(replace(plain, suggested=np.array([at])), 1)[0]
         assert plain.threshold[0, k] == pytest.approx(near, abs=0.5)
@@ -154,7 +154,7 @@ class TestMinimumDensity:
     @pytest.mark.parametrize("beside", [-1, 0, 1])
     def test_a_suggestion_in_the_bin_beside_a_valley_stays(self, beside):
         plain = histograms_of(bimodal(n=20_000))
-        rule = SplitRule(place="minimum_density")
+        rule = SplitRule(threshold_rule="minimum_density")
         k = rule.locate(plain, 1)[0] + beside
         assert rule.locate(replace(plain, suggested=plain.threshold[:, k]), 1)[0] == k
 
@@ -164,7 +164,7 @@ class TestMean:
     def test_the_nearest_end_of_a_bin_is_taken_whatever_the_depth(self, seed, n, power):
         sample = np.random.default_rng(seed).normal(size=n) ** power
         histogram = histograms_of(sample)
-        k = SplitRule(place="mean", min_depth=9.0).locate(histogram, 1)[0]
+        k = SplitRule(threshold_rule="mean", min_relative_depth=9.0).locate(histogram, 1)[0]
         allowed = histogram.threshold[0, histogram.leaves_rows(1)[0]]
         if len(allowed):
             nearest = np.abs(allowed - histogram.mean[0]).min()
@@ -175,9 +175,9 @@ class TestMean:
 
     def test_both_sides_keep_enough_rows(self):
         histogram = histograms_of(np.r_[np.zeros(95), np.full(5, 11.0)] + np.linspace(0, 0.5, 100))
-        k = SplitRule(place="mean").locate(histogram, 20)[0]
+        k = SplitRule(threshold_rule="mean").locate(histogram, 20)[0]
         assert min(histogram.n_left[0, k], 100 - histogram.n_left[0, k]) >= 20
-        assert SplitRule(place="mean").locate(histogram, 51)[0] == -1
+        assert SplitRule(threshold_rule="mean").locate(histogram, 51)[0] == -1
 
 
 class TestGap:
@@ -188,7 +188,7 @@ class TestGap:
         sample = sample[(sample > LOW) & (sample < HIGH)]
         found = reference_pddp.middle_of_widest_gap(sample, min_rows)
         histogram = with_extremes(sample)
-        rule = SplitRule(place="gap")
+        rule = SplitRule(threshold_rule="gap")
         k = rule.locate(histogram, min_rows)[0]
         if found is None or found[0] < histogram.width[0]:
             assert k == -1
@@ -200,7 +200,7 @@ class TestGap:
         width = (HIGH - LOW) / N_BINS
         for gap, expected in ((0.9, -1), (1.1, N_BINS // 2 - 1)):
             sample = np.concatenate([np.linspace(-9, -gap / 2, 200), np.linspace(gap / 2, 9, 200)]) * width
-            assert SplitRule(place="gap").locate(with_extremes(sample), 1)[0] == expected
+            assert SplitRule(threshold_rule="gap").locate(with_extremes(sample), 1)[0] == expected
 
     def test_a_deeper_valley_with_stray_rows_is_passed_over_for_the_widest_gap(self):
         # Stray rows in the deepest valley; none between the clusters on the right.
@@ -209,7 +209,7 @@ class TestGap:
             [rng.uniform(-8, -4, 4000), [-3, -2], rng.uniform(-1, 3, 3000), rng.uniform(4.8, 8, 400)]
         )
         histogram = with_extremes(sample)
-        rule = SplitRule(place="gap")
+        rule = SplitRule(threshold_rule="gap")
         k = rule.locate(histogram, 100)[0]
         assert 3 < rule.at.threshold(histogram, k) < 4.8
         assert histogram.threshold[0, SplitRule().locate(histogram, 100)[0]] < -1
@@ -217,7 +217,7 @@ class TestGap:
     def test_the_choosing_half_finds_the_gap_and_all_rows_its_middle(self):
         sample = np.random.default_rng(0).uniform(2, 5, 1000) * np.tile([-1, -1, 1, 1], 250)
         sample[1], sample[3] = -0.5, 1.5
-        verdict = choose([sample], place="gap")
+        verdict = choose([sample], threshold_rule="gap")
         assert verdict.accepted
         assert verdict.threshold == 0.5
 
@@ -225,7 +225,7 @@ class TestGap:
     def test_a_standing_split_takes_the_middle_of_its_gap_and_moves_from_another(self, standing, moved):
         sample = np.random.default_rng(0).uniform(2, 5, 1000) * np.tile([-1, -1, 1, 1], 250)
         sample[:4] = -1.5, -1.5, 2.0, 2.0
-        verdict = choose([sample], place="gap", standing=standing)
+        verdict = choose([sample], threshold_rule="gap", standing=standing)
         assert (verdict.threshold, verdict.moved) == (0.25, moved)
 
 
@@ -361,7 +361,7 @@ class TestChooser:
 
     def test_a_standing_split_stays_near_the_mean(self):
         sample = np.random.default_rng(0).uniform(-5, 5, 4000)
-        sd, options = sample.std(), {"place": "mean", "stop": "none"}
+        sd, options = sample.std(), {"threshold_rule": "mean", "stop": "none"}
         anew = choose([sample], **options).threshold
         for away, stays in ((-0.04, True), (0.04, True), (0.06, False)):
             standing = round((sample.mean() + away * sd - LOW) / 0.05) * 0.05 + LOW

@@ -168,7 +168,7 @@ def description(estimator: type[DivisiveClustering | KernelPCAFeatures], paramet
 
     Examples
     --------
-    >>> description(PCATree, "max_depth")
+    >>> description(PCATree, "max_levels")
     'Splits above a cluster at most. With none: no limit.'
     """
     entry = entries(sections(estimator.__doc__).get("Parameters", "")).get(parameter, "")

@@ -113,7 +113,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
         tree, standardise = yield from grow(settings, shape, partial(check_first_look, names=names))
         tree = tree if self.max_clusters is None else tree.prune(self.max_clusters)
-        if self.polish:
+        if self.refine:
             tree = yield from refine(tree, standardise)
         return Grown(tree, standardise)
 

@@ -20,7 +20,7 @@ from ..projections import PROJECTIONS, Projection
 from ..projections.directions import Proposal
 from ..projections.random import RANDOM_PROJECTIONS
 from ..splits.choose import Chooser
-from ..splits.rules import CRITERIA, PLACES, SplitRule
+from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
 from ..splits.stopping import STOP_RULES
 from .base import TreeEstimator
 from .docstrings import documented
@@ -50,12 +50,12 @@ class DivisiveClustering(TreeEstimator):
         Directions that are scored for every branch.
     criterion : {"relative_depth", "dip", "variance", "kurtosis"}
         What makes a direction good (thesis section 6.2.6).
-    split_rule : {"relative_depth", "minimum_density", "mean", "gap", "proposed"}
+    threshold_rule : {"relative_depth", "minimum_density", "mean", "gap", "proposed"}
         Where along a direction the split lies. ``"relative_depth"``: in the deepest valley (thesis eq. 6.7);
         ``"minimum_density"``: where the density is lowest between the outermost modes; ``"mean"``: at the mean;
         ``"gap"``: in the middle of the widest gap between neighbouring projections, if that is at least a fifth of a
         bandwidth wide; ``"proposed"``: at the threshold that the projection gives. The last three need no valley:
-        `min_depth` does not count.
+        `min_relative_depth` does not count.
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
         Rule for the bandwidth: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``, ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or
         the second with the standard deviation along the branch's first principal component for all its directions; a
@@ -80,9 +80,9 @@ class DivisiveClustering(TreeEstimator):
         the centroids of the clusters exceeds it.
     max_clusters : int or None
         If more are found, the splits of largest relative depth that hang together are kept.
-    max_depth : int or None
+    max_levels : int or None
         Splits above a cluster at most.
-    min_depth : float
+    min_relative_depth : float
         Least relative depth of a split: how much the lower mode exceeds the valley, as a share of the valley. Among
         very many rows chance makes no valley, so that without it ever shallower ones are taken for clusters.
     alpha : float or None
@@ -91,7 +91,7 @@ class DivisiveClustering(TreeEstimator):
         Rows on which the directions of a branch are scored. One worker and the driver hold a first sample of four
         times as many rows, fewer of rows of more than 800 columns (33 million values, but `sample_size` rows). None to
         score all directions on all rows, at the price of a pass over the data for every level.
-    polish : bool
+    refine : bool
         Whether the hyperplanes of the finished tree are turned to where the density of all rows on them is least, in
         up to five more passes. The number of clusters stays.
     scale : bool
@@ -158,7 +158,7 @@ class DivisiveClustering(TreeEstimator):
         "projection": [StrOptions(PROJECTIONS.keys()), callable],
         "n_projections": [Interval(Integral, 1, None, closed="left")],
         "criterion": [StrOptions(CRITERIA.keys())],
-        "split_rule": [StrOptions(PLACES.keys())],
+        "threshold_rule": [StrOptions(THRESHOLD_RULES.keys())],
         "bandwidth": [StrOptions(BANDWIDTHS.keys()), Interval(Real, 0, None, closed="neither")],
         "stop_rule": [StrOptions(STOP_RULES.keys())],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
@@ -166,11 +166,11 @@ class DivisiveClustering(TreeEstimator):
         "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
         "order": [None, StrOptions(ORDERS.keys())],
         "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
-        "max_depth": [None, Interval(Integral, 0, None, closed="left")],
-        "min_depth": [Interval(Real, 0, None, closed="left")],
+        "max_levels": [None, Interval(Integral, 0, None, closed="left")],
+        "min_relative_depth": [Interval(Real, 0, None, closed="left")],
         "alpha": [None, Interval(Real, 0, None, closed="neither")],
         "sample_size": [None, Interval(Integral, 1, None, closed="left")],
-        "polish": ["boolean"],
+        "refine": ["boolean"],
         "scale": ["boolean"],
         "feature_map": [None, StrOptions(KERNELS.keys()), KernelPCAFeatures],
         "cache": [None, StrOptions(set(get_args(Cache)))],
@@ -181,7 +181,7 @@ class DivisiveClustering(TreeEstimator):
     projection: str | Projection = "row_combinations"
     n_projections: int = 1000
     criterion: str = "relative_depth"
-    split_rule: str = "relative_depth"
+    threshold_rule: str = "relative_depth"
     bandwidth: str | float = "normal"
     stop_rule: str = "hold-out"
     quantile: float = 0.975
@@ -189,11 +189,11 @@ class DivisiveClustering(TreeEstimator):
     min_cluster_size: float | None = None
     order: str | None = None
     max_clusters: int | None = None
-    max_depth: int | None = None
-    min_depth: float = 0.1
+    max_levels: int | None = None
+    min_relative_depth: float = 0.1
     alpha: float | None = None
     sample_size: int | None = 10_000
-    polish: bool = False
+    refine: bool = False
     scale: bool = True
     feature_map: str | KernelPCAFeatures | None = None
     cache: Cache | None = "auto"
@@ -209,13 +209,13 @@ class DivisiveClustering(TreeEstimator):
         proposal = checked_proposal(self._directions(rows, rng), rows.shape[1])
         if proposal.thresholds is None and self._rule().at.needs_thresholds:
             raise ValueError(
-                f"expected directions and thresholds from the projection for split_rule={self.split_rule!r}; got "
-                "directions alone: return the pair of both, or choose another split_rule"
+                f"expected directions and thresholds from the projection for threshold_rule={self.threshold_rule!r}; "
+                "got directions alone: return the pair of both, or choose another threshold_rule"
             )
         return proposal
 
     def _rule(self) -> SplitRule:
-        return SplitRule(self.criterion, self.alpha, self.min_depth, place=self.split_rule)
+        return SplitRule(self.criterion, self.alpha, self.min_relative_depth, threshold_rule=self.threshold_rule)
 
     def _new_feature_map(self, seed: int) -> KernelPCAFeatures | None:
         if isinstance(self.feature_map, str):
@@ -244,7 +244,7 @@ class DivisiveClustering(TreeEstimator):
             n_candidates=self.n_candidates,
             sample_size=self.sample_size,
             scale=self.scale,
-            max_depth=self.max_depth,
+            max_levels=self.max_levels,
             seed=seed,
             order=self.order,
             max_clusters=self.max_clusters,

@@ -100,15 +100,15 @@ class MinimumDensityHyperplane(DivisiveClustering):
     projection: str | Projection = field(init=False, default="mdh")
     n_projections: int = field(init=False, default=1)
     criterion: str = field(init=False, default="relative_depth")
-    split_rule: str = field(init=False, default="minimum_density")
+    threshold_rule: str = field(init=False, default="minimum_density")
     stop_rule: str = field(init=False, default="none")
     quantile: float = field(init=False, default=0.975)
     n_candidates: int = field(init=False, default=1)
     min_cluster_size: float | None = field(init=False, default=1)
     order: str | None = field(init=False, default=None)
     max_clusters: int | None = field(init=False, default=None)
-    max_depth: int | None = field(init=False, default=1)
-    min_depth: float = field(init=False, default=0.0)
+    max_levels: int | None = field(init=False, default=1)
+    min_relative_depth: float = field(init=False, default=0.0)
     alpha: float | None = field(init=False, default=None)
     starts: Starts = "balanced"
     alpha_max: float = 1.5

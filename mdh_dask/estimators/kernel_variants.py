@@ -18,7 +18,7 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     Parameters
     ----------
-    min_depth : float
+    min_relative_depth : float
         Least relative depth of a split. With 1 the lower mode is at least twice as high as the valley: features show
         the grain of the landmarks, too, in shallow valleys that are there among any number of rows.
 
@@ -53,7 +53,7 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     """
 
     feature_map: str | KernelPCAFeatures | None = "nearest_neighbors"
-    min_depth: float = 1.0
+    min_relative_depth: float = 1.0
     starts: Starts = "balanced"
     bandwidth: str | float = "principal"
 

@@ -32,6 +32,14 @@ ESTIMATORS = {
 }
 """The classes of which models are saved, by their names."""
 
+NAMES_OF_0_1_0 = {
+    "split_rule": "threshold_rule",
+    "min_depth": "min_relative_depth",
+    "max_depth": "max_levels",
+    "polish": "refine",
+}
+"""What parameters are called that had other names in models of 0.1.0."""
+
 
 def load_model(path: str | Path) -> Any:
     """Read a model that an estimator's ``save`` wrote.
@@ -55,7 +63,7 @@ def load_model(path: str | Path) -> Any:
     tree, saved, arrays = load_tree(path)
     if saved.get("estimator") not in ESTIMATORS:
         raise ValueError(f"expected a model of {sorted(ESTIMATORS)}; got {saved.get('estimator')!r} in {path}")
-    parameters = saved["parameters"]
+    parameters = {NAMES_OF_0_1_0.get(name, name): value for name, value in saved["parameters"].items()}
     if isinstance(own := parameters["feature_map"], dict):
         parameters["feature_map"] = KernelPCAFeatures(**own | {"kernel": kernel_from_settings(own["kernel"])})
     model = ESTIMATORS[saved["estimator"]](**parameters)

@@ -48,14 +48,14 @@ class PDDP(DivisiveClustering):
     projection: str | Projection = field(init=False, default="pca")
     n_projections: int = field(init=False, default=1)
     criterion: str = field(init=False, default="variance")
-    split_rule: str = field(init=False, default="mean")
+    threshold_rule: str = field(init=False, default="mean")
     stop_rule: str = field(init=False, default="none")
     quantile: float = field(init=False, default=0.975)
     n_candidates: int = field(init=False, default=1)
     order: str | None = field(init=False, default="scatter")
-    min_depth: float = field(init=False, default=0.0)
+    min_relative_depth: float = field(init=False, default=0.0)
     alpha: float | None = field(init=False, default=None)
-    polish: bool = field(init=False, default=False)
+    refine: bool = field(init=False, default=False)
 
 
 @documented
@@ -92,11 +92,11 @@ class IPDDP(DivisiveClustering):
     projection: str | Projection = field(init=False, default="pca")
     n_projections: int = field(init=False, default=1)
     criterion: str = field(init=False, default="relative_depth")
-    split_rule: str = field(init=False, default="gap")
+    threshold_rule: str = field(init=False, default="gap")
     n_candidates: int = field(init=False, default=1)
     order: str | None = field(init=False, default=None)
-    polish: bool = field(init=False, default=False)
-    min_depth: float = field(init=False, default=0.0)
+    refine: bool = field(init=False, default=False)
+    min_relative_depth: float = field(init=False, default=0.0)
 
 
 @documented
@@ -106,7 +106,7 @@ class DePDDP(DivisiveClustering):
 
     Density enhanced principal direction divisive partitioning. A branch of which this density is unimodal is a
     cluster. Nothing is tested, so that rows far out in the tails become clusters of their own: `PCATree` with
-    ``split_rule="minimum_density"`` tests.
+    ``threshold_rule="minimum_density"`` tests.
 
     Notes
     -----
@@ -135,11 +135,11 @@ class DePDDP(DivisiveClustering):
     projection: str | Projection = field(init=False, default="pca")
     n_projections: int = field(init=False, default=1)
     criterion: str = field(init=False, default="relative_depth")
-    split_rule: str = field(init=False, default="minimum_density")
+    threshold_rule: str = field(init=False, default="minimum_density")
     stop_rule: str = field(init=False, default="none")
     quantile: float = field(init=False, default=0.975)
     n_candidates: int = field(init=False, default=1)
     order: str | None = field(init=False, default=None)
-    polish: bool = field(init=False, default=False)
+    refine: bool = field(init=False, default=False)
     min_cluster_size: float | None = 1
-    min_depth: float = 0.0
+    min_relative_depth: float = 0.0

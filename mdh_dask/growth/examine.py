@@ -60,7 +60,7 @@ class Examiner:
 
     def examine(self, branch: Branch) -> list[Branch]:
         """Examine the sample of an open branch; return its children, which are to be examined next."""
-        too_deep = self.settings.max_depth is not None and branch.level >= self.settings.max_depth
+        too_deep = self.settings.max_levels is not None and branch.level >= self.settings.max_levels
         if too_deep or branch.n_rows < 2 * self.settings.chooser.min_rows or len(branch.sample) < 2:
             branch.state = State.LEAF
         elif branch.complete or self.settings.sample_size is not None:

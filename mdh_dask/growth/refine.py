@@ -129,7 +129,7 @@ def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
         for i in moving:
             splitters[i].propose()
         axes = [splitters[i].axes(standardise) for i in moving]
-        sums: RangedSums = yield Pass("polishing", ValleyPass.along(axes, current, splits[moving], standardise))
+        sums: RangedSums = yield Pass("refining", ValleyPass.along(axes, current, splits[moving], standardise))
         for place, i in enumerate(moving):
             splitters[i].learn(sums, place, axes[place])
         nodes, directions, offsets = _hyperplanes(splits, splitters, standardise)

@@ -30,7 +30,7 @@ class GrowthSettings:
         Rows on which the directions of a branch are scored; None to score every direction on all rows.
     scale : bool
         Whether directions are proposed for columns of unit variance.
-    max_depth : int or None
+    max_levels : int or None
         Splits on the way to a leaf, at most.
     seed : int
     order : str or None
@@ -47,7 +47,7 @@ class GrowthSettings:
     n_candidates: int
     sample_size: int | None
     scale: bool
-    max_depth: int | None
+    max_levels: int | None
     seed: int
     order: str | None = None
     max_clusters: int | None = None

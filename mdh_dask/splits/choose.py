@@ -150,7 +150,7 @@ class Chooser:
             Share of the branch's rows that were counted.
         standing : float, optional
             Threshold of a split on the first candidate, found on a sample. It is left where it is if that is as good
-            a place; see `Place.kept`.
+            a place; see `ThresholdRule.kept`.
 
         Returns
         -------

@@ -13,9 +13,9 @@ from .._typing import AnyArray, Booleans, Floats
 from ..density.dip import dip_of_counts
 from ..density.histograms import Histograms
 from ..density.moments import kurtosis, moments_of_counts
-from .places import PLACES, Place
+from .thresholds import THRESHOLD_RULES, ThresholdRule
 
-__all__ = ["CRITERIA", "PLACES", "Criterion", "SplitRule"]
+__all__ = ["CRITERIA", "THRESHOLD_RULES", "Criterion", "SplitRule"]
 
 Criterion = Callable[[Histograms, Booleans], Floats]
 
@@ -50,7 +50,7 @@ smallest kurtosis."""
 
 @dataclass(frozen=True)
 class SplitRule:
-    """Scores directions by a criterion and splits them at a place.
+    """Scores directions by a criterion and splits them by a threshold rule.
 
     Parameters
     ----------
@@ -58,25 +58,25 @@ class SplitRule:
         A name in `CRITERIA`.
     alpha : float, optional
         Splits farther than `alpha` standard deviations from the mean are not admissible.
-    min_depth : float
-        Nor are valleys of at most this relative depth, for places that are valleys.
-    place : str
-        A name in `PLACES`.
+    min_relative_depth : float
+        Nor are valleys of at most this relative depth, for thresholds in valleys.
+    threshold_rule : str
+        A name in `THRESHOLD_RULES`.
     """
 
     criterion: str = "relative_depth"
     alpha: float | None = None
-    min_depth: float = 0.0
-    place: str = field(default="relative_depth", kw_only=True)
+    min_relative_depth: float = 0.0
+    threshold_rule: str = field(default="relative_depth", kw_only=True)
 
     @property
-    def at(self) -> Place:
-        """The place of the split."""
-        return PLACES[self.place]
+    def at(self) -> ThresholdRule:
+        """The rule that places the threshold."""
+        return THRESHOLD_RULES[self.threshold_rule]
 
     def admissible(self, histograms: Histograms, min_rows: float) -> Booleans:
         """Tell which bins may be split after, shape (n_directions, n_bins)."""
-        allowed = histograms.leaves_rows(max(min_rows, 1)) & self.at.possible(histograms, self.min_depth)
+        allowed = histograms.leaves_rows(max(min_rows, 1)) & self.at.possible(histograms, self.min_relative_depth)
         if self.alpha is not None:
             allowed &= histograms.within(self.alpha)
         return allowed

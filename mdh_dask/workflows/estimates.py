@@ -105,12 +105,12 @@ def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
 def _passes(estimator: Any, n_rows: int, n_columns: int) -> tuple[int, int | None]:
     most: int | None
     if estimator.sample_size is None:
-        fewest, most = 2, None if estimator.max_depth is None else estimator.max_depth + 2
+        fewest, most = 2, None if estimator.max_levels is None else estimator.max_levels + 2
     elif n_rows <= rows_held(estimator.sample_size, n_columns):
         fewest = most = 1
     else:
         fewest, most = 2, 4
-    if estimator.polish:
+    if estimator.refine:
         most = None if most is None else most + ROUNDS + 2
     if estimator.feature_map is not None:
         # Features that are kept are mapped once, after the pass that chooses the landmarks.

@@ -30,7 +30,7 @@ path = "{rows}"
 [method]
 name = "pca"
 sample_size = 1000
-polish = true
+refine = true
 [method.feature_map]
 kernel = "quadratic"
 n_landmarks = 100

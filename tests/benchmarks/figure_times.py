@@ -27,12 +27,12 @@ def times_table(
     trees += [("columns", ROWS_EACH * n_clusters, d, n_clusters) for d in columns]
     with two_threads():
         warm_projections()
-        yield _table(FIGURES["6.2"], "of one bi-partition", splits, repeats, max_depth=1)
-        yield _table(FIGURES["6.3"], "of a tree", trees, repeats, max_depth=None)
+        yield _table(FIGURES["6.2"], "of one bi-partition", splits, repeats, max_levels=1)
+        yield _table(FIGURES["6.3"], "of a tree", trees, repeats, max_levels=None)
 
 
-def _table(name: str, what: str, cells: list[tuple[str, int, int, int]], repeats: int, max_depth: int | None) -> Table:
-    lines = [(*cell, *projection_times(*cell[1:], repeats, max_depth)) for cell in cells]
+def _table(name: str, what: str, cells: list[tuple[str, int, int, int]], repeats: int, max_levels: int | None) -> Table:
+    lines = [(*cell, *projection_times(*cell[1:], repeats, max_levels)) for cell in cells]
     title = f"{name}: median seconds {what}, well separated clusters, {repeats} repeats"
     return Table(title, ("growing", "rows", "columns", "clusters", *BI_PARTITIONS, "least NMI"), lines)
 

@@ -55,11 +55,11 @@ N_CLUSTERS, N_COLUMNS = 20, 50
 SPREADS = (2.5, 5.0)
 
 BI_PARTITIONS: dict[str, Callable[[], Any]] = {
-    "RP-100": lambda: RandomProjectionTree(n_projections=100, max_depth=1),
-    "RP-1000": lambda: RandomProjectionTree(n_projections=1000, max_depth=1),
-    "PCA": lambda: PCATree(max_depth=1),
-    "ICA": lambda: ICATree(max_depth=1),
-    "MDH": lambda: HierarchicalMDH(max_depth=1),
+    "RP-100": lambda: RandomProjectionTree(n_projections=100, max_levels=1),
+    "RP-1000": lambda: RandomProjectionTree(n_projections=1000, max_levels=1),
+    "PCA": lambda: PCATree(max_levels=1),
+    "ICA": lambda: ICATree(max_levels=1),
+    "MDH": lambda: HierarchicalMDH(max_levels=1),
 }
 
 WIDE = "One bi-partition"
@@ -141,7 +141,7 @@ def _scores(y: Any, labels: list[Any]) -> tuple[float, float]:
 def _against_hipart(pair: tuple[Any, Any] | None, n_rows: int | None) -> Table:
     """Time the first split against HiPart, which looks for one in both of its parts before it stops."""
     columns = ("set", *RATIO_COLUMNS[:-2], "seconds", "HiPart's seconds", "NMI", "HiPart's NMI", *RATIO_COLUMNS[-2:])
-    title = "Two clusters by HierarchicalMDH(max_depth=2, max_clusters=2) against HiPart's MDH, one run"
+    title = "Two clusters by HierarchicalMDH(max_levels=2, max_clusters=2) against HiPart's MDH, one run"
     skipped = (HIPART_SET, *["-"] * (len(columns) - 2))
     try:
         from HiPart.clustering import MDH
@@ -151,7 +151,7 @@ def _against_hipart(pair: tuple[Any, Any] | None, n_rows: int | None) -> Table:
         return Table(title, columns, [(*skipped, SKIPPED)])
     X, y = pair[0][:n_rows].astype(float), pair[1][:n_rows]
     ours, our_labels = recorded(
-        lambda seed: HierarchicalMDH(max_depth=2, max_clusters=2, random_state=seed).fit(X).labels_
+        lambda seed: HierarchicalMDH(max_levels=2, max_clusters=2, random_state=seed).fit(X).labels_
     )
     theirs, their_labels = recorded(
         lambda seed: MDH(max_clusters_number=2, random_state=seed).fit(X).labels_.astype(int)
@@ -206,17 +206,17 @@ def _wide(n_rows: int, columns: Sequence[int], repeats: int) -> Table:
 
 
 def _wide_line(n_rows: int, n_columns: int, repeats: int) -> tuple[Any, ...]:
-    return n_columns, *projection_times(n_rows, n_columns, 2, repeats, max_depth=1)
+    return n_columns, *projection_times(n_rows, n_columns, 2, repeats, max_levels=1)
 
 
 def projection_times(
-    n_rows: int, n_columns: int, n_clusters: int, repeats: int, max_depth: int | None
+    n_rows: int, n_columns: int, n_clusters: int, repeats: int, max_levels: int | None
 ) -> tuple[float, ...]:
     """Return the median seconds of every kind of projections on well separated clusters, and the least mean NMI."""
     X, y = (array.compute() for array in separated_mixture(n_rows, n_columns, n_clusters))
 
     def tree(model: Any) -> Callable[[int], Any]:
-        return lambda seed: model.set_params(max_depth=max_depth, random_state=seed).fit(X).labels_
+        return lambda seed: model.set_params(max_levels=max_levels, random_state=seed).fit(X).labels_
 
     runs = {name: recorded(tree(make())) for name, make in BI_PARTITIONS.items()}
     times = interleaved(repeats, {name: fit for name, (fit, _) in runs.items()})

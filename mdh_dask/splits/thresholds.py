@@ -1,7 +1,7 @@
-"""Where along a direction the split lies.
+"""Threshold rules: where along a direction a split lies.
 
-A place says which bins may be split after and scores them; the best one is taken. To add one, subclass `Place` and
-register it in `PLACES`.
+A rule says which bins may be split after and scores them; the best one is taken. To add a rule, subclass
+`ThresholdRule` and register it in `THRESHOLD_RULES`.
 """
 
 from abc import ABC, abstractmethod
@@ -22,8 +22,8 @@ ROUNDING = 1e-9
 """Relative depths that the rounding errors of a density may make."""
 
 
-class Place(ABC):
-    """Scores the bins of each direction as places of the split."""
+class ThresholdRule(ABC):
+    """Score the bins of each direction as thresholds of a split."""
 
     needs_extremes: ClassVar[bool] = False
     """Whether it looks at `Histograms.extremes`."""
@@ -31,8 +31,8 @@ class Place(ABC):
     """Whether it looks at `Histograms.suggested`."""
 
     @abstractmethod
-    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
-        """Tell which bins may be split after, shape (n_directions, n_bins); `min_depth` is for those in valleys."""
+    def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
+        """Return which bins may be split after, shape (n_directions, n_bins); `min_relative_depth` bounds valleys."""
 
     @abstractmethod
     def score(self, histograms: Histograms) -> Floats:
@@ -51,19 +51,19 @@ class Place(ABC):
         """
 
 
-class RelativeDepth(Place):
+class RelativeDepth(ThresholdRule):
     """The largest relative depth (thesis eq. 6.7)."""
 
-    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
-        """See `Place`."""
-        return histograms.depth > min_depth
+    def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
+        """See `ThresholdRule`."""
+        return histograms.depth > min_relative_depth
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `Place`."""
+        """See `ThresholdRule`."""
         return histograms.depth
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `Place`; `SAME_VALLEY` says how much denser it may be."""
+        """See `ThresholdRule`; `SAME_VALLEY` says how much denser it may be."""
         here = histogram.bin_of(standing, 0)
         density = histogram.density[0]
         mode = min(density[: k + 1].max(), density[k:].max())
@@ -76,18 +76,18 @@ class MinimumDensity(RelativeDepth):
     Where a threshold is suggested, as by a pursuit that ended in one of several valleys, the nearest local minimum.
     """
 
-    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
-        """See `Place`; a bin with a higher density on both sides lies between the outermost modes."""
-        return histograms.depth > max(min_depth, ROUNDING)
+    def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
+        """See `ThresholdRule`; a bin with a higher density on both sides lies between the outermost modes."""
+        return histograms.depth > max(min_relative_depth, ROUNDING)
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `Place`."""
+        """See `ThresholdRule`."""
         if histograms.suggested is not None:
             return _nearness(histograms, histograms.suggested)
         return histograms.density.max(axis=1, keepdims=True) - histograms.density
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `Place`; near a suggestion, the minimum is that of all rows."""
+        """See `ThresholdRule`; near a suggestion, the minimum is that of all rows."""
         return None if histogram.suggested is not None else super().kept(histogram, k, standing)
 
 
@@ -104,25 +104,25 @@ def _nearness(histograms: Histograms, suggested: Floats) -> Floats:
     return 1 / (1 + away) + lowest + 2.0 * exact
 
 
-class Mean(Place):
+class Mean(ThresholdRule):
     """The end of a bin that is nearest to the mean, be there a valley or not (PDDP: Boley 1998)."""
 
-    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
-        """See `Place`."""
+    def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
+        """See `ThresholdRule`."""
         return np.ones(histograms.counts.shape, dtype=bool)
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `Place`."""
+        """See `ThresholdRule`."""
         away = np.abs(histograms.threshold - histograms.mean[:, None])
         return 1 / (1 + away / histograms.width[:, None])
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `Place`; `SAME_MEAN` says how far from the mean it may be."""
+        """See `ThresholdRule`; `SAME_MEAN` says how far from the mean it may be."""
         near = abs(standing - histogram.mean[0]) <= SAME_MEAN * histogram.spread[1][0]
         return (histogram.bin_of(standing, 0), standing) if near else None
 
 
-class Gap(Place):
+class Gap(ThresholdRule):
     """The middle of the widest gap between consecutive projections (iPDDP: Tasoulis et al. 2010; thesis 2.2.1).
 
     Gaps are known exactly, from the smallest and the largest projection in every bin, but for those within a bin. A
@@ -132,39 +132,39 @@ class Gap(Place):
 
     needs_extremes = True
 
-    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
-        """See `Place`."""
+    def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
+        """See `ThresholdRule`."""
         return histograms.gaps[0] >= histograms.width[:, None]
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `Place`."""
+        """See `ThresholdRule`."""
         return histograms.gaps[0]
 
     def threshold(self, histogram: Histograms, k: int) -> float:
-        """See `Place`."""
+        """See `ThresholdRule`."""
         return float(histogram.gaps[1][0, k])
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `Place`; within the same gap, which all rows may make narrower, the middle is taken anew."""
+        """See `ThresholdRule`; within the same gap, which all rows may make narrower, the middle is taken anew."""
         gap, middle = (part[0, k] for part in histogram.gaps)
         return (k, float(middle)) if abs(standing - middle) < gap / 2 else None
 
 
-class Proposed(Place):
+class Proposed(ThresholdRule):
     """The threshold that came with the direction, be there a valley or not: of two means, of labels, of a hand."""
 
     needs_thresholds = True
 
-    def possible(self, histograms: Histograms, min_depth: float) -> Booleans:
-        """See `Place`; the bin that ends nearest to the threshold, if that lies among the bins."""
+    def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
+        """See `ThresholdRule`; the bin that ends nearest to the threshold, if that lies among the bins."""
         return self._away(histograms) <= 0.5
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `Place`."""
+        """See `ThresholdRule`."""
         return 1 / (1 + self._away(histograms))
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `Place`; nothing moves it."""
+        """See `ThresholdRule`; nothing moves it."""
         return k, standing
 
     @staticmethod
@@ -174,7 +174,7 @@ class Proposed(Place):
         return np.abs(histograms.threshold - histograms.suggested[:, None]) / histograms.width[:, None]
 
 
-PLACES: dict[str, Place] = {
+THRESHOLD_RULES: dict[str, ThresholdRule] = {
     "relative_depth": RelativeDepth(),
     "minimum_density": MinimumDensity(),
     "mean": Mean(),
