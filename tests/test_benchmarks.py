@@ -502,7 +502,9 @@ def test_what_feature_spaces_cost_is_measured_beside_nystroem_and_k_means(two_cl
 
 
 @pytest.mark.cluster
-def test_a_job_that_is_killed_resumes_to_the_same_bits():
+def test_a_job_that_is_killed_resumes_to_the_same_bits(monkeypatch):
+    mapped = faults.JOB.partition("[method.feature_map]")[2].partition("[cluster]")[0]
+    monkeypatch.setattr(faults, "JOB", faults.JOB.replace(f"[method.feature_map]{mapped}", ""))
     kills, summary = checked(faults.run(n_rows=20_000, n_kills=1))
     assert [line["same bits"] for line in lines_of(kills)] == ["met"]
     assert [line["killed"] for line in lines_of(summary, verdict="met")] == ["process"]

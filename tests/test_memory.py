@@ -16,33 +16,19 @@ NEED = (
     r"or fewer threads, or store the input in smaller chunks: one of 800 MB is read whole\n$"
 )
 
-JOB = """
-[input]
-path = "x.zarr"
-missing_chunks = "fill"
-[cluster]
-workers = 1
-threads_per_worker = 1
-memory_limit = "600MB"
-[output]
-labels = "l.zarr"
-"""
-
 FIT = "fit x.zarr --missing-chunks fill --workers 1 --threads-per-worker 1 --memory-limit 600MB --out l.zarr"
 
 
 @pytest.fixture
 def here(tmp_path):
-    """A folder with an array in two chunks larger than a worker, of which nothing is stored, and a job."""
+    """A folder with an array in two chunks larger than a worker, of which nothing is stored."""
     zarr.create_array(tmp_path / "x.zarr", shape=(10**8, 2), chunks=(5 * 10**7, 2), dtype="f8", fill_value=1.0)
-    (tmp_path / "job.toml").write_text(JOB)
     return tmp_path
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("command", [FIT, "run job.toml"], ids=["fit", "run"])
-def test_a_worker_that_dies_of_a_chunk_too_large_for_it_says_so(command, here):
-    program = [sys.executable, "-c", "from mdh_dask.cli import main; main()", *command.split()]
+def test_a_worker_that_dies_of_a_chunk_too_large_for_it_says_so(here):
+    program = [sys.executable, "-c", "from mdh_dask.cli import main; main()", *FIT.split()]
     environment = os.environ | {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
     done = subprocess.run(program, cwd=here, env=environment, capture_output=True, text=True)
     assert done.returncode == exits.TRY_AGAIN, done.stderr
