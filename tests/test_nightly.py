@@ -25,49 +25,62 @@ ROWS = (6000, 5500)
 """Of the first and of the second night."""
 
 
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setenv("DASK_MDH_DASK__BLOCK_SIZE", "6000")  # for processes
-    with dask.config.set({"mdh-dask.block-size": 6000}):
+@pytest.fixture(scope="module", autouse=True)
+def small_blocks():
+    with pytest.MonkeyPatch.context() as patch, dask.config.set({"mdh-dask.block-size": 6000}):
+        patch.setenv("DASK_MDH_DASK__BLOCK_SIZE", "6000")  # for processes
         yield
+
+
+def copy(folder, to):
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(folder, to, copy_function=shutil.copy2)
+
+
+class Nights:
+    """A folder, to which the inputs of two nights can be brought, and what is in it when the first night is done."""
+
+    def __init__(self, folder):
+        self.folder, self.here = folder, folder / "here"
+        for n in ROWS:
+            write_rows(rows_of_blobs(n), folder / f"{n}.zarr", chunk_rows=500)
+
+    def bring(self, n):
+        """Put the input of a night in place."""
+        copy(self.folder / f"{n}.zarr", self.here / "x.zarr")
+
+    def run(self, n):
+        """Run the job on the input of a night alone; return what it writes."""
+        shutil.rmtree(self.here, ignore_errors=True)
+        (self.here / "out").mkdir(parents=True)
+        (self.here / "job.toml").write_text(NIGHTLY)
+        self.bring(n)
+        result = run(self.here / "job.toml")
+        assert result.exit_code == 0, result.output
+        return contents(self.here / "out")
 
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory):
-    """Inputs of two nights."""
-    folder = tmp_path_factory.mktemp("nights")
-    for n in ROWS:
-        write_rows(rows_of_blobs(n), folder / f"{n}.zarr", chunk_rows=500)
-    return folder
+    nights = Nights(tmp_path_factory.mktemp("nights"))
+    nights.second = nights.run(ROWS[1])
+    nights.run(ROWS[0])
+    copy(nights.here, nights.folder / "first")
+    return nights
 
 
 @pytest.fixture
-def bring(nights, tmp_path, monkeypatch):
-    """Put the input of a night in place."""
-    (tmp_path / "out").mkdir()
-    (tmp_path / "job.toml").write_text(NIGHTLY)
-    monkeypatch.chdir(tmp_path)
-
-    def put(n):
-        shutil.rmtree("x.zarr", ignore_errors=True)
-        shutil.copytree(nights / f"{n}.zarr", "x.zarr", copy_function=shutil.copy2)
-
-    return put
+def bring(nights):
+    return nights.bring
 
 
 @pytest.fixture
-def second(bring):
+def second(nights, monkeypatch):
     """What a job writes that knows the second night only; the first night is done."""
-    found = {}
-    for n in reversed(ROWS):
-        shutil.rmtree("out")
-        shutil.rmtree("job.work", ignore_errors=True)
-        os.mkdir("out")
-        bring(n)
-        assert run("job.toml").exit_code == 0
-        found[n] = contents(Path("out"))
-    bring(ROWS[1])
-    return found[ROWS[1]]
+    copy(nights.folder / "first", nights.here)
+    monkeypatch.chdir(nights.here)
+    nights.bring(ROWS[1])
+    return nights.second
 
 
 def rows_shown():
