@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ._config import load_defaults
 
 if TYPE_CHECKING:
-    from .clusters.kinds import start_cluster
+    from .clusters import start_cluster
     from .estimators import (
         IPDDP,
         PDDP,
@@ -45,8 +45,11 @@ __all__ = [
     "load_model",
     "start_cluster",
 ]
-ELSEWHERE = {"Tree": ".tree.structure", "start_cluster": ".clusters.kinds"}
+ELSEWHERE = {"Tree": ".tree.structure", "start_cluster": ".clusters"}
 """Modules of public names that are not those of the estimators."""
+
+ROOMS = ("clusters", "jobs", "workflows")
+"""Packages whose functions are public under the name of the package."""
 
 __version__ = "0.1.0"
 
@@ -55,6 +58,8 @@ load_defaults()
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: the command line's help needs none of them."""
+    if name in ROOMS:
+        return import_module(f".{name}", __name__)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(ELSEWHERE.get(name, ".estimators"), __name__), name)

@@ -18,7 +18,7 @@ from test_images import SAND, SEA, SKY, beach
 from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import open_image
-from mdh_dask.workflows.demo import SAMPLE_IMAGES, path_of
+from mdh_dask.workflows._demo import SAMPLE_IMAGES, path_of
 from mdh_dask.workflows.pictures import encoded
 
 WRITTEN = ["labels.zarr", "model.zarr", "report.html", "segmented.png"]
@@ -135,7 +135,7 @@ def test_a_failure_at_the_end_keeps_what_is_complete_and_an_older_report(here, m
     def fail(*args, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mdh_dask.workflows.segment.write_report", fail)
+    monkeypatch.setattr("mdh_dask.workflows.pixels.write_report", fail)
     Path("d").mkdir()
     Path("d/report.html").write_text("old")
     result = run("--image", "../beach.png", "--out", "d", "--overwrite")
@@ -153,7 +153,7 @@ def test_a_missing_package_is_named_before_any_work(package, here, monkeypatch):
 
 
 def test_the_demo_needs_no_matplotlib():
-    program = "import sys; sys.modules['matplotlib'] = None; import mdh_dask.workflows.demo"
+    program = "import sys; sys.modules['matplotlib'] = None; import mdh_dask.workflows._demo"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 

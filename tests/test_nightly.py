@@ -16,8 +16,8 @@ from test_run import JOB, MOMENTS, OUTPUTS, Killed, contents, rows_of_blobs, run
 from mdh_dask import __version__, load_model
 from mdh_dask.cli import exits
 from mdh_dask.io import open_rows, write_rows
+from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
-from mdh_dask.jobs.run import run_job
 
 NIGHTLY = JOB + "[run]\non_change = 'restart'\n"
 
@@ -140,7 +140,7 @@ def test_a_process_that_is_killed_in_the_second_night_goes_on_to_the_same_bits(a
 
 def test_a_third_night_does_not_go_on_with_an_unfinished_second(bring, second, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.jobs.run._published", lambda *_: exec("raise KeyboardInterrupt"))
+        patch.setattr("mdh_dask.jobs._run._published", lambda *_: exec("raise KeyboardInterrupt"))
         assert run("job.toml").exit_code == exits.INTERRUPTED
     bring(ROWS[0])
     assert rows_shown() == ROWS[0]
@@ -155,11 +155,11 @@ def test_an_input_that_changes_while_it_is_read_makes_no_outputs(bring, second, 
         bring(ROWS[0])
         return original(*args, **kwargs)
 
-    from mdh_dask.jobs.run import metrics_of as original
+    from mdh_dask.jobs._run import metrics_of as original
 
     before = contents(Path("out"))
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.jobs.run.metrics_of", changing)
+        patch.setattr("mdh_dask.jobs._run.metrics_of", changing)
         result = run("job.toml")
     assert result.exit_code == exits.BAD_JOB
     assert "ERROR since the job began, on " in result.stderr
@@ -185,7 +185,7 @@ def test_only_outputs_that_the_job_made_itself_are_replaced(second):
 def test_leave_to_replace_outlasts_an_interruption(second, monkeypatch):
     Path("job.toml").write_text(JOB)
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.jobs.run._published", lambda *_: exec("raise KeyboardInterrupt"))
+        patch.setattr("mdh_dask.jobs._run._published", lambda *_: exec("raise KeyboardInterrupt"))
         assert run("job.toml", "--restart", "--overwrite").exit_code == exits.INTERRUPTED
     assert run("job.toml").exit_code == 0
     assert contents(Path("out")) == second
@@ -207,7 +207,7 @@ def test_without_on_change_an_input_that_changed_is_an_error(second):
 def test_a_folder_of_work_of_another_format_or_damaged_is_an_error_with_the_remedy(name, finished, second, monkeypatch):
     if not finished:
         with monkeypatch.context() as patch:
-            patch.setattr("mdh_dask.jobs.run._published", lambda *_: exec("raise KeyboardInterrupt"))
+            patch.setattr("mdh_dask.jobs._run._published", lambda *_: exec("raise KeyboardInterrupt"))
             assert run("job.toml").exit_code == exits.INTERRUPTED
     file = Path("job.work", name)
     whole = file.read_text()

@@ -23,9 +23,9 @@ from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.folders import exchange
+from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.locks import Fence, locked, new_attempt
-from mdh_dask.jobs.run import run_job
 from mdh_dask.jobs.staging import Staged
 
 JOB = """
@@ -333,9 +333,9 @@ class Killed(BaseException):
 
 
 MOMENTS = [
-    "mdh_dask.jobs.inputs.fit_rows", "mdh_dask.growth.growth.branch_pass", "mdh_dask.workflows.fit.write_labels",
-    "mdh_dask.workflows.fit.write_report", "mdh_dask.jobs.run.metrics_of", "mdh_dask.jobs.run.manifest_of",
-    "mdh_dask.jobs.run._published", "mdh_dask.jobs.state.Work.finish",
+    "mdh_dask.jobs.inputs.fit_rows", "mdh_dask.growth.growth.branch_pass", "mdh_dask.workflows._fit.write_labels",
+    "mdh_dask.workflows._fit.write_report", "mdh_dask.jobs._run.metrics_of", "mdh_dask.jobs._run.manifest_of",
+    "mdh_dask.jobs._run._published", "mdh_dask.jobs.state.Work.finish",
 ]  # fmt: skip
 
 
@@ -415,9 +415,9 @@ def test_an_output_that_appears_meanwhile_is_not_replaced(here, undisturbed, mon
         Path("out/m.zarr").mkdir()
         return original(*args)
 
-    from mdh_dask.jobs.run import _published as original
+    from mdh_dask.jobs._run import _published as original
 
-    monkeypatch.setattr("mdh_dask.jobs.run._published", appear)
+    monkeypatch.setattr("mdh_dask.jobs._run._published", appear)
     result = run("job.toml")
     assert result.exit_code == exits.CANNOT_CREATE
     assert f"{here}/out/m.zarr appeared while it was being written: move it elsewhere" in result.stderr
@@ -430,7 +430,7 @@ def test_an_output_that_appears_meanwhile_is_not_replaced(here, undisturbed, mon
 
 def test_restart_gives_up_what_was_done(here, undisturbed, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.workflows.fit.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
+        patch.setattr("mdh_dask.workflows._fit.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
         result = run("job.toml")
     assert result.exit_code == exits.INTERRUPTED
     assert "ERROR interrupted; the same command goes on from here" in result.stderr
@@ -444,7 +444,7 @@ def test_behind_urls_a_job_goes_on_with_what_it_has_written(here, monkeypatch):
     text = JOB.replace("out/l.zarr", f"{url}/l.zarr").replace("out/m.zarr", f"{url}/m.zarr")
     (here / "job.toml").write_text(text)
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.workflows.fit.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
+        patch.setattr("mdh_dask.workflows._fit.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
         assert run("job.toml").exit_code == exits.INTERRUPTED
     assert run("job.toml").exit_code == 0
     expected = RandomProjectionTree(n_projections=20, sample_size=300).fit(rows_of_blobs())
@@ -500,9 +500,9 @@ def test_an_attempt_that_was_taken_over_publishes_nothing(here, undisturbed, mon
         Fence(here / "job.work" / "attempt.json", other).claim()
         return original(*args, **kwargs)
 
-    from mdh_dask.jobs.run import manifest_of as original
+    from mdh_dask.jobs._run import manifest_of as original
 
-    monkeypatch.setattr("mdh_dask.jobs.run.manifest_of", taken_over)
+    monkeypatch.setattr("mdh_dask.jobs._run.manifest_of", taken_over)
     result = run("job.toml")
     assert result.exit_code == exits.TRY_AGAIN
     assert f"the job was taken over by attempt {other.id}, process {os.getpid()} on" in result.stderr

@@ -23,8 +23,8 @@ from test_run import start, wait_for
 
 from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
+from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
-from mdh_dask.jobs.run import run_job
 
 SIZE = (300, 250)
 
@@ -320,10 +320,10 @@ class Killed(BaseException):
 
 
 MOMENTS = [
-    "mdh_dask.workflows.segment._prepared", "mdh_dask.growth.growth.branch_pass",
-    "mdh_dask.workflows.segment.write_labels",
-    "mdh_dask.images.labels.complete", "mdh_dask.images.labels.tidy", "mdh_dask.workflows.segment.write_preview",
-    "mdh_dask.workflows.segment.write_report", "mdh_dask.jobs.run.metrics_of", "mdh_dask.jobs.run._published",
+    "mdh_dask.workflows.pixels._prepared", "mdh_dask.growth.growth.branch_pass",
+    "mdh_dask.workflows.pixels.write_labels",
+    "mdh_dask.images.labels.complete", "mdh_dask.images.labels.tidy", "mdh_dask.workflows.pixels.write_preview",
+    "mdh_dask.workflows.pixels.write_report", "mdh_dask.jobs._run.metrics_of", "mdh_dask.jobs._run._published",
 ]  # fmt: skip
 
 

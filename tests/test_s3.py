@@ -20,9 +20,9 @@ from click.testing import CliRunner
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.io import open_features, open_rows, verify_rows, write_rows
+from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.locks import Fence, new_attempt
-from mdh_dask.jobs.run import run_job
 from mdh_dask.jobs.staging_urls import StagedUrl
 from tests.s3 import ENVIRONMENT, s3_server
 
@@ -267,7 +267,7 @@ def test_a_job_that_stops_before_it_is_published_cannot_be_read_and_goes_on(job,
     assert stored(url, fs) == undisturbed
 
 
-@pytest.mark.parametrize("moment", ["mdh_dask.jobs.run.manifest_of", "_check", "_remove"])
+@pytest.mark.parametrize("moment", ["mdh_dask.jobs._run.manifest_of", "_check", "_remove"])
 def test_yesterdays_labels_stay_until_tonights_are_complete(moment, job, monkeypatch):
     url, fs = job
     assert run("run", "job.toml").exit_code == 0
@@ -295,11 +295,11 @@ def test_what_appears_there_meanwhile_is_not_replaced(job, monkeypatch):
         write_rows(np.zeros(3), f"{url}/l.zarr")
         return original(*args)
 
-    from mdh_dask.jobs.run import _published as original
+    from mdh_dask.jobs._run import _published as original
 
     url, fs = job
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.jobs.run._published", appear)
+        patch.setattr("mdh_dask.jobs._run._published", appear)
         result = run("run", "job.toml")
     assert result.exit_code == exits.CANNOT_CREATE
     assert f"{url}/l.zarr appeared while it was being written: move it elsewhere" in result.stderr
@@ -328,13 +328,13 @@ def test_of_two_attempts_the_one_that_began_last_publishes_and_nothing_is_mixed(
 
     url, fs = job
     second = []
-    monkeypatch.setattr("mdh_dask.jobs.run._alone", lambda *_: nullcontext())
+    monkeypatch.setattr("mdh_dask.jobs._run._alone", lambda *_: nullcontext())
     where = (
-        "mdh_dask.workflows.fit.write_labels"
+        "mdh_dask.workflows._fit.write_labels"
         if moment == "labels"
         else "mdh_dask.jobs.staging_urls.StagedUrl." + moment
     )
-    from mdh_dask.workflows.fit import write_labels
+    from mdh_dask.workflows._fit import write_labels
 
     original = write_labels if moment == "labels" else getattr(StagedUrl, moment)
     take_over = StagedUrl.take_over

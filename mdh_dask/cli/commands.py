@@ -8,17 +8,15 @@ from typing import Any
 import click
 
 from .._process import end_without_garbage
-from ..clusters.kinds import start_cluster
 from .exits import EXIT_CODES, Commands, leaving_at_once
 from .image_commands import demo, segment
 from .log import JsonLines, Lines, say
 from .shared_options import (
-    CLUSTER_SETTINGS,
     PERFORMANCE_REPORT,
     REPORT,
     FitCommand,
     axes_options,
-    check_recording,
+    cluster_of,
     cluster_options,
     cluster_table,
     input_options,
@@ -64,25 +62,23 @@ def main() -> None:
 @click.pass_context
 def fit(
     ctx: click.Context, features: str, columns: list[str] | None, missing_chunks: Any, overwrite: bool,
-    progress: bool | None, performance_report: str | None, **options: Any,
+    progress: bool | None, **options: Any,
 ) -> None:  # fmt: skip
     """Cluster the rows of FEATURES.
 
     FEATURES is the path or URL of a Zarr array, that of an array in a group being store.zarr/array, of a .npy file, or
     of a Parquet file or folder.
     """
-    from ..workflows.fit import fit_features
-    from ..workflows.outputs import Outputs
-    from ..workflows.reading import Reading
+    from .. import workflows
     from .options import estimator_of
 
-    labels, model, report = (options.pop(name) for name in ("out", "model", "report"))
-    outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report)
-    outputs.check(features)
-    check_recording(performance_report, options["scheduler"])
-    working_on = start_cluster(**cluster_table(**{name: options.pop(name) for name in CLUSTER_SETTINGS}))
+    cluster, labels = cluster_of(options), options.pop("out")
+    places = {name: options.pop(name) for name in ("model", "report", "performance_report")}
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
-    say(fit_features(features, Reading(missing_chunks, columns), estimator, outputs, working_on))
+    say(workflows.fit(
+        features, estimator, labels=labels, **places, columns=columns, missing_chunks=missing_chunks,
+        overwrite=overwrite, cluster=cluster,
+    ))  # fmt: skip
 
 
 @mdh.command()
@@ -93,22 +89,16 @@ def fit(
 @click.option("--preview", metavar="FILE", help="PNG to write of an image: segments in their mean colours.")
 @output_options
 @cluster_options
-def predict(
-    features: str, columns: list[str] | None, missing_chunks: Any, axes: str | None, index: dict[str, int], model: str,
-    out: str, preview: str | None, overwrite: bool, progress: bool | None, **settings: Any,
-) -> None:  # fmt: skip
+def predict(features: str, model: str, out: str, progress: bool | None, **options: Any) -> None:
     """Label the rows of FEATURES, or the pixels of an image, with a model.
 
     FEATURES is what fit takes. Of a table, the columns are taken that the model was fitted to. With a model that
     segment wrote it is an image, which gets the same windows and coordinates; its labels are an image, too.
     """
-    from ..workflows.predict import predict_features
-    from ..workflows.reading import Reading
+    from .. import workflows
 
-    say(predict_features(
-        features, model, Reading(missing_chunks, columns, axes, index), out, preview, overwrite=overwrite,
-        progress=wants_progress(progress), cluster=start_cluster(**cluster_table(**settings)),
-    ))  # fmt: skip
+    cluster = cluster_of(options)
+    say(workflows.predict(features, model, out, **options, progress=wants_progress(progress), cluster=cluster))
 
 
 def _share(default: float, most: float, text: str) -> dict[str, Any]:
@@ -128,30 +118,17 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @output_options
 @cluster_options
 @click.pass_context
-def drift(
-    ctx: click.Context, features: str, columns: list[str] | None, missing_chunks: Any, axes: str | None,
-    index: dict[str, int], model: str, report: str | None, as_json: bool, threshold: float, filled: float,
-    false_alarms: float, overwrite: bool, progress: bool | None, **settings: Any,
-) -> None:  # fmt: skip
+def drift(ctx: click.Context, features: str, model: str, as_json: bool, progress: bool | None, **options: Any) -> None:
     """Compare the rows of FEATURES with those that a model was fitted to.
 
     FEATURES is what predict takes. Its rows are read once. The exit code is 0 if they are distributed as those of the
     model at all of its splits, and 3 if there is drift.
     """
-    from ..workflows.drift import drift_of_features
-    from ..workflows.outputs import Outputs
-    from ..workflows.reading import Reading
+    from .. import workflows
     from .exits import DRIFT
 
-    outputs = Outputs(report=report, overwrite=overwrite)
-    if report is not None:
-        outputs.check(features, model)
-    limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
-    shown = wants_progress(progress)
-    reading = Reading(missing_chunks, columns, axes, index)
-    found = drift_of_features(
-        features, model, reading, outputs, limits, shown, start_cluster(**cluster_table(**settings))
-    )
+    cluster = cluster_of(options)
+    found = workflows.drift(features, model, **options, progress=wants_progress(progress), cluster=cluster)
     say(json.dumps(found.to_dict(), indent=1, allow_nan=False) if as_json else found.to_text())
     if found.found:
         ctx.exit(DRIFT)
@@ -173,9 +150,9 @@ def run(
     same outputs. If the job is finished, nothing is done. A scheduler that is named here stands for the cluster of the
     file.
     """
-    from ..jobs.check import check_job
+    from ..jobs._check import check_job
+    from ..jobs._run import run_job
     from ..jobs.job import read_job
-    from ..jobs.run import run_job
     from .log import log_json
 
     elsewhere = cluster_table(scheduler, scheduler_file, scheduler_timeout) if scheduler or scheduler_file else None

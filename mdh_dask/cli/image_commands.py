@@ -6,17 +6,16 @@ from typing import Any
 
 import click
 
+from ..clusters import start_cluster
 from ..clusters.current import local_cluster
-from ..clusters.kinds import start_cluster
 from .log import say
 from .shared_options import (
-    CLUSTER_SETTINGS,
     MISSING_CHUNKS,
     PERFORMANCE_REPORT,
     REPORT,
     FitCommand,
     axes_options,
-    check_recording,
+    cluster_of,
     cluster_options,
     cluster_table,
     output_options,
@@ -53,6 +52,13 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+OWN_OPTIONS = (
+    "model", "preview", "report", "performance_report", "window", "coordinates", "sample", "axes", "index",
+    "missing_chunks", "overwrite",
+)  # fmt: skip
+"""Names of the options of ``segment`` that are neither of a method nor of a cluster."""
+
+
 @click.command(cls=FitCommand)
 @image_options
 @click.option("--out", metavar="PATH", help="Zarr image of labels to write; a path or URL.")
@@ -65,29 +71,19 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @output_options
 @cluster_options
 @click.pass_context
-def segment(
-    ctx: click.Context, image: str, axes: str | None, index: dict[str, int], missing_chunks: Any, window: int | None,
-    coordinates: float | None, sample: int | None, overwrite: bool, progress: bool | None, **options: Any,
-) -> None:  # fmt: skip
+def segment(ctx: click.Context, image: str, progress: bool | None, **options: Any) -> None:
     """Segment IMAGE: cluster its pixels by their bands.
 
     IMAGE is the path or URL of a picture as PNG or JPEG, a TIFF, an OME-Zarr group or a Zarr array of lines, columns
     and bands in any order. It is read block by block, pictures whole.
     """
-    from ..workflows.outputs import ImageOutputs
-    from ..workflows.reading import Reading
-    from ..workflows.segment import PixelOptions, segment_image
+    from .. import workflows
     from .options import estimator_of
 
-    given = {name: options.pop(name) for name in ("model", "report", "preview", "performance_report")}
-    outputs = ImageOutputs(options.pop("out"), overwrite=overwrite, **given)
-    outputs.check(image)
-    check_recording(outputs.performance_report, options["scheduler"])
-    working_on = start_cluster(**cluster_table(**{name: options.pop(name) for name in CLUSTER_SETTINGS}))
+    cluster, labels = cluster_of(options), options.pop("out")
+    given = {name: options.pop(name) for name in OWN_OPTIONS}
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
-    opened = Reading(missing_chunks, axes=axes, index=index).image(image)
-    found = segment_image(opened, estimator, PixelOptions(window, coordinates, sample), outputs, working_on)
-    say(f"{found.summary}: {outputs.kept()}")
+    say(workflows.segment(image, estimator, labels=labels, **given, cluster=cluster))
 
 
 @click.command()
@@ -99,15 +95,11 @@ def segment(
 @cluster_options
 def demo(image: str, out: Path, overwrite: bool, progress: bool | None, **settings: Any) -> None:
     """Segment a photograph end to end and write a report."""
-    from .._packages import require
-
-    require("PIL", "demo")
-    require("jinja2", "demo")
-    from ..workflows.demo import segment_photograph
+    from .. import workflows
 
     table = cluster_table(**settings)
     kind = table.pop("kind")
     # One worker in this process compiles the loops once; every worker process would compile them again.
     in_here = kind == "local" and "workers" not in table
     working_on = local_cluster(**table, processes=False) if in_here else start_cluster(kind, **table)
-    say(segment_photograph(image, out, overwrite, wants_progress(progress), working_on))
+    say(workflows.demo(image, out, overwrite=overwrite, progress=wants_progress(progress), cluster=working_on))

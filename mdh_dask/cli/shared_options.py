@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ..clusters import start_cluster
 from ..clusters.current import LOCAL_SCHEDULERS, is_memory
 from .log import is_json
 
@@ -150,19 +152,27 @@ def cluster_table(
     return {"kind": "scheduler-file", "file": str(scheduler_file), "timeout": scheduler_timeout}
 
 
-def check_recording(path: str | None, scheduler: str | None) -> None:
-    """Raise an error if the options ask for a performance report of no cluster."""
-    if path is not None and scheduler in LOCAL_SCHEDULERS:
-        raise click.UsageError(
-            f"expected a cluster for --performance-report; got --scheduler {scheduler}, which is this process only: "
-            "leave one of them out"
-        )
-
-
 CLUSTER_SETTINGS = (
     "scheduler", "scheduler_file", "scheduler_timeout", "workers", "threads_per_worker", "memory_limit",
 )  # fmt: skip
 """Names of what `cluster_options` gives."""
+
+
+def cluster_of(options: dict[str, Any]) -> AbstractContextManager[str]:
+    """Take the options of `cluster_options` from all that a command got, and return the cluster that they choose.
+
+    Raises
+    ------
+    UsageError
+        If they contradict each other, or ask for a performance report of no cluster.
+    """
+    table = cluster_table(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
+    if options.get("performance_report") is not None and table["kind"] in LOCAL_SCHEDULERS:
+        raise click.UsageError(
+            f"expected a cluster for --performance-report; got --scheduler {table['kind']}, which is this process "
+            "only: leave one of them out"
+        )
+    return start_cluster(**table)
 
 
 def axes_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -49,6 +49,14 @@ def current_client() -> Any:
         return None
 
 
+@contextmanager
+def current_cluster() -> Iterator[str]:
+    """Compute where Dask does now, and start and stop nothing; the value is a description."""
+    client = current_client()
+    scheduler = dask.config.get("scheduler", None) or "threads"
+    yield f"this process ({scheduler})" if client is None else f"scheduler at {client.scheduler.address}"
+
+
 def local_cluster(
     workers: int | None = None,
     threads_per_worker: int | None = None,

@@ -9,10 +9,10 @@ import dask.array as da
 
 from ..images import Image, pixel_rows
 from ..io.inputs import Table
+from ..workflows._fit import Cluster, fit_rows
 from ..workflows.estimates import Estimate, estimate
-from ..workflows.fit import Cluster, fit_rows
+from ..workflows.pixels import PixelOptions, columns_of, segment_image
 from ..workflows.reading import Reading
-from ..workflows.segment import PixelOptions, columns_of, segment_image
 from .outputs import ImageJobOutputs, JobOutputs
 
 

@@ -1,1 +1,9 @@
-"""Read, cluster, write, report: what a command or a job does from its input to its outputs."""
+"""From stored data to stored results: read, cluster or label, write, report; what the commands of these names do."""
+
+from ._demo import demo
+from ._drift import drift
+from ._fit import fit
+from ._predict import predict
+from ._segment import segment
+
+__all__ = ["demo", "drift", "fit", "predict", "segment"]

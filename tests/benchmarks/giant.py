@@ -15,7 +15,7 @@ import zarr
 from mdh_dask import RandomProjectionTree
 from mdh_dask.images import open_image
 from mdh_dask.workflows.outputs import ImageOutputs
-from mdh_dask.workflows.segment import PixelOptions, segment_image
+from mdh_dask.workflows.pixels import PixelOptions, segment_image
 
 from .memory import N_WORKERS, Peaks, trouble_of, workers
 from .shared import Table, verdict

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import dask
-from sklearn.datasets import load_sample_images
 
+from .._packages import require
+from ..clusters.current import current_cluster
 from ..estimators import RandomProjectionTree
 from ..images import open_image
-from .fit import Cluster
+from ._fit import Cluster
 from .outputs import ImageOutputs, check_folder
-from .segment import PixelOptions, segment_image
+from .pixels import PixelOptions, segment_image
 
 SAMPLE_IMAGES = {"flower": "vultilion", "china": "danielbuechele"}
 """Photographs that scikit-learn holds, and who took them (Creative Commons, CC BY 2.0)."""
@@ -18,14 +19,52 @@ BLOCKS = 16
 """Blocks of pixels; for their size alone one would do."""
 
 
-def segment_photograph(image: str, folder: Path, overwrite: bool, progress: bool, cluster: Cluster) -> str:
-    """Cluster the pixels of a photograph; write labels, model, a picture and a report to a folder.
+def demo(
+    image: str = "flower",
+    folder: str | Path = "mdh-dask-demo",
+    *,
+    overwrite: bool = False,
+    progress: bool = False,
+    cluster: Cluster | None = None,
+) -> str:
+    """Segment a photograph end to end: write labels, model, a picture and a report to a folder.
+
+    Parameters
+    ----------
+    image : str, default="flower"
+        ``"flower"`` or ``"china"``, which scikit-learn holds, or the path of a picture.
+    folder : str or Path, default="mdh-dask-demo"
+        It is made.
+    overwrite : bool, default=False
+        Whether what is in the folder may be replaced.
+    progress : bool, default=False
+        Whether to show bars.
+    cluster : context manager, optional
+        What `start_cluster` returns; it is entered here. By default Dask computes where it does now.
 
     Returns
     -------
     str
-        What was found and where the report is.
+        What was found and where the report is, in one line.
+
+    Raises
+    ------
+    FileNotFoundError, FileExistsError
+        If there is no such picture, or the folder is not empty.
+    ImportError
+        If Pillow or Jinja is missing.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = demo(folder=folder)
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['labels.zarr', 'model.zarr', 'report.html', 'segmented.png']
     """
+    require("PIL", "demo")
+    require("jinja2", "demo")
+    folder = Path(folder)
     check_demo_folder(folder, overwrite)
     photograph = open_image(path_of(image))
     folder.mkdir(exist_ok=True)
@@ -37,7 +76,7 @@ def segment_photograph(image: str, folder: Path, overwrite: bool, progress: bool
     credit = f"{image} by {SAMPLE_IMAGES[image]} (CC BY 2.0, from scikit-learn)" if image in SAMPLE_IMAGES else ""
     with dask.config.set({"mdh-dask.block-size": photograph.order.n_rows * photograph.shape[2] // BLOCKS}):
         estimator = RandomProjectionTree(progress=progress)
-        found = segment_image(photograph, estimator, PixelOptions(), outputs, cluster, name=credit)
+        found = segment_image(photograph, estimator, PixelOptions(), outputs, cluster or current_cluster(), name=credit)
     return f"{found.summary}: open {Path(report).resolve()}"
 
 
@@ -50,6 +89,8 @@ def path_of(image: str) -> str:
         If there is none.
     """
     if image in SAMPLE_IMAGES:
+        from sklearn.datasets import load_sample_images
+
         return next(path for path in load_sample_images().filenames if Path(path).stem == image)
     if not Path(image).exists():
         raise FileNotFoundError(f"expected {', '.join(map(repr, SAMPLE_IMAGES))} or a picture's path; got {image!r}")

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..io.fingerprints import fingerprint
+from ._run import check_outputs, outputs_of, with_own
 from .job import Job
-from .run import check_outputs, outputs_of, with_own
 from .state import FINISHED, Work, about_job
 
 

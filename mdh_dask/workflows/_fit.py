@@ -1,6 +1,7 @@
 """From an input path to labels, model and report."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import perf_counter
@@ -12,6 +13,7 @@ import numpy as np
 from .._locations import name_of
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic, announced, merge_chunks
+from ..clusters.current import current_cluster
 from ..estimators import cluster_profiles
 from ..estimators.profiles import moments_of, profiles_of
 from ..io import write_rows
@@ -22,7 +24,7 @@ from .estimates import telling_of_memory
 from .facts import facts_of
 from .outputs import Outputs
 from .performance import recorded
-from .reading import Reading
+from .reading import MissingChunks, Reading
 
 logger = logging.getLogger(__name__)
 
@@ -49,10 +51,71 @@ Cluster = AbstractContextManager[str]
 """Makes a cluster the current one; its value is a description."""
 
 
-def fit_features(features: str, reading: Reading, estimator: Any, outputs: Outputs, cluster: Cluster) -> str:
-    """Fit an estimator to what is at a path or URL and write what was asked for; return a summary."""
-    table = reading.table(features)
-    return f"{fit_rows(features, table, estimator, outputs, cluster)}: {outputs.kept()}"
+def fit(
+    features: str,
+    estimator: Any,
+    *,
+    labels: str | None = None,
+    model: str | None = None,
+    report: str | None = None,
+    performance_report: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    missing_chunks: MissingChunks = "error",
+    overwrite: bool = False,
+    cluster: Cluster | None = None,
+) -> str:
+    """Cluster stored rows and write labels, a model and a report, or some of these.
+
+    The passes are those of the estimator, and one that writes the labels and profiles the clusters for the report.
+
+    Parameters
+    ----------
+    features : str
+        Path or URL of rows of finite numbers, shape (n_rows, n_columns): a Zarr array, a ``.npy`` file, or a Parquet
+        file or folder.
+    estimator : estimator
+        It is fitted.
+    labels, model : str, optional
+        Paths or URLs: a Zarr array of int32, shape (n_rows,), and what `load_model` reads.
+    report, performance_report : str, optional
+        HTML files: on the clusters, and Dask's own on what the cluster did.
+    columns : sequence of str or int, optional
+        Columns to take, in this order: names in a table, else numbers from 0. All by default.
+    missing_chunks : {"error", "fill"}, default="error"
+        What to do about chunks of Zarr that are not stored: refuse, or take them for the fill value.
+    overwrite : bool, default=False
+        Whether outputs that exist may be replaced.
+    cluster : context manager, optional
+        What `start_cluster` returns; it is entered here. By default Dask computes where it does now.
+
+    Returns
+    -------
+    str
+        What was found and where it was written, in one line.
+
+    Raises
+    ------
+    ValueError
+        If no output is asked for, one is inside another, or the rows cannot be clustered.
+    FileNotFoundError, FileExistsError
+        If the input is missing, or an output is there and may not be replaced; before any work.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from mdh_dask import PCATree, load_model
+    >>> with TemporaryDirectory() as folder:
+    ...     np.save(
+    ...         f"{folder}/x.npy", np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0], [9]], 300, axis=0)
+    ...     )
+    ...     _ = fit(f"{folder}/x.npy", PCATree(), model=f"{folder}/model.zarr")
+    ...     load_model(f"{folder}/model.zarr").n_clusters_
+    2
+    """
+    outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report)
+    outputs.check(features)
+    table = Reading(missing_chunks, columns).table(features)
+    return f"{fit_rows(features, table, estimator, outputs, cluster or current_cluster())}: {outputs.kept()}"
 
 
 def fit_rows(

@@ -19,9 +19,9 @@ from ..images.labels import look
 from ..images.overview import Seen
 from ..report import write_report
 from ..summaries.profiles import Profiles
+from ._fit import Cluster
 from .estimates import telling_of_memory
 from .facts import Facts, facts_of
-from .fit import Cluster
 from .outputs import ImageOutputs, write_file
 from .performance import recorded
 

@@ -1,0 +1,105 @@
+"""From new rows and a model to what is different."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+
+from .. import __version__
+from .._locations import name_of
+from ..chunks import announced
+from ..clusters.current import current_cluster
+from ..estimators import drift as drift_of_rows
+from ..estimators import load_model
+from ..report import write_report
+from ..summaries.drift import Drift
+from ._fit import Cluster
+from .estimates import telling_of_memory
+from .outputs import Outputs
+from .reading import MissingChunks, Reading, rows_for_model
+
+logger = logging.getLogger(__name__)
+
+
+def drift(
+    features: str,
+    model: str,
+    *,
+    report: str | None = None,
+    threshold: float = 0.1,
+    filled: float = 0.5,
+    false_alarms: float = 0.001,
+    columns: Sequence[str | int] | None = None,
+    axes: str | None = None,
+    index: Mapping[str, int] | None = None,
+    missing_chunks: MissingChunks = "error",
+    overwrite: bool = False,
+    progress: bool = False,
+    cluster: Cluster | None = None,
+) -> Drift:
+    """Compare stored rows, or the pixels of an image, with those that a saved model was fitted to, in one pass.
+
+    Parameters
+    ----------
+    features, model : str
+        As in `predict`.
+    report : str, optional
+        HTML file to write.
+    threshold, filled, false_alarms : float
+        As in `mdh_dask.drift`.
+    columns, axes, index, missing_chunks : optional
+        As in `predict`.
+    overwrite : bool, default=False
+        Whether a report that exists may be replaced.
+    progress : bool, default=False
+        Whether to show bars.
+    cluster : context manager, optional
+        What `start_cluster` returns; it is entered here. By default Dask computes where it does now.
+
+    Returns
+    -------
+    Drift
+        What is different at every split.
+
+    Raises
+    ------
+    ValueError
+        If the columns or bands are not those of the model.
+    FileNotFoundError, FileExistsError
+        If the input or the model is missing, or the report is there and may not be replaced; before any work.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from mdh_dask import PCATree
+    >>> X = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0], [9]], 300, axis=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     PCATree().fit(X).save(f"{folder}/model.zarr")
+    ...     np.save(f"{folder}/new.npy", X[:200])
+    ...     drift(f"{folder}/new.npy", f"{folder}/model.zarr").found
+    True
+    """
+    outputs = Outputs(report=report, overwrite=overwrite)
+    if report is not None:
+        outputs.check(features, model)
+    limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
+    estimator = load_model(model)
+    rows = rows_for_model(estimator, model, features, Reading(missing_chunks, columns, axes, index or {}))
+    started = perf_counter()
+    with cluster or current_cluster() as where, telling_of_memory(rows, estimator):
+        found = drift_of_rows(estimator, rows, **limits, progress=announced("counting", progress))
+    if outputs.report:
+        facts = {
+            "New rows": f"{features}, {rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features",
+            "Model": f"{model}, {type(estimator).__name__}",
+            "Limits": ", ".join(f"{name} {value:g}" for name, value in limits.items()),
+            "Ran on": where,
+            "Time": f"{perf_counter() - started:.1f} s",
+            "Software": f"mdh_dask {__version__}",
+        }
+        write_report(
+            outputs.report, estimator.tree_, title=f"Drift of {name_of(features)}", facts=facts, drift=found,
+            feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
+        )  # fmt: skip
+        logger.info("report in %s", outputs.report)
+    return found

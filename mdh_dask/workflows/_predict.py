@@ -1,0 +1,113 @@
+"""From new data and a model to labels: of rows, or of the pixels of an image."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._errors import SettingError
+from ..clusters.current import current_cluster
+from ..estimators import load_model
+from ..images import pixel_rows
+from ._fit import Cluster, write_labels
+from .estimates import telling_of_memory
+from .outputs import ImageOutputs, Outputs
+from .pixels import labelled, write_preview
+from .reading import MissingChunks, Reading, image_for_model, rows_for_model
+
+
+def predict(
+    features: str,
+    model: str,
+    labels: str,
+    *,
+    preview: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    axes: str | None = None,
+    index: Mapping[str, int] | None = None,
+    missing_chunks: MissingChunks = "error",
+    overwrite: bool = False,
+    progress: bool = False,
+    cluster: Cluster | None = None,
+) -> str:
+    """Label stored rows, or the pixels of an image, with a saved model, in one pass.
+
+    Parameters
+    ----------
+    features : str
+        Path or URL of rows as `fit` takes them, of a table those columns that the model was fitted to; or of an image,
+        if the model was fitted to one by `segment`.
+    model : str
+        Path or URL of the model.
+    labels : str
+        Path or URL to write to: a Zarr array of int32, shape (n_rows,), or an image of labels.
+    preview : str, optional
+        PNG to write of an image: segments in their mean colours.
+    columns : sequence of str or int, optional
+        As in `fit`.
+    axes, index : optional
+        As in `segment`.
+    missing_chunks : {"error", "fill"}, default="error"
+        As in `fit`.
+    overwrite : bool, default=False
+        Whether outputs that exist may be replaced.
+    progress : bool, default=False
+        Whether to show bars.
+    cluster : context manager, optional
+        What `start_cluster` returns; it is entered here. By default Dask computes where it does now.
+
+    Returns
+    -------
+    str
+        How many clusters the rows are in, and where the labels are, in one line.
+
+    Raises
+    ------
+    ValueError
+        If the columns or bands are not those of the model, or a parameter is for the other kind of input.
+    FileNotFoundError, FileExistsError
+        If the input or the model is missing, or an output is there and may not be replaced; before any work.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from mdh_dask import PCATree
+    >>> X = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0], [9]], 300, axis=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     PCATree().fit(X).save(f"{folder}/model.zarr")
+    ...     np.save(f"{folder}/new.npy", X[:200])
+    ...     predict(f"{folder}/new.npy", f"{folder}/model.zarr", f"{folder}/labels.zarr").split(":")[0]
+    '200 rows in 1 of 2 clusters'
+    """
+    estimator = load_model(model)
+    reading, cluster = Reading(missing_chunks, columns, axes, index or {}), cluster or current_cluster()
+    if estimator.pixel_columns_ is None:
+        if preview is not None:
+            raise SettingError(f"{model} was fitted to rows, and not to an image: leave out preview=...")
+        outputs = Outputs(labels, overwrite=overwrite)
+        outputs.check(features, model)
+        return _rows(estimator, model, features, reading, outputs, progress, cluster)
+    pictures = ImageOutputs(labels, overwrite=overwrite, preview=preview)
+    pictures.check(features, model)
+    return _image(estimator, model, features, reading, pictures, progress, cluster)
+
+
+def _rows(
+    estimator: Any, model: str, path: str, reading: Reading, outputs: Outputs, progress: bool, cluster: Cluster
+) -> str:
+    rows = rows_for_model(estimator, model, path, reading)
+    with cluster, telling_of_memory(rows, estimator):
+        counts = write_labels(estimator, estimator.predict(rows), outputs, progress)
+    return f"{len(rows)} rows in {np.count_nonzero(counts)} of {estimator.n_clusters_} clusters: {outputs.kept()}"
+
+
+def _image(
+    estimator: Any, model: str, path: str, reading: Reading, outputs: ImageOutputs, progress: bool, cluster: Cluster
+) -> str:
+    image, features = image_for_model(estimator, model, path, reading)
+    rows = pixel_rows(image, features)
+    with cluster, telling_of_memory(rows, estimator):
+        seen = labelled(image, features, estimator, outputs, progress)
+    write_preview(seen, outputs)
+    found = f"{np.count_nonzero(seen.sizes)} of {estimator.n_clusters_} segments"
+    return f"{image.shape[1]} x {image.shape[0]} pixels in {found}: {outputs.kept()}"
