@@ -168,6 +168,7 @@ def description(estimator: type[DivisiveClustering | KernelPCAFeatures], paramet
 
     Examples
     --------
+    >>> from mdh_dask import PCATree
     >>> description(PCATree, "max_levels")
     'Splits above a cluster at most. With none: no limit.'
     """
