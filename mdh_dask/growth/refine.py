@@ -151,7 +151,7 @@ def _hyperplanes(
     """Return the nodes whose valleys were found, with their hyperplanes in the lengths that their directions had."""
     found = [i for i, splitter in enumerate(splitters) if splitter.valley is not None]
     length = np.array([splitters[i].length for i in found])
-    units = StandardDirections(np.array([splitters[i].direction for i in found]).reshape(len(found), -1))
+    units = StandardDirections(np.array([splitters[i].direction for i in found]).reshape(-1, len(standardise.scale)))
     directions = RawDirections(standardise.raw(units).vectors * length[:, None])
     return splits[found], directions, np.array([splitters[i].place for i in found]) * length
 
