@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import zlib
 from dataclasses import fields, replace
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 from trees import four_groups, grown_tree, random_tree, trees
 
 import mdh_dask
+from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
 from mdh_dask.io import models, write_rows
+from mdh_dask.io.model_checks import PER_NODE, check_children
 from mdh_dask.io.models import ADDED, FIELDS, MODEL_MARK, load_tree, save_tree
 from mdh_dask.tree.structure import Tree
 
@@ -344,7 +347,7 @@ def test_children_that_pass_the_check_route_every_row_to_a_leaf(children):
     n = len(children) // 2
     left, right = np.array(children[:n], np.int32), np.array(children[n:], np.int32)
     try:
-        models._check_children(left, right)
+        check_children(left, right)
     except ValueError:
         return
     assert sorted([0, *left[left >= 0], *right[right >= 0]]) == list(range(n))
@@ -353,7 +356,7 @@ def test_children_that_pass_the_check_route_every_row_to_a_leaf(children):
 
 @given(trees)
 def test_the_check_of_children_passes_every_tree(tree):
-    models._check_children(tree.left, tree.right)
+    check_children(tree.left, tree.right)
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -376,6 +379,50 @@ def test_bounds_of_histograms_outside_the_bins_are_refused(path, change):
     forge(path, tree, first_bin=change(tree.first_bin))
     with pytest.raises(ValueError, match="first_bin must ascend from 0 to the number of bins, 12"):
         load_tree(path)
+
+
+def changed(array, value, where=0):
+    array = array.copy()
+    array.ravel()[where] = value
+    return array
+
+
+SPLIT, LEAF = 0, int(TREE.leaves[-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "where"),
+    [
+        *((name, value, SPLIT) for name in ("planes", "offsets") for value in (np.nan, np.inf)),
+        *((name, -np.inf, LEAF) for name in PER_NODE),
+        *((name, -1, SPLIT) for name in ("n_rows", "bins", "deviations")),
+        *((name, value, SPLIT) for name in ("origin", "width", "bandwidth") for value in (np.nan, np.inf)),
+        *((name, value, SPLIT) for name in ("width", "bandwidth") for value in (0, -1)),
+    ],
+)
+def test_numbers_that_no_fit_gives_are_refused_with_the_name_of_their_array(path, name, value, where):
+    assert TREE.first_bin[1] > 0  # the root has a histogram
+    forge(path, TREE, **{name: changed(getattr(TREE, name), value, where)})
+    with pytest.raises(ValueError, match=rf"damaged model: expected .* in the array {name}, got 1 others; restore"):
+        load_tree(path)
+
+
+def test_bounds_of_histograms_that_wrap_around_are_refused(path):
+    tree = replace(TREE, bins=np.arange(12), first_bin=np.r_[np.arange(0, 11), 12])
+    forge(path, tree, first_bin=np.r_[0, 2**63 - 1, -(2**63), -1, np.arange(4, 11), 12])
+    with pytest.raises(ValueError, match="first_bin must ascend from 0 to the number of bins, 12"):
+        load_tree(path)
+
+
+@pytest.mark.parametrize("inflate", ["shape", "chunk_shape"])
+@pytest.mark.parametrize("name", ["planes", "bins", "left"])
+def test_arrays_that_claim_more_than_the_memory_are_refused_before_they_are_read(saved, name, inflate):
+    file = saved / name / "zarr.json"
+    metadata = json.loads(file.read_text())
+    (metadata if inflate == "shape" else metadata["chunk_grid"]["configuration"])[inflate][0] = 10**15
+    file.write_text(json.dumps(metadata))
+    with pytest.raises(ValueError, match=rf"damaged model: the array {name} takes [0-9,]+ bytes, and there are"):
+        load_tree(saved)
 
 
 def test_a_tree_without_nodes_is_refused(path):
@@ -427,3 +474,164 @@ def test_an_interrupted_write_to_a_url_is_refused_until_it_is_repeated(url, monk
         load_tree(url)
     save_tree(url, TREE, parameters={}, overwrite=True)
     assert load_tree(url)[0] == TREE
+
+
+# --- Models of estimators, which an enemy has changed and summed up again ---
+
+ROWS = four_groups(300)
+KERNELS_THAT_FIT = ("rbf", "local_scaling", "nearest_neighbors", "polynomial", "precomputed")
+
+
+def fitted(kernel):
+    rows = ROWS @ ROWS.T if kernel == "precomputed" else ROWS
+    if kernel is None:
+        return RandomProjectionTree(10, random_state=0).fit(rows), rows
+    return PCATree(feature_map=KernelPCAFeatures(kernel=kernel, n_landmarks=40, random_state=0)).fit(rows), rows
+
+
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory):
+    """Models without and with maps, and rows for them."""
+    folder = tmp_path_factory.mktemp("originals")
+    made = {}
+    for kernel in (None, *KERNELS_THAT_FIT):
+        model, rows = fitted(kernel)
+        model.save(folder / str(kernel))
+        made[kernel] = folder / str(kernel), rows
+    return made
+
+
+def changed_model(original, path, change):
+    """Copy a model, let its parameters and arrays be changed, and give it the checksum that fits."""
+    shutil.copytree(original, path, dirs_exist_ok=True)
+    group = zarr.open_group(path, mode="r+")
+    mark = read_mark(path)
+    own = {name: group[name][...] for name in FIELDS}
+    beside = {name: group[name][...] for name in mark.get("beside", [])}
+    change(mark["parameters"], beside)
+    for name, array in beside.items():
+        group.create_array(name, data=array, overwrite=True)
+    mark |= {"beside": list(beside)} if beside else {}
+    zarr.open_group(path, mode="r+").attrs.put({MODEL_MARK: mark | {"checksum": models._checksum(mark, own | beside)}})
+
+
+def test_a_model_that_was_not_changed_predicts_what_it_did(originals, path):
+    for number, (kernel, (original, rows)) in enumerate(originals.items()):
+        changed_model(original, path / str(number), lambda parameters, beside: None)
+        np.testing.assert_array_equal(
+            load_model(path / str(number)).predict(rows), load_model(original).predict(rows), err_msg=str(kernel)
+        )
+
+
+ARRAYS = [
+    (kernel, name)
+    for kernel, more in {
+        "rbf": (), "local_scaling": ("kernel_scales",), "nearest_neighbors": ("kernel_radii", "kernel_inverse_roots"),
+        "precomputed": ("kernel_columns",),
+    }.items()
+    for name in (*(("centre", "scale", "intercept", "projection", "landmarks", "spectrum") if not more else ()), *more)
+]  # fmt: skip
+
+
+MAY_BE = {("spectrum", "short"), ("spectrum", "long"), ("kernel_columns", "gone")}
+"""There are such maps, too."""
+
+HARMS = [
+    (*which, harm)
+    for which in ARRAYS
+    for harm in ("nan", "inf", "short", "long", "flat", "complex", "gone")
+    if (which[1], harm) not in MAY_BE
+]
+
+
+@pytest.mark.parametrize(("kernel", "name", "harm"), HARMS)
+def test_a_harmed_array_of_a_map_is_refused_with_its_name(originals, path, kernel, name, harm):
+    def change(parameters, beside):
+        array = beside.pop("beside_" + name)
+        if harm == "gone":
+            return
+        beside["beside_" + name] = {
+            "nan": lambda: changed(array, np.nan if array.dtype.kind == "f" else -1),
+            "inf": lambda: changed(array, np.inf if array.dtype.kind == "f" else 2**40),
+            "short": lambda: array[:-1],
+            "long": lambda: np.concatenate([array, array]),
+            "flat": lambda: array[None],
+            "complex": lambda: array.astype(complex),
+        }[harm]()
+
+    changed_model(originals[kernel][0], path, change)
+    shown = name.removeprefix("kernel_")
+    others = "|landmarks|scales|radii|columns|projection|centre" if harm in ("short", "long", "flat") else ""
+    with pytest.raises(ValueError, match=rf"is a damaged model: .*({shown}{others})\b.*; restore it"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: p.pop("n_passes"), "expected a int for n_passes, got a NoneType"),
+        (lambda p: p.pop("parameters"), "expected a dict for parameters, got a NoneType"),
+        (lambda p: p.pop("estimator"), "expected a str for estimator, got a NoneType"),
+        (lambda p: p.update(estimator="PCA"), "expected a model of .*; got PCA"),
+        (lambda p: p.update(estimator=["PCATree"]), "expected a str for estimator, got a list"),
+        (lambda p: p.update(n_features=0), "expected n_features of at least 1, got 0"),
+        (lambda p: p.update(n_features=4), "expected 4 columns in the array planes, got 3"),
+        (lambda p: p.update(n_features="3"), "expected a int for n_features, got a str"),
+        (lambda p: p.update(feature_names=["a", "b"]), "expected 3 texts for feature_names, got 2 values"),
+        (lambda p: p.update(feature_names=["a", "b", 3]), "expected 3 texts for feature_names, got 3 values"),
+        (lambda p: p.update(feature_map={}), "expected no feature map, as its parameter is None"),
+        (lambda p: p["parameters"].update(feature_map={"kernel": "rbf"}), "expected a dict for feature_map, got a No"),
+        (lambda p: p["parameters"].update(feature_map={"colour": 1}), "expected parameters of the .*; got colour"),
+        (lambda p: p["parameters"].update(colour=1), "expected parameters among .*; got colour"),
+        (lambda p: p["parameters"].update(n_projections="many"), "The 'n_projections' parameter of"),
+        (lambda p: p.update(pixel_columns={"n_bands": 3}), "expected n_bands, window, .*; got n_bands"),
+        (lambda p: p.update(pixel_columns=PIXELS | {"factors": [1, None, 1]}), "expected another factors of pixel"),
+        (lambda p: p.update(pixel_columns=PIXELS | {"window": 4}), "expected an odd window"),
+        (lambda p: p.update(pixel_columns=PIXELS | {"n_bands": 4}), "expected 3 pixel columns"),
+    ],
+)  # fmt: skip
+def test_parameters_that_no_model_has_are_refused_by_name(originals, path, change, message):
+    changed_model(originals[None][0], path, lambda parameters, beside: change(parameters))
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(path))} is a damaged model: {message}"):
+        load_model(path)
+
+
+PIXELS = {"n_bands": 3, "window": None, "coordinates": False, "factors": None, "axes": None}
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2**70) | st.floats(-9, 1e300) | st.text("ab"),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["name", "kernel"]), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+def places_in(value, place=()):
+    """Return all places in nested dicts and lists."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place, *(found for key, item in items for found in places_in(item, (*place, key)))]
+
+
+@settings(max_examples=80)
+@given(data=st.data(), kernel=st.sampled_from([None, "rbf", "nearest_neighbors"]))
+def test_whatever_the_parameters_say_a_model_is_refused_or_labels_rows(originals, tmp_path_factory, data, kernel):
+    original, rows = originals[kernel]
+
+    def change(parameters, beside):
+        *place, key = data.draw(st.sampled_from(places_in(parameters)[1:]))
+        within = parameters
+        for step in place:
+            within = within[step]
+        if data.draw(st.booleans()):
+            within[key] = data.draw(json_values)
+        else:
+            del within[key]
+
+    path = tmp_path_factory.mktemp("changed")
+    changed_model(original, path, change)
+    try:
+        model = load_model(path)
+    except ValueError:
+        return
+    labels = model.predict(rows)
+    assert labels.shape == (len(rows),)
+    assert set(labels) <= set(range(model.n_clusters_))

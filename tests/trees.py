@@ -24,6 +24,8 @@ def random_tree(seed, n_leaves, n_features):
             node |= {"origin": rng.normal(), "width": rng.random(), "bandwidth": rng.random()}
             node["bins"] = rng.integers(0, 9, rng.integers(0, 5))
             node["deviation"] = 10.0 ** np.arange(n_features)
+        if node["left"] >= 0:
+            node.setdefault("offset", 0.0)
     return tree_from_nodes(nodes, n_features)
 
 

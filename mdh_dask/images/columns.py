@@ -1,11 +1,26 @@
 """What the columns of an image's rows are, as a model keeps it: the pixels of another image become the same."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .features import Features
 from .image import Image
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+PARTS: Mapping[str, Callable[[Any], bool]] = {
+    "n_bands": lambda value: type(value) is int and value > 0,
+    "window": lambda value: value is None or (type(value) is int and value >= 3),
+    "coordinates": lambda value: isinstance(value, bool),
+    "factors": lambda value: value is None or (isinstance(value, list) and all(map(_is_finite, value))),
+    "axes": lambda value: value is None or isinstance(value, str),
+}
+"""What a model keeps, and what each of it can be."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +58,32 @@ class PixelColumns:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> "PixelColumns":
-        """Return what `to_dict` gave."""
+        """Return what `to_dict` gave.
+
+        Raises
+        ------
+        ValueError
+            If a part of it is missing, or is nothing that it could have given.
+        """
+        if saved.keys() != PARTS.keys():
+            raise ValueError(f"expected {', '.join(PARTS)} of pixel columns; got {', '.join(map(str, saved))}")
+        for name, is_good in PARTS.items():
+            if not is_good(saved[name]):
+                raise ValueError(f"expected another {name} of pixel columns; got {saved[name]!r:.99}")
         factors = saved["factors"]
         features = Features(saved["window"], saved["coordinates"], None if factors is None else tuple(factors))
         return cls(saved["n_bands"], features, saved["axes"])
+
+    def check_columns(self, n_columns: int) -> None:
+        """Raise an error if rows of so many columns are not those of pixels.
+
+        Raises
+        ------
+        ValueError
+        """
+        own, factors = self.features.n_columns(self.n_bands), self.features.factors
+        if own != n_columns or (factors is not None and len(factors) != own):
+            raise ValueError(f"expected {n_columns} pixel columns, with as many factors or none; got {own}: {factors}")
 
     def check(self, image: Image, model: object) -> None:
         """Raise an error if an image does not have the bands that a model, which is named, was fitted to.

@@ -17,9 +17,10 @@ import numpy as np
 import zarr
 
 from .._locations import hiding_credentials
-from .._typing import AnyArray, Integers
+from .._typing import AnyArray
 from ..tree.structure import Tree
 from .folders import published
+from .model_checks import check_sizes, check_values
 from .nodes import Options, find_node, local_path, url_options
 
 MODEL_MARK = "mdh_dask_model"
@@ -145,7 +146,7 @@ def load_tree(
     except OSError:
         raise
     except Exception as error:  # whatever Zarr and its codecs raise for bytes that they did not write
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
 
 
 def _fill(place: Path | str, mark: dict[str, Any], arrays: dict[str, AnyArray], **options: Any) -> None:
@@ -212,7 +213,7 @@ def _will_replace(path: str | os.PathLike[str], overwrite: bool, storage_options
 def _check_format(mark: Any, path: str | os.PathLike[str]) -> None:
     number = mark.get("format") if isinstance(mark, dict) else None
     if not isinstance(number, int):
-        raise _damaged(path, f"its attribute {MODEL_MARK} gives no format")
+        raise damaged(path, f"its attribute {MODEL_MARK} gives no format")
     if number != FORMAT:
         raise ValueError(
             f"{path} has model format {number}, written by mdh_dask {mark.get('package_version')}; this is mdh_dask "
@@ -222,51 +223,35 @@ def _check_format(mark: Any, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"{path} was left incomplete by an interrupted write; save it again with overwrite=True")
 
 
-def _damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
+def damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
+    """Return the error for a model that is not as it was saved."""
     return ValueError(f"{path} is a damaged model: {reason}; restore it from a copy, or fit and save the model again")
 
 
 def _checked(group: zarr.Group, mark: dict[str, Any]) -> tuple[Tree, dict[str, AnyArray]]:
-    """Return what was saved if it is that and the tree can be walked: no cycles, nothing out of bounds."""
-    arrays = {name: _read(group, name, dtype) for name, dtype in FIELDS.items() if name not in ADDED or name in group}
-    beside = {name: _read(group, name) for name in mark.get("beside", ())}
-    if mark["checksum"] != _checksum(mark, arrays | beside):
+    """Return what was saved, if it is that and the tree can be walked."""
+    beside = mark.get("beside", [])
+    if not isinstance(beside, list) or not all(isinstance(name, str) and name.startswith(BESIDE) for name in beside):
+        raise ValueError(f"expected names that begin with {BESIDE} for the arrays beside the tree, got {beside!r}")
+    fields = {name: dtype for name, dtype in FIELDS.items() if name not in ADDED or name in group}
+    found = {name: _found(group, name, dtype) for name, dtype in fields.items()}
+    others = {name: _found(group, name) for name in beside}
+    check_sizes(found, others)
+    arrays = {name: np.ascontiguousarray(array[...]) for name, array in (found | others).items()}
+    if mark["checksum"] != _checksum(mark, arrays):
         raise ValueError("its contents do not have the checksum that was recorded")
-    if not isinstance(mark["parameters"], dict):
-        raise ValueError(f"expected a dict of parameters, got a {type(mark['parameters']).__name__}")
-    unknown: dict[str, Any] = {name: np.full_like(arrays["planes"], np.nan) for name in ADDED}
-    tree = Tree(**unknown | arrays)
-    n = tree.left.size
-    wide = (n, tree.planes.size // max(n, 1))
-    shapes = {"planes": wide, "deviations": wide, "bins": (tree.bins.size,), "first_bin": (n + 1,)}
-    for name, array in arrays.items():
-        if array.shape != shapes.get(name, (n,)):
-            raise ValueError(f"expected shape {shapes.get(name, (n,))} for the array {name}, got {array.shape}")
-    _check_children(tree.left, tree.right)
-    if tree.first_bin[0] != 0 or tree.first_bin[-1] != len(tree.bins) or (np.diff(tree.first_bin) < 0).any():
-        raise ValueError(f"first_bin must ascend from 0 to the number of bins, {len(tree.bins)}")
-    return tree, {name.removeprefix(BESIDE): array for name, array in beside.items()}
+    if not isinstance(mark.get("parameters"), dict):
+        raise ValueError(f"expected a dict of parameters, got a {type(mark.get('parameters')).__name__}")
+    saved = {name: arrays.pop(name) for name in fields}
+    whole: dict[str, Any] = {name: np.full_like(saved["planes"], np.nan) for name in ADDED} | saved
+    check_values(whole)
+    return Tree(**whole), {name.removeprefix(BESIDE): array for name, array in arrays.items()}
 
 
-def _read(group: zarr.Group, name: str, dtype: str | None = None) -> AnyArray:
+def _found(group: zarr.Group, name: str, dtype: str | None = None) -> zarr.Array:
     array = group.get(name)
     if not isinstance(array, zarr.Array):
         raise ValueError(f"the array {name} is missing")
     if dtype is not None and array.dtype != np.dtype(dtype):
         raise ValueError(f"expected {dtype} for the array {name}, got {array.dtype}")
-    return np.ascontiguousarray(array[...], dtype)
-
-
-def _check_children(left: Integers, right: Integers) -> None:
-    """Check that every node is followed by its left subtree and that by its right one, which leaves no cycles."""
-    n = len(left)
-    size = [1] * n
-    for node in range(n - 1, -1, -1):
-        if left[node] == -1 and right[node] == -1:
-            continue
-        after = node + 1 + size[node + 1] if node + 1 < n else n
-        if left[node] != node + 1 or right[node] != after or after >= n:
-            raise ValueError(f"node {node} has the children {left[node]} and {right[node]}, which is out of order")
-        size[node] = 1 + size[node + 1] + size[after]
-    if n == 0 or size[0] != n:
-        raise ValueError(f"expected one tree of {n} nodes, at least 1, got {size[:1]} under the root")
+    return array

@@ -11,6 +11,8 @@ from .._typing import AnyArray, Floats, Integers
 Filler = Callable[[Floats, Floats], None]
 """Writes the kernel between rows, shape (n, n_features), and landmarks into an array of shape (n, n_landmarks)."""
 
+TINY = float(np.finfo(np.float64).tiny)
+
 
 class Kernel(ABC):
     """A Mercer kernel: a frozen dataclass whose fields are plain numbers and arrays.
@@ -64,6 +66,18 @@ class Kernel(ABC):
         """Return the kernel for landmarks that have these global row numbers."""
         return self
 
+    def check_fitted(self, n_landmarks: int, n_features: int) -> None:
+        """Raise an error if this is not what `fit` could have returned for so many landmarks: it may have been read.
+
+        Raises
+        ------
+        ValueError
+            With the name of the field.
+        """
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                checked_array(name, value, value.shape)
+
     def kept(self, landmarks: Floats) -> AnyArray:
         """Return what `against` needs of the landmarks."""
         return landmarks.astype(self.dtype(landmarks))
@@ -83,3 +97,12 @@ def checked_number(name: str, value: object, least: float, kind: type | tuple[ty
     """Raise an error if a parameter of a kernel is no number above `least`."""
     if isinstance(value, bool) or not isinstance(value, (kind, np.number)) or not least < value < np.inf:  # type: ignore[operator]
         raise ValueError(f"{name} must be a finite number greater than {least:g}, got {value!r}")
+
+
+def checked_array(name: str, value: object, shape: tuple[int, ...], least: float = -np.inf) -> None:
+    """Raise an error if what a kernel or a map has fitted is no array of a shape, of finite numbers from `least` on."""
+    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype.kind not in "if":
+        got = f"shape {value.shape} and {value.dtype}" if isinstance(value, np.ndarray) else repr(value)
+        raise ValueError(f"expected an array {name} of numbers and of shape {shape}, got {got}")
+    if not (np.isfinite(value) & (value >= least)).all():
+        raise ValueError(f"expected finite numbers in the array {name}, none below {least:g}; got others")

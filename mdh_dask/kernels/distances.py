@@ -7,7 +7,7 @@ import numpy as np
 
 from .._jit.affinities import local_exponents, squares_from_products
 from .._typing import Floats
-from .base import Filler, Kernel, checked_number, single_or_double
+from .base import TINY, Filler, Kernel, checked_array, checked_number, single_or_double
 
 NEIGHBOUR = 7
 """Which neighbour is at a local distance (Zelnik-Manor and Perona 2004)."""
@@ -51,6 +51,10 @@ class RBF(Kernel):
             np.exp(out, out=out)
 
         return fill
+
+    def check_fitted(self, n_landmarks: int, n_features: int) -> None:
+        """Raise an error if there is no width."""
+        checked_number("width", self.width, 0)
 
     def dtype(self, landmarks: Floats) -> type[np.floating]:
         """Return float32 unless the width is small beside the rows."""
@@ -105,6 +109,11 @@ class LocalScaling(Kernel):
             np.exp(out, out=out)
 
         return fill
+
+    def check_fitted(self, n_landmarks: int, n_features: int) -> None:
+        """Raise an error if a landmark has no scale."""
+        checked_number("floor", self.floor, 0)
+        checked_array("scales", self.scales, (n_landmarks,), TINY)
 
     def dtype(self, landmarks: Floats) -> type[np.floating]:
         """Return float32 unless a scale is small beside its landmark."""

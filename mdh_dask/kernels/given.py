@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
-from .base import Filler, Kernel
+from .base import Filler, Kernel, checked_array
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,13 @@ class Precomputed(Kernel):
             np.take(rows, columns, axis=1, out=out)
 
         return fill
+
+    def check_fitted(self, n_landmarks: int, n_features: int) -> None:
+        """Raise an error if the columns of the landmarks are not among those of the rows."""
+        columns = np.arange(n_landmarks) if self.columns is None else self.columns
+        checked_array("columns", columns, (n_landmarks,), 0)
+        if columns.dtype.kind != "i" or (columns >= n_features).any():
+            raise ValueError(f"expected numbers of columns below {n_features} in the array columns, got others")
 
     def gram(self, landmarks: Floats) -> Floats:
         """Return the kernel among the landmarks, if it is symmetric."""

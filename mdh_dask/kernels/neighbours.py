@@ -7,7 +7,7 @@ import numpy as np
 
 from .._jit.affinities import neighbour_affinities
 from .._typing import Floats
-from .base import Filler, Kernel, checked_number
+from .base import Filler, Kernel, checked_array, checked_number
 from .distances import least_scale, neighbour_distances, squared_distances_to
 
 
@@ -60,6 +60,12 @@ class NearestNeighbors(Kernel):
         alone = replace(self, radii=radii, inverse_roots=np.ones(len(landmarks)), floor=least_scale(radii))
         # Divided by the root of its own degree alone, a row sums to that root.
         return replace(alone, inverse_roots=1 / alone.matrix(landmarks, landmarks).sum(axis=1))
+
+    def check_fitted(self, n_landmarks: int, n_features: int) -> None:
+        """Raise an error if a landmark has no radius or no degree."""
+        checked_number("floor", self.floor, 0)
+        checked_array("radii", self.radii, (n_landmarks,), 0)
+        checked_array("inverse_roots", self.inverse_roots, (n_landmarks,), 0)
 
     def against(self, landmarks: Floats) -> Filler:
         """Return the function that fills in the affinities to these landmarks."""

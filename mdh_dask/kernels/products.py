@@ -53,6 +53,10 @@ class Polynomial(Kernel):
 
         return fill
 
+    def check_fitted(self, n_landmarks: int, n_features: int) -> None:
+        """Raise an error if there is no gamma."""
+        checked_number("gamma", self.gamma, 0)
+
     def diagonal(self, rows: Floats) -> Floats:
         """Return the kernel of every row with itself."""
         return np.power(self._gamma * np.square(rows).sum(axis=1) + self.coef0, self.degree)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray
-from .base import Kernel
+from .base import Kernel, checked_array
 from .nystrom import NystromMap
 from .registry import KERNELS
 
@@ -49,11 +49,56 @@ def map_to_arrays(feature_map: NystromMap) -> tuple[dict[str, Any], dict[str, An
 
 
 def map_from_arrays(settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> NystromMap:
-    """Return the map that `map_to_arrays` took apart."""
+    """Return the map that `map_to_arrays` took apart.
+
+    Raises
+    ------
+    ValueError
+        If these are no settings or arrays of a map that could have been fitted, with the name of the array.
+    """
     own = {name: array for name, array in arrays.items() if not name.startswith(KERNEL_FIELD)}
     of_kernel = {name.removeprefix(KERNEL_FIELD): array for name, array in arrays.items() if name not in own}
-    kernel: Kernel = KERNELS[settings["kernel"]](**settings["kernel_parameters"], **of_kernel)
-    return NystromMap(kernel=kernel, **own)
+    names = {f.name for f in fields(NystromMap)} - {"kernel"}
+    if own.keys() != names:
+        raise ValueError(f"expected the arrays {', '.join(sorted(names))} of a map; got {', '.join(sorted(own))}")
+    made = NystromMap(_kernel(settings, "kernel", "kernel_parameters", of_kernel), **own)
+    _check(made)
+    return made
+
+
+def _check(found: NystromMap) -> None:
+    """Raise an error if a map cannot have been fitted: loops that are compiled trust in shapes."""
+    n_landmarks, n_features = len(found.landmarks), found.centre.size
+    width = n_features if found.kernel.uses_columns else 0
+    n_components = found.intercept.size
+    for name, shape in {
+        "landmarks": (n_landmarks, width),
+        "centre": (n_features,),
+        "scale": (n_features,),
+        "projection": (n_landmarks, n_components),
+        "intercept": (n_components,),
+        "spectrum": (max(found.spectrum.size, n_components),),
+    }.items():
+        checked_array(name, getattr(found, name), shape)
+        if getattr(found, name).dtype.kind != "f":
+            raise ValueError(f"expected floating-point numbers in the array {name}")
+    if not n_landmarks or not n_components:
+        raise ValueError("expected at least one landmark and one component in the array projection")
+    found.kernel.check_fitted(n_landmarks, n_features)
+
+
+def _kernel(settings: Any, name: str, parameters: str, arrays: Mapping[str, AnyArray]) -> Kernel:
+    """Return the kernel of settings of which two keys are its name and its parameters."""
+    if not isinstance(settings, Mapping) or not isinstance(settings.get(parameters), Mapping):
+        raise ValueError(f"expected a table with {name!r} and {parameters!r} for a kernel; got {settings!r}")
+    if not isinstance(settings.get(name), str) or settings[name] not in KERNELS:
+        raise ValueError(f"expected a kernel of {sorted(KERNELS)}; got {settings.get(name)!r}")
+    cls = KERNELS[settings[name]]
+    known = {f.name for f in fields(cls)}  # type: ignore[arg-type]
+    if unknown := sorted({*settings[parameters], *arrays} - known):
+        own = ", ".join(sorted(known)) or "no parameters"
+        raise ValueError(f"expected {own} for the kernel {settings[name]}; got {', '.join(unknown)}")
+    return cls(**settings[parameters], **arrays)
 
 
 def kernel_settings(kernel: Any) -> Any:
@@ -77,7 +122,7 @@ def kernel_settings(kernel: Any) -> Any:
 
 def kernel_from_settings(settings: Any) -> Any:
     """Return the kernel that `kernel_settings` took apart."""
-    return KERNELS[settings["name"]](**settings["parameters"]) if isinstance(settings, Mapping) else settings
+    return _kernel(settings, "name", "parameters", {}) if isinstance(settings, Mapping) else settings
 
 
 def _parts(value: Any, skip: str = "") -> tuple[dict[str, Any], dict[str, AnyArray]]:

@@ -1,0 +1,83 @@
+"""What the arrays of a saved model must be, so that its tree can be walked and labels rows: nothing is trusted."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import zarr
+from distributed.system import MEMORY_LIMIT
+
+from .._typing import AnyArray, Booleans, Integers
+
+PER_NODE = ("offsets", "relative_depth", "origin", "width", "bandwidth", "deviations")
+"""Arrays that have NaN where there is nothing to tell."""
+
+
+def check_sizes(arrays: Mapping[str, zarr.Array], beside: Mapping[str, zarr.Array]) -> None:
+    """Raise an error if arrays that are still to be read are no numbers, too large, or those of no tree.
+
+    What is `beside` the tree may have any shape.
+
+    Raises
+    ------
+    ValueError
+        With the name of the array.
+    """
+    for name, array in {**arrays, **beside}.items():
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"expected numbers in the array {name}, got {array.dtype}")
+        unit = array.shards or array.chunks  # is decoded whole
+        size = array.dtype.itemsize * math.prod(max(sizes) for sizes in zip(array.shape, unit))
+        if size > MEMORY_LIMIT:
+            raise ValueError(f"the array {name} takes {size:,} bytes, and there are {MEMORY_LIMIT:,} of memory")
+    n, wide = arrays["left"].shape[:1], arrays["planes"].shape[-1:]
+    ends = tuple(size + 1 for size in n)
+    shapes = {"planes": n + wide, "deviations": n + wide, "bins": arrays["bins"].shape[:1], "first_bin": ends}
+    for name, array in arrays.items():
+        if array.shape != shapes.get(name, n):
+            raise ValueError(f"expected shape {shapes.get(name, n)} for the array {name}, got {array.shape}")
+
+
+def check_values(arrays: Mapping[str, AnyArray]) -> None:
+    """Raise an error if arrays of the right shapes make no tree, or one with numbers that no fit gives.
+
+    Raises
+    ------
+    ValueError
+        With the name of the array.
+    """
+    check_children(arrays["left"], arrays["right"])
+    first_bin, n_bins = arrays["first_bin"], len(arrays["bins"])
+    # Differences of integers could wrap around.
+    if first_bin[0] != 0 or first_bin[-1] != n_bins or (first_bin[1:] < first_bin[:-1]).any():
+        raise ValueError(f"first_bin must ascend from 0 to the number of bins, {n_bins}")
+    splits, pictured = arrays["left"] >= 0, first_bin[1:] > first_bin[:-1]
+    _check("planes", np.isfinite(arrays["planes"]), "finite numbers")
+    for name in PER_NODE:
+        _check(name, ~np.isinf(arrays[name]), "finite numbers, or NaN for none")
+    _check("offsets", np.isfinite(arrays["offsets"][splits]), "finite numbers at splits")
+    _check("origin", np.isfinite(arrays["origin"][pictured]), "finite numbers where there is a histogram")
+    for name in ("width", "bandwidth"):
+        _check(name, arrays[name][pictured] > 0, "numbers above 0 where there is a histogram")
+    for name in ("n_rows", "bins", "deviations"):
+        _check(name, ~(arrays[name] < 0), "no negative numbers")
+
+
+def check_children(left: Integers, right: Integers) -> None:
+    """Check that every node is followed by its left subtree and that by its right one, which leaves no cycles."""
+    n = len(left)
+    size = [1] * n
+    for node in range(n - 1, -1, -1):
+        if left[node] == -1 and right[node] == -1:
+            continue
+        after = node + 1 + size[node + 1] if node + 1 < n else n
+        if left[node] != node + 1 or right[node] != after or after >= n:
+            raise ValueError(f"node {node} has the children {left[node]} and {right[node]}, which is out of order")
+        size[node] = 1 + size[node + 1] + size[after]
+    if n == 0 or size[0] != n:
+        raise ValueError(f"expected one tree of {n} nodes, at least 1, got {size[:1]} under the root")
+
+
+def _check(name: str, good: Booleans, expected: str) -> None:
+    if not good.all():
+        raise ValueError(f"expected {expected} in the array {name}, got {good.size - int(good.sum())} others")
