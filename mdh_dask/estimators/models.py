@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from .._typing import AnyArray
-from ..io.images import PixelColumns
+from ..images import PixelColumns
 from ..io.models import damaged, load_tree
 from ..kernels import kernel_from_settings, map_from_arrays
 from ..tree.structure import Tree

@@ -16,7 +16,9 @@ def _is_finite(value: Any) -> bool:
 PARTS: Mapping[str, Callable[[Any], bool]] = {
     "n_bands": lambda value: type(value) is int and value > 0,
     "window": lambda value: value is None or (type(value) is int and value >= 3),
-    "coordinates": lambda value: isinstance(value, bool),
+    "coordinates": lambda value: (
+        isinstance(value, bool) or _is_finite(value)
+    ),  # the archive of the first version has a weight
     "factors": lambda value: value is None or (isinstance(value, list) and all(map(_is_finite, value))),
     "axes": lambda value: value is None or isinstance(value, str),
 }
