@@ -125,6 +125,21 @@ def test_a_power_of_two_times_all_columns_or_a_scaled_one_changes_no_label(name,
         )
 
 
+@pytest.mark.parametrize("refine", [False, True])
+def test_what_is_known_of_a_hyperplane_is_in_units_of_the_columns_if_these_are_not_scaled(refine, mixture):
+    rows = mixture[:400, :3]
+    small, large = (MinimumDensityHyperplane(scale=False, refine=refine).fit(rows * size) for size in (1.0, 2.0**60))
+    for model, unit in ((small, 1.0), (large, 2.0**60)):
+        assert np.linalg.norm(model.direction_) == pytest.approx(1)
+        np.testing.assert_allclose(model.direction_, small.direction_, atol=1e-4)
+        assert model.offset_ / unit == pytest.approx(small.offset_, abs=1e-4)
+        assert model.density_ * unit == pytest.approx(small.density_, rel=1e-4)
+        assert np.linalg.norm(model.path_[-1].direction) == pytest.approx(1)
+        assert model.path_[-1].offset / unit == pytest.approx(small.path_[-1].offset)
+        assert model.path_[-1].index * unit == pytest.approx(small.path_[-1].index)
+        assert model.path_[-1].density.max() * unit == pytest.approx(small.path_[-1].density.max())
+
+
 @pytest.mark.parametrize("sample_size", [10_000, 500, None], ids=["in the sample", "several passes", "exact"])
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_no_criterion_depends_on_the_lengths_of_directions(criterion, sample_size, mixture):

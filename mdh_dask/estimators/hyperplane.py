@@ -129,8 +129,8 @@ class MinimumDensityHyperplane(DivisiveClustering):
 
     def _keep(self, standardise: Standardiser) -> None:
         rows, result = self.__dict__.pop("_pursued", (None, None))
-        scale, centre = standardise.scale, standardise.centre
-        self.path_ = path_points(np.asarray(rows, dtype=float), result, scale, centre) if result else ()
+        units = standardise.scale, standardise.centre, standardise.unit
+        self.path_ = path_points(np.asarray(rows, dtype=float), result, *units) if result else ()
 
     @property
     def direction_(self) -> Floats:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -70,7 +71,13 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
         _confirm(root, branches, sweep, counts, fresh if settings.sample_size else {}, examiner)
     if split is not None:
         prune(root, split)
-    return Grown(tree_of(root), examiner.standardise)
+    return Grown(_for_raw_rows(tree_of(root), examiner.standardise.unit), examiner.standardise)
+
+
+def _for_raw_rows(tree: Tree, unit: float) -> Tree:
+    """Return the tree with projections in units of the columns as they are, which `unit` multiplies: a power of two."""
+    names = ("planes", "offsets", "origin", "width", "bandwidth")
+    return tree if unit == 1 else replace(tree, **{name: getattr(tree, name) / unit for name in names})
 
 
 def _learn(

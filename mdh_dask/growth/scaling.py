@@ -34,11 +34,14 @@ class Standardiser:
         Rows become ``(x - centre) * scale``; a scale of zero drops a column.
     resolution : array of shape (n_features,)
         The step between neighbouring values of a rounded column, as of an image's 256 grey levels; else zero.
+    unit : float
+        The power of two by which columns that are not scaled one by one are multiplied; see `MODERATE`.
     """
 
     centre: Floats
     scale: Floats
     resolution: Floats
+    unit: float = 1.0
 
     def __call__(self, rows: AnyArray) -> AnyArray:
         """Return the standardised rows; float32 where that holds all their digits, else float64."""
@@ -82,11 +85,11 @@ def standardiser(columns: Columns, sample: Sample, scale: bool, *, moderate: boo
     centre = np.rint(columns.mean / sd * 16) / 16 * sd
     step = _smallest_gaps(sample.rows[np.argsort(sample.hashes, kind="stable")[:ROWS_FOR_RESOLUTION]])
     step[columns.high - columns.low < LEAST_LEVELS * step] = 0.0
-    factor = 1 / sd if scale else _moderate_factor(sd[~constant]) if moderate else 1.0
-    return Standardiser(centre, np.where(constant, 0.0, factor), step)
+    unit = _moderate_unit(sd[~constant]) if moderate and not scale else 1.0
+    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else unit), step, unit)
 
 
-def _moderate_factor(sd: Floats) -> float:
+def _moderate_unit(sd: Floats) -> float:
     exponent = int(np.frexp(sd.max(initial=0.0))[1])
     return float(np.ldexp(1.0, -exponent)) if abs(exponent) > MODERATE else 1.0
 

@@ -42,7 +42,9 @@ class PathPoint:
     penalised: Floats
 
 
-def path_points(rows: Floats, result: MDHResult, scale: AnyArray, centre: AnyArray) -> tuple[PathPoint, ...]:
+def path_points(
+    rows: Floats, result: MDHResult, scale: AnyArray, centre: AnyArray, unit: float
+) -> tuple[PathPoint, ...]:
     """Return the points of a pursuit.
 
     Parameters
@@ -52,16 +54,18 @@ def path_points(rows: Floats, result: MDHResult, scale: AnyArray, centre: AnyArr
     result : MDHResult
     scale, centre : arrays of shape (n_features,)
         The points are for raw rows.
+    unit : float
+        Of the projections, which are divided by it.
 
     Returns
     -------
     tuple of PathPoint
         The start and one for each value of alpha; none if all rows are equal.
     """
-    return tuple(_point(rows, step, result, scale, centre) for step in result.path)
+    return tuple(_point(rows, step, result, scale, centre, unit) for step in result.path)
 
 
-def _point(rows: Floats, step: Step, result: MDHResult, scale: AnyArray, centre: AnyArray) -> PathPoint:
+def _point(rows: Floats, step: Step, result: MDHResult, scale: AnyArray, centre: AnyArray, unit: float) -> PathPoint:
     projections = rows @ step.direction
     mean, sd, h = float(projections.mean()), float(projections.std()), result.bandwidth
     low, high = projections.min() - 4 * h, projections.max() + 4 * h
@@ -75,7 +79,8 @@ def _point(rows: Floats, step: Step, result: MDHResult, scale: AnyArray, centre:
     penalised = density + index.penalty.steepness * excess ** (1 + index.epsilon)
     direction = step.direction * scale
     shift = float(direction @ centre)
-    bounds = (mean - step.alpha * sd + shift, mean + step.alpha * sd + shift)
+    bounds = ((mean - step.alpha * sd + shift) / unit, (mean + step.alpha * sd + shift) / unit)
     return PathPoint(
-        step.alpha, direction, step.offset + shift, step.index, bounds, position + shift, density, penalised
-    )
+        step.alpha, direction / unit, (step.offset + shift) / unit, step.index * unit, bounds,
+        (position + shift) / unit, density * unit, penalised * unit,
+    )  # fmt: skip
