@@ -1,4 +1,9 @@
-"""Tables of a job file: which keys they have, what their values may be, and what is said of any others."""
+"""Tables of a job file: which keys they have, what their values may be, and what is said of any others.
+
+Why no library of schemas: in their own words, neither msgspec 0.22 nor pydantic 2.12 says what a key stands for or
+which one may have been meant. With our words in it, pydantic needs eleven lines more than there are here, as most
+tables are made from scikit-learn's constraints while the program runs; and every command would start 0.1 s later.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
