@@ -17,6 +17,7 @@ from PIL import Image
 from mdh_dask._locations import hiding_credentials, redacted, stored
 from mdh_dask.cli import mdh
 from mdh_dask.cli.log import JsonLines, Lines
+from mdh_dask.clusters.workers import watching
 from mdh_dask.images import open_image
 from mdh_dask.io import open_features
 from mdh_dask.io.fingerprints import fingerprint
@@ -177,6 +178,21 @@ def test_tasks_that_a_worker_logs_hold_no_credentials(url):
         assert not [task for task in graph.values() if any(secret in repr(task) for secret in SECRETS)]
         pickle.dumps(graph)
     assert "hunter2" not in repr(open_image(url.format("x.png")).source)
+
+
+def test_workers_log_no_credentials_of_tasks_that_fail(client):
+    lines = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logging.getLogger("distributed.worker").addHandler(handler)
+    try:
+        with watching(client), pytest.raises(ZeroDivisionError):
+            client.submit(lambda path: len(path) / 0, "http://me:hunter2@host/x.zarr?sig=f00d", pure=False).result()
+    finally:
+        logging.getLogger("distributed.worker").removeHandler(handler)
+    (line,) = (line for line in lines if "Compute Failed" in line)
+    assert "http://***@host/x.zarr?***" in line
+    assert not [secret for secret in SECRETS if secret in line]
 
 
 # What is opened is opened with all of the URL

@@ -16,8 +16,14 @@ COMPARED = ("mdh_dask", "dask", "distributed", "cloudpickle", "numpy", "numba")
 
 @contextmanager
 def watching(client: Any) -> Iterator[None]:
-    """Warn if versions differ, and log, when all went well, how many tasks the workers did on each node."""
+    """Warn if versions differ, and log, when all went well, how many tasks the workers did on each node.
+
+    Workers log no credentials from now on.
+    """
+    from .worker_logs import HideCredentials
+
     _warn_of_versions(client.get_versions(packages=COMPARED))
+    client.register_plugin(HideCredentials())
     yield
     done: Counter[str] = Counter()
     for node, tasks in client.run(_done, on_error="ignore").values():
