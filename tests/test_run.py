@@ -325,6 +325,34 @@ def test_another_version_does_not_go_on_but_knows_a_finished_job(here, monkeypat
     assert "versions.mdh_dask was" in run("job.toml").stderr
 
 
+DAMAGE = {
+    "no attempts": lambda content: content.update(attempts=[]),
+    "an attempt without a number": lambda content: content["attempts"][0].pop("id"),
+    "no outputs": lambda content: content["about"]["job"].pop("output"),
+    "numbers for outputs": lambda content: content["about"]["job"].update(output={"labels": 3}),
+    "no input": lambda content: content["about"].update(input=None),
+    "no places": lambda content: content.pop("replaces"),
+    "no job": lambda content: content.update(about=[]),
+}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGE, "no dict", "deep"])
+def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(damage, here):
+    run("job.toml")
+    file = here / "job.work" / "job.json"
+    content = json.loads(file.read_text())
+    if damage in DAMAGE:
+        DAMAGE[damage](content)
+    file.write_text({"no dict": "[1]", "deep": "[" * 100_000}.get(damage) or json.dumps(content))
+    result = run("job.toml")
+    assert result.exit_code == 78, result.stderr
+    assert re.search(
+        r"job.json is damaged \(.*\): restore it from a copy, or give up what was done with --restart", result.stderr
+    )
+    assert run("job.toml", "--restart", "--overwrite").exit_code == 0
+    assert "nothing to do" in run("job.toml").stdout
+
+
 # A job that is interrupted
 
 

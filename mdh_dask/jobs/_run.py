@@ -109,7 +109,7 @@ def _begin(work: Work, about: dict[str, Any], outputs: JobOutputs, fence: Fence,
     """Note that an attempt begins; if the job begins anew, remove what was done before."""
     earlier = JobOutputs()
     if anew:
-        with suppress(JobError):  # damaged, or of another version
+        with suppress(JobError, TypeError):  # damaged, or of another version
             reachable = {key: place for key, place in work.outputs().items() if HIDDEN not in place}
             earlier = ImageJobOutputs(**reachable)
     work.begin(about, fence.attempt, outputs.replaceable(), anew)

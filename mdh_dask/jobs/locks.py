@@ -110,12 +110,10 @@ class Fence:
         BlockingIOError
             If it has.
         """
-        try:
-            last = json.loads(self.file.read_text())
-        except FileNotFoundError:
-            last = {"id": None, "process": "?", "host": "?"}
-        if last["id"] != self.attempt.id:
-            raise BlockingIOError(
-                f"the job was taken over by attempt {last['id']}, process {last['process']} on {last['host']}: this "
-                "attempt publishes nothing"
-            )
+        by = "another run"
+        with suppress(FileNotFoundError, ValueError, TypeError, RecursionError):  # gone, or written by something else
+            last = Attempt(**json.loads(self.file.read_text()))
+            if last.id == self.attempt.id:
+                return
+            by = f"attempt {last.id}, process {last.process} on {last.host}"
+        raise BlockingIOError(f"the job was taken over by {by}: this attempt publishes nothing")
