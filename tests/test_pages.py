@@ -10,7 +10,6 @@ from importlib.metadata import entry_points, metadata
 from pathlib import Path
 from textwrap import dedent
 
-import dask.array as da
 import nbformat
 import numpy as np
 import pyarrow as pa
@@ -34,8 +33,8 @@ from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, of_kind, rende
 ROOT = DEPLOY.parent
 
 PAGES = [
-    "README.md", "CONTRIBUTING.md", "deploy/README.md", "deploy/slurm/README.md", "deploy/kubernetes/README.md",
-    "notebooks/README.md",
+    "README.md", "CONTRIBUTING.md", "deploy/README.md", "deploy/jobs.md", "deploy/slurm/README.md",
+    "deploy/kubernetes/README.md", "notebooks/README.md", "tests/benchmarks/README.md",
 ]  # fmt: skip
 
 FENCED = re.compile(r"^( *)```(?:\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
@@ -137,26 +136,21 @@ def test_the_demo_says_how_often_it_reads_its_data(here):
     assert f"{load_model('d/model.zarr').n_passes_} passes" in result.stderr
 
 
-@snippet("README.md", "import dask.array as da\nfrom mdh_dask import RandomProjectionTree, cluster_profiles")
+@snippet("README.md", "from mdh_dask import RandomProjectionTree, cluster_profiles")
 def test_the_first_lines_of_python_find_the_clusters(text, here, capsys):
-    X, y = here
-    names = {"X_new": da.from_array(X[:100])}
-    fitted, load, loaded = text.partition("model = load_model")
-    exec(fitted, names)
-    model = names["model"]
-    assert model.n_clusters_ == 3
-    assert model.labels_.chunks == (names["X"].chunks[0],)
-    labels = model.labels_.compute()
-    assert adjusted_rand_index(y, labels) > 0.99
-    assert isinstance(RandomProjectionTree(random_state=0).fit(X).labels_, np.ndarray)
-    exec(load + loaded, names)
-    np.testing.assert_array_equal(names["model"].predict(names["X_new"]).compute(), labels[:100])
+    names = {}
+    exec(text, names)
+    model, X, y = (names[name] for name in ("model", "X", "y"))
+    assert model.n_clusters_ == 5
+    assert model.labels_.chunks == (X.chunks[0],)
+    assert adjusted_rand_index(y, model.labels_) > 0.99
+    np.testing.assert_array_equal(load_model("model.zarr").predict(X[:1000]), model.labels_[:1000])
     printed = capsys.readouterr().out
-    for line in ("|--- cluster 0: rows=", "cluster   rows  feature", " +"):
+    for line in ("5\n", "|--- cluster 0: rows=", "cluster     rows  feature"):
         assert line in printed
 
 
-@snippet("README.md", "from mdh_dask import HierarchicalKernelMDH, KernelPCAFeatures")
+@snippet("notebooks/README.md", "from mdh_dask import HierarchicalKernelMDH, KernelPCAFeatures")
 def test_kernels_find_the_two_moons_and_many_pieces_without_their_number(text):
     names = {}
     exec(text, names)
@@ -170,12 +164,21 @@ def test_kernels_find_the_two_moons_and_many_pieces_without_their_number(text):
 
 @snippet("README.md", "mdh-dask fit features.zarr")
 def test_the_commands_write_what_they_name(text, here):
+    commands_write_what_they_name(text, here, ["fit", "predict", "drift", "segment"])
+
+
+@snippet("deploy/jobs.md", "mdh-dask fit features.zarr")
+def test_the_commands_with_their_options_write_what_they_name(text, here):
+    commands_write_what_they_name(text, here, ["fit", "predict", "fit", "drift", "segment"])
+
+
+def commands_write_what_they_name(text, here, names):
     X, y = here
     write_rows(X[:1000], "new.zarr")
     pq.write_table(pa.table({f"x{i}": column for i, column in enumerate(X[:3000].T)}), "tonight.parquet")
     Image.fromarray(beach()).save("scene.tif")
     lines = commands(text)
-    assert [line[1] for line in lines] == ["fit", "predict", "fit", "drift", "segment"]
+    assert [line[1] for line in lines] == names
     for line in lines:
         result = run(line, "--scheduler", "threads")
         assert result.exit_code == 0, result.output
@@ -185,7 +188,7 @@ def test_the_commands_write_what_they_name(text, here):
     np.testing.assert_array_equal(open_rows("new-labels.zarr", ndim=1), open_rows("labels.zarr", ndim=1)[:1000])
 
 
-@snippet("README.md", "[input]                               # job.toml")
+@snippet("deploy/jobs.md", "[input]                               # job.toml")
 def test_the_job_file_is_checked_and_run(text, here):
     assert 's3://archive/features.zarr"' in text  # what is behind URLs is tested in test_s3.py
     Path("job.toml").write_text(text.replace("s3://archive/", ""))
@@ -203,12 +206,6 @@ def test_the_job_file_is_checked_and_run(text, here):
 
 
 # What pages say of programs
-
-
-@snippet("README.md", "bash tests/run.sh")
-def test_the_tests_are_where_the_page_says(text):
-    ((_, script),) = commands(text)
-    assert (ROOT / script).exists()
 
 
 @snippet("CONTRIBUTING.md", "bash tests/run.sh")
