@@ -46,8 +46,10 @@ class Field:
 
 
 def text(expected: str, required: bool = False) -> Field:
-    """Return the field of a string that is not empty."""
-    return Field(expected, lambda value: isinstance(value, str) and bool(value), required=required)
+    """Return the field of a string that is not empty, and that a path may be."""
+    return Field(
+        expected, lambda value: isinstance(value, str) and bool(value) and "\0" not in value, required=required
+    )
 
 
 def choice(*words: str, default: str | None = None) -> Field:

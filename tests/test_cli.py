@@ -1,5 +1,6 @@
 """The command line: what it writes, what it tells, how it fails, and what it leaves behind."""
 
+import errno
 import json
 import logging
 import os
@@ -309,7 +310,12 @@ ERRORS = {
     "output in output": (("fit", "../in/x.zarr", "--out", "a/l", "--model", "a"), 2, "expected separate places"),
     "output is input": (("fit", "../in/x.zarr", "--out", "../in/x.zarr", "--overwrite"), 2, "separate places"),
     "output is model": (("predict", "../in/x.zarr", *MODEL, "--out", "../in/model.zarr"), 2, "separate places"),
-    "report at URL": (("fit", "../in/x.zarr", "--report", "s3://b/r.html"), 2, "expected a local file for the report"),
+    "report on the web": (("fit", "../in/x.zarr", "--report", "https://b/r.html"), 2, "a store that can be written to"),
+    "labels in a cache": (
+        ("fit", "../in/x.zarr", "--out", "simplecache::s3://b/l.zarr"),
+        2,
+        "a store that can be written to",
+    ),
     "no model": (("predict", "../in/x.zarr", "--model", "m.zarr", *OUT), 66, "m.zarr is not there"),
     "other columns": (("predict", "../in/two.zarr", *MODEL, *OUT), 65, "expected 3 columns, as .* got 2 in"),
     "model is an array": (("predict", "../in/x.zarr", "--model", "../in/two.zarr", *OUT), 65, "got a Zarr array"),
@@ -486,7 +492,9 @@ def test_an_error_names_parameters_in_python_and_options_on_the_command_line(out
         (SettingError(), exits.USAGE),
         (TimeoutError(), exits.TRY_AGAIN),
         (ConnectionRefusedError(), exits.TRY_AGAIN),
-        (type("KilledWorker", (Exception,), {})(), exits.TRY_AGAIN),
+        (type("KilledWorker", (Exception,), {})(), exits.NO_MEMORY),
+        (MemoryError(), exits.NO_MEMORY),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), exits.NO_MEMORY),
         (FutureCancelledError("x", "lost dependencies"), exits.TRY_AGAIN),
         (FuturesCancelledError([]), exits.TRY_AGAIN),
         (ClosedClientError("closed"), exits.TRY_AGAIN),

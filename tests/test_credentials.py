@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mdh_dask._locations import hiding_credentials, redacted, stored
+from mdh_dask._log import JsonLines, Lines
 from mdh_dask.cli import mdh
-from mdh_dask.cli.log import JsonLines, Lines
 from mdh_dask.clusters.workers import watching
 from mdh_dask.images import open_image
 from mdh_dask.io import open_features

@@ -205,7 +205,7 @@ ERRORS = {
         IMAGE.replace("[output]", "missing_chunks = 0\n[output]"),
         "input.missing_chunks must be 'error' or 'fill'; got 0, an integer",
     ),
-    "preview": (IMAGE.replace('"p.png"', "1"), "output.preview must be the path of a file; got 1, an integer"),
+    "preview": (IMAGE.replace('"p.png"', "1"), "output.preview must be a path or URL; got 1, an integer"),
     "no output of an image": (
         IMAGE.replace("preview", "metrics"),
         "[output] must name labels, model, report or preview; got none of them: nothing would be kept",

@@ -186,8 +186,8 @@ def test_a_performance_report_alone_is_no_output(here):
     [
         (("--performance-report", "r.html"), "expected separate places; got r.html and r.html"),
         (
-            ("--performance-report", "s3://b/p.html"),
-            "expected a local file for the performance-report; got s3://b/p.html",
+            ("--performance-report", "https://b/p.html"),
+            "a store that can be written to, as s3://; got https://b/p.html",
         ),
         (("--performance-report", "x.zarr/../y"), "y exists: name another output, or replace it with --overwrite"),
     ],

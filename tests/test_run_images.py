@@ -243,8 +243,8 @@ ERRORS = {
         "expected separate places; got {here}/out and {here}/out/l.zarr, of which one holds the other: name another",
     ),
     "preview at a URL": (
-        "tiles.zarr", {"out/p.png": "s3://b/p.png"}, 2,
-        "expected a local file for the preview; got s3://b/p.png: write it here and copy it there",
+        "tiles.zarr", {"out/p.png": "https://b/p.png"}, 2,
+        "a store that can be written to, as s3://; got https://b/p.png",
     ),
 }  # fmt: skip
 

@@ -1,5 +1,7 @@
 """Reading and writing on an object store: a real S3 server, with the environment as its only configuration."""
 
+import hashlib
+import json
 import signal
 import subprocess
 import sys
@@ -23,7 +25,7 @@ from mdh_dask.io import open_features, open_rows, verify_rows, write_rows
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.locks import Fence, new_attempt
-from mdh_dask.jobs.staging_urls import StagedUrl
+from mdh_dask.jobs.staging_urls import StagedFile, StagedUrl
 from tests.s3 import ENVIRONMENT, s3_server
 
 THREADS = ("--scheduler", "threads")
@@ -168,7 +170,9 @@ kind = "threads"
 [output]
 labels = "{url}/l.zarr"
 model = "{url}/m.zarr"
-metrics = "metrics.json"
+report = "{url}/out/r.html"
+metrics = "{url}/out/metrics.json"
+manifest = "{url}/manifest.json"
 [run]
 on_change = "restart"
 """
@@ -202,19 +206,30 @@ def stored(url, fs):
     return {name.removeprefix(f"{root}/"): fs.cat_file(name) for name in names}
 
 
+FILES = {"out/r.html", "out/metrics.json", "manifest.json"}
+"""Objects that tell how long passes took."""
+
+
+def results(objects):
+    """Labels and model, where nothing is missing and nothing else is left."""
+    assert {name.partition("/")[0] for name in objects} == {"l.zarr", "m.zarr", "out", "manifest.json"}
+    assert objects.keys() >= FILES
+    return {name: content for name, content in objects.items() if name not in FILES}
+
+
 @pytest.fixture
 def undisturbed(job):
     """What the job stores if nothing happens."""
     url, fs = job
     assert run("run", "job.toml").exit_code == 0
-    whole = stored(url, fs)
+    whole = results(stored(url, fs))
     give_back(url, fs)
     return whole
 
 
 def give_back(url, fs):
     """Undo a job."""
-    for name in ("l.zarr", "m.zarr"):
+    for name in ("l.zarr", "m.zarr", "out", "manifest.json"):
         fs.rm(f"{url}/{name}", recursive=True)
     for path in sorted(Path().rglob("*"), reverse=True):
         if path.name != "job.toml":
@@ -229,8 +244,15 @@ def test_a_job_reads_and_writes_there_and_leaves_nothing_else(job):
     np.testing.assert_array_equal(open_rows(f"{url}/l.zarr", ndim=1), expected.labels_)
     assert load_model(f"{url}/m.zarr").tree_ == expected.tree_
     assert verify_rows(f"{url}/l.zarr") == []
-    assert {name.partition("/")[0] for name in stored(url, fs)} == {"l.zarr", "m.zarr"}
-    assert not any("written" in name for name in stored(url, fs))
+    objects = stored(url, fs)
+    assert not any("written" in name for name in results(objects))
+    assert b"<title>Clusters of x.zarr</title>" in objects["out/r.html"]
+    manifest = json.loads(objects["manifest.json"])
+    assert json.loads(objects["out/metrics.json"])["n_clusters"] == 3
+    assert manifest["outputs"]["metrics"] == {
+        "path": f"{url}/out/metrics.json",
+        "checksum": f"sha256:{hashlib.sha256(objects['out/metrics.json']).hexdigest()}",
+    }
     assert "nothing to do" in run("run", "job.toml").stdout
 
 
@@ -253,7 +275,7 @@ def test_a_job_that_is_killed_goes_on_to_the_same_objects(job, undisturbed):
     process.wait()
     result = run("run", "job.toml")
     assert result.exit_code == 0, result.output
-    assert stored(url, fs) == undisturbed
+    assert results(stored(url, fs)) == undisturbed
 
 
 def test_a_job_that_stops_before_it_is_published_cannot_be_read_and_goes_on(job, undisturbed, monkeypatch):
@@ -264,7 +286,7 @@ def test_a_job_that_stops_before_it_is_published_cannot_be_read_and_goes_on(job,
             run_job(read_job(Path("job.toml")))
     assert not fs.exists(f"{url}/l.zarr/zarr.json")
     assert run("run", "job.toml").exit_code == 0
-    assert stored(url, fs) == undisturbed
+    assert results(stored(url, fs)) == undisturbed
 
 
 @pytest.mark.parametrize("moment", ["mdh_dask.jobs._run.manifest_of", "_check", "_remove"])
@@ -283,16 +305,17 @@ def test_yesterdays_labels_stay_until_tonights_are_complete(moment, job, monkeyp
     else:
         assert len(open_rows(f"{url}/l.zarr", ndim=1)) == (800 if moment == "_remove" else 900)
     assert run("run", "job.toml").exit_code == 0
-    tonight = stored(url, fs)
+    tonight = results(stored(url, fs))
     assert len(open_rows(f"{url}/l.zarr", ndim=1)) == 800
     give_back(url, fs)
     assert run("run", "job.toml").exit_code == 0
-    assert stored(url, fs) == tonight
+    assert results(stored(url, fs)) == tonight
 
 
-def test_what_appears_there_meanwhile_is_not_replaced(job, monkeypatch):
+@pytest.mark.parametrize("name", ["l.zarr", "out/r.html"])
+def test_what_appears_there_meanwhile_is_not_replaced(job, monkeypatch, name):
     def appear(*args):
-        write_rows(np.zeros(3), f"{url}/l.zarr")
+        write_rows(np.zeros(3), f"{url}/l.zarr") if name == "l.zarr" else fs.pipe_file(f"{url}/{name}", b"mine")
         return original(*args)
 
     from mdh_dask.jobs._run import _published as original
@@ -302,10 +325,35 @@ def test_what_appears_there_meanwhile_is_not_replaced(job, monkeypatch):
         patch.setattr("mdh_dask.jobs._run._published", appear)
         result = run("run", "job.toml")
     assert result.exit_code == exits.CANNOT_CREATE
-    assert f"{url}/l.zarr appeared while it was being written: move it elsewhere" in result.stderr
-    fs.rm(f"{url}/l.zarr", recursive=True)
+    assert f"{url}/{name} appeared while it was being written: move it elsewhere" in result.stderr
+    fs.rm(f"{url}/{name}", recursive=True)
     assert run("run", "job.toml").exit_code == 0
     assert len(open_rows(f"{url}/l.zarr", ndim=1)) == 900
+
+
+def test_files_there_are_replaced_only_if_asked_for(job):
+    url, fs = job
+    fs.pipe_file(f"{url}/out/metrics.json", b"mine")
+    result = run("run", "job.toml")
+    assert result.exit_code == exits.CANNOT_CREATE
+    assert f"{url}/out/metrics.json exists: name another output" in result.stderr
+    assert stored(url, fs) == {"out/metrics.json": b"mine"}
+    assert run("run", "job.toml", "--overwrite").exit_code == 0
+    assert json.loads(stored(url, fs)["out/metrics.json"])["n_clusters"] == 3
+    fs.rm(f"{url}/manifest.json")
+    assert f"{url}/manifest.json is gone: make it with --restart" in run("run", "job.toml").stderr
+
+
+@pytest.mark.parametrize("moment", ["_commit", "_remove"])
+def test_a_file_whose_publishing_was_cut_off_is_published_by_the_next_attempt(job, undisturbed, monkeypatch, moment):
+    url, fs = job
+    with monkeypatch.context() as patch:
+        patch.setattr(StagedFile, "take_over", lambda _: patch.setattr(StagedFile, moment, stop))
+        with pytest.raises(Killed):
+            run_job(read_job(Path("job.toml")))
+    assert ("out/r.html" in stored(url, fs)) == (moment == "_remove")
+    assert run("run", "job.toml").exit_code == 0
+    assert results(stored(url, fs)) == undisturbed
 
 
 # Two attempts where no lock reaches, as those of a job that was sent to another host because the first was cut off
@@ -342,7 +390,7 @@ def test_of_two_attempts_the_one_that_began_last_publishes_and_nothing_is_mixed(
         patch.setattr(StagedUrl, "take_over", lambda _: patch.setattr(where, race))
         with pytest.raises(BlockingIOError, match=r"the job was taken over by attempt|is being published by another"):
             run_job(read_job(Path("job.toml")))
-    assert {name: content for name, content in stored(url, fs).items() if not name.startswith(".")} == second[0]
+    assert {name: content for name, content in stored(url, fs).items() if "/." not in f"/{name}"} == second[0]
     assert verify_rows(f"{url}/l.zarr") == []
     assert load_model(f"{url}/m.zarr").n_clusters_ == 3
     assert "nothing to do" in run("run", "job.toml").stdout
@@ -361,7 +409,8 @@ def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeyp
     url, _ = bucket
     a, of_a = staged(url, "a", tmp_path)
     claim = {"job": a.job, "attempt": of_a.attempt.id}
-    a._clear(False, claim)
+    a._claim(False, claim)
+    a._clear()
     a._copy(claim, of_a)
     b, of_b = staged(url, "b", tmp_path)
     b.publish(True, of_b)

@@ -241,7 +241,7 @@ ERRORS = {
         73,
         "name the file of the preview, as ./preview.png",
     ),
-    "preview at URL": (("../in/beach.png", "--preview", "s3://b/p.png"), 2, "expected a local file for the preview"),
+    "preview at URL": (("../in/beach.png", "--preview", "https://b/p.png"), 2, "a store that can be written to"),
     "other option": (
         ("../in/beach.png", *OUT, "--method", "pddp", "--alpha", 1),
         2,

@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
+from .._log import Lines
 from .._process import end_without_garbage
 from .exits import EXIT_CODES, Commands, leaving_at_once
 from .image_commands import demo, segment
-from .log import JsonLines, Lines, say
+from .log import WHOLE_PROCESS, say
+from .log import log_json as log_all_json
 from .shared_options import (
     PERFORMANCE_REPORT,
     REPORT,
@@ -37,18 +39,20 @@ from .shared_options import (
 def mdh(ctx: click.Context, log_level: str, log_json: bool) -> None:
     """Cluster data that do not fit on one machine by low-density separators."""
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines() if log_json else Lines())
+    handler.setFormatter(Lines())
     logger = logging.getLogger("mdh_dask")
     logger.setLevel(log_level.upper())
     logger.addHandler(handler)
     ctx.call_on_close(lambda: logger.removeHandler(handler))
+    if log_json:
+        log_all_json(ctx)
 
 
 def main() -> None:
     """Entry point of ``mdh-dask``."""
     end_without_garbage()
     with leaving_at_once():
-        mdh(prog_name="mdh-dask")
+        mdh(prog_name="mdh-dask", obj=WHOLE_PROCESS)
 
 
 @mdh.command(cls=FitCommand)
@@ -86,7 +90,9 @@ def fit(
 @axes_options
 @click.option("--model", required=True, metavar="PATH", help="Model that fit or segment wrote; a path or URL.")
 @click.option("--out", required=True, metavar="PATH", help="Zarr array or image of labels to write; a path or URL.")
-@click.option("--preview", metavar="FILE", help="PNG to write of an image: segments in their mean colours.")
+@click.option(
+    "--preview", metavar="PATH", help="PNG to write of an image, a path or URL: segments in their mean colours."
+)
 @output_options
 @cluster_options
 def predict(features: str, model: str, out: str, progress: bool | None, **options: Any) -> None:
@@ -140,9 +146,10 @@ def drift(ctx: click.Context, features: str, model: str, as_json: bool, progress
 @click.option("--restart", is_flag=True, help="Give up what was done of a job that was interrupted or has changed.")
 @output_options
 @scheduler_options
+@click.pass_context
 def run(
-    job: Path, check: bool, restart: bool, overwrite: bool, progress: bool | None, scheduler: str | None,
-    scheduler_file: Path | None, scheduler_timeout: float,
+    ctx: click.Context, job: Path, check: bool, restart: bool, overwrite: bool, progress: bool | None,
+    scheduler: str | None, scheduler_file: Path | None, scheduler_timeout: float,
 ) -> None:  # fmt: skip
     """Do what the file JOB says, in TOML.
 
@@ -152,13 +159,13 @@ def run(
     """
     from ..jobs._check import check_job
     from ..jobs._run import run_job
-    from ..jobs.job import read_job
-    from .log import log_json
+    from ..jobs.job import checked_job, load_job, wants_json
 
+    content = load_job(job)
+    if wants_json(content):
+        log_all_json(ctx)
     elsewhere = cluster_table(scheduler, scheduler_file, scheduler_timeout) if scheduler or scheduler_file else None
-    described = read_job(job, elsewhere)
-    if described.run["log_json"]:
-        log_json()
+    described = checked_job(job, content, elsewhere)
     if check:
         say(check_job(described, overwrite=overwrite))
         return

@@ -1,5 +1,6 @@
 """Errors as one line and an exit code that a scheduler of jobs understands, after BSD's ``sysexits.h``."""
 
+import errno
 import logging
 import os
 import signal
@@ -14,10 +15,11 @@ import click
 from .._errors import CannotCreateError, SettingError
 from .._fields import JobError
 from .._locations import redacted
+from .._log import is_json
 
 logger = logging.getLogger(__name__)
 
-FAILED, USAGE, DRIFT, BAD_DATA, NO_INPUT, MISSING_PACKAGE, CANNOT_CREATE = 1, 2, 3, 65, 66, 69, 73
+FAILED, USAGE, DRIFT, BAD_DATA, NO_INPUT, MISSING_PACKAGE, NO_MEMORY, CANNOT_CREATE = 1, 2, 3, 65, 66, 69, 70, 73
 NOT_READ_OR_WRITTEN, TRY_AGAIN, NOT_PERMITTED, BAD_JOB, INTERRUPTED, TERMINATED = 74, 75, 77, 78, 130, 143
 
 EXIT_CODES = """\b
@@ -28,6 +30,7 @@ Exit codes:
   65   the input does not fit: its shape, its values, a model of other columns
   66   the input is missing
   69   a package is missing
+  70   memory does not suffice: more of it, or smaller blocks, will help, but not another try
   73   an output exists or cannot be made
   74   reading or writing failed
   75   the cluster or a server was not reached or lost, or another run holds the lock: may succeed later
@@ -38,7 +41,6 @@ Exit codes:
 """
 
 LOST_CLUSTER = (
-    "KilledWorker",
     "CommClosedError",
     "FutureCancelledError",
     "FuturesCancelledError",
@@ -49,6 +51,9 @@ LOST_CLUSTER = (
 
 LOST_SERVER = ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ClientConnectorError")
 """What the clients of object stores raise, which need not be there to be imported."""
+
+LACK_OF_MEMORY = ("KilledWorker", "DiedWorkersError")
+"""What says that one task has killed several workers, one after the other."""
 
 NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError")
 
@@ -91,6 +96,8 @@ def exit_code(error: BaseException) -> int:
     (73, 65, 75)
     """
     name = type(error).__name__
+    if name in LACK_OF_MEMORY or isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return NO_MEMORY
     if name in LOST_CLUSTER + LOST_SERVER or isinstance(error, (TimeoutError, ConnectionError)):
         return TRY_AGAIN
     if name in NO_CREDENTIALS:
@@ -124,6 +131,11 @@ def message_of(error: BaseException, command: str | None = None) -> str:
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return str(error) or "interrupted; what was not finished is removed"
     text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, MemoryError):
+        return (
+            f"memory does not suffice ({text}): give workers more of it or fewer threads, or make blocks smaller by "
+            "DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment"
+        )
     if type(error).__name__ in LOST_CLUSTER:
         return f"the cluster was lost ({text.rstrip('.')}): the same command may succeed later"
     for python, option in (SPELLINGS | (JOB_SPELLINGS if command == "run" else {})).items():
@@ -139,17 +151,25 @@ class Commands(click.Group):
         try:
             with interrupted_by_sigterm():
                 return super().invoke(ctx)
-        except click.ClickException as error:
-            error.message = redacted(error.message)  # type: ignore[misc]
-            raise
-        except SettingError as error:
-            raise click.UsageError(redacted(message_of(error, ctx.invoked_subcommand))) from error
+        except (click.ClickException, SettingError) as error:
+            wrong = _of_usage(error, ctx.invoked_subcommand)
+            if not is_json():
+                raise wrong from None
+            logger.error("%s", wrong.format_message())
+            ctx.exit(wrong.exit_code)
         except click.exceptions.Exit:
             raise
         except (Exception, KeyboardInterrupt) as error:
             code = exit_code(error)
             logger.error("%s", message_of(error, ctx.invoked_subcommand), exc_info=code == FAILED)
             ctx.exit(code)
+
+
+def _of_usage(error: click.ClickException | SettingError, command: str | None) -> click.ClickException:
+    """Return what click shows together with the usage of a command."""
+    wrong = click.UsageError(message_of(error, command)) if isinstance(error, SettingError) else error
+    wrong.message = redacted(wrong.message)  # type: ignore[misc]
+    return wrong
 
 
 @contextmanager

@@ -64,7 +64,9 @@ OWN_OPTIONS = (
 @click.option("--out", metavar="PATH", help="Zarr image of labels to write; a path or URL.")
 @click.option("--model", metavar="PATH", help="Model to write; a path or URL.")
 @click.option(
-    "--preview", metavar="FILE", help="PNG to write: segments in their mean colours, at most 2000 pixels wide."
+    "--preview",
+    metavar="PATH",
+    help="PNG to write, a path or URL: segments in their mean colours, at most 2000 pixels wide.",
 )
 @REPORT
 @PERFORMANCE_REPORT

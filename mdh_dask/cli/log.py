@@ -1,60 +1,33 @@
-"""The log as lines of text or of JSON."""
+"""What commands say, and their log."""
 
-import json
 import logging
-from datetime import UTC, datetime
 
 import click
 
-from .._locations import all_redacted, redacted
+from .._locations import redacted
+from .._log import JsonLines, Others, is_json
+
+WHOLE_PROCESS = "whole process"
+"""The object of a context of click that ends with its process."""
 
 
-class Lines(logging.Formatter):
-    """Lines that people read."""
+def log_json(context: click.Context) -> None:
+    """Let everything that is told from now on be lines of JSON, until the command has ended.
 
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the lines of a record."""
-        return redacted(super().format(record))
-
-
-class JsonLines(logging.Formatter):
-    """One JSON object for every record: time, level, message, and what is given as ``extra={"fields": ...}``.
-
-    Examples
-    --------
-    >>> record = logging.LogRecord("mdh_dask", logging.INFO, "", 0, "pass %s", (1,), None)
-    >>> record.fields = {"n_rows": 9}
-    >>> json.loads(JsonLines().format(record))["message"]
-    'pass 1'
+    Where the process ends with the command, what it says last is JSON, too.
     """
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
-        line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "message": record.getMessage(),
-            **getattr(record, "fields", {}),
-        }
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(all_redacted(line))
-
-
-def is_json() -> bool:
-    """Tell whether lines of the log are JSON."""
-    return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger("mdh_dask").handlers)
-
-
-def log_json() -> None:
-    """Let everything that is told from now on be lines of JSON."""
+    if is_json():
+        return
     for handler in logging.getLogger("mdh_dask").handlers:
         handler.setFormatter(JsonLines())
+    others = Others()
+    if context.find_root().obj != WHOLE_PROCESS:
+        context.find_root().call_on_close(others.close)
 
 
 def say(text: str) -> None:
     """Tell on standard output what came out."""
-    click.echo(redacted(text))
+    from ..io.folders import naming_place
+
+    with naming_place("standard output"):
+        click.echo(redacted(text))

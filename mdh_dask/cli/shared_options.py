@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from .._log import is_json
 from ..clusters import start_cluster
 from ..clusters.current import LOCAL_SCHEDULERS, is_memory
-from .log import is_json
 
 
 class FitCommand(click.Command):
@@ -41,10 +41,10 @@ MISSING_CHUNKS = click.option(
 )  # fmt: skip
 
 
-REPORT = click.option("--report", metavar="FILE", help="HTML report to write.")
+REPORT = click.option("--report", metavar="PATH", help="HTML report to write; a path or URL.")
 
 PERFORMANCE_REPORT = click.option(
-    "--performance-report", metavar="FILE", help="HTML report of Dask to write, on what the cluster did."
+    "--performance-report", metavar="PATH", help="HTML report of Dask to write, on what the cluster did; a path or URL."
 )
 
 

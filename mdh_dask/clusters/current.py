@@ -2,7 +2,6 @@
 
 import json
 import logging
-import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ import dask
 from dask.utils import parse_bytes
 
 from .._errors import SettingError
-from .._process import end_without_garbage
+from .._log import format_others, is_json
 from .encryption import check_encryption, disagreement
 from .workers import watching
 
@@ -122,20 +121,19 @@ def _elsewhere(address: str | None, file: str | None, seconds: float) -> Iterato
 def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
     from distributed import Client, LocalCluster
 
+    from .settled import Settled
+
     quieten()
-    with (
-        LocalCluster(
-            n_workers=settings["workers"] if processes else 1,
-            threads_per_worker=settings["threads-per-worker"],
-            memory_limit=settings["memory-limit"],
-            processes=processes,
-            # The dashboard runs whatever one asks it to: only users of this machine may.
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": processes},
-        ) as local,
-        Client(local) as client,
-    ):
-        client.run(_settle_worker, processes)
+    # The dashboard runs whatever one asks it to: only users of this machine may.
+    dashboard = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": processes}}
+    options = {"threads_per_worker": settings["threads-per-worker"], "memory_limit": settings["memory-limit"]}
+    n_workers = settings["workers"] if processes else 1
+    try:
+        started = LocalCluster(n_workers=n_workers, processes=processes, **options, **dashboard)
+    except RuntimeError as error:
+        raise _start_failed(error) from error
+    with started as local, Client(local) as client:
+        client.register_plugin(Settled(processes, is_json()))
         n_workers, n_threads = len(client.nthreads()), sum(client.nthreads().values())
         workers = f"worker process{'es' if n_workers > 1 else ''}" if processes else "worker in this process"
         where = f"{n_workers} {workers}, {n_threads} threads"
@@ -145,6 +143,16 @@ def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
         except KeyboardInterrupt:
             logging.getLogger("distributed").setLevel("ERROR")  # workers that are stopped at work say so
             raise
+
+
+def _start_failed(error: BaseException) -> Exception:
+    """Return what to raise where workers did not start: the reason that one has given, or else that it was killed."""
+    reason = error
+    while reason.__cause__ is not None:
+        reason = reason.__cause__
+    if isinstance(reason, OSError | MemoryError | ImportError | ValueError):
+        return reason
+    return ConnectionError(f"a worker ended while it was being started ({reason}): the same command may succeed later")
 
 
 def _address_in(file: Path, until: float) -> str:
@@ -166,16 +174,5 @@ def quieten() -> None:
     debugging = logger.isEnabledFor(logging.DEBUG)
     logging.getLogger("distributed").setLevel("DEBUG" if debugging else "WARNING")
     logging.getLogger("asyncio").setLevel("INFO" if debugging else "CRITICAL")
-
-
-def _settle_worker(process: bool) -> None:
-    """Leave errors and interrupts, which a terminal sends to all its processes, to the command; end at once."""
-    if process:
-        end_without_garbage()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        logging.getLogger("distributed.worker.state_machine").setLevel("ERROR")
-    logging.getLogger("distributed.worker").addFilter(_is_no_failed_task)
-
-
-def _is_no_failed_task(record: logging.LogRecord) -> bool:
-    return not record.getMessage().startswith("Compute Failed")
+    if is_json():
+        format_others()

@@ -12,7 +12,7 @@ import zarr
 from .._locations import hiding_credentials
 from ..chunks import Progress, Statistic, Together, reduce_rows
 from ..io.blocks import Block
-from ..io.folders import published
+from ..io.folders import naming_place, published
 from ..io.nodes import Options, local_path, url_options
 from ..io.resuming import blocks_done, tidy, with_stored
 from ..io.stored import StoredArray
@@ -110,10 +110,11 @@ def write_labels(
         progress=progress, storage_options=storage_options,
     )  # fmt: skip
     folder = local_path(path)
-    if resume is not None or folder is None:
-        return fill(folder or os.fspath(path), replace=replace, begun=begun)
-    with published(folder, replace) as growing:
-        return fill(growing)
+    with naming_place(path):
+        if resume is not None or folder is None:
+            return fill(folder or os.fspath(path), replace=replace, begun=begun)
+        with published(folder, replace) as growing:
+            return fill(growing)
 
 
 def _fill(

@@ -1,6 +1,7 @@
 """Folders and files that appear under their name only when they are complete."""
 
 import ctypes
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -9,6 +10,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from .nodes import wait_for_zarr
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says of a disk, a quota or a file that is full."""
 
 HERE, EXCHANGE = -100, 2
 """What Linux calls AT_FDCWD and RENAME_EXCHANGE."""
@@ -72,14 +76,41 @@ def remove_folder(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def write_whole(file: Path, content: bytes) -> None:
-    """Write a file that appears, or changes, only when all of it is on the disk."""
+@contextmanager
+def naming_place(place: str | os.PathLike[str]) -> Iterator[None]:
+    """Give the error of a full disk, which does not say where it is, the path or URL that is being written.
+
+    Examples
+    --------
+    >>> with naming_place("l.zarr"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'l.zarr'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(place)) from error
+
+
+def write_whole(file: Path, content: bytes, overwrite: bool = True) -> None:
+    """Write a file that appears, or changes, only when all of it is on the disk.
+
+    Raises
+    ------
+    FileExistsError
+        If one is there that is not to be replaced.
+    """
     growing = file.with_name(f".{file.name}.partial-{uuid4().hex}")
     try:
-        with growing.open("wb") as stream:
+        with naming_place(file), growing.open("wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
+        if not overwrite and file.exists():
+            raise FileExistsError(f"{file} exists; choose another path, or pass overwrite=True to replace it")
         growing.replace(file)
     finally:
         growing.unlink(missing_ok=True)

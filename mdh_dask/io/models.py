@@ -19,7 +19,7 @@ import zarr
 from .._locations import hiding_credentials
 from .._typing import AnyArray
 from ..tree.structure import Tree
-from .folders import published
+from .folders import naming_place, published
 from .model_checks import check_sizes, check_values
 from .nodes import Options, find_node, local_path, url_options
 
@@ -102,7 +102,7 @@ def save_tree(
     if folder is None:
         _fill(os.fspath(path), mark, stored, overwrite=replace, storage_options=url_options(storage_options))
         return
-    with published(folder, replace) as growing:
+    with naming_place(path), published(folder, replace) as growing:
         _fill(growing, mark, stored)
 
 

@@ -21,7 +21,7 @@ from .._locations import hiding_credentials
 from .._typing import RowArray
 from ..chunks import Progress, Statistic, Together, is_dask, reduce_rows
 from .blocks import Block, DamagedBlocks, WriteBlocks
-from .folders import published
+from .folders import naming_place, published
 from .layout import Layout, align_rows, check_array, choose_layout
 from .nodes import (
     MARK,
@@ -131,10 +131,11 @@ def write_rows(
         storage_options=storage_options,
     )  # fmt: skip
     folder = local_path(path)
-    if resume is not None or folder is None:
-        return fill(folder or os.fspath(path), replace=replace, begun=begun, name=resume)
-    with published(folder, replace) as growing:
-        return fill(growing)
+    with naming_place(path):
+        if resume is not None or folder is None:
+            return fill(folder or os.fspath(path), replace=replace, begun=begun, name=resume)
+        with published(folder, replace) as growing:
+            return fill(growing)
 
 
 @hiding_credentials()

@@ -11,7 +11,7 @@ from .._journal import keeping
 from .._locations import HIDDEN
 from ..io.fingerprints import fingerprint
 from ..io.journal import FolderJournal
-from ..workflows.outputs import check_folder
+from ..workflows.outputs import check_folder, check_writable
 from .inputs import Input
 from .job import Job
 from .locks import Fence, locked, new_attempt
@@ -75,6 +75,7 @@ def with_own(job: Job, work: Work, outputs: JobOutputs, about: Mapping[str, Any]
 
 def check_outputs(job: Job, outputs: JobOutputs) -> None:
     """Raise an error if an output has no place, or the place of something else of the job."""
+    check_writable(str(job.work))
     outputs.check(job.input["path"], str(job.work), str(job.path))
 
 
@@ -87,7 +88,7 @@ def outputs_of(job: Job, overwrite: bool = False) -> JobOutputs:
 def _alone(job: Job, outputs: JobOutputs) -> Iterator[None]:
     """Keep other runs off the job and off its outputs."""
     with ExitStack() as locks:
-        locks.enter_context(locked(job.work / LOCK, str(job.path), keep=True))
+        locks.enter_context(locked(job.work / LOCK, job.name, keep=True))
         for file in outputs.files():
             locks.enter_context(locked(file.with_name(f".{file.name}.lock"), str(file)))
         yield

@@ -61,15 +61,15 @@ IMAGE = {
     "missing_chunks": MISSING,
 }
 
-PLACE, FILE = text("a path or URL"), text("the path of a file")
+PLACE = text("a path or URL")
 
 OUTPUT = {
     "labels": PLACE,
     "model": PLACE,
-    "report": FILE,
-    "metrics": FILE,
-    "manifest": FILE,
-    "performance_report": FILE,
+    "report": PLACE,
+    "metrics": PLACE,
+    "manifest": PLACE,
+    "performance_report": PLACE,
 }
 
 BESIDES = ("metrics", "manifest", "performance_report")
@@ -77,7 +77,7 @@ BESIDES = ("metrics", "manifest", "performance_report")
 
 INPUTS = {
     "rows": InputKind(ROWS, OUTPUT, open_rows_input, JobOutputs),
-    "image": InputKind(IMAGE, OUTPUT | {"preview": FILE}, open_image_input, ImageJobOutputs),
+    "image": InputKind(IMAGE, OUTPUT | {"preview": PLACE}, open_image_input, ImageJobOutputs),
 }
 """Values of ``input.kind``, the default first."""
 

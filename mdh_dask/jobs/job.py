@@ -39,6 +39,8 @@ class Job:
     ----------
     path : Path
         Of the file.
+    name : str
+        Its path as the user gave it.
     content : dict
         What it says.
     input, output, run : dict
@@ -50,6 +52,7 @@ class Job:
     """
 
     path: Path
+    name: str
     content: dict[str, Any]
     input: dict[str, Any]
     output: dict[str, Any]
@@ -89,19 +92,37 @@ def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
     JobError
         If it is not TOML, or for the first key or value in it that is not as it should be.
     """
+    return checked_job(path, load_job(path), cluster)
+
+
+def load_job(path: Path) -> dict[str, Any]:
+    """Return what a job file says, unchecked; see `read_job`."""
     try:
-        content = tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text())
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no job file {path}; check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except IsADirectoryError:
+        raise FileNotFoundError(f"{path} is a folder; give the path of a job file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise JobError(f"{path} is not TOML: {error}") from error
+
+
+def wants_json(content: dict[str, Any]) -> bool:
+    """Tell whether a job file, unchecked, asks for a log of JSON: what is wrong with it is then said so, too."""
+    run = content.get("run")
+    return isinstance(run, dict) and run.get("log_json") is True
+
+
+def checked_job(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None = None) -> Job:
+    """Return the job that a file describes; see `read_job`."""
     try:
-        return _checked(path.resolve(), content, cluster)
+        return _checked(path, content, cluster)
     except JobError as error:
         raise JobError(f"{path}: {error}") from error
 
 
-def _checked(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None) -> Job:
+def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None) -> Job:
+    path = given_path.resolve()
     check_keys("a job file", content, SECTIONS)
     where = cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
     kind = where.pop("kind")
@@ -112,7 +133,12 @@ def _checked(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | N
     for section, keys in (PATHS | {"cluster": of_cluster, "output": tuple(output)}).items():
         for key in keys:
             if isinstance(place := sections[section].get(key), str):
-                sections[section][key] = rooted(place, path.parent)
+                try:
+                    sections[section][key] = rooted(place, path.parent)
+                except RuntimeError as error:
+                    raise JobError(
+                        f"{section}.{key} is {place}, but there is no such user: write the path out"
+                    ) from error
     estimator_of(content.get("method", {}), progress=False)
     if output["performance_report"] is not None and kind in LOCAL_SCHEDULERS:
         raise JobError(
@@ -122,7 +148,7 @@ def _checked(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | N
         CLUSTERS[kind].make(**sections["cluster"])
     except SettingError as error:
         raise JobError(f"[cluster]: {error}") from error
-    return Job(path, content, **sections, kind=kind)
+    return Job(path, str(given_path), content, **sections, kind=kind)
 
 
 def rooted(place: str, folder: Path) -> str:

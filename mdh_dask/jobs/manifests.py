@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from .._locations import all_redacted, redacted, stored
+from ..io.files import write_file
 from ..io.journal import Pass
 from ..workflows.facts import versions
-from ..workflows.outputs import write_file
 from .job import Job
 from .locks import now
 from .outputs import JobOutputs, checksum_of

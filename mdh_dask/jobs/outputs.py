@@ -5,11 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .._locations import stored
+from ..io.files import file_exists, read_file
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node, local_path
 from ..workflows.outputs import ImageOutputs, Outputs, check_file
 from .staging import Staged
-from .staging_urls import StagedUrl
+from .staging_urls import StagedFile, StagedUrl
+
+ZARR = ("labels", "model")
+"""The outputs that are arrays or groups; all others are files."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class JobOutputs(Outputs):
     Parameters
     ----------
     metrics, manifest : str or None
-        Paths of files.
+        Paths or URLs of files.
     own : tuple of str
         Places of outputs, as they are stored, that the job has made itself: these may be replaced.
     linked : tuple of (str, str)
@@ -65,7 +69,8 @@ class JobOutputs(Outputs):
         found: dict[str, Staged | StagedUrl] = {}
         for key, place in self.places().items():
             file = local_path(place)
-            found[key] = StagedUrl(place, job) if file is None else Staged(file, attempt)
+            kind = StagedUrl if key in ZARR else StagedFile
+            found[key] = kind(place, job) if file is None else Staged(file, attempt)
         return found
 
     def growing(self, attempt: str, job: str) -> "JobOutputs":
@@ -87,14 +92,13 @@ class ImageJobOutputs(JobOutputs, ImageOutputs):
 
 def is_there(path: str) -> bool:
     """Tell whether an output is at a path or URL."""
-    local = local_path(path)
-    return local.exists() if local is not None else find_node(path, None) is not None
+    return file_exists(path) or (local_path(path) is None and find_node(path, None) is not None)
 
 
 def checksum_of(path: str) -> str:
     """Return what changes with the contents of an output: of labels and models the checksum that they hold."""
     node = find_node(path, None)
     if node is None:
-        return f"sha256:{hashlib.sha256(Path(path).read_bytes()).hexdigest()}"
+        return f"sha256:{hashlib.sha256(read_file(path)).hexdigest()}"
     crc = node.attrs[MODEL_MARK]["checksum"] if MODEL_MARK in node.attrs else node.attrs[MARK]["record"]
     return f"crc32:{crc:08x}"

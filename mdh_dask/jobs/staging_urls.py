@@ -10,13 +10,11 @@ are then put on the condition that there are none, so that of two attempts that 
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from ..io.files import write_file
 from ..io.remote import filesystem
 from .locks import Fence
-
-METADATA = "zarr.json"
-"""What makes objects an array or a group."""
 
 COPIES_AT_ONCE = 64
 
@@ -35,6 +33,9 @@ class StagedUrl:
 
     final: str
     job: str
+
+    completing: ClassVar[str] = "/zarr.json"
+    """The object, below the URL, that makes the output complete: the metadata of an array or group."""
 
     @property
     def path(self) -> str:
@@ -58,33 +59,37 @@ class StagedUrl:
         """
         fence.check()
         fs, growing = self._store(self.path)
-        if fs.exists(f"{growing}/{METADATA}"):
+        if fs.exists(growing + self.completing):
             claim = {"job": self.job, "attempt": fence.attempt.id}
-            self._clear(replace, claim)
+            self._claim(replace, claim)
+            self._clear()
             self._copy(claim, fence)
             self._commit(claim)
-            fs.rm_file(f"{growing}/{METADATA}")  # what is removed in part must not be published again
+            fs.rm_file(growing + self.completing)  # what is removed in part must not be published again
         self._remove()
 
     def give_up(self) -> None:
         """Remove what all attempts have left."""
         self._remove()
 
-    def _clear(self, replace: bool, claim: dict[str, str]) -> None:
-        """Claim the place, and remove what is there: its metadata first, that it is not read any more."""
+    def _claim(self, replace: bool, claim: dict[str, str]) -> None:
+        """Claim the place, unless something is there that is to stay."""
         fs, final = self._store(self.final)
-        is_there = fs.exists(f"{final}/{METADATA}")
-        if is_there and not replace and self._claimed().get("job") != self.job:
+        if fs.exists(final + self.completing) and not replace and self._claimed().get("job") != self.job:
             raise FileExistsError(f"{self.final} appeared while it was being written: move it elsewhere")
         fs.pipe_file(self._mark(), json.dumps(claim).encode())
-        if is_there:
-            fs.rm_file(f"{final}/{METADATA}")
+
+    def _clear(self) -> None:
+        """Remove what is there: its metadata first, that it is not read any more."""
+        fs, final = self._store(self.final)
+        if fs.exists(final + self.completing):
+            fs.rm_file(final + self.completing)
         if fs.exists(final):
             fs.rm(final, recursive=True)
 
     def _copy(self, claim: dict[str, str], fence: Fence) -> None:
         fs, growing = self._store(self.path)
-        names = [name.removeprefix(growing) for name in fs.find(growing) if name != f"{growing}/{METADATA}"]
+        names = [name.removeprefix(growing) for name in fs.find(growing) if name != growing + self.completing]
         final = self._store(self.final)[1]
         for i in range(0, len(names), COPIES_AT_ONCE):
             fence.check()
@@ -95,9 +100,9 @@ class StagedUrl:
     def _commit(self, claim: dict[str, str]) -> None:
         fs, growing = self._store(self.path)
         self._check(claim)
-        metadata = fs.cat_file(f"{growing}/{METADATA}")
+        content = fs.cat_file(growing + self.completing)
         try:
-            fs.pipe_file(f"{self._store(self.final)[1]}/{METADATA}", metadata, mode="create")
+            fs.pipe_file(self._store(self.final)[1] + self.completing, content, mode="create")
         except FileExistsError as error:
             raise self._lost() from error
 
@@ -138,3 +143,18 @@ class StagedUrl:
         fs, name = filesystem(url)
         fs.invalidate_cache()
         return fs, name.rstrip("/")
+
+
+@dataclass(frozen=True)
+class StagedFile(StagedUrl):
+    """A file on its way to an object store, which replaces an object in one step."""
+
+    completing: ClassVar[str] = ""
+
+    def _clear(self) -> None:
+        """Leave what is there: it stays until the new file takes its place."""
+
+    def _commit(self, claim: dict[str, str]) -> None:
+        fs, growing = self._store(self.path)
+        self._check(claim)
+        write_file(self.final, fs.cat_file(growing), overwrite=True)

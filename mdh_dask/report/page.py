@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from .._locations import all_redacted, hiding_credentials, redacted
 from .._typing import AnyArray
+from ..io.files import file_exists, write_file
+from ..io.nodes import local_path
 from ..kernels import NystromMap
 from ..plotting.parts import full_count
 from ..summaries.drift import Drift
@@ -42,13 +43,13 @@ def write_report(
     colours: AnyArray | None = None,
     links: Mapping[str, str] | None = None,
     overwrite: bool = False,
-) -> Path:
+) -> Path | str:
     """Write a report of a tree as one HTML file that needs no other file and no network.
 
     Parameters
     ----------
-    path : path
-        Of the file; its folder is made where missing.
+    path : path or URL
+        Of the file; a local folder is made where missing.
     tree : Tree
     title : str
     facts : mapping of str to (str or mapping of str to str)
@@ -70,16 +71,15 @@ def write_report(
 
     Returns
     -------
-    Path
-        Of the file, which appears under its name only when it is complete.
+    Path or str
+        Of the file, or its URL; it appears under its name only when it is complete.
 
     Raises
     ------
     FileExistsError
         If there is such a file and `overwrite` is False.
     ValueError
-        If an image is neither PNG nor JPEG, colours have another shape, profiles are of other clusters, or the path is
-        remote.
+        If an image is neither PNG nor JPEG, colours have another shape, or profiles are of other clusters.
     ImportError
         If Jinja2 is missing.
 
@@ -97,8 +97,7 @@ def write_report(
     ...     "<h1>Seven rows</h1>" in written.read_text(encoding="utf-8")
     True
     """
-    final = _local(path)
-    _refuse_existing(final, overwrite)
+    _refuse_existing(path, overwrite)
     spectrum = None if feature_map is None else spectrum_of(feature_map)
     contents = _contents(tree, title, facts, spectrum, images or {}, _checked(colours, tree.n_leaves))
     html = _template().render(
@@ -107,15 +106,8 @@ def write_report(
         profiles=None if profiles is None else _overview_of(profiles, contents["clusters"]),
         links=links or {},
     )
-    final.parent.mkdir(parents=True, exist_ok=True)
-    growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
-    try:
-        growing.write_text(html, encoding="utf-8")
-        _refuse_existing(final, overwrite)
-        growing.replace(final)
-    finally:
-        growing.unlink(missing_ok=True)
-    return final
+    write_file(path, html.encode(), overwrite)
+    return fspath(path) if local_path(path) is None else Path(path)
 
 
 def _contents(
@@ -174,16 +166,11 @@ def _template() -> Any:
     return environment.get_template("report.html.jinja")
 
 
-def _local(path: str | PathLike[str]) -> Path:
-    if "://" in fspath(path):
-        raise ValueError(f"a report is written to a local file; got {fspath(path)}: write it locally and copy it there")
-    return Path(path)
-
-
-def _refuse_existing(path: Path, overwrite: bool) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name the file of the report, as {path / 'report.html'}")
-    if path.exists() and not overwrite:
+def _refuse_existing(path: str | PathLike[str], overwrite: bool) -> None:
+    local = local_path(path)
+    if local is not None and local.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name the file of the report, as {Path(path) / 'report.html'}")
+    if not overwrite and file_exists(path):
         raise FileExistsError(f"{path} exists; choose another path, or pass overwrite=True to replace it")
 
 

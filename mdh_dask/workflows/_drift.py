@@ -43,7 +43,7 @@ def drift(
     features, model : str
         As in `predict`.
     report : str, optional
-        HTML file to write.
+        HTML file to write: a path or URL.
     threshold, filled, false_alarms : float
         As in `mdh_dask.drift`.
     columns, axes, index, missing_chunks : optional

@@ -78,7 +78,7 @@ def fit(
     labels, model : str, optional
         Paths or URLs: a Zarr array of int32, shape (n_rows,), and what `load_model` reads.
     report, performance_report : str, optional
-        HTML files: on the clusters, and Dask's own on what the cluster did.
+        Paths or URLs of HTML files: on the clusters, and Dask's own on what the cluster did.
     columns : sequence of str or int, optional
         Columns to take, in this order: names in a table, else numbers from 0. All by default.
     missing_chunks : {"error", "fill"}, default="error"

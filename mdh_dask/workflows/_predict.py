@@ -42,7 +42,7 @@ def predict(
     labels : str
         Path or URL to write to: a Zarr array of int32, shape (n_rows,), or an image of labels.
     preview : str, optional
-        PNG to write of an image: segments in their mean colours.
+        PNG to write of an image, a path or URL: segments in their mean colours.
     columns : sequence of str or int, optional
         As in `fit`.
     axes, index : optional

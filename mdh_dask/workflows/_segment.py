@@ -42,9 +42,9 @@ def segment(
     labels, model : str, optional
         Paths or URLs: an image of labels in Zarr, and what `load_model` reads.
     preview : str, optional
-        PNG of the segments in their mean colours, at most 2000 pixels wide.
+        Path or URL of a PNG: the segments in their mean colours, at most 2000 pixels wide.
     report, performance_report : str, optional
-        HTML files: on the segments, and Dask's own on what the cluster did.
+        Paths or URLs of HTML files: on the segments, and Dask's own on what the cluster did.
     window : int, optional
         Odd. Adds mean and standard deviation of every band in a square of so many pixels around the pixel.
     coordinates : float, optional

@@ -130,7 +130,7 @@ def format_bytes(size: int) -> str:
     return f"{size / 1e6:,.4g} MB"
 
 
-class DiedWorkersError(ConnectionError):
+class DiedWorkersError(RuntimeError):
     """Workers died one after the other of the same task."""
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
 
 import zarr
 
 from .._errors import CannotCreateError, SettingError
 from .._packages import require
+from ..io.files import file_exists
 from ..io.models import MODEL_MARK
 from ..io.nodes import find_node, local_path
 
@@ -27,11 +27,11 @@ class Outputs:
     labels, model : str or None
         Paths or URLs.
     report : str or None
-        Path of a file.
+        Path or URL of a file.
     overwrite : bool
         Whether they may replace what is there.
     performance_report : str or None
-        Path of a file, for Dask's own report on the cluster.
+        Path or URL of a file, for Dask's own report on the cluster.
     """
 
     labels: str | None = None
@@ -57,6 +57,7 @@ class Outputs:
             *names, last = self._options()
             raise SettingError(f"expected {', '.join(names)} or {last}; got none of them: nothing would be kept")
         for i, path in enumerate(given):
+            check_writable(path)
             for other in (*given[:i], *inputs):
                 if overlap(path, other):
                     raise SettingError(
@@ -85,7 +86,7 @@ class Outputs:
         """Return what the report links to, with addresses as they are seen from it."""
         if self.report is None or self.performance_report is None:
             return {}
-        return {PERFORMANCE: quote(os.path.relpath(self.performance_report, Path(self.report).parent))}
+        return {PERFORMANCE: link_between(self.report, self.performance_report)}
 
     def _given(self) -> list[str]:
         return [path for path in (*self._options().values(), self.performance_report) if path is not None]
@@ -105,7 +106,7 @@ class ImageOutputs(Outputs):
     Parameters
     ----------
     preview : str or None
-        Path of a file.
+        Path or URL of a file.
     """
 
     preview: str | None = None
@@ -132,6 +133,18 @@ class ImageOutputs(Outputs):
         check_place(path, self.may_replace(path), "an image of labels", is_label_image)
 
 
+def check_writable(path: str) -> None:
+    """Raise an error if no output can have a path or URL."""
+    if path.startswith(("http://", "https://")) or ("::" in path and "://" in path):
+        raise SettingError(
+            f"expected a path or the URL of a store that can be written to, as s3://; got {path}: name another output"
+        )
+    try:
+        local_path(path)
+    except OSError as error:  # links in a circle, a name that is too long
+        raise CannotCreateError(f"{path} cannot be made: {error.strerror}; name another place") from error
+
+
 def check_place(path: str, overwrite: bool, what: str, is_what: Callable[[Any], bool]) -> None:
     """Raise an error if nothing can be written to a path or URL, or something is there that is to stay."""
     folder = local_path(path)
@@ -147,28 +160,31 @@ def check_place(path: str, overwrite: bool, what: str, is_what: Callable[[Any], 
 
 def check_file(path: str, overwrite: bool, example: str) -> None:
     """Raise an error if a report or preview, of which `example` is a name, cannot be written to a path."""
-    what = PurePath(example).stem
-    if "://" in path:
-        raise SettingError(f"expected a local file for the {what}; got {path}: write it here and copy it there")
-    file = Path(path).resolve()
-    if file.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name the file of the {what}, as {path}/{example}")
-    if file.exists() and not overwrite:
+    file = local_path(path)
+    if path.endswith("/") if file is None else file.is_dir():
+        raise IsADirectoryError(
+            f"{path} is a folder: name the file of the {PurePath(example).stem}, as {path}/{example}"
+        )
+    if not overwrite and file_exists(path):
         raise FileExistsError(f"{path} exists: name another output, or replace it with overwrite=True")
-    check_folder(file.parent)
+    if file is not None:
+        check_folder(file.parent)
 
 
-def write_file(path: str, content: bytes, overwrite: bool) -> None:
-    """Write a file that appears under its name only when it is complete."""
-    final = Path(path)
-    growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
-    try:
-        growing.write_bytes(content)
-        if final.exists() and not overwrite:
-            raise FileExistsError(f"{path} appeared while it was being written: name another output")
-        growing.replace(final)
-    finally:
-        growing.unlink(missing_ok=True)
+def link_between(page: str, other: str) -> str:
+    """Return the address of another page as it is seen from one.
+
+    Examples
+    --------
+    >>> link_between("out/r.html", "p.html"), link_between("s3://b/out/r.html", "s3://b/out/p.html")
+    ('../p.html', 'p.html')
+    >>> link_between("r.html", "s3://b/p.html")
+    's3://b/p.html'
+    """
+    here, there = (local_path(place) or PurePosixPath(place) for place in (page, other))
+    if (isinstance(here, Path) and isinstance(there, Path)) or here.parts[:2] == there.parts[:2]:
+        return quote(PurePath(os.path.relpath(there, here.parent)).as_posix())
+    return there.as_uri() if isinstance(there, Path) else other
 
 
 def check_folder(folder: Path) -> None:

@@ -8,7 +8,9 @@ from tempfile import TemporaryDirectory
 
 from .._errors import SettingError
 from ..clusters.current import current_client
-from .outputs import Outputs, write_file
+from ..io.files import write_file
+from ..io.folders import naming_place
+from .outputs import Outputs
 
 ICON = re.compile(r"<link rel=.shortcut icon.[^>]*>")
 """What the page would still load from the web."""
@@ -39,6 +41,7 @@ def recorded(outputs: Outputs) -> Iterator[None]:
         recording = performance_report(filename=str(file), mode="inline")
         recording.__enter__()
         yield
-        recording.__exit__(None, None, None)
+        with naming_place(file):
+            recording.__exit__(None, None, None)
         page = ICON.sub("", file.read_text(encoding="utf-8"))
         write_file(outputs.performance_report, page.encode(), outputs.overwrite)

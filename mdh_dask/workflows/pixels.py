@@ -17,12 +17,13 @@ from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.labels import look
 from ..images.overview import Seen
+from ..io.files import write_file
 from ..report import write_report
 from ..summaries.profiles import Profiles
 from ._fit import Cluster
 from .estimates import telling_of_memory
 from .facts import Facts, facts_of
-from .outputs import ImageOutputs, write_file
+from .outputs import ImageOutputs
 from .performance import recorded
 
 logger = logging.getLogger(__name__)

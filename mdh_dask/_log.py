@@ -1,0 +1,90 @@
+"""The log as lines of text or of JSON."""
+
+import json
+import logging
+import sys
+import threading
+from datetime import UTC, datetime
+
+from ._locations import all_redacted, redacted
+
+
+class Lines(logging.Formatter):
+    """Lines that people read."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the lines of a record."""
+        return redacted(super().format(record))
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object for every record: time, level, message, and what is given as ``extra={"fields": ...}``.
+
+    Examples
+    --------
+    >>> record = logging.LogRecord("mdh_dask", logging.INFO, "", 0, "pass %s", (1,), None)
+    >>> record.fields = {"n_rows": 9}
+    >>> json.loads(JsonLines().format(record))["message"]
+    'pass 1'
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(all_redacted(line))
+
+
+def is_json() -> bool:
+    """Tell whether lines of the log are JSON."""
+    return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger("mdh_dask").handlers)
+
+
+class Others:
+    """Makes lines of JSON of what libraries log, of warnings, and of errors that nothing handles.
+
+    Parameters
+    ----------
+    besides : tuple of str
+        Loggers that have handlers of their own.
+    """
+
+    def __init__(self, besides: tuple[str, ...] = ("mdh_dask",)) -> None:
+        self._hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
+        self._handler = logging.StreamHandler()
+        self._handler.setFormatter(JsonLines())
+        self._handler.addFilter(lambda record: not record.name.startswith(besides))
+        logging.getLogger().addHandler(self._handler)
+        logging.captureWarnings(True)
+        sys.excepthook = lambda kind, error, trace: _tell(error)
+        threading.excepthook = lambda about: _tell(about.exc_value)
+        sys.unraisablehook = lambda about: _tell(about.exc_value)
+        format_others()
+
+    def close(self) -> None:
+        """Let things be as they were."""
+        logging.captureWarnings(False)
+        logging.getLogger().removeHandler(self._handler)
+        sys.excepthook, threading.excepthook, sys.unraisablehook = self._hooks
+
+
+def format_others() -> None:
+    """Let handlers that libraries bring along when they are imported write lines of JSON to standard error."""
+    for logger in logging.getLogger().manager.loggerDict.values():
+        for handler in getattr(logger, "handlers", ()):
+            if isinstance(handler, logging.StreamHandler) and handler.stream in (sys.stderr, sys.__stderr__):
+                handler.setFormatter(JsonLines())
+
+
+def _tell(error: BaseException | None) -> None:
+    if error is not None and not isinstance(error, SystemExit):
+        logging.getLogger("python").critical("%s: %s", type(error).__name__, error, exc_info=error)

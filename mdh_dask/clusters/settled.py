@@ -1,0 +1,43 @@
+"""What the workers that a command starts leave to it; imported with distributed only."""
+
+import logging
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import WorkerPlugin
+
+from .._log import Others
+from .._process import end_without_garbage
+
+
+@dataclass
+class Settled(WorkerPlugin):  # type: ignore[misc, unused-ignore]
+    """Makes every worker, also one that takes the place of another, leave errors and interrupts to the command.
+
+    Parameters
+    ----------
+    is_process : bool
+        Whether the worker is a process of its own: it then ends at once, and pays no heed to interrupts, which a
+        terminal sends to all its processes.
+    logs_json : bool
+    """
+
+    is_process: bool
+    logs_json: bool
+
+    name = "mdh-dask-settled"
+
+    def setup(self, worker: Any) -> None:
+        """Settle a worker that begins."""
+        if self.is_process:
+            end_without_garbage()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            logging.getLogger("distributed.worker.state_machine").setLevel("ERROR")
+            if self.logs_json:
+                Others(besides=())
+        logging.getLogger("distributed.worker").addFilter(_is_no_failed_task)
+
+
+def _is_no_failed_task(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith("Compute Failed")

@@ -1,0 +1,58 @@
+"""Whole files at paths and URLs."""
+
+import os
+
+from .folders import naming_place, write_whole
+from .nodes import local_path
+from .remote import filesystem
+
+
+def file_exists(location: str | os.PathLike[str]) -> bool:
+    """Tell whether something is at a path, or a file at a URL."""
+    path = local_path(location)
+    if path is not None:
+        return path.exists()
+    fs, name = filesystem(location)
+    fs.invalidate_cache()
+    return bool(fs.isfile(name))
+
+
+def read_file(location: str | os.PathLike[str]) -> bytes:
+    """Return the contents of a file."""
+    fs, name = filesystem(location)
+    content: bytes = fs.cat_file(name)
+    return content
+
+
+def write_file(location: str | os.PathLike[str], content: bytes, overwrite: bool = False) -> None:
+    """Write a file that appears, or changes, only when it is complete; a local folder is made where missing.
+
+    Raises
+    ------
+    FileExistsError
+        If something is there that is not to be replaced.
+
+    Examples
+    --------
+    >>> write_file("memory://bucket/metrics.json", b"{}")
+    >>> read_file("memory://bucket/metrics.json")
+    b'{}'
+    """
+    path = local_path(location)
+    with naming_place(location):
+        if path is None:
+            _put(location, content, overwrite)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content, overwrite)
+
+
+def _put(location: str | os.PathLike[str], content: bytes, overwrite: bool) -> None:
+    """Store an object, on the condition that there is none if none is to be replaced."""
+    fs, name = filesystem(location)
+    try:
+        fs.pipe_file(name, content, mode="overwrite" if overwrite else "create")
+    except FileExistsError as error:
+        raise FileExistsError(
+            f"{os.fspath(location)} exists; choose another path, or pass overwrite=True to replace it"
+        ) from error

@@ -1,0 +1,217 @@
+"""Errors that are not of the data: places where nothing can be, full disks, workers that die, and the log of it all."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from mdh_dask.cli import exits, mdh
+from mdh_dask.io import write_rows
+
+ROWS = np.random.default_rng(0).normal(size=(400, 3)).astype("f4")
+
+JOB = """
+[input]
+path = "{input}"
+[method]
+n_projections = 20
+[cluster]
+kind = "threads"
+[output]
+labels = "{labels}"
+[run]
+work = "{work}"
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows(ROWS, "x.zarr")
+    Path("loop").symlink_to("loop")
+    return tmp_path
+
+
+def run(*args):
+    return CliRunner().invoke(mdh, [*map(str, args)])
+
+
+def run_job(**places):
+    Path("job.toml").write_text(JOB.format(**{"input": "x.zarr", "labels": "l.zarr", "work": "w"} | places))
+    return run("run", "job.toml")
+
+
+LOOP = "Too many levels of symbolic links"
+PLACES = {
+    "input of no user": ({"input": "~nosuchuser/x.zarr"}, exits.BAD_JOB, "input.path is ~nosuchuser/x.zarr, but there"),
+    "output of no user": ({"labels": "~nosuchuser/l.zarr"}, exits.BAD_JOB, "output.labels is ~nosuchuser/l.zarr, but"),
+    "work of no user": ({"work": "~nosuchuser/w"}, exits.BAD_JOB, "run.work is ~nosuchuser/w, but there is no such"),
+    "input in a circle": ({"input": "loop"}, exits.NOT_READ_OR_WRITTEN, LOOP),
+    "output in a circle": ({"labels": "loop/l.zarr"}, exits.CANNOT_CREATE, f"loop/l.zarr cannot be made: {LOOP}"),
+    "work in a circle": ({"work": "loop"}, exits.CANNOT_CREATE, f"loop cannot be made: {LOOP}"),
+    "input with a null": ({"input": "x\\u0000.zarr"}, exits.BAD_JOB, "input.path must be a path or URL"),
+    "output with a null": ({"labels": "l\\u0000.zarr"}, exits.BAD_JOB, "output.labels must be a path or URL"),
+    "work with a null": ({"work": "w\\u0000"}, exits.BAD_JOB, "run.work must be the path of a folder"),
+    "output with a long name": ({"labels": "l" * 300}, exits.CANNOT_CREATE, "cannot be made: File name too long"),
+    "output in a cache": ({"labels": "simplecache::s3://b/l"}, exits.USAGE, "URL of a store that can be written to"),
+    "output on the web": ({"labels": "https://b/l.zarr"}, exits.USAGE, "URL of a store that can be written to"),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="other messages of the system")
+@pytest.mark.parametrize("name", PLACES)
+def test_a_place_of_a_job_where_nothing_can_be_is_named_in_one_line(here, name):
+    places, code, message = PLACES[name]
+    result = run_job(**places)
+    assert result.exit_code == code, result.output
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert sorted(os.listdir()) == ["job.toml", "loop", "x.zarr"]
+
+
+def test_what_is_no_job_file_is_said_to_be_none(here):
+    for path, code, message in (
+        (".", exits.NO_INPUT, ". is a folder; give the path of a job file"),
+        ("loop", exits.NOT_READ_OR_WRITTEN, LOOP),
+        ("deep.toml", exits.BAD_JOB, "deep.toml is not TOML: maximum recursion depth exceeded"),
+    ):
+        Path("deep.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
+        result = run("run", path)
+        assert result.exit_code == code, result.output
+        assert message in result.stderr
+
+
+@contextmanager
+def files_of_at_most(n_bytes):
+    """Make longer files fail as a full disk does: without a word of where."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize(("option", "name"), [("--out", "l.zarr"), ("--model", "m.zarr"), ("--report", "r.html")])
+def test_a_full_disk_is_named_by_what_was_being_written(here, option, name):
+    fit = ("fit", "x.zarr", "--n-projections", 20, "--scheduler", "threads", option)
+    assert run(*fit, "before").exit_code == 0  # so that all loops are compiled, and kept where that is asked for
+    with files_of_at_most(500):
+        result = run(*fit, name)
+    assert result.exit_code == exits.NOT_READ_OR_WRITTEN, result.output
+    assert f"File too large: '{name}'" in result.stderr.replace(f"{here}/", "")
+    assert not [path for path in os.listdir() if name in path]
+
+
+def test_a_full_disk_is_named_where_a_job_keeps_its_work(here):
+    assert run_job(input="none.zarr").exit_code == exits.NO_INPUT
+    Path("job.toml").write_text(Path("job.toml").read_text().replace("none.zarr", "x.zarr"))
+    with files_of_at_most(10):
+        result = run("run", "job.toml")
+    assert result.exit_code == exits.NOT_READ_OR_WRITTEN
+    assert f"File too large: '{here}/w/attempt.json'" in result.stderr
+
+
+def test_lack_of_memory_is_told_with_a_remedy(here, monkeypatch):
+    def fail(*args):
+        raise MemoryError("Unable to allocate 1.00 TiB")
+
+    monkeypatch.setattr("mdh_dask.workflows._fit.fit_rows", fail)
+    result = run("fit", "x.zarr", "--out", "l.zarr", "--scheduler", "threads")
+    assert result.exit_code == exits.NO_MEMORY == 70
+    assert "ERROR memory does not suffice (Unable to allocate 1.00 TiB): give workers more of it" in result.stderr
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("ends", "code", "message"), [
+    ("os.kill(os.getpid(), 9)", exits.TRY_AGAIN, "a worker ended while it was being started"),
+    ("raise ImportError('no numbers')", exits.MISSING_PACKAGE, "no numbers"),
+])  # fmt: skip
+def test_a_worker_that_ends_while_it_is_started_ends_the_command_in_one_line(here, ends, code, message):
+    Path("preload.py").write_text(f"import os\n{ends}\n")
+    environment = os.environ | {"DASK_DISTRIBUTED__WORKER__PRELOAD": str(here / "preload.py")}
+    program = [sys.executable, "-c", "from mdh_dask.cli import main; main()", "fit", "x.zarr", "--out", "l.zarr"]
+    done = subprocess.run([*program, "--workers", "1"], env=environment, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert message in [line for line in done.stderr.splitlines() if " ERROR " in line][-1]
+
+
+# The log as JSON
+
+
+def lines_of(result):
+    return [json.loads(line) for line in result.stderr.splitlines()]
+
+
+def noisy(*args):
+    def broken():
+        raise ValueError("in a\nthread")
+
+    warnings.warn("beware\nof this", UserWarning, stacklevel=2)
+    logging.getLogger("some.library").error("two\nlines")
+    thread = threading.Thread(target=broken)
+    thread.start()
+    thread.join()
+    raise AssertionError("never\nforeseen")
+
+
+@pytest.mark.filterwarnings("always:beware")
+def test_every_line_of_a_json_log_is_json_whoever_writes_it(here, monkeypatch):
+    hooks = sys.excepthook, threading.excepthook, sys.unraisablehook, warnings.showwarning
+    monkeypatch.setattr("mdh_dask.workflows._fit.fit_rows", noisy)
+    result = run("--log-json", "fit", "x.zarr", "--out", "l.zarr", "--scheduler", "threads")
+    assert result.exit_code == exits.FAILED
+    lines = {line["message"]: line for line in lines_of(result)}
+    assert any("UserWarning: beware\nof this" in message for message in lines)
+    assert lines["two\nlines"]["level"] == "error"
+    assert 'raise ValueError("in a\\nthread")' in lines["ValueError: in a\nthread"]["traceback"]
+    assert "AssertionError: never\nforeseen" in lines["never foreseen"]["traceback"]
+    assert (sys.excepthook, threading.excepthook, sys.unraisablehook, warnings.showwarning) == hooks
+
+
+def test_errors_of_use_are_json_too(here):
+    result = run("--log-json", "fit", "x.zarr", "--nonsense")
+    assert result.exit_code == exits.USAGE
+    assert "--nonsense" in lines_of(result)[-1]["message"]
+    Path("job.toml").write_text("[run]\nlog_json = true\nnonsense = 1\n")
+    result = run("run", "job.toml")
+    assert result.exit_code == exits.BAD_JOB
+    assert "input.path is missing" in lines_of(result)[-1]["message"]
+
+
+@pytest.mark.cluster
+def test_workers_write_json_too_and_so_does_the_end_of_the_process(here):
+    program = (
+        "import atexit, logging\n"
+        "from distributed import get_client\n"
+        "from mdh_dask.cli import main\n"
+        "from mdh_dask.workflows import _fit\n"
+        "def fail(*args):\n"
+        "    def told():\n"
+        "        import logging, warnings\n"
+        "        logging.getLogger('distributed.worker').error('two\\nlines')\n"
+        "        logging.getLogger('mdh_dask').warning('ours')\n"
+        "        warnings.warn('beware')\n"
+        "    with args[-1]:\n"
+        "        get_client().run(told)\n"
+        "        raise AssertionError\n"
+        "_fit.fit_rows = fail\n"
+        "atexit.register(lambda: logging.getLogger('late').error('the end'))\n"
+        "main()\n"
+    )
+    arguments = ["--log-json", "fit", "x.zarr", "--out", "l.zarr", "--workers", "1"]
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
+    assert done.returncode == exits.FAILED, done.stderr
+    messages = [line["message"] for line in lines_of(done)]
+    assert {"two\nlines", "ours", "the end", "AssertionError"} <= set(messages), messages
+    assert any("UserWarning: beware" in message for message in messages)
