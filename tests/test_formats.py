@@ -65,14 +65,7 @@ def test_every_result_of_a_pass_is_read_to_the_last_bit(written):
     digests = expected(written / "journal")["digests"]
     assert {name.split("-")[1] for name in digests} >= {"FirstPass", "BranchPass", "ValleyPass"}
     for name, digest in digests.items():
-        if "ValleyPass" not in name:
-            assert codec.digest(codec.load(written / "journal" / name)) == digest
-
-
-def test_a_result_that_lacks_what_later_versions_count_is_refused_so_that_its_pass_is_made_again(written):
-    for file in (written / "journal").glob("*-ValleyPass-*"):
-        with pytest.raises(ValueError, match="low"):
-            codec.load(file)
+        assert codec.digest(codec.load(written / "journal" / name)) == digest
 
 
 def test_a_fit_goes_on_from_the_results_of_passes(written):
