@@ -61,6 +61,17 @@ def test_every_model_predicts_what_it_did(written):
         assert model.tree_.to_text().count("cluster") == model.n_clusters_
 
 
+def test_every_model_goes_on_learning(written):
+    rows = np.load(written / "rows.npy")
+    for name, told in expected(written / "models").items():
+        model = load_model(written / "models" / name)
+        if told["names"]:
+            del model.feature_names_in_
+        model.partial_fit(rows_for(name, rows))
+        assert (model.n_batches_, model.n_passes_) == (2, 1)
+        assert model.tree_.n_rows[0] == round(0.7 * len(rows)) + len(rows)
+
+
 def test_every_result_of_a_pass_is_read_to_the_last_bit(written):
     digests = expected(written / "journal")["digests"]
     assert {name.split("-")[1] for name in digests} >= {"FirstPass", "BranchPass", "ValleyPass"}

@@ -23,6 +23,7 @@ from mdh_dask.growth.passes import (
     FirstPass,
     Sample,
     SamplePass,
+    UpdatePass,
     sample_limit,
     smallest_hashes,
 )
@@ -109,12 +110,19 @@ def moments(draw):
     return MomentPass(4, rows[0].astype(float)), (labels, rows)
 
 
+@st.composite
+def updates(draw):
+    rows = draw(row_sets([np.float32, np.float64]))
+    return UpdatePass(first_pass(draw), branch_pass(draw, rows)), (rows,)
+
+
 STATISTICS = {
     "MomentPass": moments(),
     "ValleyPass": valleys(),
     "FirstPass": first_looks(),
     "SamplePass": sampled(),
     "BranchPass": sweeps(),
+    "UpdatePass": updates(),
     "Contingency": contingencies(),
     "Together": several_together(),
 }
@@ -353,3 +361,19 @@ class TestSampling:
         np.testing.assert_array_equal(kept.numbers, np.sort(by_hash).astype(int) + 5)
         np.testing.assert_array_equal(kept.rows, sample.rows[kept.numbers - 5])
         np.testing.assert_array_equal(kept.hashes, hashes[kept.numbers - 5])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_rows_that_are_not_finite_are_reported_and_not_counted(value):
+    (first, sweep), rows = example_statistic().parts, example_rows()
+    bad = rows.copy()
+    bad[[3, 1500], 1] = value
+    look, counts = reduce_rows(UpdatePass(first, sweep), da.from_array(bad, chunks=(130, 3)))
+    assert (look.n_nan + look.n_infinite, look.first_bad_row) == (2, 3)
+    assert counts.arrivals.sum() == len(rows) - 2
+    expected = sweep.sweep(np.delete(rows, [3, 1500], axis=0), *(np.delete(x, [3, 1500]) for x in numbered(rows)))
+    np.testing.assert_array_equal(counts.counts, expected.counts)
+
+
+def numbered(rows):
+    return np.array(reference.hash_rows(3, 0, len(rows)), dtype=np.uint64), np.arange(len(rows))

@@ -34,6 +34,8 @@ class Histograms:
         Threshold at which what proposed the direction would split it.
     length : array of shape (n_directions,), optional
         Of the directions: spreads along directions of different lengths are compared after division by it.
+    known_bandwidth : array of shape (n_directions,), optional
+        The bandwidth of each density where it is known, as of a finished tree, and not to come from the rule.
     """
 
     counts: AnyArray
@@ -44,6 +46,7 @@ class Histograms:
     extremes: Floats | None = None
     suggested: Floats | None = None
     length: Floats | float = 1.0
+    known_bandwidth: Floats | None = None
 
     def __getitem__(self, which: "int | slice | list[int]") -> Self:
         """Return the histograms of some of the directions."""
@@ -57,6 +60,7 @@ class Histograms:
             extremes=None if self.extremes is None else self.extremes[which],
             suggested=None if self.suggested is None else self.suggested[which],
             length=np.broadcast_to(self.length, self.origin.shape)[which],
+            known_bandwidth=None if self.known_bandwidth is None else self.known_bandwidth[which],
         )
 
     @cached_property
@@ -67,6 +71,8 @@ class Histograms:
     @cached_property
     def bandwidth(self) -> Floats:
         """Bandwidths, shape (n_directions,); at least a bin, which a histogram cannot resolve."""
+        if self.known_bandwidth is not None:
+            return self.known_bandwidth
         return np.maximum(np.hypot(self.bandwidth_rule.of(*self.spread), self.resolution), self.width)
 
     @cached_property

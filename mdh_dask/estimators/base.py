@@ -24,13 +24,14 @@ from ..io.models import save_tree
 from ..kernels import NystromMap, kernel_settings, map_to_arrays
 from ..tree.structure import Tree
 from .kernel_pca_features import KernelPCAFeatures
+from .updating import Updating
 from .validation import as_rows, check_finite, check_first_look
 
 ROWS_AT_ONCE = 8192
 """Of which the features are in memory while rows are labelled."""
 
 
-class TreeEstimator(ClusterMixin, BaseEstimator):
+class TreeEstimator(Updating, ClusterMixin, BaseEstimator):
     """Base of the estimators that grow one tree of separators."""
 
     cache: Cache | None
@@ -81,10 +82,15 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             self.n_passes_ = self._grow(seed, merge_chunks(rows), self._bar)
         else:
             self.n_passes_ = self._map_and_grow(seed, self.feature_map_.fit(rows), rows)
+        self.n_batches_ = 1
+        self._finish(rows)
+        return self
+
+    def _finish(self, rows: RowArray) -> None:
+        """Set what follows from the tree, and the labels of the rows."""
         self.name_columns(getattr(self, "feature_names_in_", None))
         self.n_clusters_ = self.tree_.n_leaves
         self.labels_ = self._labels_of(rows)
-        return self
 
     def _map_and_grow(self, seed: int, feature_map: KernelPCAFeatures, rows: RowArray) -> int:
         """Grow the tree on features; return the number of passes over the rows."""
@@ -138,8 +144,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return partial(_labels, self._labelling())
 
-    def _keep(self, standardise: Standardiser) -> None:
-        """Set what an estimator keeps of a fit besides the tree."""
+    def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
+        """Set what an estimator keeps besides the tree of a fit, or of an update."""
 
     def predict(self, X: Any) -> RowArray:
         """Return the label of every row.
@@ -187,6 +193,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             "n_features": self.n_features_in_,
             "feature_names": list(getattr(self, "feature_names_in_", [])) or None,
             "n_passes": self.n_passes_,
+            "n_batches": self.n_batches_,
         }
         if self.pixel_columns_ is not None:
             parameters["pixel_columns"] = self.pixel_columns_

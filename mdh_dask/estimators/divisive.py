@@ -107,6 +107,10 @@ class DivisiveClustering(TreeEstimator):
         array in Dask's ``temporary-directory``, which all workers must see. ``"auto"``: in memory, if they take a
         quarter of it at most, else on disk, if it is this machine's and has room, else nowhere. With None they are
         computed again in every pass.
+    decay : float
+        Weight that the rows of all earlier batches keep with every later batch of ``partial_fit``: 1 forgets nothing,
+        0 all. With 0.7 a row counts half after two batches, and all that came before the last eight about a
+        twentieth.
     random_state : int, RandomState instance or None
         The same integer gives the same tree whatever the chunks, the scheduler and the number of workers.
     progress : bool
@@ -122,7 +126,9 @@ class DivisiveClustering(TreeEstimator):
     feature_map_ : KernelPCAFeatures or None
         Fitted to the rows. The splits of `tree_` are then hyperplanes among its features.
     n_passes_ : int
-        Passes over the data that `fit` made.
+        Passes over the data that `fit` made, or the last `partial_fit` over its batch.
+    n_batches_ : int
+        Batches that were learned from, that of `fit` included.
     n_features_in_ : int
 
     See Also
@@ -174,6 +180,7 @@ class DivisiveClustering(TreeEstimator):
         "scale": ["boolean"],
         "feature_map": [None, StrOptions(KERNELS.keys()), KernelPCAFeatures],
         "cache": [None, StrOptions(set(get_args(Cache)))],
+        "decay": [Interval(Real, 0, 1, closed="both")],
         "random_state": ["random_state"],
         "progress": ["boolean"],
     }
@@ -197,6 +204,7 @@ class DivisiveClustering(TreeEstimator):
     scale: bool = True
     feature_map: str | KernelPCAFeatures | None = None
     cache: Cache | None = "auto"
+    decay: float = 0.7
     random_state: Any = 0
     progress: bool = False
 

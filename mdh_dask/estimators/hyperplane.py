@@ -62,7 +62,9 @@ class MinimumDensityHyperplane(DivisiveClustering):
     tree_ : Tree
         The split, with the densities of the rows and of both sides.
     n_passes_ : int
-        Passes over the data that `fit` made.
+        Passes over the data that `fit` made, or the last `partial_fit` over its batch.
+    n_batches_ : int
+        Batches that were learned from, that of `fit` included.
     n_features_in_ : int
 
     Notes
@@ -127,8 +129,10 @@ class MinimumDensityHyperplane(DivisiveClustering):
         self._pursued: tuple[AnyArray, MDHResult] = rows, best
         return best.direction[None], np.array([best.offset])
 
-    def _keep(self, standardise: Standardiser) -> None:
+    def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
         rows, result = self.__dict__.pop("_pursued", (None, None))
+        if updated and result is None:
+            return  # the hyperplane is the one whose path is there
         units = standardise.scale, standardise.centre, standardise.unit
         self.path_ = path_points(np.asarray(rows, dtype=float), result, *units) if result else ()
 

@@ -83,6 +83,8 @@ def _model_of(tree: Tree, saved: Mapping[str, Any], arrays: Mapping[str, AnyArra
     model.n_clusters_ = tree.n_leaves
     model.n_features_in_ = n_columns = _count(saved, "n_features", 1)
     model.n_passes_ = _count(saved, "n_passes", 0)
+    # Models of 0.1.0 were fitted once.
+    model.n_batches_ = _count(saved, "n_batches", 1) if "n_batches" in saved else 1
     model.pixel_columns_ = _pixel_columns(saved, n_columns)
     model.feature_map_ = model._new_feature_map(seed=0)
     n_projected = n_columns

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import Any
 
 import numpy as np
 
@@ -11,8 +10,6 @@ from .._typing import AnyArray, Floats, Integers
 from ..projections.random import KeyedDirections
 from ..splits.choose import Candidates, Verdict
 from ..tree.routing import leaves_of
-from ..tree.structure import Tree, tree_from_nodes
-from .deviations import deviations_of
 from .passes import BranchPass, Sample, sample_limit
 
 
@@ -84,6 +81,8 @@ class Branch:
     """The directions of all candidates, if a worker can make them."""
     verdict: Verdict | None = None
     children: "tuple[Branch, Branch] | None" = None
+    deviation: Floats | None = None
+    """Standard deviations of the columns, where they are known without a sample."""
 
     @property
     def level(self) -> int:
@@ -135,22 +134,25 @@ class Branch:
             Whether the verdict counted all rows of the branch.
         """
         assert self.verdict is not None
+        sizes = np.array([self.verdict.n_left, self.verdict.n_right], dtype=float)
+        if not counted:
+            sizes *= self.n_rows / sizes.sum()
+        parts = self.sides()
+        left, right = (Branch(2 * self.path + side, parts[side], sizes[side], counted) for side in (0, 1))
+        self.children = left, right
+
+    def sides(self) -> tuple[Part, Part]:
+        """Return the parts of the sample on both sides of the chosen split."""
+        assert self.verdict is not None
         assert self.plane is not None
-        planes = np.array([self.plane, self.plane, self.plane])
         goes = leaves_of(
             self.sample.load().rows,
             np.array([1, -1, -1], dtype=np.int32),
             np.array([2, -1, -1], dtype=np.int32),
-            planes,
+            np.array([self.plane, self.plane, self.plane]),
             np.full(3, self.verdict.threshold),
         )
-        sizes = np.array([self.verdict.n_left, self.verdict.n_right], dtype=float)
-        if not counted:
-            sizes *= self.n_rows / sizes.sum()
-        left, right = (
-            Branch(2 * self.path + side, self.sample.take(goes == side + 1), sizes[side], counted) for side in (0, 1)
-        )
-        self.children = left, right
+        return self.sample.take(goes == 1), self.sample.take(goes == 2)
 
 
 def hash_bit(branch: Branch) -> int:
@@ -205,27 +207,3 @@ def arrivals_of(branches: list[Branch], leaf_arrivals: Integers) -> dict[Branch,
         if branch.children and branch.children[0] in rows:
             rows[branch] = sum(rows[child] for child in branch.children)
     return rows
-
-
-def tree_of(root: Branch) -> Tree:
-    """Return the grown tree."""
-    branches = list(root.walk())
-    place = {branch: i for i, branch in enumerate(branches)}
-    deviations = deviations_of(root)
-    nodes = []
-    for branch in branches:
-        left, right = (place[child] for child in branch.children) if branch.children else (-1, -1)
-        node: dict[str, Any] = {"left": left, "right": right, "n_rows": int(branch.n_rows), "plane": branch.plane}
-        node["deviation"] = deviations[branch]
-        if (verdict := branch.verdict) is not None:
-            histogram = verdict.histogram
-            node |= {
-                "offset": verdict.threshold,
-                "relative_depth": verdict.depth,
-                "origin": histogram.origin[0],
-                "width": histogram.width[0],
-                "bandwidth": histogram.bandwidth[0],
-                "bins": histogram.counts[0],
-            }
-        nodes.append(node)
-    return tree_from_nodes(nodes, root.sample.n_columns)

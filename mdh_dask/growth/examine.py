@@ -1,6 +1,7 @@
 """Looking at the samples of branches: directions are proposed, screened and, on the sample, decided about."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,8 @@ class Examiner:
 
     settings: GrowthSettings
     standardise: Standardiser
+    least_rows: ClassVar[int] = INFORMATIVE_ROWS
+    """A branch is not split on fewer rows of its sample."""
 
     @property
     def extremes(self) -> bool:
@@ -64,7 +67,7 @@ class Examiner:
         if too_deep or branch.n_rows < 2 * self.settings.chooser.min_rows or len(branch.sample) < 2:
             branch.state = State.LEAF
         elif branch.complete or self.settings.sample_size is not None:
-            self._split_sample(branch)
+            self.split_sample(branch)
         else:
             self._await_all_directions(branch)
         return list(branch.children or ())
@@ -81,10 +84,10 @@ class Examiner:
                 key = (self.settings.seed, branch.path)
                 branch.keyed = KeyedDirections(self.settings.family, key, len(proposal), self.standardise.scale)
 
-    def _split_sample(self, branch: Branch) -> None:
+    def split_sample(self, branch: Branch) -> None:
         """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""
         size = self.settings.sample_size or PILOT_ROWS
-        if not branch.complete and len(branch.sample) < min(INFORMATIVE_ROWS, size):
+        if not branch.complete and len(branch.sample) < min(self.least_rows, size):
             branch.state = State.UNSURE
             return
         whole = branch.sample.load()

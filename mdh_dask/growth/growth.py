@@ -10,13 +10,14 @@ import numpy as np
 
 from ..chunks import Pass, Plan
 from ..tree.structure import Tree
-from .branches import Branch, Part, State, arrivals_of, branch_pass, tree_of
+from .branches import Branch, Part, State, arrivals_of, branch_pass
 from .examine import Examiner
 from .order import prune
 from .passes import BranchCounts, BranchPass, FirstLook, FirstPass, sample_limit, smallest_hashes
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
 from .scaling import Standardiser, standardiser
 from .settings import GrowthSettings
+from .trees import tree_of
 
 logger = logging.getLogger(__name__)
 

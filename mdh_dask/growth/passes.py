@@ -224,6 +224,31 @@ class BranchPass(Statistic):
         )
 
 
+@dataclass(frozen=True)
+class UpdatePass(Statistic):
+    """A first look at new rows, and their counts in a tree; rows that are not finite are not counted."""
+
+    first: FirstPass
+    counts: BranchPass
+
+    def chunk(self, start: int, *blocks: AnyArray) -> tuple[FirstLook, BranchCounts]:
+        """Look at one block of rows, and sweep it."""
+        look = self.first.chunk(start, *blocks)
+        if not (look.n_nan or look.n_infinite):
+            return look, self.counts.chunk(start, *blocks)
+        # Projections of NaN have no bin: the loops would write anywhere.
+        rows = loop_ready(blocks[0])
+        finite = np.flatnonzero(np.isfinite(rows).all(axis=1))
+        hashes = hash_rows(self.counts.seed, start, len(rows))[finite]
+        return look, self.counts.sweep(rows[finite], hashes, start + finite)
+
+    def combine(
+        self, left: tuple[FirstLook, BranchCounts], right: tuple[FirstLook, BranchCounts]
+    ) -> tuple[FirstLook, BranchCounts]:
+        """Combine both."""
+        return self.first.combine(left[0], right[0]), self.counts.combine(left[1], right[1])
+
+
 def _concatenate(left: Sample, right: Sample) -> Sample:
     return Sample(*(np.concatenate(pair) for pair in zip(left, right)))
 

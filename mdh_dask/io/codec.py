@@ -13,7 +13,16 @@ import numpy as np
 
 from .._typing import AnyArray
 from ..chunks import Together
-from ..growth.passes import BranchCounts, BranchPass, Columns, FirstLook, FirstPass, Sample, SamplePass
+from ..growth.passes import (
+    BranchCounts,
+    BranchPass,
+    Columns,
+    FirstLook,
+    FirstPass,
+    Sample,
+    SamplePass,
+    UpdatePass,
+)
 from ..growth.scaling import Standardiser
 from ..growth.valleys import RangedSums, ValleyPass, ValleySums
 from ..projections.random import KeyedDirections
@@ -25,7 +34,7 @@ CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
         BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, MomentPass, Moments, RangedSums,
-        Sample, SamplePass, Standardiser, Together, Tree, ValleyPass, ValleySums,
+        Sample, SamplePass, Standardiser, Together, Tree, UpdatePass, ValleyPass, ValleySums,
     )
 }  # fmt: skip
 """Dataclasses and named tuples that can be stored, by their names."""

@@ -29,6 +29,8 @@ class Candidates:
         Threshold along each direction at which what proposed it would split; an end of a bin.
     length : array of shape (n_candidates,), optional
         Of the directions in standardised coordinates.
+    known_bandwidth : array of shape (n_candidates,), optional
+        Where the bandwidths are not to come from the rule; see `Histograms`.
     """
 
     axes: Axes
@@ -36,6 +38,7 @@ class Candidates:
     bandwidth: Bandwidth
     suggested: Floats | None = None
     length: Floats | float = 1.0
+    known_bandwidth: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.axes)
@@ -48,6 +51,7 @@ class Candidates:
             resolution=self.resolution[order],
             suggested=None if self.suggested is None else self.suggested[order],
             length=np.broadcast_to(self.length, self.resolution.shape)[order],
+            known_bandwidth=None if self.known_bandwidth is None else self.known_bandwidth[order],
         )
 
 
@@ -71,6 +75,7 @@ class Counts(NamedTuple):
             joint_extremes(*extremes) if half is None else extremes[half],
             candidates.suggested,
             candidates.length,
+            candidates.known_bandwidth,
         )
 
 
@@ -172,6 +177,34 @@ class Chooser:
                 if verdict is not None:
                     return verdict
         return self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
+
+    def follow(self, counts: Counts, candidates: Candidates, standing: float, rng: np.random.Generator) -> Verdict:
+        """Decide whether a split that was made before these rows were counted is still there, and where.
+
+        Parameters
+        ----------
+        counts : Counts
+        candidates : Candidates
+            Of the split's direction alone.
+        standing : float
+            Threshold of the split.
+        rng : Generator
+            For simulated null distributions.
+
+        Returns
+        -------
+        Verdict
+            Accepted where all rows, none of which is held out, show the split. It stays where it is if that is as good
+            a place, else it moves within its valley: what was grown under it remains.
+        """
+        histogram = counts.of(candidates)
+        k = self.rule.at.follow(histogram, standing)
+        kept = self.rule.at.kept(histogram, k, standing)
+        k, threshold = kept or (k, self.rule.at.threshold(histogram, k))
+        admissible = bool(self.rule.admissible(histogram, self.min_rows)[0, k])
+        accepted = admissible and self.stop.accepts(histogram, k, self.n_root, 1, rng)
+        n_left, n_rows, depth = int(histogram.n_left[0, k]), int(histogram.n_left[0, -1]), float(histogram.depth[0, k])
+        return Verdict(accepted, 0, threshold, depth, n_left, n_rows - n_left, histogram, moved=kept is None)
 
     def _verdict(
         self, whole: Histograms, c: int, min_rows: float, standing: float | None, accepted: bool

@@ -50,6 +50,10 @@ class ThresholdRule(ABC):
         counted: what has been grown under it remains.
         """
 
+    def follow(self, histogram: Histograms, standing: float) -> int:
+        """Return the bin after which a split at `standing` of one direction lies when other rows have been counted."""
+        return int(self.score(histogram)[0].argmax())
+
 
 class RelativeDepth(ThresholdRule):
     """The largest relative depth (thesis eq. 6.7)."""
@@ -68,6 +72,15 @@ class RelativeDepth(ThresholdRule):
         density = histogram.density[0]
         mode = min(density[: k + 1].max(), density[k:].max())
         return (here, standing) if density[here] - density[k] <= SAME_VALLEY * mode else None
+
+    def follow(self, histogram: Histograms, standing: float) -> int:
+        """See `Place`; the bottom of its own valley, though there may be a deeper one now."""
+        density, k = histogram.density[0], histogram.bin_of(standing, 0)
+        while k > 0 and density[k - 1] < density[k]:
+            k -= 1
+        while k + 1 < len(density) and density[k + 1] < density[k]:
+            k += 1
+        return k
 
 
 class MinimumDensity(RelativeDepth):
@@ -149,6 +162,11 @@ class Gap(ThresholdRule):
         gap, middle = (part[0, k] for part in histogram.gaps)
         return (k, float(middle)) if abs(standing - middle) < gap / 2 else None
 
+    def follow(self, histogram: Histograms, standing: float) -> int:
+        """See `Place`; its own gap, unless that has closed."""
+        gap, k = histogram.gaps[0][0], histogram.bin_of(standing, 0)
+        return k if gap[k] >= histogram.width[0] else super().follow(histogram, standing)
+
 
 class Proposed(ThresholdRule):
     """The threshold that came with the direction, be there a valley or not: of two means, of labels, of a hand."""
@@ -166,6 +184,10 @@ class Proposed(ThresholdRule):
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; nothing moves it."""
         return k, standing
+
+    def follow(self, histogram: Histograms, standing: float) -> int:
+        """See `Place`; nothing moves it."""
+        return histogram.bin_of(standing, 0)
 
     @staticmethod
     def _away(histograms: Histograms) -> Floats:

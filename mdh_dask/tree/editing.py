@@ -37,6 +37,45 @@ def with_axes(tree: Tree, nodes: Integers, axes: Axes, offsets: Floats, bandwidt
     return _changed(tree, nodes, changes | {"bandwidth": bandwidth, "relative_depth": none}, empty)
 
 
+def proportioned(tree: Tree, n_rows: int) -> Tree:
+    """Return the tree with another number of rows in all, and at its nodes and in their bins in proportion.
+
+    Numbers are rounded so that those of two children, and those in the bins of a node, add up.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 10, "plane": [1.0], "offset": 0.5, "bins": [0, 3, 3, 4]}
+    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (4, 6)]
+    >>> tree = proportioned(tree_from_nodes([root, *leaves], n_features=1), 5)
+    >>> tree.n_rows.tolist(), tree.histogram(0).tolist()
+    ([5, 2, 3], [0, 2, 1, 2])
+    """
+    rows = np.zeros(tree.n_nodes, dtype=np.int64)
+    rows[0] = n_rows
+    for node in np.flatnonzero(tree.left >= 0):
+        left, right = tree.left[node], tree.right[node]
+        both = tree.n_rows[left] + tree.n_rows[right]
+        rows[left] = round(rows[node] * (tree.n_rows[left] / both)) if both else 0
+        rows[right] = rows[node] - rows[left]
+    bins = [scaled_counts(tree.histogram(node), int(n)) for node, n in enumerate(rows)]
+    return replace(tree, n_rows=rows, bins=np.concatenate(bins))
+
+
+def scaled_counts(counts: Integers, n_rows: int) -> Integers:
+    """Return counts of another number of rows in proportion, rounded so that they add up to it.
+
+    Examples
+    --------
+    >>> scaled_counts(np.array([0, 3, 3, 4]), 5).tolist(), scaled_counts(np.array([0, 0]), 5).tolist()
+    ([0, 2, 1, 2], [0, 0])
+    """
+    ends = np.cumsum(counts)
+    if len(counts) == 0 or ends[-1] == 0:
+        return counts
+    return np.diff(np.rint(ends * (n_rows / ends[-1])).astype(np.int64), prepend=0)
+
+
 def _changed(tree: Tree, nodes: Integers, changes: dict[str, Floats], bins: Sequence[Integers]) -> Tree:
     histograms = [tree.histogram(node) for node in range(tree.n_nodes)]
     for node, own in zip(nodes, bins):

@@ -1,0 +1,112 @@
+"""Fitted trees that are kept up to date by batches of new rows."""
+
+from abc import abstractmethod
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
+
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+
+from .._random import generator
+from .._typing import RowArray
+from ..chunks import Progress, fit_chunks, merge_chunks, run
+from ..growth.scaling import Standardiser
+from ..growth.settings import GrowthSettings
+from ..growth.update import update
+from ..tree.structure import Tree
+from .kernel_pca_features import KernelPCAFeatures
+from .validation import as_rows, check_first_look
+
+
+class Updating:
+    """The part of an estimator of one tree that learns from batches of rows."""
+
+    decay: float
+    max_clusters: int | None
+    random_state: Any
+    feature_map_: KernelPCAFeatures | None
+    tree_: Tree
+    n_batches_: int
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Grow the tree."""
+
+    @abstractmethod
+    def _settings(self, n_rows: int, seed: int) -> GrowthSettings: ...
+
+    @abstractmethod
+    def _keep(self, standardise: Standardiser, updated: bool = False) -> None: ...
+
+    @abstractmethod
+    def _finish(self, rows: RowArray) -> None: ...
+
+    @abstractmethod
+    def _bar(self, description: str) -> Progress | None: ...
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Bring the tree up to date with a batch of new rows; the first batch is fitted.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            As for `fit`, with the same columns as before.
+        y : ignored
+
+        Returns
+        -------
+        self
+            `tree_` and `n_clusters_` are new, `labels_` are those of the batch, and `n_passes_` is 1.
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; then the model is as it was.
+
+        Notes
+        -----
+        One pass over the batch. With every batch, the rows before it count `decay` times as much as they did: the tree
+        holds their numbers along its directions, and no row of them. A split stays while old and new rows together
+        show it, and follows its valley. A split whose valley has filled goes, and what is under it is grown anew from
+        a sample of the batch; where one side gets no more rows, the other takes its place as it is. Clusters in which
+        the batch shows a valley are split. A new split rests on the batch alone, and is counted on all rows from the
+        next batch on.
+
+        What stays as `fit` found it: the feature map, and hyperplanes that `polish` turned. Labels are places of
+        leaves from left to right: they change where clusters come and go.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> rng = np.random.default_rng(0)
+        >>> def night(*centres):
+        ...     return np.concatenate([rng.normal(centre, 1, (500, 2)) for centre in centres])
+        >>> model = RandomProjectionTree().fit(night(0, 8))
+        >>> model.partial_fit(night(0, 8)).n_clusters_, model.partial_fit(night(0, 8, 16)).n_clusters_
+        (2, 3)
+        """
+        if not hasattr(self, "tree_"):
+            return self.fit(X, y)
+        rows = as_rows(self, X, reset=False)
+        n_batches = self.n_batches_ + 1
+        first = int(check_random_state(self.random_state).randint(2**31))
+        seed = int(generator(first, n_batches).integers(2**31))
+        n_old = round(self.decay * int(self.tree_.n_rows[0]))
+        settings = self._settings(n_old + rows.shape[0], seed)
+        names, there = getattr(self, "feature_names_in_", None), rows
+        if (feature_map := self.feature_map_) is not None:
+            settings, names = replace(settings, scale=False), None
+            row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
+            there = feature_map.transform(fit_chunks(rows, row_bytes))
+        plan = update(
+            self.tree_, settings, (there.shape[0], there.shape[1]), self.decay, partial(check_first_look, names=names)
+        )
+        (tree, standardise), self.n_passes_ = run(plan, merge_chunks(there), announce=self._bar)
+        self.tree_ = tree if self.max_clusters is None else tree.prune(self.max_clusters)
+        self.n_batches_ = n_batches
+        self._keep(standardise, updated=True)
+        self._finish(rows)
+        return self

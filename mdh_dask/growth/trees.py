@@ -1,0 +1,91 @@
+"""Branches made a tree when they have grown, and a tree made branches that go on growing."""
+
+from typing import Any
+
+import numpy as np
+
+from ..density.bandwidth import Bandwidth
+from ..density.histograms import Histograms
+from ..projections.directions import Axes, RawDirections
+from ..splits.choose import Candidates, Verdict
+from ..tree.structure import Tree, tree_from_nodes
+from .branches import Branch, Part, State
+from .deviations import deviations_of
+from .passes import Sample
+
+
+def tree_of(root: Branch) -> Tree:
+    """Return the grown tree."""
+    branches = list(root.walk())
+    place = {branch: i for i, branch in enumerate(branches)}
+    deviations = deviations_of(root)
+    nodes = []
+    for branch in branches:
+        left, right = (place[child] for child in branch.children) if branch.children else (-1, -1)
+        node: dict[str, Any] = {"left": left, "right": right, "n_rows": int(branch.n_rows), "plane": branch.plane}
+        known, own = branch.deviation, deviations[branch]
+        node["deviation"] = own if known is None else np.where(np.isnan(own), known, own)
+        if (verdict := branch.verdict) is not None:
+            histogram = verdict.histogram
+            node |= {
+                "offset": verdict.threshold,
+                "relative_depth": verdict.depth,
+                "origin": histogram.origin[0],
+                "width": histogram.width[0],
+                "bandwidth": histogram.bandwidth[0],
+                "bins": histogram.counts[0],
+            }
+        nodes.append(node)
+    return tree_from_nodes(nodes, root.sample.n_columns)
+
+
+def branches_of(tree: Tree, rule: Bandwidth, sample: Part | None = None) -> Branch:
+    """Return the root of the branches that a tree was made of: the inverse of `tree_of`.
+
+    Parameters
+    ----------
+    tree : Tree
+    rule : Bandwidth
+        For the densities along new directions; those of the tree keep their bandwidths.
+    sample : Part, optional
+        Rows of the root. Without them the branches have no samples, and cannot be split further.
+
+    Returns
+    -------
+    Branch
+        Walking it gives the branches in the order of the nodes. The samples of the other branches are empty.
+    """
+    none = Part.of_all(Sample(np.empty((0, tree.n_features)), np.empty(0, np.uint64), np.empty(0, np.int64)))
+    branches: list[Branch] = []
+    path = np.ones(tree.n_nodes, dtype=object)  # Python's integers: a tree may be deeper than 64 levels
+    for node in range(tree.n_nodes):
+        inner = tree.left[node] >= 0
+        if inner:
+            path[tree.left[node]], path[tree.right[node]] = 2 * path[node], 2 * path[node] + 1
+        part = none if sample is None else sample if node == 0 else sample.take(np.empty(0, dtype=np.int64))
+        branch = Branch(path[node], part, int(tree.n_rows[node]), counted=True)
+        branch.state, branch.deviation = State.SPLIT if inner else State.LEAF, tree.deviations[node]
+        if inner or len(tree.histogram(node)) or tree.planes[node].any():
+            branch.candidates = _candidates(tree, node, rule)
+            branch.verdict = _verdict(tree, node, branch.candidates)
+        branches.append(branch)
+    for node in np.flatnonzero(tree.left >= 0).tolist():
+        branches[node].children = branches[tree.left[node]], branches[tree.right[node]]
+    return branches[0]
+
+
+def _candidates(tree: Tree, node: int, rule: Bandwidth) -> Candidates:
+    n_bins = np.array([len(tree.histogram(node))])
+    axes = Axes(RawDirections(tree.planes[[node]]), tree.origin[[node]], tree.width[[node]], n_bins)
+    return Candidates(axes, np.zeros(1), rule, known_bandwidth=tree.bandwidth[[node]])
+
+
+def _verdict(tree: Tree, node: int, candidates: Candidates) -> Verdict:
+    axes, inner = candidates.axes, bool(tree.left[node] >= 0)
+    histogram = Histograms(
+        tree.histogram(node)[None], axes.origin, axes.width, candidates.bandwidth, candidates.resolution,
+        known_bandwidth=candidates.known_bandwidth,
+    )  # fmt: skip
+    n_left, n_right = (int(tree.n_rows[side[node]]) if inner else 0 for side in (tree.left, tree.right))
+    threshold, depth = float(tree.offsets[node]), float(tree.relative_depth[node])
+    return Verdict(inner, 0, threshold, depth, n_left, n_right, histogram, moved=False)

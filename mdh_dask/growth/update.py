@@ -1,0 +1,214 @@
+"""Updating a finished tree by a batch of new rows, in one pass over them."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from .._random import generator
+from .._typing import Floats, Integers
+from ..chunks import Pass, Plan
+from ..density.histograms import joint_extremes, no_extremes
+from ..projections.directions import Axes
+from ..splits.choose import Candidates, Counts, Verdict
+from ..tree.editing import proportioned, scaled_counts
+from ..tree.structure import Tree
+from .branches import Branch, Part, State
+from .examine import Examiner
+from .growth import Grown
+from .order import prune
+from .passes import BranchCounts, FirstLook, FirstPass, UpdatePass, sample_limit, smallest_hashes
+from .recount import axes_of, folded, rows_of_nodes, tree_pass
+from .sampling import rows_held
+from .scaling import standardiser
+from .settings import GrowthSettings
+from .trees import branches_of, tree_of
+
+logger = logging.getLogger(__name__)
+
+SAMPLE_SIZE = 10_000
+"""Rows on which the directions of a leaf are scored where a fit scores them on all rows: there is one pass only."""
+
+
+def update(
+    tree: Tree, settings: GrowthSettings, shape: tuple[int, int], decay: float, check: Callable[[FirstLook], None]
+) -> Plan[Grown]:
+    """Plan the update of a tree by new rows.
+
+    Parameters
+    ----------
+    tree : Tree
+    settings : GrowthSettings
+        As the tree was grown with, for as many rows as there are with the old ones, and a seed of its own.
+    shape : (n_rows, n_features)
+        Of the new rows.
+    decay : float
+        Weight of the old rows; that of the new ones is one.
+    check : callable
+        Raises an error if the first look shows rows that cannot be clustered.
+
+    Returns
+    -------
+    generator
+        A plan for `mdh_dask.chunks.run`; its result is a `Grown`.
+
+    Notes
+    -----
+    One pass. The new rows are added to the counts of the old ones, which are kept in the tree. A split stays while the
+    sum shows it, and moves with its valley. One that is gone is replaced by the other side, if one side has no new
+    rows to speak of, else both sides are merged. Then leaves are split, along the direction that the tree keeps
+    of them if its valley, which the old rows show, is there among the new ones; else as a sample of the new rows
+    suggests, one half of which tests what the other has chosen.
+    """
+    sample_size = settings.sample_size or SAMPLE_SIZE
+    settings = replace(settings, sample_size=sample_size)
+    wanted = rows_held(sample_size, shape[1])
+    axes = axes_of(tree)
+    sweep = replace(tree_pass(tree, axes), extremes=settings.chooser.rule.at.needs_extremes)
+    first = FirstPass(settings.seed, sample_limit(wanted, shape[0]))
+    look, counts = yield Pass("updating", UpdatePass(first, sweep))
+    check(look)
+    sample = smallest_hashes(look.sample, wanted)
+    standardise = standardiser(look.columns, sample, settings.scale)
+    old = proportioned(tree, round(decay * int(tree.n_rows[0])))
+    updater = Updater(settings, standardise)
+    root = updater.added(tree, old, axes, counts, Part.of_all(sample))
+    root = updater.settle(root)
+    split = updater.examine_open(root)
+    if split is not None:
+        prune(root, split)
+    n_rows = int(old.n_rows[0]) + shape[0]
+    return Grown(proportioned(tree_of(root), n_rows), standardise)
+
+
+@dataclass(frozen=True)
+class Updater(Examiner):
+    """Decides about the branches of a tree to which new rows were added.
+
+    Parameters
+    ----------
+    settings, standardise
+        As for `Examiner`.
+    counts : dict
+        Of branches that have a direction: the counts along it, of the old rows in the first half and of the new ones
+        in the second.
+    new_rows : dict
+        Numbers of new rows.
+    """
+
+    counts: dict[Branch, Counts] = field(default_factory=dict)
+    new_rows: dict[Branch, int] = field(default_factory=dict)
+    least_rows: ClassVar[int] = 100
+
+    def added(self, tree: Tree, old: Tree, axes: Axes, counts: BranchCounts, sample: Part) -> Branch:
+        """Return the root of the branches of a tree, with the numbers of the old and the new rows together."""
+        root = branches_of(old, self.settings.bandwidth, sample)
+        arrivals = rows_of_nodes(tree, counts.arrivals)
+        place = 0
+        for node, branch in enumerate(list(root.walk())):
+            branch.n_rows += int(arrivals[node])
+            self.new_rows[branch] = int(arrivals[node])
+            if len(tree.histogram(node)) == 0:
+                continue
+            assert branch.candidates is not None
+            assert branch.verdict is not None
+            n_bins, extremes = int(axes.n_bins[place]), counts.extremes[place]
+            new = folded(counts.counts[place].sum(axis=0), n_bins)
+            both = np.stack([old.histogram(node), new])
+            self.counts[branch] = Counts(both[None], _extremes(both[0], extremes, branch.candidates)[None])
+            branch.candidates = self._candidates(branch, tree, node)
+            branch.verdict = replace(branch.verdict, histogram=self.counts[branch].of(branch.candidates))
+            place += 1
+        return root
+
+    def _candidates(self, branch: Branch, tree: Tree, node: int) -> Candidates:
+        """Return the direction of a branch with the bandwidth for its new number of rows."""
+        assert branch.candidates is not None
+        candidates = branch.candidates
+        before = max(int(tree.n_rows[node]), 1)
+        bandwidth = tree.bandwidth[[node]] * (max(branch.n_rows, 1) / before) ** -0.2
+        needs = self.settings.chooser.rule.at.needs_thresholds
+        return replace(
+            candidates,
+            known_bandwidth=np.maximum(bandwidth, candidates.axes.width),
+            suggested=tree.offsets[[node]] if needs else None,
+        )
+
+    def settle(self, branch: Branch) -> Branch:
+        """Return what a branch becomes: itself, merged or not, or one of its children."""
+        if not branch.children:
+            branch.state = State.OPEN
+            return branch
+        if branch in self.counts:
+            assert branch.candidates is not None
+            assert branch.verdict is not None
+            rng = generator(self.settings.seed, branch.path, 1)
+            counts, standing = self.counts[branch], branch.verdict.threshold
+            branch.verdict = self.settings.chooser.follow(counts, branch.candidates, standing, rng)
+            if not branch.verdict.accepted:
+                return self._without_split(branch)
+        for child, part in zip(branch.children, branch.sides()):
+            child.sample = part
+        left, right = branch.children
+        branch.children = self.settle(left), self.settle(right)
+        return branch
+
+    def _without_split(self, branch: Branch) -> Branch:
+        """Return what is left of a branch whose split has gone."""
+        assert branch.children is not None
+        small, large = sorted(branch.children, key=lambda child: (self.new_rows[child], child.n_rows))
+        least = self.settings.chooser.min_rows * self.new_rows[branch] / max(branch.n_rows, 1)
+        if self.new_rows[small] < max(least, 1):
+            logger.info("a cluster of %s rows has vanished", int(small.n_rows))
+            large.sample = branch.sample
+            return self.settle(large)
+        logger.info("two sides of %s and %s rows are merged", int(small.n_rows), int(large.n_rows))
+        branch.state, branch.children = State.OPEN, None
+        return branch
+
+    def split_sample(self, branch: Branch) -> None:
+        """Split a leaf along the direction that the tree keeps of it, or else as its sample of new rows suggests."""
+        known = self._split_known(branch) if branch in self.counts else None
+        if branch.children:
+            return
+        candidates = branch.candidates
+        super().split_sample(branch)
+        if branch.children is None and known is not None:
+            branch.candidates, branch.verdict, branch.state = candidates, known, State.LEAF
+        elif branch.verdict is not None:
+            branch.verdict = _of_all_rows(branch.verdict, branch.n_rows)
+
+    def _split_known(self, branch: Branch) -> Verdict:
+        """Choose a split on the old rows, and test it on the new ones."""
+        assert branch.candidates is not None
+        counts, rng = self.counts[branch], generator(self.settings.seed, branch.path, 2)
+        verdict = self.settings.chooser.choose(counts, branch.candidates, rng)
+        whole = counts.of(branch.candidates)
+        branch.verdict = verdict or Verdict(False, 0, np.nan, np.nan, 0, 0, whole, moved=False)
+        if branch.verdict.accepted:
+            branch.part(counted=True)
+            branch.state = State.SPLIT
+        return branch.verdict
+
+
+def _of_all_rows(verdict: Verdict, n_rows: float) -> Verdict:
+    """Return a verdict on a sample with the histogram, and so the bandwidth, of as many rows as there are."""
+    counts = scaled_counts(verdict.histogram.counts[0], round(n_rows))
+    return replace(verdict, histogram=replace(verdict.histogram, counts=counts[None]))
+
+
+def _extremes(old: Integers, new: Floats, candidates: Candidates) -> Floats:
+    """Return the extremes of old and new rows, (2, 2, n_bins): the old ones lie at the ends of their bins at most."""
+    if new.shape[-1] == 0:
+        return no_extremes(2, 0)
+    n_bins, axes = len(old), candidates.axes
+    extremes = no_extremes(2, n_bins)
+    ends = axes.origin[0] + axes.width[0] * np.arange(n_bins + 1)
+    held = old > 0
+    extremes[0, 0, held], extremes[0, 1, held] = ends[:-1][held], ends[1:][held]
+    joined = joint_extremes(*new)
+    extremes[1, :, : n_bins - 1] = joined[:, : n_bins - 1]
+    extremes[1, 0, -1], extremes[1, 1, -1] = joined[0, n_bins - 1 :].min(), joined[1, n_bins - 1 :].max()
+    return extremes

@@ -1,0 +1,220 @@
+"""Trees that learn from batches of rows: as good as one fit to all of them, one pass a batch, and up to date."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.optimize import linear_sum_assignment
+from trees import trees
+
+from mdh_dask import (
+    DePDDP,
+    HierarchicalMDH,
+    MinimumDensityHyperplane,
+    PCATree,
+    RandomProjectionTree,
+    load_model,
+)
+from mdh_dask._journal import keeping
+from mdh_dask.density.bandwidth import BANDWIDTHS
+from mdh_dask.density.histograms import Histograms
+from mdh_dask.growth.trees import branches_of, tree_of
+from mdh_dask.io.journal import FolderJournal
+from mdh_dask.metrics import adjusted_rand_index, contingency_table
+from mdh_dask.simulate import gaussian_mixture
+from mdh_dask.splits.places import PLACES
+
+CORNERS = np.array([[0.0, 0.0, 0.0], [7.0, 0.0, 0.0], [0.0, 8.0, 0.0], [8.0, 8.0, 0.0]])
+
+
+def night(seed, *corners, n=900, centres=CORNERS):
+    """Rows around some of the corners, and the corner of each."""
+    rng = np.random.default_rng(seed)
+    of = rng.choice(corners, n)
+    return rng.normal(size=(n, centres.shape[1])) + centres[of], of
+
+
+FIRST, SECOND = night(0, 0, 1, 2)[0], night(1, 0, 1, 2, 3, n=1500)[0]
+
+
+def labels_that_differ(first, second):
+    """Share of the rows whose labels differ, with the labels of one matched to those of the other."""
+    table = contingency_table(first, second).counts
+    return 1 - table[linear_sum_assignment(-table)].sum() / len(first)
+
+
+def after_nights(model, nights):
+    """Return the number of clusters after every night."""
+    return [model.partial_fit(rows).n_clusters_ for rows, _ in nights]
+
+
+@given(trees)
+def test_branches_of_a_tree_make_the_same_tree(tree):
+    assert tree_of(branches_of(tree, BANDWIDTHS["normal"])) == tree
+
+
+class TestStream:
+    @pytest.mark.parametrize("model", [RandomProjectionTree(200), PCATree(), HierarchicalMDH(starts="pca2")])
+    def test_ten_nights_of_a_stable_mixture_give_the_tree_of_all_rows_but_for_two_percent(self, model):
+        X = gaussian_mixture(10_000, 6, 5, sd=1.8, random_state=2)[0].compute()
+        X = X[np.random.default_rng(0).permutation(len(X))]
+        whole = type(model)(**model.get_params()).fit(X)
+        assert whole.n_clusters_ == 5
+        for batch in np.split(X, 10):
+            model.partial_fit(batch)
+        assert model.n_batches_ == 10
+        assert labels_that_differ(whole.labels_, model.predict(X)) <= 0.02
+
+    @pytest.mark.parametrize("model", [RandomProjectionTree(200), PCATree(), HierarchicalMDH(starts="pca2")])
+    def test_a_cluster_that_appears_in_batch_six_is_found_by_batch_seven(self, model):
+        found = after_nights(model, [night(i, 0, 1, 2) for i in range(5)] + [night(i, 0, 1, 2, 3) for i in (5, 6)])
+        assert found[:5] == [3] * 5
+        assert found[6] == 4
+        rows, of = night(99, 0, 1, 2, 3)
+        assert adjusted_rand_index(of, model.predict(rows)) > 0.97
+
+    def test_the_split_of_a_cluster_that_vanishes_goes_and_the_others_stay(self):
+        model = RandomProjectionTree(200)
+        after_nights(model, [night(i, 0, 1, 2, 3) for i in range(3)])
+        found = after_nights(model, [night(i, 0, 2, 3) for i in range(10, 20)])
+        assert found[0] == 4
+        assert found[-1] == 3
+        assert sorted(found, reverse=True) == found
+        rows, of = night(99, 0, 2, 3)
+        assert adjusted_rand_index(of, model.predict(rows)) > 0.97
+
+    def test_without_decay_nothing_is_forgotten_and_with_decay_zero_all_is(self):
+        for decay, left in ((1.0, 3), (0.0, 2)):
+            model = RandomProjectionTree(100, decay=decay)
+            assert after_nights(model, [night(0, 0, 1, 2), *(night(i, 0, 2) for i in range(1, 5))])[-1] == left
+            assert model.tree_.n_rows[0] == (4500 if decay else 900)
+
+    def test_two_clusters_that_drift_together_are_merged(self):
+        model, found = RandomProjectionTree(200), []
+        for i, gap in enumerate([7, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0, 0]):
+            rows, _ = night(i, 0, 1, centres=np.array([[0.0, 0.0, 0.0], [gap, 0.0, 0.0]]))
+            found.append(model.partial_fit(rows).n_clusters_)
+        assert (found[0], found[-1]) == (2, 1)
+
+    def test_a_split_moves_with_its_valley(self):
+        model, step = RandomProjectionTree(200), np.array([0.4, 0, 0])
+        for i in range(12):
+            model.partial_fit(night(i, 0, 1)[0] + i * step)
+        rows, of = night(99, 0, 1)
+        assert adjusted_rand_index(of, model.predict(rows + 11 * step)) > 0.97
+
+    @pytest.mark.parametrize("draw", ["normal", "lognormal", "standard_exponential"])
+    def test_nights_without_clusters_are_not_split(self, draw):
+        model = RandomProjectionTree(100)
+        rng = np.random.default_rng(3)
+        nights = [(getattr(rng, draw)(size=(600, 4)), None) for _ in range(8)]
+        assert after_nights(model, nights) == [1] * 8
+
+
+class TestBatch:
+    @pytest.mark.parametrize("settings", [{}, {"feature_map": "rbf"}, {"sample_size": None}, {"polish": True}])
+    def test_a_batch_costs_one_pass(self, settings):
+        read = []
+        model = RandomProjectionTree(50, **settings).fit(FIRST)
+        lazy = da.from_array(SECOND, chunks=(400, 3))
+        model.partial_fit(lazy.map_blocks(lambda block: read.append(len(block)) or block, meta=np.empty((0, 0))))
+        assert sum(read) == len(SECOND)
+        assert model.n_passes_ == 1
+
+    @pytest.mark.parametrize("chunks", [1500, 700, 333])
+    def test_chunks_do_not_change_a_bit(self, chunks):
+        models = [RandomProjectionTree(100).fit(FIRST) for _ in range(2)]
+        models[0].partial_fit(SECOND)
+        models[1].partial_fit(da.from_array(SECOND, chunks=(chunks, 3)))
+        assert models[0].tree_ == models[1].tree_
+        np.testing.assert_array_equal(models[0].labels_, models[1].labels_.compute())
+
+    def test_the_first_batch_is_fitted(self):
+        first, fitted = RandomProjectionTree(50).partial_fit(FIRST), RandomProjectionTree(50).fit(FIRST)
+        assert first.tree_ == fitted.tree_
+        assert first.n_batches_ == fitted.n_batches_ == 1
+        assert fitted.partial_fit(SECOND).fit(FIRST).tree_ == first.tree_
+
+    @pytest.mark.parametrize("decay", [0.0, 0.5, 1.0])
+    def test_numbers_of_rows_add_up_at_all_nodes_and_in_their_bins(self, decay):
+        tree = RandomProjectionTree(100, decay=decay).fit(FIRST).partial_fit(SECOND).tree_
+        assert tree.n_rows[0] == round(decay * 900) + 1500
+        for node in range(tree.n_nodes):
+            if tree.left[node] >= 0:
+                assert tree.n_rows[node] == tree.n_rows[tree.left[node]] + tree.n_rows[tree.right[node]]
+            assert len(tree.histogram(node)) == 0 or tree.histogram(node).sum() == tree.n_rows[node]
+
+    def test_without_forgetting_a_stable_tree_counts_all_rows_as_a_fit_does(self):
+        model = PCATree(decay=1.0).fit(FIRST)
+        more = night(7, 0, 1, 2)[0]
+        model.partial_fit(more)
+        both = np.concatenate([FIRST, more])
+        np.testing.assert_allclose(model.tree_.n_rows[model.tree_.leaves], np.bincount(model.predict(both)), atol=2)
+
+    def test_a_saved_model_goes_on_as_if_it_had_not_been_saved(self, tmp_path):
+        model = RandomProjectionTree(50, decay=0.6).fit(FIRST).partial_fit(FIRST[::2])
+        model.save(tmp_path / "m.zarr")
+        loaded = load_model(tmp_path / "m.zarr")
+        assert (loaded.n_batches_, loaded.decay) == (2, 0.6)
+        assert loaded.partial_fit(SECOND).tree_ == model.partial_fit(SECOND).tree_
+        assert loaded.n_batches_ == 3
+
+    def test_rows_that_cannot_be_learned_from_leave_the_model_as_it_was(self):
+        model = RandomProjectionTree(50).fit(FIRST)
+        tree, bad = model.tree_, SECOND.copy()
+        bad[7, 1] = np.nan
+        for rows in (bad, da.from_array(bad, chunks=(200, 3))):
+            with pytest.raises(ValueError, match="row 7"):
+                model.partial_fit(rows)
+        with pytest.raises(ValueError, match="2 features"):
+            model.partial_fit(SECOND[:, :2])
+        assert model.tree_ is tree
+        assert model.n_batches_ == 1
+
+    def test_a_single_row_changes_no_cluster(self):
+        model = RandomProjectionTree(50).fit(FIRST)
+        before = model.predict(FIRST)
+        np.testing.assert_array_equal(model.partial_fit(FIRST[:1]).predict(FIRST), before)
+
+    def test_a_single_hyperplane_keeps_the_path_of_its_pursuit(self):
+        model = MinimumDensityHyperplane().fit(FIRST)
+        path = model.path_
+        assert model.partial_fit(FIRST[::2]).path_ is path
+        assert model.n_clusters_ == 2
+
+    def test_the_bound_on_clusters_holds(self):
+        model = DePDDP(max_clusters=3).fit(FIRST)
+        assert model.partial_fit(SECOND).n_clusters_ <= 3
+
+    def test_a_journal_replays_the_pass(self, tmp_path):
+        found = []
+        for _ in range(2):
+            journal = FolderJournal(tmp_path, "job")
+            with keeping(journal):
+                found.append(RandomProjectionTree(50).fit(FIRST).partial_fit(SECOND).tree_)
+        assert found[0] == found[1]
+        assert [made.statistic for made in journal.passes] == ["FirstPass", "UpdatePass"]
+        assert all(made.replayed for made in journal.passes)
+
+
+class TestFollow:
+    def histogram(self, *counts):
+        return Histograms(np.array([counts]), np.zeros(1), np.ones(1), BANDWIDTHS["normal"], known_bandwidth=np.ones(1))
+
+    def test_a_split_stays_in_its_valley_though_another_is_deeper(self):
+        both = self.histogram(0, 0, 0, 20, 90, 20, 15, 20, 80, 20, 0, 0, 0, 0, 20, 90, 20, 0, 0, 0)
+        place = PLACES["relative_depth"]
+        assert both.depth[0].argmax() in (11, 12)
+        assert place.follow(both, 6.0) == 6
+        assert place.follow(both, 8.0) == 6
+
+    def test_a_split_in_a_gap_stays_until_the_gap_closes(self):
+        def with_extremes(*counts):
+            held = np.array(counts) > 0
+            ends = np.arange(len(counts), dtype=float)
+            extremes = np.stack([np.where(held, ends, np.inf), np.where(held, ends + 1, -np.inf)])[None]
+            return Histograms(np.array([counts]), np.zeros(1), np.ones(1), BANDWIDTHS["normal"], extremes=extremes)
+
+        place = PLACES["gap"]
+        assert place.follow(with_extremes(0, 5, 0, 0, 5, 0, 0, 0, 5, 0), 3.0) == 2
+        assert place.follow(with_extremes(0, 5, 5, 5, 5, 0, 0, 0, 5, 0), 3.0) in (4, 5, 6, 7)
