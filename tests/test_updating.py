@@ -22,7 +22,7 @@ from mdh_dask.growth.trees import branches_of, tree_of
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, contingency_table
 from mdh_dask.simulate import gaussian_mixture
-from mdh_dask.splits.places import PLACES
+from mdh_dask.splits.thresholds import THRESHOLD_RULES
 
 CORNERS = np.array([[0.0, 0.0, 0.0], [7.0, 0.0, 0.0], [0.0, 8.0, 0.0], [8.0, 8.0, 0.0]])
 
@@ -112,7 +112,7 @@ class TestStream:
 
 
 class TestBatch:
-    @pytest.mark.parametrize("settings", [{}, {"feature_map": "rbf"}, {"sample_size": None}, {"polish": True}])
+    @pytest.mark.parametrize("settings", [{}, {"feature_map": "rbf"}, {"sample_size": None}, {"refine": True}])
     def test_a_batch_costs_one_pass(self, settings):
         read = []
         model = RandomProjectionTree(50, **settings).fit(FIRST)
@@ -203,7 +203,7 @@ class TestFollow:
 
     def test_a_split_stays_in_its_valley_though_another_is_deeper(self):
         both = self.histogram(0, 0, 0, 20, 90, 20, 15, 20, 80, 20, 0, 0, 0, 0, 20, 90, 20, 0, 0, 0)
-        place = PLACES["relative_depth"]
+        place = THRESHOLD_RULES["relative_depth"]
         assert both.depth[0].argmax() in (11, 12)
         assert place.follow(both, 6.0) == 6
         assert place.follow(both, 8.0) == 6
@@ -215,6 +215,6 @@ class TestFollow:
             extremes = np.stack([np.where(held, ends, np.inf), np.where(held, ends + 1, -np.inf)])[None]
             return Histograms(np.array([counts]), np.zeros(1), np.ones(1), BANDWIDTHS["normal"], extremes=extremes)
 
-        place = PLACES["gap"]
+        place = THRESHOLD_RULES["gap"]
         assert place.follow(with_extremes(0, 5, 0, 0, 5, 0, 0, 0, 5, 0), 3.0) == 2
         assert place.follow(with_extremes(0, 5, 5, 5, 5, 0, 0, 0, 5, 0), 3.0) in (4, 5, 6, 7)

@@ -74,7 +74,7 @@ class Updating:
         the batch shows a valley are split. A new split rests on the batch alone, and is counted on all rows from the
         next batch on.
 
-        What stays as `fit` found it: the feature map, and hyperplanes that `polish` turned. Labels are places of
+        What stays as `fit` found it: the feature map, and hyperplanes that `refine` turned. Labels are places of
         leaves from left to right: they change where clusters come and go.
 
         Examples

@@ -74,7 +74,7 @@ class RelativeDepth(ThresholdRule):
         return (here, standing) if density[here] - density[k] <= SAME_VALLEY * mode else None
 
     def follow(self, histogram: Histograms, standing: float) -> int:
-        """See `Place`; the bottom of its own valley, though there may be a deeper one now."""
+        """See `ThresholdRule`; the bottom of its own valley, though there may be a deeper one now."""
         density, k = histogram.density[0], histogram.bin_of(standing, 0)
         while k > 0 and density[k - 1] < density[k]:
             k -= 1
@@ -163,7 +163,7 @@ class Gap(ThresholdRule):
         return (k, float(middle)) if abs(standing - middle) < gap / 2 else None
 
     def follow(self, histogram: Histograms, standing: float) -> int:
-        """See `Place`; its own gap, unless that has closed."""
+        """See `ThresholdRule`; its own gap, unless that has closed."""
         gap, k = histogram.gaps[0][0], histogram.bin_of(standing, 0)
         return k if gap[k] >= histogram.width[0] else super().follow(histogram, standing)
 
@@ -186,7 +186,7 @@ class Proposed(ThresholdRule):
         return k, standing
 
     def follow(self, histogram: Histograms, standing: float) -> int:
-        """See `Place`; nothing moves it."""
+        """See `ThresholdRule`; nothing moves it."""
         return histogram.bin_of(standing, 0)
 
     @staticmethod
