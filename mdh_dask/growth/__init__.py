@@ -1,1 +1,1 @@
-"""How trees grow: samples, passes over the rows, and the loop between them."""
+"""Plans that grow trees, refine them, count rows in them and keep them up to date; `mdh_dask.chunks.run` runs them."""

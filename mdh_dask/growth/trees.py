@@ -65,7 +65,8 @@ def branches_of(tree: Tree, rule: Bandwidth, sample: Part | None = None) -> Bran
         part = none if sample is None else sample if node == 0 else sample.take(np.empty(0, dtype=np.int64))
         branch = Branch(path[node], part, int(tree.n_rows[node]), counted=True)
         branch.state, branch.deviation = State.SPLIT if inner else State.LEAF, tree.deviations[node]
-        if inner or tree.planes[node].any() or np.isfinite(tree.offsets[node]):
+        known = [getattr(tree, name)[node] for name in ("offsets", "relative_depth", "origin", "width", "bandwidth")]
+        if inner or len(tree.histogram(node)) or tree.planes[node].any() or np.isfinite(known).any():
             branch.candidates = _candidates(tree, node, rule)
             branch.verdict = _verdict(tree, node, branch.candidates)
         branches.append(branch)
