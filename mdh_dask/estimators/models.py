@@ -77,8 +77,11 @@ def _model_of(tree: Tree, saved: Mapping[str, Any], arrays: Mapping[str, AnyArra
     name = _part(saved, "estimator", str)
     if name not in ESTIMATORS:
         raise ValueError(f"expected a model of {', '.join(sorted(ESTIMATORS))}; got {name}")
-    model = ESTIMATORS[name](**_parameters(ESTIMATORS[name], _part(saved, "parameters", dict)))
-    model._validate_params()
+    parameters = _parameters(ESTIMATORS[name], _part(saved, "parameters", dict))
+    # A projection that was registered where the model was fitted may be unknown here: labels do not need it.
+    unknown = {"projection"} if isinstance(parameters.get("projection"), str) else set()
+    ESTIMATORS[name](**{key: value for key, value in parameters.items() if key not in unknown})._validate_params()
+    model = ESTIMATORS[name](**parameters)
     model.tree_ = tree
     model.n_clusters_ = tree.n_leaves
     model.n_features_in_ = n_columns = _count(saved, "n_features", 1)
