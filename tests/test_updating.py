@@ -9,6 +9,7 @@ from trees import trees
 
 from mdh_dask import (
     DePDDP,
+    DivisiveClustering,
     HierarchicalMDH,
     MinimumDensityHyperplane,
     PCATree,
@@ -143,6 +144,16 @@ class TestBatch:
             if tree.left[node] >= 0:
                 assert tree.n_rows[node] == tree.n_rows[tree.left[node]] + tree.n_rows[tree.right[node]]
             assert len(tree.histogram(node)) == 0 or tree.histogram(node).sum() == tree.n_rows[node]
+
+    @pytest.mark.parametrize(("rule", "n_clusters"), [("relative_depth", 4), ("gap", 1)])
+    def test_columns_that_are_not_scaled_may_be_of_any_size(self, rule, n_clusters):
+        settings = {"scale": False, "projection": "pca", "n_projections": 3, "threshold_rule": rule}
+        models = [DivisiveClustering(**settings) for _ in range(2)]
+        for model, unit in zip(models, (1.0, 2.0**40)):
+            model.fit(unit * FIRST).partial_fit(unit * SECOND)
+        assert models[0].n_clusters_ == n_clusters
+        np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
+        np.testing.assert_allclose(models[1].tree_.offsets, 2.0**40 * models[0].tree_.offsets)
 
     def test_without_forgetting_a_stable_tree_counts_all_rows_as_a_fit_does(self):
         model = PCATree(decay=1.0).fit(FIRST)

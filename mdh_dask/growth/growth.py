@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ..chunks import Pass, Plan
+from ..tree.editing import multiplied
 from ..tree.structure import Tree
 from .branches import Branch, Part, State, arrivals_of, branch_pass
 from .examine import Examiner
@@ -72,13 +72,7 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
         _confirm(root, branches, sweep, counts, fresh if settings.sample_size else {}, examiner)
     if split is not None:
         prune(root, split)
-    return Grown(_for_raw_rows(tree_of(root), examiner.standardise.unit), examiner.standardise)
-
-
-def _for_raw_rows(tree: Tree, unit: float) -> Tree:
-    """Return the tree with projections in units of the columns as they are, which `unit` multiplies: a power of two."""
-    names = ("planes", "offsets", "origin", "width", "bandwidth")
-    return tree if unit == 1 else replace(tree, **{name: getattr(tree, name) / unit for name in names})
+    return Grown(multiplied(tree_of(root), 1 / examiner.standardise.unit), examiner.standardise)
 
 
 def _learn(

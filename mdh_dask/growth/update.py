@@ -13,7 +13,7 @@ from ..chunks import Pass, Plan
 from ..density.histograms import joint_extremes, no_extremes
 from ..projections.directions import Axes
 from ..splits.choose import Candidates, Counts, Verdict
-from ..tree.editing import proportioned, scaled_counts
+from ..tree.editing import multiplied, proportioned, scaled_counts
 from ..tree.structure import Tree
 from .branches import Branch, Part, State
 from .examine import Examiner
@@ -71,16 +71,14 @@ def update(
     look, counts = yield Pass("updating", UpdatePass(first, sweep))
     check(look)
     sample = smallest_hashes(look.sample, wanted)
-    standardise = standardiser(look.columns, sample, settings.scale)
-    old = proportioned(tree, round(decay * int(tree.n_rows[0])))
-    updater = Updater(settings, standardise)
-    root = updater.added(tree, old, axes, counts, Part.of_all(sample))
-    root = updater.settle(root)
+    standardise = standardiser(look.columns, sample, settings.scale, moderate=True)
+    updater, n_old = Updater(settings, standardise), round(decay * int(tree.n_rows[0]))
+    root = updater.settle(updater.added(tree, n_old, axes, counts, Part.of_all(sample)))
     split = updater.examine_open(root)
     if split is not None:
         prune(root, split)
-    n_rows = int(old.n_rows[0]) + shape[0]
-    return Grown(proportioned(tree_of(root), n_rows), standardise)
+    grown = multiplied(tree_of(root), 1 / standardise.unit)
+    return Grown(proportioned(grown, n_old + shape[0]), standardise)
 
 
 @dataclass(frozen=True)
@@ -102,8 +100,10 @@ class Updater(Examiner):
     new_rows: dict[Branch, int] = field(default_factory=dict)
     least_rows: ClassVar[int] = 100
 
-    def added(self, tree: Tree, old: Tree, axes: Axes, counts: BranchCounts, sample: Part) -> Branch:
-        """Return the root of the branches of a tree, with the numbers of the old and the new rows together."""
+    def added(self, tree: Tree, n_old: int, axes: Axes, counts: BranchCounts, sample: Part) -> Branch:
+        """Return the root of the branches of a tree, with the numbers of so many old and of the new rows together."""
+        tree = multiplied(tree, self.standardise.unit)
+        old = proportioned(tree, n_old)
         root = branches_of(old, self.settings.bandwidth, sample)
         arrivals = rows_of_nodes(tree, counts.arrivals)
         place = 0
@@ -114,7 +114,7 @@ class Updater(Examiner):
                 continue
             assert branch.candidates is not None
             assert branch.verdict is not None
-            n_bins, extremes = int(axes.n_bins[place]), counts.extremes[place]
+            n_bins, extremes = int(axes.n_bins[place]), counts.extremes[place] * self.standardise.unit
             new = folded(counts.counts[place].sum(axis=0), n_bins)
             both = np.stack([old.histogram(node), new])
             self.counts[branch] = Counts(both[None], _extremes(both[0], extremes, branch.candidates)[None])

@@ -37,6 +37,22 @@ def with_axes(tree: Tree, nodes: Integers, axes: Axes, offsets: Floats, bandwidt
     return _changed(tree, nodes, changes | {"bandwidth": bandwidth, "relative_depth": none}, empty)
 
 
+def multiplied(tree: Tree, unit: float) -> Tree:
+    """Return the same tree with all projections multiplied, exactly so by a power of two.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "offset": 0.5, "bandwidth": 0.25}
+    >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
+    >>> tree = multiplied(tree_from_nodes([root, leaf, leaf], n_features=1), 4.0)
+    >>> tree.planes[0].tolist(), tree.offsets[0].tolist(), tree.bandwidth[0].tolist()
+    ([4.0], 2.0, 1.0)
+    """
+    names = ("planes", "offsets", "origin", "width", "bandwidth")
+    return tree if unit == 1 else replace(tree, **{name: getattr(tree, name) * unit for name in names})
+
+
 def proportioned(tree: Tree, n_rows: int) -> Tree:
     """Return the tree with another number of rows in all, and at its nodes and in their bins in proportion.
 
