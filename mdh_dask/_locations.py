@@ -108,13 +108,14 @@ def hiding_credentials() -> Iterator[None]:
         raise OSError(redacted(str(error))) from None
 
 
-def _is_redacted(error: BaseException) -> bool:
+def _is_redacted(error: BaseException, seen: frozenset[int] = frozenset()) -> bool:
     """Redact an error and its causes as far as possible; tell whether its own message holds no credentials now."""
+    seen |= {id(error)}  # an error may be among its own causes
     error.args = tuple(redacted(arg) if isinstance(arg, str) else arg for arg in error.args)
     if isinstance(error, OSError) and isinstance(error.filename, str):
         error.filename = redacted(error.filename)
     for name in ("__cause__", "__context__"):
         behind = getattr(error, name)
-        if behind is not None and not _is_redacted(behind):
+        if behind is not None and id(behind) not in seen and not _is_redacted(behind, seen):
             setattr(error, name, None)
     return redacted(str(error)) == str(error)

@@ -261,3 +261,11 @@ def test_what_is_stored_differs_as_credentials_do_and_does_not_tell_them():
     assert a == c != b
     assert a.startswith("http://***@host/x.npy (digest ")
     assert redacted(a) == a
+
+
+def test_an_error_that_is_among_its_own_causes_is_redacted():
+    first, second = ValueError("https://me:secret@host/x"), OSError("https://me:secret@host/y")
+    first.__cause__, second.__cause__ = second, first
+    with pytest.raises(ValueError, match=r"^https://\*\*\*@host/x$"), hiding_credentials():
+        raise first
+    assert str(second) == "https://***@host/y"

@@ -90,6 +90,14 @@ def test_what_is_no_job_file_is_said_to_be_none(here):
         assert message in result.stderr
 
 
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.zarr"])
+def test_a_server_of_files_that_does_not_answer_may_do_so_later(here, name):
+    result = run("fit", f"http://127.0.0.1:9/{name}", "--out", "l.zarr", "--scheduler", "threads")
+    assert result.exit_code == exits.TRY_AGAIN, result.output
+    assert "127.0.0.1" in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.stderr
+
+
 @contextmanager
 def files_of_at_most(n_bytes):
     """Make longer files fail as a full disk does: without a word of where."""

@@ -16,7 +16,7 @@ from ..chunks import default_block_bytes
 from .damage import naming
 from .lazy import check_blocks, lazy_rows
 from .nodes import Options, local_path
-from .remote import filesystem
+from .remote import about_file, filesystem
 
 HEADER_BYTES = 4096
 """More than the header of an array of numbers takes."""
@@ -129,12 +129,7 @@ def open_npy(
 def _opened(location: str, path: Any, options: Options) -> tuple[NpyFile, int | None, Any]:
     """Return the file, its size if that is known, and what changes with its contents."""
     fs, name = filesystem(location, options)
-    try:
-        about = fs.info(name)
-    except FileNotFoundError as error:
-        if isinstance(error.__cause__, OSError):  # no answer of an HTTP server, of which fsspec says so
-            raise error.__cause__ from error
-        raise FileNotFoundError(f"there is no file at {path}; check the path") from error
+    about = about_file(path, options)
     if about["type"] == "directory":
         raise ValueError(f"{path} is a folder, and no .npy file: give the path of a file")
     size = about["size"]

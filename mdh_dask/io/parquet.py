@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from .damage import naming
 from .lazy import grouped, lazy_rows
 from .nodes import Options, refuse_streams
 from .parquet_blocks import ParquetReader, PieceOfFile, is_local, opened
-from .remote import filesystem
+from .remote import about_file, filesystem
 
 SUFFIXES = (".parquet", ".parq", ".pq")
 
@@ -85,6 +86,8 @@ def open_parquet(
     fs, root = filesystem(path, storage_options)
     files = parquet_files(fs, root)
     if not files:
+        with suppress(FileNotFoundError):
+            about_file(path, storage_options)  # the server may be what is missing
         raise FileNotFoundError(f"there are no Parquet files at {path}; check the path")
     with ThreadPoolExecutor(FOOTERS_AT_ONCE) as pool:
         footers = list(pool.map(partial(_footer, fs), files))

@@ -37,3 +37,23 @@ def filesystem(location: str | os.PathLike[str], storage_options: Options = None
     except ValueError as error:
         raise ValueError(f"expected a path or a URL of a known kind, as s3://; got {location}: {error}") from error
     return fs, path
+
+
+def about_file(location: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
+    """Return what a file system tells of a file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    ConnectionError
+        If its server cannot be reached, which fsspec takes for the same where it is one of HTTP.
+    """
+    fs, name = filesystem(location, storage_options)
+    try:
+        about: dict[str, Any] = fs.info(name)
+    except FileNotFoundError as error:
+        if isinstance(error.__cause__, OSError):
+            raise ConnectionError(f"{location} cannot be reached ({error.__cause__}); try again later") from error
+        raise FileNotFoundError(f"there is no file at {location}; check the path") from error
+    return about
