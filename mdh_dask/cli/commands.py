@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from .._log import Lines
-from .._process import end_without_garbage
 from .exits import EXIT_CODES, Commands, leaving_at_once
 from .image_commands import demo, segment
 from .log import WHOLE_PROCESS, say
@@ -50,7 +49,6 @@ def mdh(ctx: click.Context, log_level: str, log_json: bool) -> None:
 
 def main() -> None:
     """Entry point of ``mdh-dask``."""
-    end_without_garbage()
     with leaving_at_once():
         mdh(prog_name="mdh-dask", obj=WHOLE_PROCESS)
 
