@@ -157,7 +157,7 @@ def test_a_tile_that_cannot_be_decoded_is_named(tmp_path):
     content = bytearray(file.read_bytes())
     content[start : start + 50] = b"\xff" * 50
     file.write_bytes(content)
-    with pytest.raises(ValueError, match=f"^{file} is damaged: its strip or tile 1.1.0 cannot be decoded"):
+    with pytest.raises(ValueError, match=f"^{file} is damaged: its strip or tile (c/)?1.1.0 cannot be decoded"):
         open_image(file).pixels.compute()
 
 

@@ -5,6 +5,7 @@ import errno
 import math
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import zarr
 from fsspec.core import split_protocol, url_to_fs  # type: ignore[import-untyped, unused-ignore]
 from zarr.core.buffer import default_buffer_prototype
 from zarr.core.sync import sync
+from zarr.errors import ZarrUserWarning
 
 MARK = "mdh_dask"
 """The attribute of an array in which `write_rows` says whether the array is complete."""
@@ -85,15 +87,18 @@ def find_node(location: str | os.PathLike[str], storage_options: Options) -> zar
     """
     path = local_path(location)
     try:
-        if path is None:
-            node = zarr.open(os.fspath(location), mode="r", storage_options=url_options(storage_options))
-        else:
-            node = zarr.open(path, mode="r")
+        with warnings.catch_warnings():
+            # Zarr 3.4 warns of chunks of no rows, and reads all that is stored in them as fill values.
+            warnings.filterwarnings("error", ".*stored chunk shape .* is invalid", ZarrUserWarning)
+            if path is None:
+                node = zarr.open(os.fspath(location), mode="r", storage_options=url_options(storage_options))
+            else:
+                node = zarr.open(path, mode="r")
         if isinstance(node, zarr.Array) and 0 in (*node.chunks, *(node.shards or ())):
             raise ValueError(f"it has chunks of shape {node.chunks}")
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, UserWarning) as error:
         raise ValueError(f"{location} is damaged: Zarr cannot read its metadata ({error}); write it again") from error
     return node
 
