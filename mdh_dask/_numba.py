@@ -1,17 +1,34 @@
 """The one place that sets numba's options.
 
 Loops release the GIL, because Dask runs them on threads. They are never ``parallel=True``: with numba's
-``workqueue`` threading layer two Dask threads in one parallel loop abort the process. The on-disk cache is off
-unless ``MDH_DASK_NUMBA_CACHE=1``: a cache shared between machines of different processors has crashed others.
+``workqueue`` threading layer two Dask threads in one parallel loop abort the process. They are kept on disk
+(``_loop_cache.py``), because compiling them takes up to 12 seconds of every process.
 """
 
-import os
+import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 
+logger = logging.getLogger(__name__)
+
+FOLDER: Path | None
+"""Where compiled loops are kept; None for nowhere."""
+
+try:
+    from ._loop_cache import LoopCache, base_folder, open_folder
+
+    FOLDER = open_folder(base_folder())
+except (ImportError, AttributeError) as error:  # Numba documents none of the names that the cache is built on.
+    logger.debug("Compiled loops are not kept: %s", error)
+    FOLDER = None
+
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a plain loop on first use; the GIL is released while it runs."""
-    return numba.njit(nogil=True, cache=os.environ.get("MDH_DASK_NUMBA_CACHE") == "1")(function)
+    loop = numba.njit(nogil=True)(function)
+    if FOLDER is not None:
+        loop._cache = LoopCache(FOLDER, function)
+    return loop

@@ -3,12 +3,12 @@
 import os
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from tempfile import TemporaryDirectory
 
 import dask
-import locket
 import pytest
 from hypothesis import HealthCheck, settings
+
+from mdh_dask._loop_cache import base_folder
 
 settings.register_profile(
     "default", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -27,24 +27,9 @@ IDLE = {
 
 
 def pytest_configure(config):
-    """Share compiled loops with the workers of pytest-xdist and all that tests start: each compiles for up to 20 s."""
-    if not hasattr(config, "workerinput"):
-        folder = TemporaryDirectory(prefix="mdh-dask-loops-")
-        config.add_cleanup(folder.cleanup)
-        os.environ |= {"MDH_DASK_NUMBA_CACHE": "1", "NUMBA_CACHE_DIR": folder.name} | IDLE
-    save_in_turn()
+    """Let all that tests start use the loops that are compiled already, even with another home folder."""
+    os.environ |= IDLE | {"MDH_DASK_CACHE": str(base_folder() or "off")}
     dask.config.refresh()
-
-
-def save_in_turn():
-    """Let one process after the other save loops: two that save at once would take the same file for theirs."""
-    from numba.core.caching import IndexDataCacheFile
-
-    def in_turn(self, key, data):
-        with locket.lock_file(os.path.join(os.environ["NUMBA_CACHE_DIR"], "lock")):
-            save(self, key, data)
-
-    save, IndexDataCacheFile.save = IndexDataCacheFile.save, in_turn
 
 
 @pytest.fixture(params=["synchronous", "threads"])

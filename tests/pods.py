@@ -123,7 +123,8 @@ class Machine:
         """Make the folders that the pod's volumes are."""
         (home / "tmp").mkdir(parents=True)
         if self.compiled:
-            (home / "tmp/numba").symlink_to(self.compiled)
+            (home / "tmp/.cache").mkdir()
+            (home / "tmp/.cache/mdh_dask").symlink_to(self.compiled)
         volumes = {volume["name"]: volume for volume in pod["volumes"]}
         for mount in container["volumeMounts"]:
             volume = volumes[mount["name"]]

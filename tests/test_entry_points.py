@@ -44,7 +44,7 @@ def start(tmp_path):
 
     def started(resources, secrets=None):
         maps = [resource for resource in resources if resource["kind"] == "ConfigMap"]
-        machine = Machine(tmp_path / "machine", maps, secrets or {}, os.environ["NUMBA_CACHE_DIR"])
+        machine = Machine(tmp_path / "machine", maps, secrets or {}, os.environ["MDH_DASK_CACHE"])
         machines.append(machine)
         specs = {name: template["spec"] for name, template in pods(resources).items()}
         machine.run("scheduler", specs["scheduler"])

@@ -15,8 +15,6 @@ USER = 10001
 SCRATCH = {
     "HOME": "/tmp",
     "DASK_TEMPORARY_DIRECTORY": "/tmp",
-    "NUMBA_CACHE_DIR": "/tmp/numba",
-    "MDH_DASK_NUMBA_CACHE": "1",
 }
 """All else in a pod is read-only. A worker that is restarted in its pod finds the compiled loops there."""
 

@@ -89,7 +89,7 @@ def _started(folder: Path) -> Iterator[psutil.Popen]:
     package = __name__.split(".")
     paths = [str(Path(__file__).resolve().parents[len(package) - 1]), os.environ.get("PYTHONPATH", "")]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(THREADS))
-    loops = {"MDH_DASK_NUMBA_CACHE": "1", "NUMBA_CACHE_DIR": _compiled().name}
+    loops = {"MDH_DASK_CACHE": _compiled().name}
     environment = os.environ | threads | loops | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     with open(folder / "log.txt", "wb") as log:
         command = [sys.executable, "-m", __name__, str(folder)]

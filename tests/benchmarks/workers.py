@@ -104,7 +104,7 @@ def _serve(pipe: Connection) -> None:
 def worker_pool(n_workers: int) -> Iterator["queue.SimpleQueue[Worker]"]:
     """Return a queue of workers; they keep the loops that one of them compiled for those that start later."""
     with TemporaryDirectory() as folder:
-        environment = ENVIRONMENT | {"MDH_DASK_NUMBA_CACHE": "1", "NUMBA_CACHE_DIR": folder}
+        environment = ENVIRONMENT | {"MDH_DASK_CACHE": folder}
         workers = [Worker(environment) for _ in range(n_workers)]
         pool: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         for worker in workers:

@@ -1,0 +1,189 @@
+"""Compiled loops on disk, for processes that start later.
+
+Numba's own cache keeps one index a function, which two processes can leave pointing to the machine code of another
+processor, and it does not notice that a loop of another file has changed, which the compiler had copied into this one.
+Here each compiled loop is a file of its own, named by all that its machine code depends on, written beside and then
+renamed, and verified when it is read. So processes need no lock, and a damaged file is only compiled again.
+
+The files hold pickles: who can write them can run code as this user. So the folder must belong to the user (or to root)
+and nobody else may write to it; otherwise there is no cache.
+"""
+
+import hashlib
+import os
+import pickle
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import caching, config
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
+
+OPTIONS = (
+    "CPU_NAME", "CPU_FEATURES", "OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT",
+    "DISABLE_INTEL_SVML",
+)  # fmt: skip
+"""Settings of numba that change machine code."""
+
+DIGEST = hashlib.sha256().digest_size
+
+UNUSED = 60 * 24 * 3600.0
+"""Seconds after which loops of other versions are removed."""
+
+
+def base_folder() -> Path | None:
+    """Return the folder that `MDH_DASK_CACHE` names, or numba's, or the user's; None for `MDH_DASK_CACHE=off`."""
+    chosen = os.environ.get("MDH_DASK_CACHE", "")
+    if chosen == "off":
+        return None
+    return Path(chosen or config.CACHE_DIR or AppDirs("mdh_dask", appauthor=False).user_cache_dir)
+
+
+def open_folder(base: Path | None) -> Path | None:
+    """Return the folder of the loops as they are now; None where others could write to it, or nobody can make it.
+
+    Parameters
+    ----------
+    base : Path or None
+        The folder of the folders of all versions; None for no cache.
+    """
+    if base is None:
+        return None
+    try:
+        folder = base / f"loops-{stamp(Path(__file__).parent)}"
+        if not folder.exists():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _remove_unused(base)
+        status = folder.stat()
+        if hasattr(os, "getuid") and (status.st_uid not in (os.getuid(), 0) or status.st_mode & 0o022):
+            return None
+        with suppress(OSError):
+            os.utime(folder)
+    except OSError:
+        return None
+    return folder
+
+
+def stamp(package: Path) -> str:
+    """Return a digest of all that machine code depends on beside the loop, its arguments and the processor.
+
+    It covers the text of every loop of a package, because the compiler copies loops into one another.
+    """
+    digest = hashlib.sha256()
+    for path in [*sorted(package.glob("_jit/*.py")), package / "_numba.py", package / "_loop_cache.py"]:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.implementation.cache_tag)
+    options = [(name, getattr(config, name, None)) for name in OPTIONS]
+    digest.update(repr((versions, platform.machine(), sys.platform, options)).encode())
+    return digest.hexdigest()[:16]
+
+
+def _remove_unused(base: Path) -> None:
+    """Remove the loops of versions that no process has used for long."""
+    for other in base.glob("loops-*"):
+        with suppress(OSError):
+            if time.time() - other.stat().st_mtime > UNUSED:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+class LoopFiles:
+    """The files of one loop: one for each set of argument types and each processor.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        Name of the loop, with its module.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+
+    def path(self, key: Any) -> Path:
+        """Return the file for a key: argument types, processor and byte code."""
+        return self.folder / f"{self.name}-{hashlib.sha256(str(key).encode()).hexdigest()[:24]}"
+
+    def load(self, key: Any) -> Any:
+        """Return what was saved under a key; None if there is nothing, or the file is damaged."""
+        try:
+            content = self.path(key).read_bytes()
+            if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
+                return None
+            known, data = pickle.loads(content[DIGEST:])
+        except Exception:  # whatever a pickle of another version raises
+            return None
+        return data if known == str(key) else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save under a key; do nothing if the disk is full or cannot be written to."""
+        content = dumps((str(key), data))
+        with suppress(OSError):
+            handle, beside = tempfile.mkstemp(dir=self.folder, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(content).digest() + content)
+                os.replace(beside, self.path(key))
+            except OSError:
+                os.unlink(beside)
+
+    def flush(self) -> None:
+        """Do nothing: no file is ever out of date."""
+
+
+class _Locator(caching._CacheLocator):  # type: ignore[misc, unused-ignore]
+    """What numba asks for the place of a cache."""
+
+    def __init__(self, folder: Path, loop: Callable[..., Any]) -> None:
+        self._folder, self._py_file = folder, loop.__code__.co_filename
+
+    def ensure_cache_path(self) -> None:
+        pass
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return ""
+
+    def get_disambiguator(self) -> str:
+        return ""
+
+    @classmethod
+    def from_function(cls, *_: Any) -> None:
+        return None
+
+
+class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc, unused-ignore]
+    """Numba's way to turn a compiled loop into bytes and back."""
+
+    def __init__(self, folder: Path, loop: Callable[..., Any]) -> None:
+        self._lineno = loop.__code__.co_firstlineno
+        self._locator = _Locator(folder, loop)
+        self._filename_base = f"{loop.__module__.rpartition('.')[2]}.{loop.__qualname__}"
+
+
+class LoopCache(caching.FunctionCache):  # type: ignore[misc, unused-ignore]
+    """What a dispatcher of numba asks before it compiles, and tells when it has.
+
+    Parameters
+    ----------
+    folder : Path
+    loop : callable
+    """
+
+    def __init__(self, folder: Path, loop: Callable[..., Any]) -> None:
+        self._name, self._py_func = repr(loop), loop
+        self._impl = _Implementation(folder, loop)
+        self._cache_path = str(folder)
+        self._cache_file = LoopFiles(folder, self._impl.filename_base)
+        self.enable()
