@@ -1,5 +1,7 @@
 """Plans: growth is fed by hand, and one read of the rows serves several plans."""
 
+from dataclasses import dataclass, replace
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from mdh_dask import HierarchicalMDH, PCATree, RandomProjectionTree
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import Pass, Statistic, run, run_together
+from mdh_dask.growth.growth import grow
 from mdh_dask.growth.passes import BranchPass, FirstPass
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.simulate import gaussian_mixture
@@ -54,6 +57,21 @@ def sums(n):
     for i in range(n):
         found.append((yield Pass(f"sum {i}", Sum())))
     return found
+
+
+def accept(look):
+    """Cluster whatever was found."""
+
+
+def watch_first(plan, asked):
+    """Keep the first statistic that a plan asks for."""
+    asked.append(next(plan).statistic)
+    value = yield Pass("reading", asked[-1])
+    try:
+        while True:
+            value = yield plan.send(value)
+    except StopIteration as end:
+        return end.value
 
 
 def nothing():
@@ -127,6 +145,33 @@ class TestTogether:
         assert [len(results[0]), results[1], len(results[2])] == [1, "done", 3]
         assert n_passes == 3
         assert told == ["pass 1: sum 0", "pass 2: sum 1", "pass 3: sum 2"]
+
+    def test_what_several_plans_ask_for_is_computed_once(self):
+        looked = []
+
+        @dataclass(frozen=True)
+        class Watched(Sum):
+            scale: int
+
+            def chunk(self, start, *blocks):
+                looked.append(self.scale)
+                return self.scale * super().chunk(start, *blocks)
+
+        def watched(scale):
+            return (yield Pass("sum", Watched(scale)))
+
+        results, _ = run_together([watched(1), watched(2), watched(1)], np.ones(5))
+        assert results == [5, 10, 5]
+        assert looked == [1, 2]
+
+    def test_trees_that_share_a_first_sample_of_all_rows_are_those_that_grow_alone(self, rows):
+        alone = [RandomProjectionTree(50)._settings(len(rows), seed) for seed in range(3)]
+        asked = []
+        plans = [watch_first(grow(replace(own, sample_seed=7), rows.shape, accept), asked) for own in alone]
+        together = run_together(plans, rows).result
+        assert len(set(asked)) == 1
+        for own, (tree, _) in zip(alone, together):
+            assert tree == run(grow(own, rows.shape, accept), rows).result.tree
 
     def test_a_journal_replays_the_passes_of_several_plans(self, models, rows, tmp_path):
         found = []

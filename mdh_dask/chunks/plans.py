@@ -5,6 +5,7 @@ does not know where the rows are, so it can be tested by sending values by hand.
 """
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -115,15 +116,34 @@ def run_together(
         while asked := _advance(plans, values, results):
             n_passes += 1
             verbs = " and ".join(dict.fromkeys(wanted.verb for wanted in asked.values()))
-            statistics = tuple(wanted.statistic for wanted in asked.values())
+            statistics, place = _distinct([wanted.statistic for wanted in asked.values()])
             # The journal knows the pass of a single plan by the statistic itself.
-            statistic = statistics[0] if len(plans) == 1 else Together(statistics)
+            statistic = statistics[0] if len(plans) == 1 else Together(tuple(statistics))
             value = reduce_rows(statistic, *arrays, progress=announce(f"pass {n_passes}: {verbs}"))
-            values = dict(zip(asked, [value] if len(plans) == 1 else value))
+            found = [value] if len(plans) == 1 else value
+            values = {plan: found[i] for plan, i in zip(asked, place)}
         return Outcome(results, n_passes)
     finally:
         for plan in plans:
             plan.close()
+
+
+def _distinct(statistics: Sequence[Statistic]) -> tuple[list[Statistic], list[int]]:
+    """Return each statistic once, and where each of them is: what several plans ask for is computed once.
+
+    Statistics that hold arrays have no hash; each of these is taken for another.
+    """
+    distinct: list[Statistic] = []
+    known: dict[Statistic, int] = {}
+    place: list[int] = []
+    for statistic in statistics:
+        i = len(distinct)
+        with suppress(TypeError):
+            i = known.setdefault(statistic, i)
+        if i == len(distinct):
+            distinct.append(statistic)
+        place.append(i)
+    return distinct, place
 
 
 def _advance(plans: Sequence[Plan[Any]], values: dict[int, Any], results: list[Any]) -> dict[int, Pass]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._jit.hashing import hash_numbers
 from ..chunks import Pass, Plan
 from ..tree.editing import multiplied
 from ..tree.structure import Tree
@@ -53,9 +54,12 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
     """
     n_rows, n_features = shape
     wanted = rows_held(settings.sample_size, n_features) if settings.sample_size else PILOT_ROWS
-    look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(wanted, n_rows)))
+    shared = settings.seed if settings.sample_seed is None else settings.sample_seed
+    look: FirstLook = yield Pass("reading", FirstPass(shared, sample_limit(wanted, n_rows)))
     check(look)
     sample = smallest_hashes(look.sample, wanted)
+    if shared != settings.seed:
+        sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))
     examiner = Examiner(settings, standardiser(look.columns, sample, settings.scale, moderate=True))
     root = Branch(1, Part.of_all(sample), n_rows, counted=True)
     while True:

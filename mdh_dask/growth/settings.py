@@ -39,6 +39,9 @@ class GrowthSettings:
         What is enough, for an order; None to let the order say.
     family : str or None
         Family of random directions that `propose` gives whatever the rows are, so that workers can make them.
+    sample_seed : int or None
+        Of the hashes that choose the first sample, which trees that grow together share; None for `seed`, of whose
+        hashes everything else comes.
     """
 
     propose: Proposer
@@ -52,3 +55,4 @@ class GrowthSettings:
     order: str | None = None
     max_clusters: int | None = None
     family: str | None = None
+    sample_seed: int | None = None
