@@ -7,6 +7,7 @@ from ._config import load_defaults
 
 if TYPE_CHECKING:
     from .clusters import start_cluster
+    from .ensembles.labels import consensus
     from .estimators import (
         IPDDP,
         PDDP,
@@ -41,11 +42,12 @@ __all__ = [
     "RandomProjectionTree",
     "Tree",
     "cluster_profiles",
+    "consensus",
     "drift",
     "load_model",
     "start_cluster",
 ]
-ELSEWHERE = {"Tree": ".tree.structure", "start_cluster": ".clusters"}
+ELSEWHERE = {"Tree": ".tree.structure", "consensus": ".ensembles.labels", "start_cluster": ".clusters"}
 """Modules of public names that are not those of the estimators."""
 
 ROOMS = ("clusters", "jobs", "workflows")

@@ -17,6 +17,7 @@ from strategies import chunkings, directions_of_nodes, row_sets, seeds, split_tr
 
 from mdh_dask._jit.blocks import loop_ready
 from mdh_dask.chunks import Together, reduce_rows
+from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
 from mdh_dask.growth.passes import (
     HASH_RANGE,
     BranchPass,
@@ -116,7 +117,29 @@ def updates(draw):
     return UpdatePass(first_pass(draw), branch_pass(draw, rows)), (rows,)
 
 
+@st.composite
+def label_votes(draw):
+    n, kinds = draw(st.integers(1, 100)), [np.int8, np.int64, np.uint8, str]
+    rng = np.random.default_rng(draw(seeds))
+    labels = [rng.integers(-2, 4, n).astype(draw(st.sampled_from(kinds))) for _ in range(draw(st.integers(2, 4)))]
+    return LabelVotes(draw(seeds), draw(st.integers(0, HASH_RANGE - 1))), tuple(labels)
+
+
+@st.composite
+def tree_votes(draw):
+    rows = draw(row_sets([np.float32, np.float64]))
+    trees = []
+    for _ in range(2):
+        left, right, planes, offsets = draw(split_trees(rows))
+        nodes = zip(left, right, planes, offsets)
+        columns = ("left", "right", "plane", "offset")
+        trees.append(tree_from_nodes([dict(zip(columns, node), n_rows=0) for node in nodes], planes.shape[1]))
+    return TreeVotes(draw(seeds), draw(st.integers(0, HASH_RANGE - 1)), tuple(trees)), (rows,)
+
+
 STATISTICS = {
+    "LabelVotes": label_votes(),
+    "TreeVotes": tree_votes(),
     "MomentPass": moments(),
     "ValleyPass": valleys(),
     "FirstPass": first_looks(),

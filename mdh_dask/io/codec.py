@@ -13,6 +13,7 @@ import numpy as np
 
 from .._typing import AnyArray
 from ..chunks import Together
+from ..ensembles.votes import LabelVotes, TreeVotes, Votes
 from ..growth.passes import (
     BranchCounts,
     BranchPass,
@@ -33,8 +34,9 @@ from .folders import write_whole
 CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, MomentPass, Moments, RangedSums,
-        Sample, SamplePass, Standardiser, Together, Tree, UpdatePass, ValleyPass, ValleySums,
+        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, LabelVotes, MomentPass, Moments,
+        RangedSums, Sample, SamplePass, Standardiser, Together, Tree, TreeVotes, UpdatePass, ValleyPass, ValleySums,
+        Votes,
     )
 }  # fmt: skip
 """Dataclasses and named tuples that can be stored, by their names."""

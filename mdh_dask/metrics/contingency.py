@@ -104,8 +104,8 @@ def contingency_table(labels_true: RowArray, labels_pred: RowArray) -> Contingen
     array([[1, 1],
            [0, 2]])
     """
-    true = _check_labels("labels_true", labels_true)
-    predicted = _check_labels("labels_pred", labels_pred)
+    true = check_labels("labels_true", labels_true)
+    predicted = check_labels("labels_pred", labels_pred)
     if len(true) != len(predicted):
         raise ValueError(
             f"labels_true and labels_pred must label the same rows; got {len(true)} and {len(predicted)} labels"
@@ -132,7 +132,8 @@ def as_table(labels_true: Labelling, labels_pred: RowArray | None = None) -> Con
     return labels_true if given else contingency_table(labels_true, labels_pred)
 
 
-def _check_labels(name: str, labels: Any) -> RowArray:
+def check_labels(name: str, labels: Any) -> RowArray:
+    """Return labels as a NumPy array or a Dask array with known chunks, if they are integers, booleans or strings."""
     labels = labels if is_dask(labels) else _as_numpy(labels)
     if labels.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {labels.shape}: pass one label for each row")
@@ -155,10 +156,10 @@ def _as_numpy(labels: Any) -> AnyArray:
 
 
 def _count_pairs(true: AnyArray, predicted: AnyArray, counts: Integers | None) -> Pairs:
-    true_labels, rows = _factorise(true)
-    predicted_labels, columns = _factorise(predicted)
+    true_labels, rows = factorise(true)
+    predicted_labels, columns = factorise(predicted)
     width = len(predicted_labels)
-    cells, members = _factorise(rows * width + columns)
+    cells, members = factorise(rows * width + columns)
     sums = np.bincount(members, minlength=len(cells))
     if counts is not None:  # np.add.at adds integers; the weights of np.bincount are floats, inexact beyond 2**53
         sums = np.zeros(len(cells), dtype=np.int64)
@@ -168,7 +169,7 @@ def _count_pairs(true: AnyArray, predicted: AnyArray, counts: Integers | None) -
     return Pairs(true_labels[cells // width], predicted_labels[cells % width], sums)
 
 
-def _factorise(labels: AnyArray) -> tuple[AnyArray, Integers]:
+def factorise(labels: AnyArray) -> tuple[AnyArray, Integers]:
     """Return the distinct labels, ascending, and the position of each label among them."""
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())

@@ -1,0 +1,164 @@
+"""The consensus of several clusterings of the same rows: a share of the votes for every row and cluster."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit.votes import count_votes
+from .._random import generator
+from .._typing import AnyArray, Floats, Integers
+from .matching import Matching, linked, match_labels
+from .votes import NO_LABEL, Votes
+
+SAMPLED_ROWS = 2**16
+"""Rows of which the places are kept, to see which clusters are the first choice of any row."""
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """Which cluster each label of each clustering is a vote for.
+
+    Parameters
+    ----------
+    names : tuple of arrays
+        The labels of each clustering, ascending.
+    clusters : tuple of integer arrays
+        The cluster that each of them votes for; -1 for none that is the first choice of any row.
+    n_clusters : int
+    """
+
+    names: tuple[AnyArray, ...]
+    clusters: tuple[Integers, ...]
+    n_clusters: int
+
+    def votes(self, labels: Sequence[AnyArray]) -> Integers:
+        """Return how many clusterings put each row into each cluster, shape (n_rows, n_clusters), int32.
+
+        Parameters
+        ----------
+        labels : sequence of arrays of shape (n_rows,)
+            What each clustering says.
+        """
+        chosen = np.empty((len(labels[0]), len(labels)), dtype=np.int32)
+        for j, (own, names, clusters) in enumerate(zip(labels, self.names, self.clusters)):
+            # A label that no row of the fit had is no vote.
+            place = np.minimum(np.searchsorted(names, own), len(names) - 1)
+            chosen[:, j] = np.where(names[place] == own, clusters[place], NO_LABEL)
+        return _counted(chosen, self.n_clusters)
+
+    def labels(self, votes: Integers) -> Integers:
+        """Return the cluster that most clusterings vote for, shape (n_rows,), int32; of several the largest one."""
+        return votes.argmax(axis=1).astype(np.int32)
+
+    def confidence(self, votes: Integers) -> Floats:
+        """Return the share of the clusterings that agree with the label of a row, shape (n_rows,)."""
+        return votes.max(axis=1) / len(self.names)
+
+    def shares(self, votes: Integers) -> Floats:
+        """Return the shares of the votes for each cluster; equal ones for a row without votes."""
+        total = votes.sum(axis=1, keepdims=True)
+        return np.where(total > 0, votes / np.maximum(total, 1), 1 / self.n_clusters)
+
+
+class Found(NamedTuple):
+    """A consensus, and how far the clusterings agree.
+
+    Attributes
+    ----------
+    consensus : Consensus
+    agreement : ndarray of shape (n_clusterings,)
+        Mean share of the rows to which a clustering gives the matched label of another.
+    confidence : ndarray of shape (n_clusterings + 1,), int64
+        Sample rows by the number of clusterings that agree with their label.
+    """
+
+    consensus: Consensus
+    agreement: Floats
+    confidence: Integers
+
+    @property
+    def representative(self) -> int:
+        """The clustering that agrees most with the others."""
+        return int(self.agreement.argmax())
+
+
+def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int = 10, seed: int = 0) -> Found:
+    """Return the consensus of clusterings of which the votes were counted.
+
+    Parameters
+    ----------
+    votes : Votes
+    n_clusters : int, optional
+        If there are more, those that the clusterings put together most often are merged.
+    n_init : int
+        Random orders in which the clusterings are matched; the best of the ends is taken.
+    seed : int
+
+    Notes
+    -----
+    No names of labels and no order of chunks decide anything: labels are taken in the order of their sizes, and of
+    their first rows. All sums are integers.
+    """
+    order = _canonical_order(votes)
+    upper = votes.tables[np.ix_(order, order)]
+    tables = np.maximum(upper, upper.T)  # one of both triangles has a pair, the other zero
+    m = len(votes.names)
+    orders = (generator(seed, start).permutation(m) for start in range(n_init))
+    best = max((match_labels(tables, votes.starts, own) for own in orders), key=lambda found: found.agreement.sum())
+    cluster = np.empty_like(best.column)
+    cluster[order] = best.column
+    sampled = np.append(cluster, NO_LABEL)[votes.sample.rows].astype(np.int32)
+    of_column = _clusters_of_columns(best, sampled, n_clusters)
+    cluster = of_column[cluster]
+    own = tuple(cluster[a:b].astype(np.int32) for a, b in pairwise(votes.starts))
+    consensus = Consensus(votes.names, own, int(of_column.max()) + 1)
+    counted = _counted(np.append(cluster, NO_LABEL)[votes.sample.rows].astype(np.int32), consensus.n_clusters)
+    labelled = np.add.reduceat(np.diagonal(tables), votes.starts[:-1])
+    share = best.agreement / np.maximum(labelled * (m - 1), 1)
+    return Found(consensus, share, np.bincount(counted.max(axis=1), minlength=m + 1))
+
+
+def _canonical_order(votes: Votes) -> Integers:
+    """Return the places of each clustering by falling size, and then by first row."""
+    clustering = np.repeat(np.arange(len(votes.names)), [len(names) for names in votes.names])
+    return np.lexsort((votes.first, -np.diagonal(votes.tables), clustering))
+
+
+def _clusters_of_columns(matching: Matching, sampled: Integers, n_clusters: int | None) -> Integers:
+    """Return the cluster of every column, by falling weight; -1 for one that no sample row chooses first."""
+    held = np.diagonal(matching.tables)
+    weight = np.zeros(len(matching.shared), dtype=np.int64)
+    np.add.at(weight, matching.column, held)
+    cluster = _chosen_first(_by_weight(np.arange(len(weight)), weight), sampled)
+    if n_clusters is None or cluster.max() < n_clusters:
+        return cluster
+    sums = np.zeros((cluster.max() + 1, len(held)), dtype=np.int64)
+    np.add.at(sums, cluster[cluster >= 0], matching.shared[cluster >= 0])
+    merged = np.append(linked(sums, n_clusters), NO_LABEL)[cluster]
+    return _chosen_first(_by_weight(merged, weight), sampled)
+
+
+def _by_weight(cluster: Integers, weight: Integers) -> Integers:
+    """Return the clusters of columns numbered by the falling sums of the columns' weights."""
+    total = np.zeros(int(cluster.max()) + 1, dtype=np.int64)
+    np.add.at(total, cluster[cluster >= 0], weight[cluster >= 0])
+    number = np.append(np.argsort(np.argsort(-total, kind="stable")), NO_LABEL)
+    return number[cluster]
+
+
+def _chosen_first(cluster: Integers, sampled: Integers) -> Integers:
+    """Return the clusters of columns without those that are the first choice of no sample row, numbered anew."""
+    votes = _counted(np.append(cluster, NO_LABEL)[sampled].astype(np.int32), int(cluster.max()) + 1)
+    chosen = np.zeros(votes.shape[1] + 1, dtype=bool)  # the last one stands for -1
+    chosen[votes.argmax(axis=1)] = True
+    number = np.where(chosen, np.cumsum(chosen) - 1, NO_LABEL)
+    return number[cluster]
+
+
+def _counted(clusters: Integers, n_clusters: int) -> Integers:
+    votes = np.zeros((len(clusters), n_clusters), dtype=np.int32)
+    count_votes(clusters, votes)
+    return votes

@@ -1,0 +1,113 @@
+"""The consensus of labels that any methods gave to the same rows."""
+
+from typing import Any, NamedTuple
+
+from .._typing import AnyArray, RowArray
+from ..chunks import Pass, Plan, map_rows, run
+from ..growth.passes import sample_limit
+from ..metrics.contingency import check_labels
+from .consensus import SAMPLED_ROWS, Consensus, find_consensus
+from .votes import LabelVotes, Votes
+
+
+class ConsensusLabels(NamedTuple):
+    """What `consensus` returns: for lazy labels, lazy arrays of the same rows.
+
+    Attributes
+    ----------
+    labels : array of shape (n_rows,), int32
+        From 0 to ``n_clusters - 1``, the largest cluster first.
+    confidence : array of shape (n_rows,), float64
+        The share of the clusterings that agree with the label.
+    shares : array of shape (n_rows, n_clusters), float64
+        The shares of the votes for each cluster.
+    n_clusters : int
+    """
+
+    labels: RowArray
+    confidence: RowArray
+    shares: RowArray
+    n_clusters: int
+
+
+def consensus(*labels: Any, n_clusters: int | None = None, n_init: int = 10, random_state: int = 0) -> ConsensusLabels:
+    """Return the clustering that several clusterings of the same rows agree on most.
+
+    Parameters
+    ----------
+    *labels : arrays of shape (n_rows,), integers, booleans or strings
+        At least two, NumPy or Dask arrays or sequences, from any methods. Negative integers are no votes.
+    n_clusters : int, optional
+        If there are more clusters, those are merged that the clusterings put together most often. By default, there are
+        at most as many as the clustering with the most labels has.
+    n_init : int
+        Random orders in which the labels are matched; the best of the ends is taken.
+    random_state : int
+        Of these orders.
+
+    Returns
+    -------
+    ConsensusLabels
+        Labels, the share of the clusterings that agree with them, and the shares of the votes for every cluster.
+
+    Raises
+    ------
+    TypeError
+        If labels are not integers, booleans or strings.
+    ValueError
+        If there are fewer than two arrays, one has another length or shape, or no label at all, or an option is not as
+        described.
+
+    Notes
+    -----
+    One pass counts the contingency tables of all pairs of clusterings, from which the labels are matched, exactly and
+    whatever the number of rows; computing lazy results is another. Neither the chunks nor the names of the labels
+    change a bit. Source: E. Dimitriadou, A. Weingessel and K. Hornik, A combination scheme for fuzzy clustering,
+    International Journal of Pattern Recognition and Artificial Intelligence 16(7), 2002; thesis (Yates 2017), eq.
+    6.2.5.
+
+    Examples
+    --------
+    >>> found = consensus([0, 0, 1, 1, 2], [5, 5, 3, 3, 3], ["a", "a", "b", "b", "b"])
+    >>> found.labels, found.confidence.round(2)
+    (array([1, 1, 0, 0, 0], dtype=int32), array([1.  , 1.  , 1.  , 1.  , 0.67]))
+    """
+    for name, value in (("n_clusters", n_clusters), ("n_init", n_init)):
+        if not (isinstance(value, int) and value >= 1) and not (name == "n_clusters" and value is None):
+            none = "None or " if name == "n_clusters" else ""
+            raise ValueError(f"{name} must be {none}an integer of at least 1; got {value!r}")
+    if len(labels) < 2:
+        raise ValueError(f"expected at least 2 arrays of labels; got {len(labels)}: pass one for each clustering")
+    checked = [check_labels(f"labels_{j}", own) for j, own in enumerate(labels, start=1)]
+    for j, own in enumerate(checked[1:], start=2):
+        if len(own) != len(checked[0]):
+            raise ValueError(
+                f"labels_1 and labels_{j} must label the same rows; got {len(checked[0])} and {len(own)} labels"
+            )
+    found = run(_plan(len(checked[0]), n_clusters, n_init, random_state), *checked).result
+    return ConsensusLabels(
+        map_rows(_labels, *checked, dtype="int32", shared=found),
+        map_rows(_confidence, *checked, dtype="float64", shared=found),
+        map_rows(_shares, *checked, dtype="float64", n_columns=found.n_clusters, shared=found),
+        found.n_clusters,
+    )
+
+
+def _plan(n_rows: int, n_clusters: int | None, n_init: int, seed: int) -> Plan[Consensus]:
+    votes: Votes = yield Pass("counting votes", LabelVotes(seed, sample_limit(SAMPLED_ROWS, n_rows)))
+    for j, names in enumerate(votes.names, start=1):
+        if len(names) == 0:
+            raise ValueError(f"labels_{j} has no label, as all its numbers are negative: leave it out")
+    return find_consensus(votes, n_clusters=n_clusters, n_init=n_init, seed=seed).consensus
+
+
+def _labels(found: Consensus, *labels: AnyArray) -> AnyArray:
+    return found.labels(found.votes(labels))
+
+
+def _confidence(found: Consensus, *labels: AnyArray) -> AnyArray:
+    return found.confidence(found.votes(labels))
+
+
+def _shares(found: Consensus, *labels: AnyArray) -> AnyArray:
+    return found.shares(found.votes(labels))

@@ -1,0 +1,135 @@
+"""What several clusterings of the same rows have in common: one pass, integers, of a size that no row adds to."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit.hashing import hash_rows
+from .._jit.votes import count_pairs
+from .._typing import AnyArray, Integers
+from ..chunks import Statistic
+from ..growth.passes import Sample
+from ..metrics.contingency import factorise
+from ..tree.structure import Tree
+
+NO_LABEL = -1
+
+NO_ROW = np.iinfo(np.int64).max
+
+
+class Votes(NamedTuple):
+    """Value of `VotePass`: the labels of all clusterings, one clustering after the other, are its *places*.
+
+    Attributes
+    ----------
+    names : tuple of arrays
+        The labels of each clustering, ascending; negative numbers are no labels.
+    first : ndarray of shape (n_places,), int64
+        Number of the first row that has the label.
+    tables : ndarray of shape (n_places, n_places), int64
+        Rows that have both labels: the contingency tables of all pairs of clusterings, in the upper triangle. The
+        diagonal holds the rows of each label.
+    sample : Sample
+        Of rows that hold their place for each clustering, `NO_LABEL` for none.
+    """
+
+    names: tuple[AnyArray, ...]
+    first: Integers
+    tables: Integers
+    sample: Sample
+
+    @property
+    def starts(self) -> Integers:
+        """The first place of each clustering, and the number of places."""
+        return np.cumsum([0, *map(len, self.names)])
+
+
+@dataclass(frozen=True)
+class VotePass(Statistic):
+    """The contingency tables of all pairs of several clusterings.
+
+    Parameters
+    ----------
+    seed : int
+        Of the rows' hashes.
+    limit : int
+        Rows whose hash is at most this are sampled.
+    """
+
+    seed: int
+    limit: int
+
+    @abstractmethod
+    def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
+        """Return the labels that each clustering gives to the rows of a block."""
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Votes:
+        """Count the pairs of labels of some rows."""
+        labels = self.labels(*blocks)
+        n = len(labels[0])
+        places = np.full((n, len(labels)), NO_LABEL, dtype=np.int32)
+        names: list[AnyArray] = []
+        first: list[Integers] = []
+        for j, own in enumerate(labels):
+            votes = np.flatnonzero(own >= 0) if own.dtype.kind == "i" else np.arange(n)
+            found, place = factorise(own[votes])
+            places[votes, j] = place + sum(len(known) for known in names)
+            earliest = np.full(len(found), NO_ROW)
+            earliest[place[::-1]] = start + votes[::-1]  # of several rows of a label the last assigned stays
+            names.append(found)
+            first.append(earliest)
+        tables = np.zeros((sum(len(own) for own in names),) * 2, dtype=np.int64)
+        count_pairs(places, tables)
+        hashes = hash_rows(self.seed, start, n)
+        chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
+        return Votes(
+            tuple(names), np.concatenate(first), tables, Sample(places[chosen], hashes[chosen], start + chosen)
+        )
+
+    def combine(self, left: Votes, right: Votes) -> Votes:
+        """Add the tables, in the labels of both."""
+        names = tuple(a if np.array_equal(a, b) else np.union1d(a, b) for a, b in zip(left.names, right.names))
+        both = [_renamed(side, names) for side in (left, right)]
+        sample = Sample(*(np.concatenate(parts) for parts in zip(*(side.sample for side in both))))
+        return Votes(names, np.minimum(*(s.first for s in both)), both[0].tables + both[1].tables, sample)
+
+
+def _renamed(votes: Votes, names: tuple[AnyArray, ...]) -> Votes:
+    """Return the same votes among more labels."""
+    if sum(len(own) for own in names) == len(votes.first):
+        return votes
+    starts = np.cumsum([0, *map(len, names)])
+    to = np.concatenate([s + np.searchsorted(new, old) for s, new, old in zip(starts, names, votes.names)])
+    first, tables = np.full(starts[-1], NO_ROW), np.zeros((starts[-1],) * 2, dtype=np.int64)
+    first[to] = votes.first
+    tables[np.ix_(to, to)] = votes.tables
+    rows = np.append(to, NO_LABEL).astype(np.int32)[votes.sample.rows]  # the place -1 is the last
+    return Votes(names, first, tables, votes.sample._replace(rows=rows))
+
+
+@dataclass(frozen=True)
+class LabelVotes(VotePass):
+    """The same of row-aligned arrays of labels."""
+
+    def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
+        """Return the blocks, which are labels."""
+        return blocks
+
+
+@dataclass(frozen=True)
+class TreeVotes(VotePass):
+    """The same of the leaves of trees.
+
+    Parameters
+    ----------
+    trees : tuple of Tree
+    """
+
+    trees: tuple[Tree, ...]
+
+    def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
+        """Return the labels of the trees' leaves."""
+        return [tree.labels(blocks[0]) for tree in self.trees]

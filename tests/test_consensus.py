@@ -1,0 +1,163 @@
+"""The consensus of clusterings: exact in integers, whatever the chunks, the names of the labels and their order."""
+
+from itertools import permutations, product
+
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import seeds
+
+from mdh_dask import consensus
+from mdh_dask.chunks import reduce_rows
+from mdh_dask.ensembles.matching import linked, match_labels
+from mdh_dask.ensembles.votes import LabelVotes
+from mdh_dask.growth.passes import HASH_RANGE
+from mdh_dask.metrics import adjusted_rand_index
+
+ALL = LabelVotes(0, HASH_RANGE - 1)
+
+
+def noisy(seed, n, k, m, noise=0.2):
+    """The same labels, each renamed and with some drawn anew."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, k, n)
+    return truth, [rng.permutation(k)[np.where(rng.random(n) < noise, rng.integers(0, k, n), truth)] for _ in range(m)]
+
+
+def full_tables(labels):
+    votes = reduce_rows(ALL, *labels)
+    return np.maximum(votes.tables, votes.tables.T), votes.starts
+
+
+def objective(labels, columns, n_columns):
+    """The mean square of the distances of the shares from the memberships (thesis 6.2.5), row by row."""
+    members = [np.eye(n_columns)[column[own]] for own, column in zip(labels, columns)]
+    shares = np.mean(members, axis=0)
+    return float(np.mean([((shares - own) ** 2).sum() for own in members]))
+
+
+class TestMatching:
+    @given(seeds)
+    def test_is_the_best_of_all_matchings_of_three_clusterings(self, seed):
+        _, labels = noisy(seed, 60, 3, 3, noise=0.3)
+        tables, starts = full_tables(labels)
+        orders = (np.array(order) for order in permutations(range(3)))
+        ends = [np.split(match_labels(tables, starts, order).column, starts[1:-1]) for order in orders]
+        best = min(objective(labels, columns, 3) for columns in ends)
+        every = product(permutations(range(3)), repeat=2)
+        least = min(objective(labels, [np.arange(3), *map(np.array, both)], 3) for both in every)
+        assert best == pytest.approx(least)
+
+    @given(seeds, st.integers(2, 5))
+    def test_agreement_is_the_objective_without_the_rows(self, seed, m):
+        _, labels = noisy(seed, 80, 4, m)
+        tables, starts = full_tables(labels)
+        found = match_labels(tables, starts, np.arange(m))
+        columns = np.split(found.column, starts[1:-1])
+        n = len(labels[0])
+        # n - sum of squared shares, which are pairs of equal labels, each clustering with itself included.
+        assert objective(labels, columns, 4) == pytest.approx(n - (found.agreement.sum() + m * n) / m**2)
+
+    def test_columns_that_share_labels_are_linked_first(self):
+        shared = np.array([[9, 1, 0, 0], [0, 0, 5, 5], [1, 9, 0, 0], [0, 0, 4, 6]])
+        assert linked(shared, 3).tolist() == [0, 1, 2, 1]
+        assert linked(shared, 2).tolist() == [0, 1, 0, 1]
+        assert linked(shared, 1).tolist() == [0, 0, 0, 0]
+
+
+class TestConsensus:
+    def test_of_equal_clusterings_is_each_of_them(self):
+        labels = np.random.default_rng(0).integers(0, 5, 300)
+        found = consensus(labels, labels, labels)
+        assert adjusted_rand_index(labels, found.labels) == 1
+        assert found.n_clusters == 5
+        assert (found.confidence == 1).all()
+
+    @given(seeds)
+    def test_renaming_the_labels_of_an_input_changes_nothing(self, seed):
+        _, labels = noisy(seed, 150, 5, 6, noise=0.5)
+        rng = np.random.default_rng(seed)
+        renamed = [(rng.permutation(5) * 7)[own] for own in labels]
+        renamed[0] = np.array(["e", "d", "c", "b", "a"])[labels[0]]
+        before, after = consensus(*labels), consensus(*renamed)
+        np.testing.assert_array_equal(before.labels, after.labels)
+        np.testing.assert_array_equal(before.shares, after.shares)
+
+    @given(seeds, st.integers(1, 60))
+    def test_chunks_change_no_bit(self, seed, rows):
+        _, labels = noisy(seed, 150, 5, 4, noise=0.5)
+        labels[1][::7] = -1
+        whole = consensus(*labels)
+        lazy = consensus(*(da.from_array(own, chunks=rows) for own in labels))
+        assert isinstance(lazy.labels, da.Array)
+        np.testing.assert_array_equal(lazy.labels.compute(), whole.labels)
+        np.testing.assert_array_equal(lazy.shares.compute(), whole.shares)
+        np.testing.assert_array_equal(lazy.confidence.compute(), whole.confidence)
+
+    def test_of_noisy_clusterings_is_nearer_to_the_truth_than_any_of_them(self):
+        truth, labels = noisy(1, 2000, 6, 15, noise=0.4)
+        single = [adjusted_rand_index(truth, own) for own in labels]
+        assert adjusted_rand_index(truth, consensus(*labels).labels) > max(single) + 0.3
+
+    def test_lazy_labels_are_read_once_for_the_matching(self):
+        read = []
+        labels = np.random.default_rng(0).integers(0, 4, 100)
+        lazy = da.from_array(labels, chunks=10).map_blocks(
+            lambda block: read.append(len(block)) or block, dtype=int, meta=np.empty(0, int)
+        )
+        consensus(lazy, labels, labels)
+        assert sum(read) == 100
+
+    def test_shares_are_those_of_the_votes(self):
+        found = consensus([0, 0, 1, 1, 1], [0, 0, 1, 1, 0], [0, 0, 1, 0, 1])
+        larger = found.labels[2]
+        assert found.labels.tolist() == [1 - larger, 1 - larger, larger, larger, larger]
+        np.testing.assert_allclose(found.confidence, [1, 1, 1, 2 / 3, 2 / 3])
+        np.testing.assert_allclose(found.shares[:, larger], [0, 0, 1, 2 / 3, 2 / 3])
+
+    def test_negative_labels_are_no_votes(self):
+        a = np.repeat([0, 1], 50)
+        b = np.where(np.arange(100) % 2, a, -1)
+        found = consensus(a, b, a)
+        assert found.n_clusters == 2
+        assert adjusted_rand_index(a, found.labels) == 1
+        np.testing.assert_allclose(found.confidence, np.where(b < 0, 2 / 3, 1))
+        np.testing.assert_allclose(found.shares.max(axis=1), 1)
+
+    def test_a_row_without_votes_has_no_confidence_and_equal_shares(self):
+        found = consensus([0, 1, -1, 0], [0, 1, -1, 0])
+        assert found.confidence[2] == 0
+        assert found.shares[2].tolist() == [0.5, 0.5]
+
+    def test_labels_that_no_row_prefers_are_no_clusters(self):
+        labels = np.repeat([0, 1], 50)
+        with_outliers = labels.copy()
+        with_outliers[::9] = np.arange(2, 2 + len(labels[::9]))
+        found = consensus(labels, labels, with_outliers)
+        assert found.n_clusters == 2
+        np.testing.assert_array_equal(np.unique(found.labels), [0, 1])
+
+    def test_n_clusters_merges_what_the_clusterings_put_together(self):
+        fine, coarse = np.repeat([0, 1, 2, 3], 25), np.repeat([0, 0, 1, 1], 25)
+        found = consensus(fine, fine, fine, coarse, coarse, n_clusters=2)
+        assert found.n_clusters == 2
+        assert adjusted_rand_index(coarse, found.labels) == 1
+        assert consensus(fine, fine, coarse, n_clusters=9).n_clusters == 4
+
+    @pytest.mark.parametrize(
+        ("labels", "options", "message"),
+        [
+            ([[0, 1]], {}, "at least 2 arrays of labels; got 1"),
+            ([[0, 1], [0, 1, 2]], {}, r"got 2 and 3 labels"),
+            ([[0, 1], [0.5, np.nan]], {}, "labels_2 must hold integers"),
+            ([[0, 1], [-1, -1]], {}, "labels_2 has no label"),
+            ([[[0, 1]], [0, 1]], {}, "labels_1 must be one-dimensional"),
+            ([[0, 1], [0, 1]], {"n_clusters": 0}, "n_clusters must be None or an integer of at least 1; got 0"),
+            ([[0, 1], [0, 1]], {"n_init": 0}, "n_init must be an integer of at least 1; got 0"),
+        ],
+    )
+    def test_bad_labels_are_refused(self, labels, options, message):
+        with pytest.raises((ValueError, TypeError), match=message):
+            consensus(*labels, **options)
