@@ -1,1 +1,1 @@
-"""One-dimensional densities from histograms: pure functions of small arrays, which know nothing of chunks."""
+"""One-dimensional densities from histograms: pure functions of small arrays, independent of chunks."""

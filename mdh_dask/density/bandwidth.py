@@ -27,9 +27,9 @@ class Bandwidth:
     robust : bool
         Whether the spread is the smaller of standard deviation and interquartile range / 1.349.
     principal : bool
-        Whether it is the standard deviation along the first principal component, for every direction of length one.
+        Whether all directions use the standard deviation along the first principal component.
     spread : float, optional
-        That standard deviation. Without it, that of each direction is taken.
+        The shared standard deviation; by default each direction uses its own.
     """
 
     factor: float
@@ -43,7 +43,7 @@ class Bandwidth:
 
     @property
     def free(self) -> Self:
-        """The rule for the spread of each direction itself, as along a single column."""
+        """The same rule with each direction's own spread, as for a single column."""
         return replace(self, principal=False, spread=None)
 
     def of(self, n: AnyArray | float, sd: AnyArray | float, quartiles: AnyArray | float) -> Floats:
@@ -90,7 +90,7 @@ def spread_of_counts(counts: AnyArray, width: AnyArray) -> tuple[Floats, Floats,
     Parameters
     ----------
     counts : array of shape (..., n_bins)
-        The outermost bins hold what fell outside and are left out.
+        The outermost bins count the rows outside the range and are ignored.
     width : array of shape (...)
         Width of a bin.
 

@@ -1,8 +1,8 @@
 """The dip statistic: how far a distribution function is from the nearest unimodal one (Hartigan and Hartigan 1985).
 
-The dip of a sample is that of `dip` in the R package diptest. The dip of a histogram spreads each bin's rows evenly
-over the bin. Were they put at its centre, every bin would look like a mode of its own, and the dip could not fall
-below half of the second largest bin, which for many rows exceeds what chance explains.
+For a sample it equals `dip` of the R package diptest. For a histogram, each bin's rows are spread evenly
+over the bin: with all of them at its centre every bin would look like a mode, and the dip could not fall
+below half of the second largest bin, which with many rows is significant.
 """
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ REPEATS = 4000
 """Uniform samples behind a p-value; its standard error is 0.0035 at 0.05."""
 
 EXACT_UP_TO, LARGEST_SIMULATED = 64, 1024
-"""Sample sizes that are simulated as they are, and the largest that is simulated."""
+"""Sample sizes up to the first are simulated exactly; none larger than the second is simulated."""
 
 SIMULATED_TOGETHER = 256
 
@@ -41,7 +41,7 @@ def dip_of_sample(x: AnyArray, weights: AnyArray | None = None) -> float:
     Raises
     ------
     ValueError
-        If `x` is not one-dimensional, has no observation or is not finite, or if `weights` do not fit.
+        If `x` is not one-dimensional, is empty or is not finite, or if `weights` has another shape.
 
     Notes
     -----
@@ -80,15 +80,15 @@ def dip_of_counts(counts: AnyArray) -> Floats:
     Parameters
     ----------
     counts : array of shape (..., n_bins)
-        Integer or float counts in bins of equal width, finite and not negative. If the outermost bins hold all rows
-        beyond them, leave these two out: a tail squeezed into one bin is a mode.
+        Integer or float counts in bins of equal width, finite and non-negative. Leave out outermost bins that count
+        all rows beyond the range: a tail squeezed into one bin looks like a mode.
 
     Returns
     -------
     array of shape (...), float64
         The dip of the distribution with the histogram as its density, from 0 (unimodal, or empty) to 1/4. It does
-        not depend on the bin width nor on the unit of the counts. It never exceeds the dip of the rows themselves,
-        and is less by at most the largest bin's share of the rows.
+        not depend on the bin width or the unit of the counts. It never exceeds the dip of the rows themselves,
+        and falls short of it by at most the largest bin's share of the rows.
 
     Raises
     ------
@@ -136,8 +136,8 @@ def dip_p_value(dip: float | Floats, n: int, repeats: int = REPEATS, seed: int =
 
     Notes
     -----
-    The uniform distribution is the least favourable among unimodal ones, asymptotically. The simulated dips are kept
-    for the next call. Samples beyond 64 observations share the simulation of a nearby size, at most 1024, rescaled.
+    The uniform distribution is asymptotically the least favourable unimodal one. The simulated dips are cached.
+    Samples of more than 64 observations share the rescaled simulation of a nearby size, at most 1024.
 
     References
     ----------
@@ -149,13 +149,13 @@ def dip_p_value(dip: float | Floats, n: int, repeats: int = REPEATS, seed: int =
     True
     """
     null = _null_dips(n, repeats, seed)
-    # Equal dips of small samples must count as equal, whatever the last bit of either says.
+    # Small samples have few distinct dips; equal ones may differ in the last bit.
     below = np.searchsorted(null, np.asarray(dip, dtype=np.float64) * (1.0 - 1e-12), side="left")
     return (repeats - below + 1.0) / (repeats + 1.0)
 
 
 def dip_quantile(probability: float | Floats, n: int, repeats: int = REPEATS, seed: int = 0) -> Floats:
-    """Return the dip that `n` values from a uniform distribution stay below with this probability.
+    """Return a quantile of the dip of `n` values from a uniform distribution.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def dip_quantile(probability: float | Floats, n: int, repeats: int = REPEATS, se
 
 def _non_negative(values: AnyArray, name: str) -> Floats:
     array = np.ascontiguousarray(values, dtype=np.float64)
-    # Also False for NaN.
+    # Written so that NaN fails too.
     if not (array.min(initial=0.0) >= 0.0 and array.max(initial=0.0) < np.inf):
         raise ValueError(f"{name} must be finite and not negative, got values from {array.min()} to {array.max()}")
     return array.reshape(np.shape(values))
@@ -204,7 +204,7 @@ def _null_dips(n: int, repeats: int, seed: int) -> Floats:
 def _simulated_dips(n: int, repeats: int, seed: int) -> Floats:
     stream = generator(seed, n)
     dips = [
-        # Sorted uniform values have exponential distances; the dip ignores location and scale.
+        # Sorted uniform values have exponential spacings; the dip does not depend on location and scale.
         dips_of_spacings(
             np.maximum(stream.standard_exponential((min(SIMULATED_TOGETHER, repeats - done), n - 1)), 1e-9)
         )

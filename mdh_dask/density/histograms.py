@@ -1,4 +1,4 @@
-"""Stacked histograms of one branch's projections, and what is read off them."""
+"""Stacked histograms of one branch's projections, and the statistics derived from them."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,21 +21,21 @@ class Histograms:
     ----------
     counts : integer array of shape (n_directions, n_bins)
         Rows per bin. Bin ``k`` spans ``[origin + k * width, origin + (k + 1) * width)``; the first and the last also
-        hold everything beyond, and are left out of the densities.
+        count everything beyond the range, and are left out of the densities.
     origin, width : arrays of shape (n_directions,)
         Lower end of the first bin and width of a bin, in units of the projection.
     bandwidth_rule : Bandwidth
-        Gives the bandwidth of each density from its histogram.
+        The rule that computes the bandwidth of each density from its histogram.
     resolution : array of shape (n_directions,), optional
-        Bandwidth that the rounding of the values alone calls for; see `Standardiser.resolution_of`.
+        Least bandwidth that smooths out the rounding of the values; see `Standardiser.resolution_of`.
     extremes : array of shape (n_directions, 2, n_bins), optional
-        Smallest and largest projection in every bin; infinity and minus infinity where there is none.
+        Smallest and largest projection in every bin; infinity and minus infinity in an empty bin.
     suggested : array of shape (n_directions,), optional
-        Threshold at which what proposed the direction would split it.
+        The threshold that was proposed together with the direction.
     length : array of shape (n_directions,), optional
-        Of the directions: spreads along directions of different lengths are compared after division by it.
+        Length of each direction. Spreads along different directions are divided by it before they are compared.
     known_bandwidth : array of shape (n_directions,), optional
-        The bandwidth of each density where it is known, as of a finished tree, and not to come from the rule.
+        Bandwidths to use instead of the rule, for example those of a finished tree.
     """
 
     counts: AnyArray
@@ -70,7 +70,7 @@ class Histograms:
 
     @cached_property
     def bandwidth(self) -> Floats:
-        """Bandwidths, shape (n_directions,); at least a bin, which a histogram cannot resolve."""
+        """Bandwidths, shape (n_directions,); at least one bin wide, the resolution of the histogram."""
         if self.known_bandwidth is not None:
             return self.known_bandwidth
         return np.maximum(np.hypot(self.bandwidth_rule.of(*self.spread), self.resolution), self.width)
@@ -87,14 +87,14 @@ class Histograms:
 
     @cached_property
     def n_left(self) -> AnyArray:
-        """Rows up to the end of each bin, shape (n_directions, n_bins)."""
+        """Number of rows up to the end of each bin, shape (n_directions, n_bins)."""
         return np.cumsum(self.counts, axis=-1)
 
     @cached_property
     def gaps(self) -> tuple[Floats, Floats]:
-        """Widths of the gaps without rows around the end of each bin, and their middles, (n_directions, n_bins).
+        """Widths and midpoints of the empty gaps around the end of each bin, shape (n_directions, n_bins).
 
-        Zero and NaN where no row lies on one of the sides.
+        Zero and NaN where one side has no rows.
         """
         assert self.extremes is not None
         low, high = self.extremes[:, 0], self.extremes[:, 1]
@@ -106,18 +106,18 @@ class Histograms:
 
     @property
     def threshold(self) -> Floats:
-        """Where a split after each bin lies, shape (n_directions, n_bins)."""
+        """Threshold of the split after each bin, shape (n_directions, n_bins)."""
         return self.origin[:, None] + self.width[:, None] * np.arange(1, self.counts.shape[1] + 1)
 
     def last_before(self, k: int, direction: int = 0) -> float:
-        """Return the largest value that is counted in bin `k` or before it, which rounding may have moved off its end.
+        """Return the largest value that is counted in bin `k` or before it; rounding may move it off the bin's end.
 
-        Rows are routed by ``projection <= threshold``: a threshold of this size parts them exactly as they are counted.
+        Rows are routed by ``projection <= threshold``; this threshold divides them exactly as they were counted.
         """
         origin, scale = float(self.origin[direction]), 1 / float(self.width[direction])
         last, beyond = (float(self.threshold[direction, k] + by * self.width[direction]) for by in (-0.5, 0.5))
         while last < (middle := last + (beyond - last) / 2) < beyond:
-            if (middle - origin) * scale < k + 1:  # as the compiled loops do
+            if (middle - origin) * scale < k + 1:  # the same arithmetic as in the compiled loops
                 last = middle
             else:
                 beyond = middle
@@ -130,23 +130,23 @@ class Histograms:
         return (self.counts * centres).sum(axis=1) / np.maximum(self.counts.sum(axis=1), 1)
 
     def bin_of(self, value: float, direction: int) -> int:
-        """Return the bin after which a split at `value` lies most nearly."""
+        """Return the bin whose end is nearest to `value`."""
         k = round((value - self.origin[direction]) / self.width[direction]) - 1
         return int(np.clip(k, 0, self.counts.shape[1] - 1))
 
     def leaves_rows(self, n: float) -> Booleans:
-        """Tell which splits leave at least `n` rows on both sides, shape (n_directions, n_bins)."""
+        """Return a mask of the splits with at least `n` rows on both sides, shape (n_directions, n_bins)."""
         allowed = np.empty(self.counts.shape, dtype=bool)
         rows_on_both_sides(self.counts, float(n), allowed)
         return allowed
 
     def within(self, alpha: float) -> Booleans:
-        """Tell which splits lie within `alpha` standard deviations of the mean, shape (n_directions, n_bins)."""
+        """Return a mask of the splits within `alpha` standard deviations of the mean, shape (n_directions, n_bins)."""
         return np.abs(self.threshold - self.mean[:, None]) <= alpha * self.spread[1][:, None]
 
 
 def no_extremes(*shape: int) -> Floats:
-    """Return the extremes of bins without rows, shape (..., 2, n_bins) for (..., n_bins)."""
+    """Return the extremes of empty bins, shape (..., 2, n_bins) for (..., n_bins)."""
     extremes = np.full((*shape[:-1], 2, shape[-1]), np.inf)
     extremes[..., 1, :] = -np.inf
     return extremes

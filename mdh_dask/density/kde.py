@@ -6,7 +6,7 @@ from scipy import fft
 from .._typing import AnyArray, Floats
 
 BINS_PER_BANDWIDTH = 5
-"""Bins on one bandwidth: four keep the error for 1000 rows or more, five for 300, within a per cent of the peak."""
+"""Bins per bandwidth. The error stays within 1 % of the peak with four for 1000 rows or more, with five for 300."""
 
 
 def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Floats:
@@ -15,19 +15,19 @@ def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Fl
     Parameters
     ----------
     counts : array of shape (..., n_bins)
-        Rows per bin; the outermost bins, which hold what fell outside, are left out of the density.
+        Rows per bin; the outermost bins, which count the rows outside the range, are left out of the density.
     width, bandwidth : arrays of shape (...)
         Width of a bin and standard deviation of the kernel, in the units of the projection.
 
     Returns
     -------
     ndarray of shape (..., n_bins), float64
-        Integrates to one (up to what the kernel carries over the ends), and never falls under zero.
+        Non-negative; integrates to one up to the mass that the kernel spreads over the ends.
 
     Notes
     -----
-    Convolution by FFT, padded with zeros so that nothing wraps around. Numerical noise of the transform, about
-    1e-16 of the highest density, is cut off at zero. Thesis (Yates 2017) section 6.2.7 estimates the same density.
+    Convolution by FFT, padded with zeros so that nothing wraps around. Negative noise of the transform, about
+    1e-16 of the highest density, is set to zero. Thesis (Yates 2017) section 6.2.7 estimates the same density.
 
     Examples
     --------
@@ -51,5 +51,5 @@ def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Fl
 
 
 def kernel_height(n: AnyArray, bandwidth: AnyArray) -> Floats:
-    """Return the density at a row that lies alone: the peak of one of `n` kernels, ``1 / (n h sqrt(2 pi))``."""
+    """Return the density at an isolated row: the peak of one of `n` kernels, ``1 / (n h sqrt(2 pi))``."""
     return 1.0 / (np.maximum(n, 1) * bandwidth * np.sqrt(2 * np.pi))

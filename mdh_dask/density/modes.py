@@ -10,21 +10,21 @@ from .._typing import AnyArray, Floats
 
 
 def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
-    """Return the relative depth of every grid point taken as a split.
+    """Return the relative depth of a split at every grid point.
 
     Parameters
     ----------
     density : array of shape (..., n_bins)
         Densities on a grid.
     floor : array of shape (...), optional
-        Added to the density in the denominator. The height of one row's kernel (`kernel_height`) keeps the depth
-        finite in a gap without rows, where it would otherwise say nothing about the modes on both sides.
+        Added to the density in the denominator. With the height of one row's kernel (`kernel_height`) the depth is
+        finite in an empty gap and still reflects the modes on both sides.
 
     Returns
     -------
     ndarray of shape (..., n_bins), float64
         ``(min(highest density on the left, highest on the right) - p) / (p + floor)``: JMLR 17(156), eq. 30; thesis,
-        eq. 6.8. Zero where no mode lies on one of the sides.
+        eq. 6.8. Zero where one side has no mode.
 
     Examples
     --------
@@ -35,13 +35,13 @@ def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
     depth = np.empty(density.shape)
     n_bins = density.shape[-1]
     floors = np.full(density.shape[:-1], floor, dtype=np.float64).reshape(-1)
-    # Without rows and floor the depth is huge, but finite.
+    # An empty gap without a floor has a huge, but finite depth.
     relative_depths(density.reshape(-1, n_bins), floors, np.finfo(float).tiny, depth.reshape(-1, n_bins))
     return depth
 
 
 def modes(density: AnyArray) -> AnyArray:
-    """Return the positions of the local maxima of one density; of a plateau, its middle.
+    """Return the positions of the local maxima of one density; a plateau counts once, at its middle.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def modes(density: AnyArray) -> AnyArray:
 
 
 def antimodes(density: AnyArray) -> AnyArray:
-    """Return the positions of the lowest density between neighbouring modes; of a plateau, its middle.
+    """Return the positions of the minima between neighbouring modes; a plateau counts once, at its middle.
 
     Examples
     --------
@@ -75,8 +75,8 @@ def antimodes(density: AnyArray) -> AnyArray:
 def unimodal_fit(counts: AnyArray, mode: int) -> Floats:
     """Return the least-squares unimodal histogram with its mode in bin `mode`, scaled to sum one.
 
-    Between two modes the fit pools the lower mode and the valley before it into a plateau: the unimodal distribution
-    that is hardest to tell from the data there.
+    Between two modes the fit pools the lower mode and the valley before it into a plateau, which is the unimodal
+    distribution hardest to distinguish from the data there.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def unimodal_fit(counts: AnyArray, mode: int) -> Floats:
     fit = np.empty_like(counts)
     fit[:mode] = isotonic_regression(rising).x if len(rising) else rising
     fit[mode + 1 :] = isotonic_regression(falling, increasing=False).x if len(falling) else falling
-    # The mode lies above both sides: it pools with the highest of them, which is a regression in order of height.
+    # The mode pools with the highest bins of both sides: an isotonic regression in order of height.
     fit[mode] = np.inf
     order = np.argsort(fit, kind="stable")
     fit[mode] = counts[mode]

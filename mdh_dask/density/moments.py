@@ -1,7 +1,7 @@
-"""Central moments up to the fourth that merge exactly in mathematics, and to rounding in floating point.
+"""Mergeable central moments up to the fourth; merging is exact but for rounding.
 
-A state is a `Moments` of one entry per column; ``merge_moments(moments_of(A), moments_of(B))`` are the moments of A
-followed by B. Powers of raw values are never summed, so a large mean costs no digits.
+A `Moments` has one entry per column; ``merge_moments(moments_of(A), moments_of(B))`` are the moments of A
+followed by B. Only deviations are raised to powers, so a large mean costs no digits.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import AnyArray, Floats
 
 SLAB_VALUES = 2**15
-"""Values that are centred at a time: 256 kB, which stay in the processor's cache."""
+"""Values centred at a time: 256 kB, which stay in the processor's cache."""
 
 
 class Moments(NamedTuple):
@@ -40,7 +40,7 @@ def moments_of(X: AnyArray) -> Moments:
     Parameters
     ----------
     X : array of shape (n_rows, n_columns), real
-        Finite values; no row is fine. Sums are float64 whatever the dtype.
+        Finite values; may be empty. Sums are float64 for every dtype.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def moments_of(X: AnyArray) -> Moments:
     moments = _no_rows(n_columns)
     if n_rows == 0:
         return moments
-    # Distances to a row of the block keep the digits that a large mean would take, and make a constant column exact.
+    # Subtracting one of the rows keeps the digits that a large mean would cost, and makes a constant column exact.
     origin = X[0].astype(np.float64)
     step = max(1, SLAB_VALUES // max(1, n_columns))
     for start in range(0, n_rows, step):
@@ -128,7 +128,7 @@ def merge_moments(a: Moments, b: Moments) -> Moments:
     Parameters
     ----------
     a, b : Moments
-        Of the same columns; either may have no rows in some columns.
+        Moments of the same columns; either may have no rows in some columns.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def kurtosis(moments: Moments) -> Floats:
     >>> kurtosis(moments_of(np.array([[-1.0], [1.0], [-1.0], [1.0]])))
     array([1.])
     """
-    # In two divisions: the square of a tiny m2 would be zero.
+    # Two divisions, as the square of a tiny m2 underflows to zero.
     return _ratio(_ratio(moments.m4, moments.m2) * moments.n, moments.m2)
 
 
