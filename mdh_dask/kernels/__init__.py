@@ -1,6 +1,6 @@
-"""Mercer kernels, and the map to the feature space that landmarks span.
+"""Mercer kernels, and the Nyström map to the feature space that landmarks span.
 
-A kernel is a frozen value, see `Kernel`. To add one, add its class to `KERNELS`.
+A kernel is a frozen dataclass, see `Kernel`. To add one, add its class to `KERNELS`.
 """
 
 from .base import Kernel

@@ -1,4 +1,4 @@
-"""What a kernel is: a frozen value that gives the inner products of rows and landmarks in its feature space."""
+"""The base class of kernels: inner products of rows and landmarks in a feature space."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import AnyArray, Floats, Integers
 
 Filler = Callable[[Floats, Floats], None]
-"""Writes the kernel between rows, shape (n, n_features), and landmarks into an array of shape (n, n_landmarks)."""
+"""Write the kernel between rows, shape (n, n_features), and landmarks into an array of shape (n, n_landmarks)."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -17,22 +17,22 @@ TINY = float(np.finfo(np.float64).tiny)
 class Kernel(ABC):
     """A Mercer kernel: a frozen dataclass whose fields are plain numbers and arrays.
 
-    To add one, subclass it and add its name to `KERNELS`. `fit` returns the value in which everything is known that
-    depends on the landmarks; it is what a model is saved with.
+    To add one, subclass it and add it to `KERNELS`. `fit` returns the kernel with all fields set that depend on the
+    landmarks; models save this fitted kernel.
     """
 
     shift_invariant: ClassVar[bool] = False
-    """Whether moving all rows changes nothing, so that they may be centred."""
+    """Whether translating all rows changes nothing, so that they may be centred."""
 
     sparse: ClassVar[bool] = False
     """Whether most values are zero."""
 
     uses_columns: ClassVar[bool] = True
-    """Whether rows are coordinates, which may be scaled."""
+    """Whether rows are coordinates, and so may be scaled."""
 
     @property
     def power(self) -> int:
-        """Power of the matrix of the kernel whose components are meant: their variances fall the faster."""
+        """Power of the kernel matrix that is decomposed: the higher, the faster the variances fall."""
         return 1
 
     def fit(self, landmarks: Floats) -> Self:
@@ -41,7 +41,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def against(self, landmarks: Floats) -> Filler:
-        """Return the function that writes the kernel between rows, of the dtype of the landmarks, and these."""
+        """Return the function that writes the kernel between rows and these landmarks, both of one dtype."""
 
     def matrix(self, rows: Floats, landmarks: Floats) -> Floats:
         """Return the kernel between rows and landmarks, shape (n_rows, n_landmarks)."""
@@ -59,32 +59,32 @@ class Kernel(ABC):
         return np.ones(len(rows))
 
     def dtype(self, landmarks: Floats) -> type[np.floating]:
-        """Return the dtype in which products of rows with these landmarks are exact enough."""
+        """Return the cheapest dtype in which products of rows with these landmarks are accurate enough."""
         return np.float64
 
     def among(self, numbers: Integers) -> Self:
-        """Return the kernel for landmarks that have these global row numbers."""
+        """Return the kernel for landmarks with these global row numbers."""
         return self
 
     def check_fitted(self, n_landmarks: int, n_features: int) -> None:
-        """Raise an error if this is not what `fit` could have returned for so many landmarks: it may have been read.
+        """Raise an error if `fit` could not have returned this kernel, as when it was loaded from a damaged file.
 
         Raises
         ------
         ValueError
-            With the name of the field.
+            The message names the field.
         """
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
                 checked_array(name, value, value.shape)
 
     def kept(self, landmarks: Floats) -> AnyArray:
-        """Return what `against` needs of the landmarks."""
+        """Return the part of the landmarks that `against` needs, as models save it."""
         return landmarks.astype(self.dtype(landmarks))
 
 
 def single_or_double(landmarks: Floats, finest: float | Floats) -> type[np.floating]:
-    """Return float32 where squared distances, found from products, are then exact to a hundredth of `finest` squared.
+    """Return float32 if squared distances are then accurate to 1 % of `finest` squared, else float64.
 
     The error of ``|x|^2 + |y|^2 - 2 x.y`` near a landmark grows with the landmark's squared length.
     """
@@ -94,13 +94,13 @@ def single_or_double(landmarks: Floats, finest: float | Floats) -> type[np.float
 
 
 def checked_number(name: str, value: object, least: float, kind: type | tuple[type, ...] = (int, float)) -> None:
-    """Raise an error if a parameter of a kernel is no number above `least`."""
+    """Raise an error unless a parameter of a kernel is a number above `least`."""
     if isinstance(value, bool) or not isinstance(value, (kind, np.number)) or not least < value < np.inf:  # type: ignore[operator]
         raise ValueError(f"{name} must be a finite number greater than {least:g}, got {value!r}")
 
 
 def checked_array(name: str, value: object, shape: tuple[int, ...], least: float = -np.inf) -> None:
-    """Raise an error if what a kernel or a map has fitted is no array of a shape, of finite numbers from `least` on."""
+    """Raise an error unless a fitted array has this shape and finite values of at least `least`."""
     if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype.kind not in "if":
         got = f"shape {value.shape} and {value.dtype}" if isinstance(value, np.ndarray) else repr(value)
         raise ValueError(f"expected an array {name} of numbers and of shape {shape}, got {got}")

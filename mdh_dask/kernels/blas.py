@@ -1,8 +1,8 @@
-"""Matrix products in which a row comes out the same to the last bit wherever it stands in its block.
+"""Matrix products whose rows have the same bits wherever a row is in its block.
 
-BLAS treats rows differently by the height of the matrix and by their place in it, so rows are multiplied in blocks of
-one height. Then OpenBLAS treats all alike on one thread, but for single precision on some processors (Haswell, Zen),
-where `exact_dtype` finds it out and says float64.
+BLAS treats rows differently by the height of the matrix and their position in it, so rows are multiplied in blocks of
+one height. On one thread OpenBLAS then treats all rows alike, except in single precision on some processors
+(Haswell, Zen), where `exact_dtype` detects this and returns float64.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ from threadpoolctl import ThreadpoolController
 from .._random import generator
 
 HEIGHT = 192
-"""Rows of a block: a multiple of the heights of all micro-kernels, small enough for a block to stay in the cache."""
+"""Rows per block: a multiple of the heights of all micro-kernels, small enough for a block to stay in the cache."""
 
 PROBES = 4
 
 
 class _Users:
-    """How many are inside `one_blas_thread`, and how to undo it."""
+    """The number of callers inside `one_blas_thread`, and the limit to lift after the last one."""
 
     lock = Lock()
     count = 0
@@ -37,7 +37,7 @@ def _controller() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread in this process until the last of all who asked for it leaves."""
+    """Limit BLAS to one thread in this process until the last caller leaves the context."""
     with _Users.lock:
         if _Users.count == 0:
             _disown()
@@ -55,7 +55,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _disown() -> None:
-    # To threadpoolctl from 3.8 on, OpenBLAS belongs to the thread that first set a limit; others' are ignored.
+    # threadpoolctl 3.8 and later ignore limits on OpenBLAS from any thread but the one that first set a limit.
     for library in _controller().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)

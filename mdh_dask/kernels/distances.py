@@ -1,4 +1,4 @@
-"""Kernels of the distance: Gaussians of one width, or of a width for every row."""
+"""Gaussian kernels of the distance, with one width for all rows or a width for each row."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
@@ -10,10 +10,10 @@ from .._typing import Floats
 from .base import TINY, Filler, Kernel, checked_array, checked_number, single_or_double
 
 NEIGHBOUR = 7
-"""Which neighbour is at a local distance (Zelnik-Manor and Perona 2004)."""
+"""The neighbour whose distance sets the local scale (Zelnik-Manor and Perona 2004)."""
 
 LEAST_SCALE = 0.1
-"""A local scale is at least this share of the median of those that are not zero: duplicated rows have none."""
+"""Least local scale as a share of the median positive scale: duplicated rows would have a scale of zero."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ class RBF(Kernel):
 
 @dataclass(frozen=True)
 class LocalScaling(Kernel):
-    """Gaussian kernel with a width for every row, ``exp(-|x - y|^2 / (s_x s_y))``.
+    """Gaussian kernel with a width for each row, ``exp(-|x - y|^2 / (s_x s_y))``.
 
     The scale s of a landmark is the distance to its k-th nearest other landmark. A row counts its nearest landmark as
-    itself: its scale is the distance to the one after the k-th, which is the same where the row is a landmark.
+    itself: its scale is the distance to the landmark after the k-th, so a landmark as a row has the same scale.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class LocalScaling(Kernel):
     scales : array of shape (n_landmarks,), optional
         Set by `fit`, as is `floor`.
     floor : float
-        Least scale: `LEAST_SCALE` of the median scale that is not zero.
+        Least scale: `LEAST_SCALE` times the median positive scale.
 
     Notes
     -----
@@ -122,7 +122,7 @@ class LocalScaling(Kernel):
 
 
 def robust_width(landmarks: Floats) -> float:
-    """Return twice the median distance of landmarks to their 7th neighbour, of those that have one apart; else 1."""
+    """Return twice the median positive distance of landmarks to their 7th neighbour, or 1 if none is positive."""
     distances = neighbour_distances(landmarks, NEIGHBOUR)
     positive = distances[distances > 0]
     return 2 * float(np.median(positive)) if positive.size else 1.0
@@ -141,7 +141,7 @@ def least_scale(distances: Floats) -> float:
 
 
 def squared_distances(landmarks: Floats) -> Floats:
-    """Return the squared distances among landmarks; what rounding leaves between equal ones is zero."""
+    """Return the squared distances among landmarks, with rounding errors between equal landmarks set to zero."""
     out = np.empty((len(landmarks), len(landmarks)), dtype=landmarks.dtype)
     squared_distances_to(landmarks)(landmarks, out)
     out[out <= 16 * np.finfo(out.dtype).eps * np.square(landmarks).sum(axis=1).max(initial=0.0)] = 0.0

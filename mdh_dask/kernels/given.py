@@ -1,4 +1,4 @@
-"""Kernels that the user brings: a function, or a matrix."""
+"""Kernels from the user: a function or a matrix."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ class FromFunction(Kernel):
         return fill
 
     def gram(self, landmarks: Floats) -> Floats:
-        """Return the kernel among the landmarks, if it is symmetric."""
+        """Return the kernel among the landmarks, or raise an error if it is not symmetric."""
         return symmetric(self.matrix(landmarks, landmarks), "the kernel function")
 
     def diagonal(self, rows: Floats) -> Floats:
@@ -43,19 +43,19 @@ class FromFunction(Kernel):
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """The rows already hold the kernel: in `fit` of all rows with all, afterwards of new rows with those of `fit`.
+    """A precomputed kernel: the columns of a row are its kernel with all rows of `fit`.
 
     Parameters
     ----------
     columns : array of shape (n_landmarks,), optional
-        Which of the rows of `fit` are landmarks; set by `among`.
+        Numbers of the rows of `fit` that are landmarks; set by `among`.
     """
 
     columns: Integers | None = field(default=None, repr=False, compare=False)
     uses_columns: ClassVar[bool] = False
 
     def among(self, numbers: Integers) -> Self:
-        """Return the kernel for landmarks that have these global row numbers."""
+        """Return the kernel for landmarks with these global row numbers."""
         return replace(self, columns=np.asarray(numbers, dtype=np.int64))
 
     def against(self, landmarks: Floats) -> Filler:
@@ -75,16 +75,16 @@ class Precomputed(Kernel):
             raise ValueError(f"expected numbers of columns below {n_features} in the array columns, got others")
 
     def gram(self, landmarks: Floats) -> Floats:
-        """Return the kernel among the landmarks, if it is symmetric."""
+        """Return the kernel among the landmarks, or raise an error if it is not symmetric."""
         return symmetric(self.matrix(landmarks, landmarks), "a precomputed kernel")
 
     def kept(self, landmarks: Floats) -> AnyArray:
-        """Keep nothing but the number of landmarks."""
+        """Return an array without columns, as only the number of landmarks is needed."""
         return np.empty((len(landmarks), 0))
 
 
 def symmetric(matrix: Floats, source: str) -> Floats:
-    """Return a symmetric matrix without what rounding left of asymmetry, or raise an error."""
+    """Return the matrix made exactly symmetric, or raise an error if it differs by more than rounding."""
     if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-5 * np.abs(matrix).max(initial=0.0):
         raise ValueError(f"expected a symmetric matrix from {source}; got one in which k(x, y) differs from k(y, x)")
     return (matrix + matrix.T) / 2

@@ -1,4 +1,4 @@
-"""Which rows become landmarks."""
+"""Methods that choose the landmarks from the rows."""
 
 from collections.abc import Callable
 
@@ -10,22 +10,22 @@ from .._typing import Floats, Integers
 from .base import Kernel
 
 SAMPLE = 10
-"""Landmarks are chosen from this many times as many rows, if the rows themselves say which."""
+"""Rows per landmark that the methods choose from, if they look at the rows."""
 
 
 def first_rows(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Generator) -> Integers:
-    """Return the first rows: a uniform sample, if the rows are in the order of their hashes."""
+    """Return the first rows, a uniform sample of rows in the order of their hashes."""
     return np.arange(min(n_landmarks, len(rows)))
 
 
 def far_apart(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Generator) -> Integers:
-    """Return rows that k-means++ would start from: each drawn by its squared distance to those before."""
+    """Return the rows that k-means++ starts from, each drawn by its squared distance to those before."""
     seed = int(rng.integers(2**31))
     return np.unique(kmeans_plusplus(rows, n_landmarks, random_state=seed)[1])
 
 
 def high_leverage(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Generator) -> Integers:
-    """Return rows drawn by their approximate ridge leverage scores, which the first rows as landmarks give.
+    """Return rows drawn by their approximate ridge leverage scores, computed with the first rows as landmarks.
 
     Source: Alaoui and Mahoney, Fast randomized kernel ridge regression with statistical guarantees (2015); Musco and
     Musco, Recursive sampling for the Nyström method (2017).
@@ -34,7 +34,7 @@ def high_leverage(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random
     fitted = kernel.fit(pilot)
     with_pilot = fitted.matrix(rows, pilot)
     values, vectors = eigh(fitted.gram(pilot))
-    # What the smaller half of the eigenvalues leaves is the noise in which the others stand out.
+    # The mean of the smaller half of the eigenvalues estimates the noise above which the others stand out.
     values = values.clip(0)
     ridge = max(float(values[: (len(values) + 1) // 2].mean()), 1e-6 * float(values[-1]), np.finfo(float).tiny)
     explained = (np.square(with_pilot @ vectors) / (values + ridge)).sum(axis=1)
@@ -51,7 +51,7 @@ LANDMARKS: dict[str, Callable[[Floats, int, Kernel, np.random.Generator], Intege
 
 
 def choose_landmarks(rows: Floats, n_landmarks: int, method: str, kernel: Kernel, rng: np.random.Generator) -> Integers:
-    """Return which rows become landmarks: all, if they are no more than that.
+    """Return the numbers of the rows that become landmarks: all rows if there are at most `n_landmarks`.
 
     Parameters
     ----------

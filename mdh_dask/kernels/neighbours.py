@@ -1,4 +1,4 @@
-"""The neighbour graph of the landmarks as a kernel: features are then a spectral embedding."""
+"""The neighbour graph of the landmarks as a kernel, whose features are a spectral embedding."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
@@ -16,16 +16,16 @@ class NearestNeighbors(Kernel):
     """Affinity ``D^(-1/2) A D^(-1/2)`` of the symmetric graph of nearest neighbours among landmarks.
 
     A landmark is linked to itself and to its k nearest others, with the weight ``exp(-|x - y|^2 / (s_x s_y))`` of
-    `LocalScaling` for the distance s to the k-th, halved where only one of both is among the neighbours of the other.
-    A row is linked to its k + 1 nearest landmarks, and to those within whose k-th neighbour it falls; D holds the sums
-    of weights.
+    `LocalScaling` for the distance s to the k-th, halved where only one of the two is a neighbour of the other.
+    A row is linked to its k + 1 nearest landmarks, and to those whose k-th neighbour is farther than the row; D holds
+    the sums of weights.
 
     Parameters
     ----------
     n_neighbors : int
         k.
     steps : int
-        Of the random walk along the links after which rows are compared (diffusion maps): the more, the fewer
+        Steps of the random walk along the links after which rows are compared (diffusion maps): the more, the fewer
         components have much variance. 1 for the graph itself.
     radii, inverse_roots : arrays of shape (n_landmarks,), optional
         Distance to the k-th neighbour and ``degree^(-1/2)``; set by `fit`, as is the least scale `floor`.
@@ -51,14 +51,14 @@ class NearestNeighbors(Kernel):
 
     @property
     def power(self) -> int:
-        """That of the matrix of transitions."""
+        """Power of the transition matrix."""
         return self.steps
 
     def fit(self, landmarks: Floats) -> Self:
         """Set radii and degrees of the landmarks."""
         radii = neighbour_distances(landmarks, self.n_neighbors)
         alone = replace(self, radii=radii, inverse_roots=np.ones(len(landmarks)), floor=least_scale(radii))
-        # Divided by the root of its own degree alone, a row sums to that root.
+        # With its own degree's root as the only divisor, a row sums to that root.
         return replace(alone, inverse_roots=1 / alone.matrix(landmarks, landmarks).sum(axis=1))
 
     def check_fitted(self, n_landmarks: int, n_features: int) -> None:
@@ -73,7 +73,7 @@ class NearestNeighbors(Kernel):
         squares = squared_distances_to(landmarks)
         k = min(self.n_neighbors + 1, len(landmarks))
         scales = np.maximum(self.radii, self.floor)
-        # Rounding must not unlink a landmark from itself as a row, nor from the one at its radius.
+        # The margin keeps rounding from unlinking a landmark from itself or from the one at its radius.
         reaches = np.square(self.radii) + 1e-9 * np.square(scales)
 
         def fill(rows: Floats, out: Floats) -> None:

@@ -1,4 +1,4 @@
-"""The Nyström map: from rows to their coordinates along the kernel principal components of landmarks."""
+"""The Nyström map from rows to coordinates along the kernel principal components of landmarks."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -12,7 +12,7 @@ from .base import Kernel
 from .blas import HEIGHT, exact_dtype, one_blas_thread
 
 RANK_TOLERANCE = 1e-6
-"""Components of less variance than this share of the first's are left out: single precision drowns them."""
+"""Components below this share of the first one's variance are left out: they are lost in single precision."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class NystromMap:
     intercept : array of shape (n_components,)
         Puts the origin at the mean of the landmarks in feature space.
     spectrum : array of shape (at least n_components,), float64
-        Variances of the landmarks in feature space, in falling order, along all directions where that is positive.
+        Positive variances of the landmarks in feature space, in descending order.
     """
 
     kernel: Kernel
@@ -44,7 +44,7 @@ class NystromMap:
 
     @property
     def n_components(self) -> int:
-        """Dimension of the features."""
+        """Number of features."""
         return self.projection.shape[1]
 
     @property
@@ -67,7 +67,7 @@ class NystromMap:
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the features of raw rows, shape (n, n_components), float32.
 
-        A row is mapped to the same bits whatever rows come with it, on processors of one kind.
+        On processors of one kind, the features of a row have the same bits whatever other rows are mapped with it.
         """
         out = np.empty((len(rows), self.n_components), dtype=np.float32)
         if not len(rows):
@@ -83,7 +83,7 @@ class NystromMap:
             for start in range(0, len(rows), HEIGHT):
                 some = rows[start : start + HEIGHT]
                 np.multiply(some - self.centre, self.scale, out=block[: len(some)], casting="same_kind")
-                # A row that is there fills the block up: what no kernel can choke on.
+                # Fill the block up with a real row, for which every kernel is defined.
                 block[len(some) :] = block[0]
                 fill(block, affinities)
                 if self.kernel.sparse:
@@ -113,16 +113,16 @@ def nystrom_map(
     kernel : Kernel
     centre, scale : arrays of shape (n_features,)
     variance : float
-        Share of the landmarks' variance in feature space that the components keep, from 0 to 1.
+        Share of the landmarks' variance in feature space that the components explain, from 0 to 1.
     n_components : int, optional
-        Number of components instead; fewer, if there are fewer of more than `RANK_TOLERANCE`.
+        Number of components instead; fewer if fewer exceed `RANK_TOLERANCE`.
 
     Notes
     -----
     The kernel among the landmarks is centred: the origin is their mean, not that of all rows, which moves all features
-    alike. If all rows are landmarks this is kernel principal component analysis; else the features of a row are the
+    alike. If all rows are landmarks this is kernel principal component analysis; if not, the features of a row are the
     projection of its image on the span of the landmarks' images about their mean. Costs O(m^2 n_features + m^3) for m
-    landmarks, on one thread, so that the map does not depend on their number.
+    landmarks, on one thread, so that the map does not depend on the number of threads.
     """
     landmarks = np.ascontiguousarray(landmarks)
     with one_blas_thread():
@@ -131,13 +131,13 @@ def nystrom_map(
         mean = gram.mean(axis=0)
         values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
         values, vectors = values[::-1], vectors[:, ::-1]
-        # Of the kernel's power, the first value stays what it is: only the others' shares of it matter.
+        # The first value of the power is left unchanged, as only the others' ratios to it matter.
         fading = (values / values[0]).clip(0) ** (fitted.power - 1) if values[0] > 0 else np.ones_like(values)
         n_kept, spectrum = _dimension(values * fading, float(np.abs(gram).max()), variance, n_components)
         vectors = vectors[:, :n_kept] * _signs(vectors[:, :n_kept])
         roots = np.sqrt(values[:n_kept].clip(0))
         fade = np.sqrt(fading[:n_kept])
-        # BLAS gives other last bits for another layout, and saved arrays come back in rows.
+        # BLAS rounds differently for another memory layout, and saved arrays are loaded in C order.
         projection = np.zeros((len(landmarks), n_kept))
         np.divide(vectors * fade, roots, out=projection, where=spectrum[0] > 0)
         intercept = -mean @ projection
@@ -149,8 +149,8 @@ def nystrom_map(
 
 
 def _dimension(values: Floats, largest: float, variance: float, n_components: int | None) -> tuple[int, Floats]:
-    """Return how many components are kept, at least one, and all positive eigenvalues."""
-    # Rounding leaves eigenvalues of this size to a kernel that is constant.
+    """Return the number of components, at least one, and all positive eigenvalues."""
+    # A constant kernel has eigenvalues of about this size from rounding alone.
     if values[0] <= len(values) ** 2 * np.finfo(float).eps * largest:
         return 1, np.zeros(1)
     positive = values[values > 0]

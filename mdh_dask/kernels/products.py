@@ -17,9 +17,9 @@ class Polynomial(Kernel):
     ----------
     degree : int
     coef0 : float
-        Not negative.
+        Non-negative.
     gamma : float, optional
-        One over the number of features, unless given.
+        One over the number of features by default.
     """
 
     degree: int = 3
@@ -64,11 +64,11 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class Quadratic(Kernel):
-    """The general quadratic map, all columns and all products of two of them, as the kernel ``x.y + (x.y)^2``.
+    """The kernel ``x.y + (x.y)^2`` of the general quadratic map: all columns and all products of two columns.
 
     Notes
     -----
-    Exact with more landmarks than the map has coordinates that differ. Source: Rome, Miasnikov and Haralick, CUNY
+    Exact with more landmarks than the map has distinct coordinates. Source: Rome, Miasnikov and Haralick, CUNY
     TR-2003009, section 6.1.
 
     Examples
@@ -114,7 +114,7 @@ class Cosine(Kernel):
         return np.asarray(rows.any(axis=1), dtype=np.float64)
 
     def dtype(self, landmarks: Floats) -> type[np.floating]:
-        """Return float32 unless the squares of the rows are out of its range."""
+        """Return float32 unless the squares of the rows exceed its range."""
         return single_or_double(landmarks, np.inf)
 
 

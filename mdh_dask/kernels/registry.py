@@ -1,4 +1,4 @@
-"""Kernels by their names."""
+"""Kernels by name."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ KERNELS: dict[str, type[Kernel]] = {
 
 
 def resolve_kernel(kernel: str | Kernel | Callable) -> Kernel:
-    """Return the kernel that a name, a kernel or a function ``(rows, landmarks) -> matrix`` stands for.
+    """Return the kernel for a name, a kernel or a function ``(rows, landmarks) -> matrix``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Maps as plain numbers: what a model is saved as."""
+"""Nyström maps as settings and arrays, the form in which models save them."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -12,11 +12,11 @@ from .nystrom import NystromMap
 from .registry import KERNELS
 
 KERNEL_FIELD = "kernel_"
-"""Begins the names of the arrays that belong to the kernel."""
+"""Prefix of the names of the arrays that belong to the kernel."""
 
 
 def map_to_arrays(feature_map: NystromMap) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Return a map as settings that JSON can hold, and arrays by their names.
+    """Return the settings of a map, which JSON can represent, and its arrays by name.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def map_to_arrays(feature_map: NystromMap) -> tuple[dict[str, Any], dict[str, An
     names = {cls: name for name, cls in KERNELS.items()}
     if type(kernel) not in names:
         raise TypeError(
-            f"expected a kernel of {sorted(KERNELS)} in a map that is saved; got {kernel!r}. Write the function as a "
+            f"expected a kernel of {sorted(KERNELS)} in a map to save; got {kernel!r}. Write the function as a "
             "subclass of mdh_dask.kernels.Kernel, register it, as KERNELS['mine'] = cls, and fit with it."
         )
     settings, arrays = _parts(feature_map, skip="kernel")
@@ -49,12 +49,12 @@ def map_to_arrays(feature_map: NystromMap) -> tuple[dict[str, Any], dict[str, An
 
 
 def map_from_arrays(settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> NystromMap:
-    """Return the map that `map_to_arrays` took apart.
+    """Return the map from the settings and arrays of `map_to_arrays`.
 
     Raises
     ------
     ValueError
-        If these are no settings or arrays of a map that could have been fitted, with the name of the array.
+        If no fitted map has such settings or arrays; the message names the array.
     """
     own = {name: array for name, array in arrays.items() if not name.startswith(KERNEL_FIELD)}
     of_kernel = {name.removeprefix(KERNEL_FIELD): array for name, array in arrays.items() if name not in own}
@@ -67,7 +67,7 @@ def map_from_arrays(settings: Mapping[str, Any], arrays: Mapping[str, AnyArray])
 
 
 def _check(found: NystromMap) -> None:
-    """Raise an error if a map cannot have been fitted: loops that are compiled trust in shapes."""
+    """Raise an error unless a map could have been fitted: compiled loops do not check shapes."""
     n_landmarks, n_features = len(found.landmarks), found.centre.size
     width = n_features if found.kernel.uses_columns else 0
     n_components = found.intercept.size
@@ -88,7 +88,7 @@ def _check(found: NystromMap) -> None:
 
 
 def _kernel(settings: Any, name: str, parameters: str, arrays: Mapping[str, AnyArray]) -> Kernel:
-    """Return the kernel of settings of which two keys are its name and its parameters."""
+    """Return the kernel from settings that hold its name and its parameters under these keys."""
     if not isinstance(settings, Mapping) or not isinstance(settings.get(parameters), Mapping):
         raise ValueError(f"expected a table with {name!r} and {parameters!r} for a kernel; got {settings!r}")
     if not isinstance(settings.get(name), str) or settings[name] not in KERNELS:
@@ -102,7 +102,7 @@ def _kernel(settings: Any, name: str, parameters: str, arrays: Mapping[str, AnyA
 
 
 def kernel_settings(kernel: Any) -> Any:
-    """Return what JSON can hold of a kernel that is not fitted: its name, or that and its parameters.
+    """Return an unfitted kernel as a value that JSON can represent: its name, or its name and parameters.
 
     Anything else is returned as it is.
 
@@ -121,7 +121,7 @@ def kernel_settings(kernel: Any) -> Any:
 
 
 def kernel_from_settings(settings: Any) -> Any:
-    """Return the kernel that `kernel_settings` took apart."""
+    """Return the kernel from the settings of `kernel_settings`."""
     return _kernel(settings, "name", "parameters", {}) if isinstance(settings, Mapping) else settings
 
 
