@@ -1,7 +1,7 @@
-"""Scores of a division into two parts against any number of known classes.
+"""Scores of a clustering into two clusters against any number of known classes.
 
-Both merge the classes first: each class goes to the part that holds most of its rows, which leaves two aggregate
-classes to compare with the two parts.
+Both merge the classes first: each class joins the cluster that holds most of its rows, which leaves two aggregate
+classes to compare with the two clusters.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from .scores import v_measure
 
 
 def success_ratio(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
-    """Return how well two parts set the majority of at least one class apart from the rest.
+    """Return how well two clusters separate the majority of at least one class from the rest.
 
     Parameters
     ----------
@@ -22,18 +22,18 @@ def success_ratio(labels_true: Labelling, labels_pred: RowArray | None = None) -
     Returns
     -------
     float
-        Between 0 and 1: successes over successes and errors. 0 if most rows of every class lie in the same part.
+        Between 0 and 1: successes over successes and errors. 0 if one cluster holds most rows of every class.
 
     Raises
     ------
     ValueError
-        If there are more than two parts, or the labels are empty or of unequal length.
+        If there are more than two clusters, or the labels are empty or of unequal length.
 
     Notes
     -----
-    One pass; none for a table. Equation 28 alone would not give the zero that the source states for parts which
-    separate no class; it is set here. A class that is divided evenly goes to the smaller part; between parts of equal
-    size, to the part with fewer rows of other classes merged into it, and beyond that the choice changes nothing.
+    One pass; none for a table. The source states a score of zero for clusters that separate no class, which equation
+    28 alone does not give; it is set here. An evenly divided class joins the smaller cluster; between clusters of equal
+    size, the one with fewer rows of other classes merged into it; beyond that the choice changes nothing.
     Source: Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, equations 27 to 29.
 
     Examples
@@ -50,7 +50,7 @@ def success_ratio(labels_true: Labelling, labels_pred: RowArray | None = None) -
 
 
 def binary_v_measure(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
-    """Return the V-measure of two parts against the classes merged into two.
+    """Return the V-measure of two clusters against the classes merged into two.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ def binary_v_measure(labels_true: Labelling, labels_pred: RowArray | None = None
     Returns
     -------
     float
-        Between 0 and 1. 1 if no class is divided, 0 if most rows of every class lie in the same part.
+        Between 0 and 1. 1 if no class is divided, 0 if one cluster holds most rows of every class.
 
     Raises
     ------
     ValueError
-        If there are more than two parts, or the labels are empty or of unequal length.
+        If there are more than two clusters, or the labels are empty or of unequal length.
 
     Notes
     -----
@@ -84,7 +84,7 @@ def binary_v_measure(labels_true: Labelling, labels_pred: RowArray | None = None
 
 
 def _merge_classes(table: ContingencyTable) -> Integers:
-    """Return the counts (2, 2) of the aggregate classes in the parts; class i has its majority in part i."""
+    """Return the counts (2, 2) of the aggregate classes in the clusters; class i has its majority in cluster i."""
     counts = table.counts
     if counts.shape[1] > 2:
         raise ValueError(

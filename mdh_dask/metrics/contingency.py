@@ -1,4 +1,4 @@
-"""The contingency table of two labellings: one pass over the labels, all that any score needs."""
+"""The contingency table of two labellings, from which all scores are computed after one pass over the labels."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Statistic, is_dask, reduce_rows
 
 MAX_CELLS = 2**27
-"""Cells of the largest table that is made: a gigabyte of counts."""
+"""Cells of the largest table: a gigabyte of counts."""
 
 
 class ContingencyTable(NamedTuple):
@@ -60,7 +60,7 @@ class Contingency(Statistic):
         return _count_pairs(*(np.concatenate(both) for both in zip(left, right)))
 
     def finalise(self, state: Pairs) -> ContingencyTable:
-        """Spread the pairs out to a table."""
+        """Return the table of the pairs."""
         true_labels, rows = np.unique(state.true, return_inverse=True)
         predicted_labels, columns = np.unique(state.predicted, return_inverse=True)
         shape = len(true_labels), len(predicted_labels)
@@ -80,7 +80,7 @@ def contingency_table(labels_true: RowArray, labels_pred: RowArray) -> Contingen
     Parameters
     ----------
     labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
-        NumPy or Dask arrays or sequences; lazy labels are computed chunk by chunk and never held as a whole.
+        NumPy or Dask arrays or sequences; lazy labels are computed chunk by chunk and never held in memory at once.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def check_labels(name: str, labels: Any) -> RowArray:
 
 def _as_numpy(labels: Any) -> AnyArray:
     array = np.asarray(labels)
-    # Tables of pandas and OpenML keep strings as objects; np.asarray of the list finds their common type.
+    # pandas and OpenML store strings as objects; np.asarray of the list finds their common type.
     return np.asarray(array.tolist()) if array.dtype.kind == "O" else array
 
 
@@ -173,12 +173,12 @@ def factorise(labels: AnyArray) -> tuple[AnyArray, Integers]:
     """Return the distinct labels, ascending, and the position of each label among them."""
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())
-        if high - low <= len(labels):  # few enough values to mark: linear, where sorting is not
+        if high - low <= len(labels):  # few enough values to mark each one, in linear time instead of sorting
             # Modulo 2**64, so that neither int8 nor the largest uint64 overflows.
             base = np.uint64(low % 2**64)
-            offsets = (labels.astype(np.uint64) - base).astype(np.int64)
-            present = np.bincount(offsets) > 0
+            shifted = (labels.astype(np.uint64) - base).astype(np.int64)
+            present = np.bincount(shifted) > 0
             values = (np.flatnonzero(present).astype(np.uint64) + base).astype(labels.dtype)
-            return values, (np.cumsum(present) - 1)[offsets]
+            return values, (np.cumsum(present) - 1)[shifted]
     values, positions = np.unique(labels, return_inverse=True)
     return values, positions

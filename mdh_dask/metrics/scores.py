@@ -28,7 +28,7 @@ _AVERAGES: dict[str, Callable[[float, float], float]] = {
 
 
 class HomogeneityCompleteness(NamedTuple):
-    """Both parts of the V-measure."""
+    """The homogeneity and completeness that the V-measure combines."""
 
     homogeneity: float
     completeness: float
@@ -47,7 +47,7 @@ def normalized_mutual_information(
     labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
         NumPy or Dask; or one ContingencyTable in place of both.
     average : {"geometric", "arithmetic", "min", "max"}
-        The average of the two entropies that divides; "geometric" is the one of the source.
+        The average of the two entropies to divide by; the source uses "geometric".
 
     Returns
     -------
@@ -78,7 +78,7 @@ def normalized_mutual_information(
 
 
 def homogeneity_completeness(labels_true: Labelling, labels_pred: RowArray | None = None) -> HomogeneityCompleteness:
-    """Return how far each cluster holds one class only, and how far each class lies in one cluster only.
+    """Return how far each cluster holds a single class, and how far each class lies in a single cluster.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def homogeneity_completeness(labels_true: Labelling, labels_pred: RowArray | Non
     -------
     HomogeneityCompleteness
         Two numbers between 0 and 1: the mutual information over the entropy of the true and of the predicted labels.
-        A labelling without entropy (a single cluster) makes its number 1.
+        The number of a labelling without entropy (a single cluster) is 1.
 
     Notes
     -----
@@ -144,7 +144,7 @@ def adjusted_rand_index(labels_true: Labelling, labels_pred: RowArray | None = N
 
     Notes
     -----
-    One pass; none for a table. Pairs are counted in exact integers, so any number of rows will do.
+    One pass; none for a table. Pairs are counted in exact integers, for any number of rows.
     Source: Hubert and Arabie, Journal of Classification 2, 1985.
 
     Examples
@@ -170,7 +170,7 @@ def purity(labels_true: Labelling, labels_pred: RowArray | None = None) -> float
 
     Notes
     -----
-    One pass; none for a table. More clusters never lower it: one cluster for each row has purity 1.
+    One pass; none for a table. Splitting clusters never lowers it: one cluster for each row has purity 1.
     Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, section 16.3.
 
     Examples
@@ -188,7 +188,7 @@ def matching_accuracy(labels_true: Labelling, labels_pred: RowArray | None = Non
     Parameters
     ----------
     labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
-        NumPy or Dask; or one ContingencyTable in place of both. The numbers of labels may differ: those without a
+        NumPy or Dask; or one ContingencyTable in place of both. The numbers of labels may differ; labels without a
         partner count as errors.
 
     Notes
@@ -211,7 +211,7 @@ def _information(counts: Integers) -> tuple[float, float, float]:
     rows, columns = np.nonzero(counts)
     cells = counts[rows, columns].astype(float)
     row_sums, column_sums = counts.sum(axis=1).astype(float), counts.sum(axis=0).astype(float)
-    # Written so that equal labellings have exactly the information of their entropy, and independent ones none.
+    # In this form equal labellings have exactly their entropy as information, and independent ones exactly zero.
     information = _expected_log(cells, cells * n / (row_sums[rows] * column_sums[columns]), n)
     return information, _expected_log(row_sums, n / row_sums, n), _expected_log(column_sums, n / column_sums, n)
 
