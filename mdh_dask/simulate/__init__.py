@@ -1,6 +1,6 @@
-"""Gaussian mixtures of any size as lazy Dask arrays ``(X, y)``: rows and their true clusters.
+"""Gaussian mixtures of any size as lazy Dask arrays ``(X, y)`` of rows and their true clusters.
 
-Nothing but the parameters of a mixture, of size clusters x features, is ever held as a whole.
+Only the parameters of a mixture, of shape (n_clusters, n_features), are held in memory.
 """
 
 from .mixtures import bolton_mixture, gaussian_mixture, noisy_axes_mixture, separated_mixture, varied_mixture

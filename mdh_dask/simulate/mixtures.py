@@ -1,4 +1,4 @@
-"""The simulators; every one draws the parameters of a mixture and leaves the rows to `lazy_mixture`."""
+"""The simulators: each draws the parameters of a mixture; `lazy_mixture` draws the rows."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -43,14 +43,14 @@ def gaussian_mixture(
     sd : float
         Standard deviation of every cluster in every feature.
     weights : array-like of shape (n_clusters,), optional
-        Relative probabilities of the clusters, of which each row draws one. None makes their sizes equal, up to one
+        Relative probabilities with which each row draws its cluster. By default the sizes are equal, up to one
         row.
     chunk_rows : int or "auto"
-        Rows of a chunk; "auto" makes chunks of about `CHUNK_BYTES`. The values do not depend on it.
+        Rows per chunk; "auto" makes chunks of about `CHUNK_BYTES`. The values do not depend on it.
     dtype : float32 or float64
-        Of X. Values are drawn in float64 and rounded.
+        The dtype of X. Values are drawn in float64 and rounded.
     random_state : int
-        Seed, not negative.
+        Non-negative seed.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def varied_mixture(
     dtype: npt.DTypeLike = np.float32,
     random_state: int = 0,
 ) -> tuple[RowArray, RowArray]:
-    """Simulate spherical clusters that vary in their sizes and spreads.
+    """Simulate spherical clusters of different sizes and spreads.
 
     Parameters and results are those of `gaussian_mixture`. With k clusters, centres are uniform in [0, k/3]^d, the
     standard deviation of each is uniform in [0.1, 1.1], and their probabilities are proportional to draws from
@@ -125,10 +125,10 @@ def separated_mixture(
     dtype: npt.DTypeLike = np.float32,
     random_state: int = 0,
 ) -> tuple[RowArray, RowArray]:
-    """Simulate equally large, very well separated clusters of unit variance.
+    """Simulate clusters of equal size and unit variance that are very well separated.
 
-    Parameters and results are those of `gaussian_mixture`, besides `separation`: along every feature the centres are
-    0, 1, ..., k - 1 times it, in random order, so that each single feature tells all clusters apart.
+    Parameters and results are those of `gaussian_mixture`, with one more parameter: along every feature the centres are
+    0, 1, ..., k - 1 times `separation`, in random order, so that each single feature separates all clusters.
 
     Notes
     -----
@@ -158,7 +158,7 @@ def noisy_axes_mixture(
     dtype: npt.DTypeLike = np.float32,
     random_state: int = 0,
 ) -> tuple[RowArray, RowArray]:
-    """Simulate equally large clusters that about half of the features hide in noise.
+    """Simulate clusters of equal size that about half of the features hide in noise.
 
     Parameters and results are those of `gaussian_mixture`. Centres are uniform in [0, 2]^d; the variance of a
     feature, the same in all clusters, is 0.05 or 1 with equal probability.

@@ -1,7 +1,7 @@
 """Rows of a Gaussian mixture as lazy Dask arrays, generated inside the tasks.
 
-The rows are cut into blocks whose length depends on nothing but the number of features, and every block has its own
-random streams, so the values depend on the seed and never on the chunks, the scheduler or the machine.
+The rows are cut into blocks whose length depends only on the number of features, and every block has its own
+random streams, so the values depend on the seed but not on the chunks, the scheduler or the machine.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ CHUNK_BYTES = 2**26
 """Bytes of a chunk of X when ``chunk_rows="auto"``."""
 
 BLOCK_VALUES = 2**17
-"""Values of a block at most: small beside a chunk, large beside the cost of starting a stream."""
+"""Most values per block: small beside a chunk, but enough to outweigh the cost of starting a stream."""
 
 BLOCK_ROWS = 8192
-"""Rows of a block at most."""
+"""Most rows per block."""
 
-# The first word keeps these streams apart from those of a method that is run with the same seed.
+# The first number keeps these streams apart from those of an estimator with the same seed.
 _PARAMETERS, _LABELS, _NOISE = (0x53494D, 0), (0x53494D, 1), (0x53494D, 2)
 
 ChunkRows = int | Literal["auto"]
@@ -46,7 +46,7 @@ class Mixture:
 
     @property
     def block_rows(self) -> int:
-        """Rows of a block: all blocks but the last have as many."""
+        """Rows per block; the last block may have fewer."""
         return min(max(BLOCK_VALUES // self.centres.shape[1], 1), BLOCK_ROWS)
 
     def labels(self, block: int) -> Integers:
@@ -93,30 +93,30 @@ def _draw_labels(mixture: Mixture, rows: Integers) -> AnyArray:
 
 
 def _fill(out: AnyArray, draw: Callable[[int], AnyArray], block_rows: int, rows: Integers) -> AnyArray:
-    """Write consecutive rows of the whole, cut from the blocks that hold them."""
+    """Write consecutive rows, each cut from the block that holds it."""
     start, stop = int(rows[0]), int(rows[-1]) + 1
     for block in range(start // block_rows, (stop - 1) // block_rows + 1):
         first = block * block_rows
-        part = draw(block)[max(start - first, 0) : stop - first]
+        drawn = draw(block)[max(start - first, 0) : stop - first]
         at = max(first - start, 0)
-        out[at : at + len(part)] = part
+        out[at : at + len(drawn)] = drawn
     return out
 
 
 def parameter_stream(random_state: int) -> np.random.Generator:
-    """Return the stream of the parameters of a mixture."""
+    """Return the random stream for the parameters of a mixture."""
     return generator(check_seed(random_state), *_PARAMETERS)
 
 
 def check_seed(random_state: int) -> int:
-    """Return the seed, or say what it should be."""
+    """Return the seed as an integer, or raise an error."""
     if not isinstance(random_state, Integral) or random_state < 0:
         raise ValueError(f"random_state must be an integer of at least 0, the seed; got {random_state!r}")
     return int(random_state)
 
 
 def check_sizes(**sizes: Any) -> None:
-    """Refuse sizes that are not positive integers, by name."""
+    """Raise an error that names a size which is not a positive integer."""
     for name, size in sizes.items():
         if not isinstance(size, Integral) or size < 1:
             remedy = ' or "auto"' if name == "chunk_rows" else ""
