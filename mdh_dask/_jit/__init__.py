@@ -1,1 +1,1 @@
-"""Compiled loops: arrays in, arrays out, numba and NumPy only; each has a plain Python twin in the tests."""
+"""Compiled loops on plain arrays, with numba and NumPy only; each has a naive Python twin in the tests."""

@@ -1,4 +1,4 @@
-"""From products of rows with landmarks to affinities, in place and in one sweep of a block that fits the cache."""
+"""Loops that turn products of rows with landmarks into affinities, in place and in one sweep of a cached block."""
 
 import math
 
@@ -9,9 +9,9 @@ from .._numba import jit
 
 @jit
 def squares_from_products(products, row_squares, landmark_squares, factor):
-    """Replace ``-2 x.y`` by a factor, of the same dtype, times the squared distance of row x and landmark y."""
+    """Replace ``-2 x.y`` by a factor of the same dtype times the squared distance of row x and landmark y."""
     n, m = products.shape
-    zero = factor - factor  # of the dtype, which a 0.0 would widen
+    zero = factor - factor  # keeps the dtype, where 0.0 would widen float32
     for i in range(n):
         for j in range(m):
             products[i, j] = factor * max(products[i, j] + (row_squares[i] + landmark_squares[j]), zero)
@@ -19,7 +19,7 @@ def squares_from_products(products, row_squares, landmark_squares, factor):
 
 @jit
 def kth_smallest(values, nearest):
-    """Write the smallest values into `nearest`, which grow along it; return the last of them."""
+    """Write the smallest values in ascending order to `nearest` and return the last of them."""
     k = len(nearest)
     nearest[:] = np.inf
     largest = nearest[k - 1]
@@ -50,11 +50,11 @@ def local_exponents(squares, k, floor, inverse_scales):
 
 @jit
 def neighbour_affinities(squares, k, floor, scales, reaches, inverse_roots):
-    """Replace squared distances by affinities of neighbours over the root of both their degrees; most are zero.
+    """Replace squared distances by neighbour affinities over the root of both degrees; most are zero.
 
     Row and landmark are half linked if the landmark is among the k nearest of the row, and half if the row is within
     the `reaches`, squared distances from the landmark; each half weighs ``exp(-d^2 / (s t))`` for the distance s of the
-    row to the k-th, at least `floor`, and t of the `scales`. `inverse_roots` are of the landmarks' degrees.
+    row to the k-th, at least `floor`, and t of the `scales`. `inverse_roots` are ``degree^(-1/2)`` of the landmarks.
     """
     n, m = squares.shape
     nearest = np.empty(k, squares.dtype)
@@ -65,7 +65,7 @@ def neighbour_affinities(squares, k, floor, scales, reaches, inverse_roots):
         scale = max(math.sqrt(within), floor)
         n_linked = 0
         for j in range(m):
-            linked[n_linked] = j  # until another takes its place: a branch would cost more
+            linked[n_linked] = j  # overwritten unless n_linked grows: cheaper than a branch
             n_linked += (row[j] <= within) | (row[j] <= reaches[j])
         degree = 0.0
         for place in range(n_linked):
@@ -81,7 +81,7 @@ def neighbour_affinities(squares, k, floor, scales, reaches, inverse_roots):
 
 @jit
 def sparse_product(rows, matrix, out):
-    """Write the product of rows, most of whose entries are zero, and a matrix."""
+    """Write the product of rows with mostly zero entries and a matrix."""
     for i in range(rows.shape[0]):
         out[i] = 0.0
         for j in range(rows.shape[1]):

@@ -1,4 +1,4 @@
-"""Ranges, histograms and the extremes of their bins, of a matrix of projections."""
+"""Ranges, histograms and bin extremes of a matrix of projections."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def bin_projections(projections, origin, width, counts):
 
 @jit
 def bin_extremes(projections, origin, width, extremes):
-    """Let ``extremes`` (directions x 2 x bins) take the smallest and the largest projection of every bin."""
+    """Update ``extremes`` (directions x 2 x bins) with the smallest and the largest projection of every bin."""
     top = extremes.shape[2] - 1.0
     for c in range(projections.shape[0]):
         scale = 1.0 / width[c]

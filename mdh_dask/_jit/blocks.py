@@ -1,4 +1,4 @@
-"""Blocks of rows as the compiled loops take them."""
+"""Conversion of blocks of rows for the compiled loops."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from .._typing import AnyArray
 
 
 def loop_ready(block: AnyArray) -> AnyArray:
-    """Return the rows in a layout and dtype that the compiled loops take, without a copy where they already are."""
+    """Return the rows in a layout and dtype that the compiled loops accept, without a copy where possible."""
     if block.dtype == np.bool_:
         block = block.view(np.uint8)
     elif block.dtype == np.float16:

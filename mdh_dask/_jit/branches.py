@@ -1,8 +1,8 @@
-"""One sweep of a chunk's rows through a tree: the leaf of every row, and histograms at the nodes on its way.
+"""One sweep of a chunk's rows through a tree, for the leaf of every row and histograms at the nodes on its way.
 
-Rows are taken a tile at a time and turned so that the inner loops run along rows: the processor then works on
-several rows at once, while every projection is still summed over the features in their order. A matrix product would
-be as fast, but the last bits of its results depend on how many rows it is given, that is on the chunking.
+Rows are taken a tile at a time and transposed so that the inner loops run along rows: the processor then works on
+several rows at once, while every projection is still summed over the features in order. A matrix product would
+be as fast, but the last bits of its results depend on the number of rows, and so on the chunking.
 """
 
 import numpy as np
@@ -12,37 +12,39 @@ from .._numba import jit
 TILE = 64
 
 WIDE = 64
-"""Rows of more features are turned a square at a time, so that the written lines stay cached."""
+"""Rows with more features are transposed a square at a time, so that the written lines stay cached."""
 
 BLOCK = 8192
-"""Rows taken through the whole tree before the next ones: what should stay in the processor's second cache."""
+"""Rows that pass through the whole tree before the next ones: few enough for the processor's second cache."""
 
 
 @jit
-def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, extremes):
+def sweep_branches(
+    rows, left, right, planes, thresholds, first, bit, hashes, directions, origin, width, counts, extremes
+):
     """Return the leaf of every row, adding the projections of the measured nodes to `counts` and `extremes`.
 
     The tree is `left`, `right` (-1 at a leaf; children follow their parents), `planes` (nodes x features) and
-    `offsets`: a row goes left where ``plane . x <= offset``. A node is measured along the rows of `directions`
+    `thresholds`: a row goes left where ``plane . x <= threshold``. A node is measured along the rows of `directions`
     from ``first[node]`` to ``first[node + 1]``, whose bins are laid out by `origin` and `width`; `counts` is
     directions x 2 x bins. The row's half is the bit ``bit[node]`` of its hash. `extremes`, directions x 2 x 2 x bins,
-    takes the smallest and the largest projection of every bin; without bins, it takes none.
+    is updated with the smallest and the largest projection of every bin; pass it without bins to skip this.
     """
     leaf = np.empty(rows.shape[0], dtype=np.int32)
     for begin in range(0, rows.shape[0], BLOCK):
-        part = slice(begin, begin + BLOCK)
+        block = slice(begin, begin + BLOCK)
         sweep_block(
-            rows[part], left, right, planes, offsets, first, bit, hashes[part], directions, origin, width, counts,
-            extremes, leaf[part],
+            rows[block], left, right, planes, thresholds, first, bit, hashes[block], directions, origin, width, counts,
+            extremes, leaf[block],
         )  # fmt: skip
     return leaf
 
 
 @jit
 def sweep_block(
-    rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, extremes, leaf
+    rows, left, right, planes, thresholds, first, bit, hashes, directions, origin, width, counts, extremes, leaf
 ):
-    """Do the same for rows that fit the cache, writing their leaves to `leaf`."""
+    """Sweep rows that fit the cache, as `sweep_branches` does, and write their leaves to `leaf`."""
     n = rows.shape[0]
     order = np.empty(n, dtype=np.int64)
     for i in range(n):
@@ -57,7 +59,7 @@ def sweep_block(
         own = slice(first[node], first[node + 1])
         if inner or own.start < own.stop:
             n_left = visit_node(
-                rows, here, inner, planes[node], offsets[node], spare,
+                rows, here, inner, planes[node], thresholds[node], spare,
                 bit[node], hashes, directions[own], origin[own], width[own], counts[own],
                 extremes[own],
             )  # fmt: skip
@@ -71,9 +73,9 @@ def sweep_block(
 
 
 @jit
-def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions, origin, width, counts, extremes):
-    """Count ``rows[here]`` along the directions; at an inner node, reorder `here` so that the rows that go left come
-    first, each side in its old order. Return the number of rows that go left.
+def visit_node(rows, here, inner, plane, threshold, spare, bit, hashes, directions, origin, width, counts, extremes):
+    """Count ``rows[here]`` along the directions. At an inner node, reorder `here` so that rows that go left come
+    first, each side in its former order. Return the number of rows that go left.
     """  # noqa: D205
     tile = np.zeros((rows.shape[1], TILE))
     sums = np.empty(TILE)
@@ -96,20 +98,20 @@ def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions,
         if inner:
             project_tile(tile, plane, sums)
             for i in range(size):
-                if sums[i] <= offset:
+                if sums[i] <= threshold:
                     here[n_left] = here[start + i]
                     n_left += 1
                 else:
                     spare[n_right] = here[start + i]
                     n_right += 1
-    for i in range(n_right):  # copying a slice would compile the text of an error for seconds
+    for i in range(n_right):  # assigning a slice would take seconds to compile, for the text of its shape error
         here[n_left + i] = spare[i]
     return n_left
 
 
 @jit
 def widen_tile(sums, half, origin, scale, extremes):
-    """Let `extremes` (2 halves x 2 x bins) take the smallest and the largest of the projections that a bin holds."""
+    """Update `extremes` (2 halves x 2 x bins) with the smallest and the largest projection in each bin."""
     top = extremes.shape[2] - 1.0
     for i in range(sums.shape[0]):
         k = int(min(max((sums[i] - origin) * scale, 0.0), top))
@@ -119,7 +121,7 @@ def widen_tile(sums, half, origin, scale, extremes):
 
 @jit
 def fill_tile(rows, here, start, tile):
-    """Write up to `TILE` rows to the columns of `tile`; return their number."""
+    """Write up to `TILE` rows to the columns of `tile` and return their number."""
     size = min(TILE, here.shape[0] - start)
     d = rows.shape[1]
     if d <= WIDE:
@@ -138,7 +140,7 @@ def fill_tile(rows, here, start, tile):
 
 @jit
 def project_tile(tile, direction, sums):
-    """Write ``direction @ tile`` to `sums`, each summed over the features in their order."""
+    """Write ``direction @ tile`` to `sums`, each summed over the features in order."""
     d = direction.shape[0]
     sums[:] = 0.0
     j = 0

@@ -1,4 +1,4 @@
-"""Means, deviations and ranges of columns in one sweep."""
+"""Means, squared deviations and ranges of columns in one sweep."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ SLAB = 64
 def column_moments(rows, mean, deviations, low, high):
     """Write mean, sum of squared deviations, minimum and maximum of every column; return the number of rows.
 
-    Slabs of rows that stay in the cache are summed twice, about zero and about their mean, and merged.
+    Slabs of rows that stay in the cache are summed twice, first for their mean and then about it, and merged.
     """
     n, d = rows.shape
     slab_mean = np.empty(d)

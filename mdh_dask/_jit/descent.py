@@ -1,4 +1,4 @@
-"""Descent of the penalised density over directions: BFGS that remembers some steps, for an index with kinks."""
+"""Descent of the penalised density over directions: limited-memory BFGS, for an index with kinks."""
 
 import math
 
@@ -8,25 +8,25 @@ from .._numba import jit
 from .separators import index_along
 
 MEMORY = 10
-"""Steps that are remembered: all of them while alpha grows."""
+"""Steps in the BFGS memory: enough for all of them while alpha grows."""
 
 TOLERANCE = 1e-4
-"""Gradient, in the units of `descend`, at which the descent ends."""
+"""The descent ends at a gradient of this norm, in the units of `descend`."""
 
 WORTHWHILE = 1e-4
-"""Nor does a step follow one that lowered the index by a smaller share."""
+"""The descent ends after a step that lowers the index by less than this share."""
 
 SUFFICIENT, FLATTER = 1e-4, 0.9
-"""Weak Wolfe conditions: share of the promised fall that a step makes, share of the slope that it leaves."""
+"""Constants of the weak Wolfe conditions: least share of the predicted decrease, largest share of the slope left."""
 
 MAX_TRIALS = 20
 
 
 @jit
 def descend(centred, start, alpha, max_steps, unit, penalty):
-    """Return a direction of lower index than the start, of length one (Lewis and Overton 2013).
+    """Return a unit direction of lower index than the start (Lewis and Overton 2013).
 
-    `unit` is a density that counts as large: it makes the tolerance independent of the scale of the rows.
+    `unit` is a density that counts as large; it makes the tolerance independent of the scale of the rows.
     """
     steps, changes = np.zeros((MEMORY, start.shape[0])), np.zeros((MEMORY, start.shape[0]))
     products = np.zeros(MEMORY)
@@ -52,9 +52,9 @@ def descend(centred, start, alpha, max_steps, unit, penalty):
 
 @jit
 def quasi_newton_step(gradient, steps, changes, products):
-    """Return minus the gradient times the inverse Hessian that the steps tell, oldest first.
+    """Return minus the gradient times the inverse Hessian estimated from the steps, oldest first.
 
-    `changes` are those of the gradient over the steps, `products` the inner products of both.
+    `changes` are the gradient's changes over the steps, `products` the inner products of steps and changes.
     """
     direction = -gradient
     kept = products.shape[0]
@@ -73,7 +73,7 @@ def quasi_newton_step(gradient, steps, changes, products):
 
 @jit
 def remember(steps, changes, products, kept, step, change):
-    """Put a step after those that are kept; the oldest goes if there is no room. Return how many are kept."""
+    """Append a step to the memory, dropping the oldest if it is full, and return the number of steps in it."""
     if kept == products.shape[0]:
         kept -= 1
         for i in range(kept):
@@ -88,9 +88,9 @@ def remember(steps, changes, products, kept, step, change):
 
 @jit
 def line_search(centred, x, value, gradient, step, alpha, penalty, unit):
-    """Return how much of the step satisfies the weak Wolfe conditions, with value and gradient there, by bisection.
+    """Return the share of the step that satisfies the weak Wolfe conditions, by bisection, with value and gradient.
 
-    Zero if nowhere is lower.
+    The share is zero if no point is lower.
     """
     slope = gradient @ step
     low, high, size = 0.0, np.inf, 1.0

@@ -1,7 +1,7 @@
-"""Loops of the dip statistic: the modal interval is narrowed between a convex minorant and a concave majorant.
+"""Loops of the dip statistic, which narrow the modal interval between a convex minorant and a concave majorant.
 
-A distribution function is given at ascending knots by its limits from below (`lower`) and above (`upper`): they
-differ where it jumps, and agree where it bends only. It is constant or linear between knots.
+A distribution function is given at ascending knots by its limits from below (`lower`) and above (`upper`), which
+differ where it jumps and agree where it only bends. It is constant or linear between knots.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ def link_forward(before: Integers, low: int, high: int, forward: Integers) -> No
     """Write the vertices of the minorant from `low` to `high` as links to the next vertex."""
     j = high
     while j > low:
-        # `low` lies on the minorant: a link that passes it belongs to vertices on one line.
+        # `low` is on the minorant, so a link that passes it joins vertices on one line.
         i = max(before[j], low)
         forward[i] = j
         j = i
@@ -111,7 +111,7 @@ def dip_of_knots(x: Floats, lower: Floats, upper: Floats) -> float:
             break
         depth = max(depth, rise_above_minorant(x, lower, upper, forward, low, left))
         depth = max(depth, fall_below_majorant(x, lower, upper, after, right, high))
-        # A jump larger than anything beside it is the mode: there a unimodal distribution function may jump too.
+        # The largest jump is the mode, where a unimodal distribution function may jump too.
         if left == right:
             break
         low, high = left, right

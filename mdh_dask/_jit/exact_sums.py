@@ -1,4 +1,4 @@
-"""Sums per label that are exact, whatever the order of the rows: each value is added in slices of whole numbers."""
+"""Exact sums per label in any order of the rows: each value is split into slices that add without rounding."""
 
 import math
 
@@ -7,20 +7,20 @@ from .._numba import jit
 N_SLICES = 3
 
 SLICE = 30
-"""Bits of a slice. Slices are multiples of fixed powers of two, so that those of a value do not depend on others."""
+"""Bits per slice. Slices are multiples of fixed powers of two, so that they do not depend on other values."""
 
 BASE = 2.0**SLICE
 
 TO_WHOLE = 1.5 * 2.0**52
-"""A float64 of up to 2^51 becomes whole, ties to even, if this is added and taken away."""
+"""Adding and subtracting this rounds a float64 of up to 2^51 to an integer, ties to even."""
 
 ROWS_AT_ONCE = 2**20
-"""A float64 holds the sum of the slices of as many rows exactly, and of sixteen times as many."""
+"""Rows whose slices a float64 adds exactly, with room for sixteen times as many."""
 
 
 @jit
 def largest_deviations(rows, shift, largest):
-    """Let `largest` take the largest ``|x - shift|`` of every column; NaN counts as infinite."""
+    """Update `largest` with the largest ``|x - shift|`` of every column; NaN counts as infinite."""
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             x = abs(rows[i, j] - shift[j])

@@ -1,4 +1,4 @@
-"""A hash of the global row number: the only source of randomness that rows see, whatever chunk they are in."""
+"""The hash of the global row number: the only source of randomness for rows, and independent of the chunks."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What is read off stacked histograms and densities, a row at a time: NumPy would sweep them once for each step."""
+"""Statistics of stacked histograms and densities in one sweep per row, where NumPy would take one for each step."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from .._numba import jit
 def bin_spreads(counts):
     """Return number of rows, variance and interquartile range of every histogram, in bins (3 x histograms).
 
-    The outermost bins, which hold what fell outside, are left out.
+    The outermost bins, which count the rows outside the range, are left out.
     """
     out = np.empty((3, counts.shape[0]))
     for c in range(counts.shape[0]):
@@ -31,7 +31,7 @@ def bin_spreads(counts):
 
 @jit
 def rows_on_both_sides(counts, least, out):
-    """Write whether at least so many rows lie up to the end of each bin, and after it."""
+    """Write whether at least `least` rows lie on each side of the end of each bin."""
     for c in range(counts.shape[0]):
         total = 0
         for k in range(counts.shape[1]):
@@ -44,9 +44,9 @@ def rows_on_both_sides(counts, least, out):
 
 @jit
 def relative_depths(density, floor, tiny, out):
-    """Write ``(min(highest on the left, highest on the right) - p) / (p + floor)`` of every point of the densities.
+    """Write ``(min(highest on the left, highest on the right) - p) / (p + floor)`` at every point of the densities.
 
-    The denominator is at least `tiny` times the numerator, and `tiny`.
+    The denominator is at least `tiny`, and at least `tiny` times the numerator.
     """
     n = density.shape[1]
     for c in range(density.shape[0]):

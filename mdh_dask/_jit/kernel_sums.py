@@ -1,4 +1,4 @@
-"""Sums of Gaussian kernels around one place, and the weights that approximate them on a grid."""
+"""Sums of Gaussian kernels at one location, and the weights that approximate them on a grid."""
 
 import math
 
@@ -11,15 +11,15 @@ REACH = 8.0
 
 
 @jit
-def kernel_sums(points, weights, place, bandwidth):
-    """Return the weighted sums of k, u k and (u^2 - 1) k with k = exp(-u^2 / 2) and u = (point - place) / bandwidth.
+def kernel_sums(points, weights, location, bandwidth):
+    """Return the weighted sums of k, u k and (u^2 - 1) k with k = exp(-u^2 / 2) and u = (point - location) / bandwidth.
 
-    They are the density at a place and its first two derivatives, up to constants.
+    They are the density at the location and its first two derivatives, up to constants.
     """
     total = slope = bend = 0.0
     scale = 1.0 / bandwidth
     for i in range(points.shape[0]):
-        u = (points[i] - place) * scale
+        u = (points[i] - location) * scale
         if abs(u) < REACH:
             k = weights[i] * math.exp(-0.5 * u * u)
             total += k
@@ -29,12 +29,12 @@ def kernel_sums(points, weights, place, bandwidth):
 
 
 @jit
-def kernel_pulls(projections, place, bandwidth):
-    """Return -u k for every row: what moving its projection up does to the density, up to a constant."""
+def kernel_pulls(projections, location, bandwidth):
+    """Return -u k for every row: the derivative of the density by its projection, up to a constant."""
     pulls = np.zeros(projections.shape[0])
     scale = 1.0 / bandwidth
     for i in range(projections.shape[0]):
-        u = (projections[i] - place) * scale
+        u = (projections[i] - location) * scale
         if abs(u) < REACH:
             pulls[i] = -u * math.exp(-0.5 * u * u)
     return pulls
@@ -42,9 +42,9 @@ def kernel_pulls(projections, place, bandwidth):
 
 @jit
 def bin_linearly(projections, origin, width, weights):
-    """Add every row to `weights`, divided between the bins whose centres it lies between; the outermost take the tails.
+    """Divide every row between the two bins with the nearest centres and add it to `weights`; the ends take the tails.
 
-    Divided like this, a few rows are as well approximated as many.
+    Linear binning approximates a few rows as well as many.
     """
     top = weights.shape[0] - 1
     for i in range(projections.shape[0]):

@@ -1,11 +1,11 @@
-"""How many rows have each label, and the sums of their first columns, in one sweep."""
+"""Number of rows with each label and sums of their first columns, in one sweep."""
 
 from .._numba import jit
 
 
 @jit
 def add_to_labels(labels, rows, sizes, sums):
-    """Add 1 to `sizes` and as many columns of `rows` as `sums` has (n_labels x columns) to `sums`, by label."""
+    """Add each row to `sizes` and `sums` (n_labels x columns) by label; `sums` takes the first columns of `rows`."""
     for i in range(labels.shape[0]):
         label = labels[i]
         sizes[label] += 1

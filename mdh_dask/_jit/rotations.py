@@ -1,4 +1,4 @@
-"""Jacobi rotations that make several symmetric matrices diagonal together."""
+"""Joint diagonalisation of several symmetric matrices by Jacobi rotations."""
 
 import math
 
@@ -7,9 +7,9 @@ from .._numba import jit
 
 @jit
 def diagonalise(matrices, axes, smallest_angle, max_sweeps):
-    """Rotate the matrices (k x k x number of matrices) until they are as diagonal as they can be; return the sweeps.
+    """Rotate the matrices (k x k x number of matrices) until they are as diagonal as possible; return the sweeps.
 
-    The rows of `axes` are rotated with them. A sweep that turns no pair by more than `smallest_angle` is the last.
+    The rows of `axes` are rotated too. The last sweep is the one that turns no pair by more than `smallest_angle`.
     """
     k = axes.shape[0]
     for sweep in range(max_sweeps):
@@ -31,10 +31,10 @@ def diagonalise(matrices, axes, smallest_angle, max_sweeps):
 
 @jit
 def best_angle(first, second, off):
-    """Return the angle in the plane of two axes that leaves the least between them in all matrices.
+    """Return the angle in the plane of two axes that minimises their off-diagonal entries in all matrices.
 
     A rotation by t turns (difference of the diagonal entries, twice the other) of a matrix by 2 t; the squares of the
-    second, summed over the matrices, are least where these points vary most along the first axis.
+    second, summed over the matrices, are least if the first axis is the one along which these points vary most.
     """
     spread = tilt = 0.0
     for m in range(off.shape[0]):

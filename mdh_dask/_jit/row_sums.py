@@ -1,4 +1,4 @@
-"""Sums of the rows whose projections fall into the same bin."""
+"""Sums of the rows in each bin of their projections."""
 
 import math
 from typing import NamedTuple
@@ -7,26 +7,26 @@ from .._numba import jit
 from .._typing import Floats, Integers
 
 QUANTUM = 2.0**-20
-"""Coordinates are rounded to multiples of this: their sums are exact up to 2^33, in whatever order they are added."""
+"""Coordinates are rounded to multiples of this, so that their sums up to 2^33 are exact in any order."""
 
 
 class RowSums(NamedTuple):
-    """What `sum_rows_in_bins` adds to."""
+    """The sums that `sum_rows_in_bins` updates."""
 
     counts: Integers
     """Rows per bin, shape (n_directions, n_bins)."""
     sums: Floats
-    """Of the rows in each bin, shape (n_directions, n_bins, n_features)."""
+    """Sums of the rows in each bin, shape (n_directions, n_bins, n_features)."""
     low: Floats
-    """Smallest projection, in a bin or not, shape (n_directions,)."""
+    """Smallest projection of all chosen rows, also beyond the bins, shape (n_directions,)."""
     high: Floats
 
 
 @jit
 def sum_rows_in_bins(rows, chosen, directions, origin, width, centre, scale, total):
-    """Add the chosen rows, as ``(x - centre) * scale``, to the bins of their projections; those beyond are left out.
+    """Add the chosen rows, as ``(x - centre) * scale``, to the bins of their projections; rows beyond are left out.
 
-    The ranges of the projections are widened by all of them.
+    The ranges of the projections cover all chosen rows.
     """
     n_features, n_bins = rows.shape[1], total.counts.shape[1]
     for c in range(chosen.shape[0]):

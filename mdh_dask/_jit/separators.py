@@ -8,13 +8,13 @@ from .kernel_sums import kernel_pulls
 from .valleys import REACH_OF_BINS, lowest_valley
 
 BINS_PER_BANDWIDTH = 10
-"""Bins on one bandwidth of the grid that brackets the lowest density."""
+"""Bins per bandwidth of the grid that brackets the lowest density."""
 
 MAX_BINS = 2**14
 
 
 class Penalty(NamedTuple):
-    """Constants of the penalised density: those of its kernel, and of the penalty beyond the bound."""
+    """Constants of the penalised density: of its kernel and of the penalty beyond the bound."""
 
     bandwidth: float
     eta: float
@@ -24,28 +24,28 @@ class Penalty(NamedTuple):
 
 @jit
 def best_separator(centred, direction, alpha, penalty):
-    """Return the lowest `f` over all offsets, the offset, whether it is free of penalty, and the tangent gradient."""
+    """Return the lowest `f` over all thresholds, the threshold, whether it has no penalty, and the tangent gradient."""
     projections = centred @ direction
     n, h = projections.shape[0], penalty.bandwidth
     sd = math.sqrt((projections @ projections) / n)
     bound = alpha * sd
     width = max(h / BINS_PER_BANDWIDTH, 2 * (bound + REACH_OF_BINS * h) / MAX_BINS)
-    index, offset = lowest_valley(projections, h, bound, penalty.eta, penalty.epsilon, penalty.steepness, width)
-    pulls = kernel_pulls(projections, offset, h) / (n * h**2 * math.sqrt(2 * math.pi))
-    excess = max(abs(offset) - bound, 0.0)
+    index, threshold = lowest_valley(projections, h, bound, penalty.eta, penalty.epsilon, penalty.steepness, width)
+    pulls = kernel_pulls(projections, threshold, h) / (n * h**2 * math.sqrt(2 * math.pi))
+    excess = max(abs(threshold) - bound, 0.0)
     if excess > 0 and sd > 0:
         rate = penalty.steepness * (1 + penalty.epsilon) * excess**penalty.epsilon
         pulls -= rate * alpha / (n * sd) * projections
     gradient = pulls @ centred
-    return index, offset, excess == 0, gradient - (gradient @ direction) * direction
+    return index, threshold, excess == 0, gradient - (gradient @ direction) * direction
 
 
 @jit
 def index_along(centred, x, alpha, penalty, unit):
-    """Return the index of the direction of any vector, its gradient by the vector, and the best separator's place.
+    """Return the index of the direction of a vector, its gradient by the vector, and the best threshold.
 
-    As the index hangs on the direction alone, the gradient is tangent: steps keep to the sphere.
+    The index depends only on the direction, so the gradient is tangent to the sphere.
     """
     length = math.sqrt(x @ x)
-    index, offset, inside, gradient = best_separator(centred, x / length, alpha, penalty)
-    return index / unit, gradient / (length * unit), offset, inside
+    index, threshold, inside, gradient = best_separator(centred, x / length, alpha, penalty)
+    return index / unit, gradient / (length * unit), threshold, inside

@@ -1,4 +1,4 @@
-"""The lowest place of a density with a penalty beyond a bound."""
+"""The minimum of a density with a penalty beyond a bound."""
 
 import math
 
@@ -11,18 +11,18 @@ NEARLY_LOWEST = 0.003
 """Valleys of the binned density within this share of its height above the lowest are compared exactly."""
 
 NOISE = 1e-12
-"""Share of the height under which the binned density is that of a gap without rows: one flat valley."""
+"""Share of the height below which the binned density counts as zero: an empty gap is one flat valley."""
 
 REACH_OF_BINS = 6.0
-"""Bandwidths from the bound beyond which rows are not binned."""
+"""Rows farther beyond the bound than this many bandwidths are not binned."""
 
 ROUGHLY, FINELY = 1e-3, 1e-8
-"""Bandwidths to which a valley is located on the bins and on the rows; the error of its density is the square."""
+"""Accuracy, in bandwidths, of a valley's location on the bins and on the rows; its density's error is the square."""
 
 
 @jit
 def lowest_valley(projections, bandwidth, bound, eta, epsilon, steepness, width):
-    """Return the least value of ``f(b) = p(b) + steepness * max(0, |b| - bound)^(1 + epsilon)``, and where it is.
+    """Return the minimum and minimiser of ``f(b) = p(b) + steepness * max(0, |b| - bound)^(1 + epsilon)``.
 
     `p` is the kernel density of the projections. Bins of the given width bracket the valleys of `p` within the bound;
     the minimisers of `f` are at most `eta` outside.
@@ -30,34 +30,34 @@ def lowest_valley(projections, bandwidth, bound, eta, epsilon, steepness, width)
     half = math.ceil((bound + REACH_OF_BINS * bandwidth) / width) + 1
     weights = np.zeros(2 * half)
     bin_linearly(projections, -half * width, width, weights)
-    # The outermost bins hold what lies beyond; nothing there reaches the bound.
+    # The outermost bins count the rows beyond, whose kernels do not reach the bound.
     weights[0] = weights[-1] = 0.0
     taps = np.exp(-0.5 * (np.arange(int(REACH_OF_BINS * bandwidth / width) + 1) * width / bandwidth) ** 2)
     centres = (np.arange(2 * half) + 0.5 - half) * width
     density = smooth(weights, taps)
     top = density.max()
     grid, height = grid_within(centres, density, bound)
-    places = valleys(grid, height, NOISE * top, NEARLY_LOWEST * top)
-    best, offset = np.inf, 0.0
+    found = valleys(grid, height, NOISE * top, NEARLY_LOWEST * top)
+    best, threshold = np.inf, 0.0
     ones = np.ones(projections.shape[0])
     n = projections.shape[0]
-    for i in range(places.shape[0]):
-        low = max(places[i, 0] - bandwidth, -bound - eta)
-        high = min(places[i, 2] + bandwidth, bound + eta)
+    for i in range(found.shape[0]):
+        low = max(found[i, 0] - bandwidth, -bound - eta)
+        high = min(found[i, 2] + bandwidth, bound + eta)
         start = descend_to_valley(
-            centres, weights, n, bandwidth, bound, epsilon, steepness, low, places[i, 1], high, ROUGHLY
+            centres, weights, n, bandwidth, bound, epsilon, steepness, low, found[i, 1], high, ROUGHLY
         )[1]
-        value, place = descend_to_valley(
+        value, location = descend_to_valley(
             projections, ones, n, bandwidth, bound, epsilon, steepness, low, start, high, FINELY
         )
         if value < best:
-            best, offset = value, place
-    return best, offset
+            best, threshold = value, location
+    return best, threshold
 
 
 @jit
 def grid_within(centres, density, bound):
-    """Return the places of the bins within the bound and of the bound itself, and the density there."""
+    """Return the centres of the bins within the bound and the bound itself, with the density there."""
     n, width = 2, centres[1] - centres[0]
     for i in range(centres.shape[0]):
         n += -bound < centres[i] < bound
@@ -65,7 +65,7 @@ def grid_within(centres, density, bound):
     first = (centres.shape[0] - n) // 2 + 1
     for i in range(1, n - 1):
         grid[i], height[i] = centres[first + i - 1], density[first + i - 1]
-    # The bins lie evenly on both sides of zero, and reach farther than the bound.
+    # The bins are symmetric about zero and reach beyond the bound.
     share = (bound - centres[first + n - 3]) / width
     grid[0], height[0] = -bound, (1 - share) * density[first] + share * density[first - 1]
     grid[-1], height[-1] = bound, (1 - share) * density[first + n - 3] + share * density[first + n - 2]
@@ -74,7 +74,7 @@ def grid_within(centres, density, bound):
 
 @jit
 def valleys(grid, height, noise, tolerance):
-    """Return low end, middle and high end of the valleys that are less than the tolerance above the lowest."""
+    """Return low end, middle and high end of the valleys within the tolerance of the lowest."""
     n, least, n_found = grid.shape[0], np.inf, 0
     found = np.empty((n, 3))
     for i in range(n):
@@ -95,26 +95,26 @@ def valleys(grid, height, noise, tolerance):
 
 
 @jit
-def descend_to_valley(points, weights, n, bandwidth, bound, epsilon, steepness, low, place, high, tolerance):
-    """Return the value and the place of a valley of `f` between `low` and `high`, by Newton's method from `place`."""
+def descend_to_valley(points, weights, n, bandwidth, bound, epsilon, steepness, low, location, high, tolerance):
+    """Return the minimum of `f` between `low` and `high` and its location, by Newton's method from `location`."""
     unit = 1.0 / (n * bandwidth * math.sqrt(2 * math.pi))
     value = np.inf
     for _ in range(60):
-        total, slope, bend = kernel_sums(points, weights, place, bandwidth)
-        excess = max(abs(place) - bound, 0.0)
+        total, slope, bend = kernel_sums(points, weights, location, bandwidth)
+        excess = max(abs(location) - bound, 0.0)
         value = unit * total + steepness * excess ** (1 + epsilon)
         slope, bend = slope * unit / bandwidth, bend * unit / bandwidth**2
         if excess > 0.0:
-            slope += math.copysign(steepness * (1 + epsilon) * excess**epsilon, place)
+            slope += math.copysign(steepness * (1 + epsilon) * excess**epsilon, location)
             bend += steepness * (1 + epsilon) * epsilon * excess ** (epsilon - 1)
         if slope < 0.0:
-            low = place
+            low = location
         else:
-            high = place
-        following = place - slope / bend if bend > 0.0 else np.inf
+            high = location
+        following = location - slope / bend if bend > 0.0 else np.inf
         if not low < following < high:
             following = (low + high) / 2
-        if slope == 0.0 or abs(following - place) <= tolerance * bandwidth:
+        if slope == 0.0 or abs(following - location) <= tolerance * bandwidth:
             break
-        place = following
-    return value, place
+        location = following
+    return value, location

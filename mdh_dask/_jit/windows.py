@@ -7,11 +7,11 @@ from .._numba import jit
 
 @jit
 def window_moments(means, squares, n, size):
-    """Return mean and sum of squared deviations of every `size` consecutive lines, each of which stands for `n` values.
+    """Return mean and sum of squared deviations of every `size` consecutive lines, whose entries stand for `n` values.
 
-    `means` and `squares` hold what is known of each line, shape (n_lines, n); a value by itself has no deviation. Every
-    window is summed by itself and in the same order, so that a result does not depend on where a block begins, and
-    about its own mean, so that a large mean takes no digits from a small deviation.
+    `means` and `squares` are the moments of the entries, shape (n_lines, width); a single value has no deviation. Every
+    window is summed on its own and in the same order, so that a result does not depend on where a block begins, and
+    about its own mean, so that a large mean costs a small deviation no digits.
     """
     n_windows, width = means.shape[0] - size + 1, means.shape[1]
     mean = np.zeros((n_windows, width))
