@@ -172,7 +172,7 @@ class TestReduceRows:
     @pytest.mark.parametrize("lazy", [True, False])
     def test_refuses_arrays_of_unequal_length(self, lazy):
         X = da.zeros((5, 2), chunks=2) if lazy else np.zeros((5, 2))
-        with pytest.raises(ValueError, match=r"equally many rows; got \[4, 5\]"):
+        with pytest.raises(ValueError, match=r"same number of rows; got \[4, 5\]"):
             reduce_rows(Order(), X, np.zeros(4))
 
     def test_refuses_unknown_chunks_before_computing(self):
@@ -271,7 +271,7 @@ class TestMapRows:
     @pytest.mark.parametrize("lazy", [True, False])
     def test_refuses_arrays_of_unequal_length(self, lazy):
         X = da.zeros((5, 2), chunks=2) if lazy else np.zeros((5, 2))
-        with pytest.raises(ValueError, match=r"equally many rows; got \[4, 5\]"):
+        with pytest.raises(ValueError, match=r"same number of rows; got \[4, 5\]"):
             map_rows(scaled_sums, X, np.zeros(4), dtype=float, shared=1)
 
     def test_the_graph_holds_the_shared_parameter_once(self):

@@ -1,12 +1,12 @@
-"""Statistics of rows that are computed chunk by chunk, and the functions that run them.
+"""Statistics that are computed chunk by chunk, and the functions that run them.
 
-A statistic is a frozen value with three functions and one law::
+A statistic is a frozen dataclass with three methods and one law::
 
     finalise(combine(chunk(A), chunk(B))) == finalise(chunk(A_then_B))
 
 `reduce_rows` runs any statistic over a NumPy array (the one-chunk case) or a Dask array on whichever scheduler
-is current; `run` makes the passes of a plan, which asks for one statistic after the other; `map_rows` applies a
-function to every chunk and keeps the rows where they are. This is the only package that builds task graphs for
+is current; `run` makes the passes of a plan, which asks for one statistic after another; `map_rows` applies a
+function to every chunk and returns row-aligned results. This is the only package that builds task graphs for
 numerics.
 
 To add a statistic, subclass `Statistic` as a frozen dataclass and add an instance to

@@ -1,4 +1,4 @@
-"""How rows are divided into chunks."""
+"""The division of rows into chunks."""
 
 from collections.abc import Sequence
 
@@ -13,19 +13,19 @@ LEAST_BLOCKS, LEAST_BLOCK_BYTES = 32, 4 * 2**20
 
 
 def is_dask(array: object) -> bool:
-    """Tell whether `array` is a Dask array."""
+    """Return whether `array` is a Dask array."""
     return isinstance(array, da.Array)
 
 
 def known_chunks(array: RowArray) -> bool:
-    """Tell whether the row chunks of a Dask array have known sizes."""
+    """Return whether the row chunks of a Dask array have known sizes."""
     return not any(np.isnan(rows) for rows in array.chunks[0])
 
 
 def default_block_bytes(nbytes: int) -> int:
-    """Return the bytes of a block of rows: ``mdh-dask.block-size``, less if that would make fewer than 32 blocks.
+    """Return the bytes of a block of rows: ``mdh-dask.block-size``, or less to make at least 32 blocks.
 
-    Fewer blocks would leave workers idle at the end of a pass; below 4 MiB they cost more than that.
+    Fewer blocks leave workers idle at the end of a pass; blocks below 4 MiB cost more than this saves.
 
     Examples
     --------
@@ -69,8 +69,8 @@ def fit_chunks(array: RowArray, row_bytes: int) -> RowArray:
     most = max(1, default_block_bytes(row_bytes * len(array)) // row_bytes)
     divided = []
     for rows in _merged(array.chunks[0], most):
-        parts = -(-rows // most)
-        divided += [rows // parts + (i < rows % parts) for i in range(parts)]
+        n_blocks = -(-rows // most)
+        divided += [rows // n_blocks + (i < rows % n_blocks) for i in range(n_blocks)]
     return array.rechunk({0: tuple(divided)})
 
 
@@ -85,16 +85,16 @@ def _merged(chunks: Sequence[int], most: int) -> list[int]:
 
 
 def check_lengths(arrays: Sequence[RowArray]) -> None:
-    """Raise an error if row-aligned arrays do not have equally many rows."""
+    """Raise an error unless row-aligned arrays have the same number of rows."""
     lengths = {len(a) for a in arrays}
     if len(lengths) > 1:
-        raise ValueError(f"row-aligned arrays must have equally many rows; got {sorted(lengths)}")
+        raise ValueError(f"row-aligned arrays must have the same number of rows; got {sorted(lengths)}")
 
 
 def follow_chunks(arrays: Sequence[RowArray]) -> list[RowArray]:
-    """Return row-aligned arrays in the row chunks of the first of them that is lazy."""
+    """Return row-aligned arrays in the row chunks of the first Dask array among them."""
     rows = next(a.chunks[0] for a in arrays if is_dask(a))
-    # Merging neighbours needs no shuffle of all rows over the disks of all workers, which "p2p" would be.
+    # Merging neighbours needs no shuffle; "p2p" would send all rows through the disks of all workers.
     return [
         a.rechunk((rows, *a.shape[1:]), method="tasks") if is_dask(a) else da.from_array(a, chunks=(rows, *a.shape[1:]))
         for a in arrays

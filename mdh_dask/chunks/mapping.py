@@ -1,4 +1,4 @@
-"""Functions of rows that keep them where they are."""
+"""Functions applied to every chunk, with row-aligned results."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ def map_rows(
     n_columns: int | None = None,
     shared: Any = None,
 ) -> RowArray:
-    """Apply ``function(shared, *blocks)`` to every chunk; the result has the same rows, lazily for Dask input.
+    """Apply ``function(shared, *blocks)`` to every chunk and return the row-aligned result, lazy for Dask input.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ def map_rows(
     n_columns : int, optional
         Columns of the result; None for a one-dimensional result.
     shared : object
-        A parameter that enters the graph once, however many chunks there are.
+        A parameter that enters the graph only once, for any number of chunks.
 
     Returns
     -------
     ndarray or dask Array of shape (n_rows,) or (n_rows, n_columns)
-        NumPy for NumPy input, of which `function` gets parts, too, on the threads of this process. Computing it is one
+        NumPy for NumPy input, which `function` also sees in blocks, on the threads of this process. Computing it is one
         pass.
 
     Examples
@@ -74,8 +74,8 @@ def _map_on_threads(
     out = np.empty(n_rows if n_columns is None else (n_rows, n_columns), dtype=dtype)
 
     def fill(start: int) -> tuple[()]:
-        part = slice(start, start + ROWS_OF_A_THREAD)
-        out[part] = function(shared, *(a[part] for a in arrays))
+        block = slice(start, start + ROWS_OF_A_THREAD)
+        out[block] = function(shared, *(a[block] for a in arrays))
         return ()
 
     work_through(fill, range(0, n_rows, ROWS_OF_A_THREAD))

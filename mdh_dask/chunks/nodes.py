@@ -1,4 +1,4 @@
-"""Parameters in a graph, and graphs under names of their own."""
+"""Shared parameters and unique task names in Dask graphs."""
 
 from typing import Any
 from uuid import uuid4
@@ -10,15 +10,15 @@ from dask.delayed import Delayed
 
 
 def as_node(value: Any) -> Delayed:
-    """Return a value as a node of its own: inlined into every task it would be sent to the workers once per task."""
+    """Return a value as one node of a graph; inlined, it would be sent to the workers with every task."""
     return dask.delayed(value, name=f"shared-{uuid4().hex}", traverse=False)
 
 
 def under_own_names(array: da.Array) -> da.Array:
-    """Return the same array, none of whose tasks has a name that another graph may have.
+    """Return the same array with task names that no other graph shares.
 
-    Tasks of an array that is persisted stay known to the scheduler. Another graph that begins with the same tasks, but
-    was fused differently, would redefine them, of which Dask warns as a cause of deadlocks.
+    The scheduler remembers the tasks of a persisted array. Another graph that starts with the same tasks, but was
+    fused differently, would redefine them; Dask warns that this causes deadlocks.
 
     Examples
     --------

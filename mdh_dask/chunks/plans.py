@@ -1,6 +1,6 @@
-"""Plans: computations that ask for passes over rows, one after the other, and the driver that makes the passes.
+"""Plans, which are computations that ask for passes over the rows, and the driver that makes the passes.
 
-A plan is a generator. It yields a `Pass`, is sent the value of its statistic, and returns its result in the end. It
+A plan is a generator. It yields a `Pass`, is sent the value of its statistic, and finally returns its result. It
 does not know where the rows are, so it can be tested by sending values by hand.
 """
 
@@ -17,19 +17,19 @@ from .statistic import Statistic, Together
 T = TypeVar("T")
 
 Announce = Callable[[str], Progress | None]
-"""Makes the bar of a pass, or None, from a description such as ``"pass 1: reading"``."""
+"""Return the progress bar of a pass, or None, from a description such as ``"pass 1: reading"``."""
 
 
 @dataclass(frozen=True)
 class Pass:
-    """What a plan wants to know of all rows.
+    """A request of a plan: a statistic to compute from all rows.
 
     Parameters
     ----------
     verb : str
         What the pass does, for the label of its progress bar.
     statistic : Statistic
-        The plan is sent its value.
+        The statistic whose value is sent to the plan.
     """
 
     verb: str
@@ -37,15 +37,15 @@ class Pass:
 
 
 Plan = Generator[Pass, Any, T]
-"""Yields passes, is sent their values, and returns a result."""
+"""A generator that yields passes, is sent their values, and returns a result."""
 
 
 class Outcome(NamedTuple):
-    """What came of plans that were run."""
+    """The results of one or more plans."""
 
     result: Any
     n_passes: int
-    """Passes over the rows, those that were made before included."""
+    """Passes over the rows, including earlier ones."""
 
 
 def _silent(description: str) -> None:
@@ -62,9 +62,9 @@ def run(plan: Plan[Any], *arrays: RowArray, announce: Announce = _silent, n_pass
     *arrays : NumPy arrays or Dask arrays, row-aligned
         As for `reduce_rows`.
     announce : callable, optional
-        Makes the bar of a pass, or None, from its description.
+        Return the progress bar of a pass, or None, from its description.
     n_passes : int, default=0
-        Passes over the same rows that were made before: the description of the next one has the number after this.
+        Earlier passes over the same rows; the numbers in the descriptions continue from it.
 
     Returns
     -------
@@ -116,12 +116,12 @@ def run_together(
         while asked := _advance(plans, values, results):
             n_passes += 1
             verbs = " and ".join(dict.fromkeys(wanted.verb for wanted in asked.values()))
-            statistics, place = _distinct([wanted.statistic for wanted in asked.values()])
-            # The journal knows the pass of a single plan by the statistic itself.
+            statistics, position = _distinct([wanted.statistic for wanted in asked.values()])
+            # The journal identifies the pass of a single plan by its statistic, so this is not wrapped.
             statistic = statistics[0] if len(plans) == 1 else Together(tuple(statistics))
             value = reduce_rows(statistic, *arrays, progress=announce(f"pass {n_passes}: {verbs}"))
             found = [value] if len(plans) == 1 else value
-            values = {plan: found[i] for plan, i in zip(asked, place)}
+            values = {plan: found[i] for plan, i in zip(asked, position)}
         return Outcome(results, n_passes)
     finally:
         for plan in plans:
@@ -129,25 +129,25 @@ def run_together(
 
 
 def _distinct(statistics: Sequence[Statistic]) -> tuple[list[Statistic], list[int]]:
-    """Return each statistic once, and where each of them is: what several plans ask for is computed once.
+    """Return the distinct statistics and the position of each statistic among them.
 
-    Statistics that hold arrays have no hash; each of these is taken for another.
+    Statistics that hold arrays have no hash and count as distinct.
     """
     distinct: list[Statistic] = []
     known: dict[Statistic, int] = {}
-    place: list[int] = []
+    position: list[int] = []
     for statistic in statistics:
         i = len(distinct)
         with suppress(TypeError):
             i = known.setdefault(statistic, i)
         if i == len(distinct):
             distinct.append(statistic)
-        place.append(i)
-    return distinct, place
+        position.append(i)
+    return distinct, position
 
 
 def _advance(plans: Sequence[Plan[Any]], values: dict[int, Any], results: list[Any]) -> dict[int, Pass]:
-    """Send values to their plans; return what these ask for next, and keep the results of those that end."""
+    """Send values to their plans, return the passes they request next, and store the results of plans that end."""
     asked: dict[int, Pass] = {}
     for i, value in values.items():
         try:

@@ -1,4 +1,4 @@
-"""What is told about a pass while it runs: a bar, or else lines in the log."""
+"""The progress of a pass, as a bar or as lines in the log."""
 
 import logging
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any, Self
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[int], Any]
-"""Makes the bar of a pass over that many rows: a context manager with ``update(n)``, as ``tqdm(total=n)`` is."""
+"""Return the progress bar of a pass over that many rows: a context manager with ``update(n)``, like ``tqdm``."""
 
 SECONDS_BETWEEN_LINES = 30
 
@@ -17,10 +17,10 @@ BAR = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rows [{rate_fmt}, {
 
 
 def announced(description: str, bar: bool) -> Progress | None:
-    """Return what tells of a pass: a bar or, without one, lines in the log, if anyone reads it.
+    """Return the progress of a pass as a bar or, without one, as lines in the log if it records them.
 
-    Lines come every half minute and at the end. Their records have ``fields``: ``pass``, ``rows`` that are done, ``of``
-    how many, ``seconds``, ``rows_per_second`` and ``seconds_left``.
+    Lines are logged every half minute and at the end. Their records have ``fields``: ``pass``, ``rows`` done, ``of``
+    rows in all, ``seconds``, ``rows_per_second`` and ``seconds_left``.
 
     Examples
     --------
@@ -33,10 +33,10 @@ def announced(description: str, bar: bool) -> Progress | None:
 
 
 class _Bar:
-    """A bar that counts rows."""
+    """Progress as a bar."""
 
     def __init__(self, description: str, n_rows: int) -> None:
-        from tqdm.auto import tqdm  # in a notebook without widgets it warns: only if a bar is asked for
+        from tqdm.auto import tqdm  # imported late: in a notebook without widgets the import warns
 
         self._bar = tqdm(total=n_rows, desc=description, unit=" rows", unit_scale=True, bar_format=BAR)
 
@@ -52,27 +52,27 @@ class _Bar:
 
 
 class _Lines:
-    """Lines in the log."""
+    """Progress as lines in the log."""
 
     def __init__(self, description: str, n_rows: int) -> None:
         self._description, self._of, self._done = description, n_rows, 0
-        self._began = self._told = perf_counter()
+        self._began = self._logged = perf_counter()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is None:
-            self._tell()
+            self._log()
 
     def update(self, n: int) -> None:
         """Advance by `n` rows."""
         self._done += n
-        if perf_counter() - self._told >= SECONDS_BETWEEN_LINES and 0 < self._done < self._of:
-            self._tell()
-            self._told = perf_counter()
+        if perf_counter() - self._logged >= SECONDS_BETWEEN_LINES and 0 < self._done < self._of:
+            self._log()
+            self._logged = perf_counter()
 
-    def _tell(self) -> None:
+    def _log(self) -> None:
         seconds = perf_counter() - self._began
         rate = self._done / max(seconds, 1e-9)
         left = (self._of - self._done) / rate if rate else 0.0

@@ -1,4 +1,4 @@
-"""Computing a statistic of all rows in one pass."""
+"""Computation of a statistic of all rows in one pass."""
 
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -23,7 +23,7 @@ from .statistic import Statistic
 from .threads import ROWS_OF_A_THREAD, work_through
 
 COMBINE_EVERY = 8
-"""States that one combining task adds up: the fan-in of the reduction tree."""
+"""States per combining task, the fan-in of the reduction tree."""
 
 
 def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | None = None) -> Any:
@@ -37,7 +37,7 @@ def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | No
         All NumPy, or at least one Dask array with known chunks; the others follow its row chunks. Two-dimensional
         Dask arrays have one block of columns.
     progress : callable, optional
-        Makes the bar of that many rows, which is updated as chunks complete; nothing is shown for NumPy input.
+        Returns the progress bar for a number of rows, which is updated as chunks complete; unused for NumPy input.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | No
 
     Notes
     -----
-    One pass; none if the current journal has the value. States are combined in a fixed tree by position,
+    One pass; none if the current journal holds the value. States are combined in a fixed tree by position,
     `COMBINE_EVERY` at a time.
 
     Examples
@@ -79,19 +79,19 @@ def _reduced(statistic: Statistic, arrays: Sequence[RowArray], progress: Progres
 
 def _state_on_threads(statistic: Statistic, arrays: Sequence[AnyArray]) -> Any:
     n_rows = len(arrays[0])
-    n_parts = min(n_rows // ROWS_OF_A_THREAD, 2 * CPU_COUNT)
-    if n_parts < 2 or statistic.keeps_blocks:
+    n_blocks = min(n_rows // ROWS_OF_A_THREAD, 2 * CPU_COUNT)
+    if n_blocks < 2 or statistic.keeps_blocks:
         return statistic.chunk(0, *arrays)
-    ends = [n_rows * i // n_parts for i in range(n_parts + 1)]
+    ends = [n_rows * i // n_blocks for i in range(n_blocks + 1)]
     states: dict[int, Any] = {}
 
-    def look(part: int) -> tuple[()]:
-        start, end = ends[part : part + 2]
-        states[part] = statistic.chunk(start, *(a[start:end] for a in arrays))
+    def reduce_block(block: int) -> tuple[()]:
+        start, end = ends[block : block + 2]
+        states[block] = statistic.chunk(start, *(a[start:end] for a in arrays))
         return ()
 
-    work_through(look, range(n_parts))
-    return _combine_states(statistic, *(states[part] for part in range(n_parts)))
+    work_through(reduce_block, range(n_blocks))
+    return _combine_states(statistic, *(states[block] for block in range(n_blocks)))
 
 
 def _chunk_states(shared: Delayed, followed: Sequence[RowArray]) -> list[Delayed]:
@@ -99,7 +99,7 @@ def _chunk_states(shared: Delayed, followed: Sequence[RowArray]) -> list[Delayed
     starts = np.concatenate([[0], np.cumsum(rows)[:-1]])
     numbers = da.map_blocks(_block_number, chunks=((1,) * len(rows),), dtype=np.int64, meta=np.empty(0, np.int64))
     pairs = [x for a in followed for x in (a, "ij"[: a.ndim])]
-    # The columns stay an axis of the states: Dask fuses a task with those that load its block only if none goes.
+    # The states keep an axis for the columns: Dask fuses a task with the load of its block only if no axis is dropped.
     out = "ij"[: max(a.ndim for a in followed)]
     states = da.blockwise(
         _chunk_state, out, shared, None, as_node(starts), None, numbers, "i", *pairs,
@@ -109,15 +109,15 @@ def _chunk_states(shared: Delayed, followed: Sequence[RowArray]) -> list[Delayed
 
 
 def _combined(shared: Delayed, states: list[Delayed]) -> Delayed:
-    """Return the state of all rows. Calls of delayed functions would take time with the square of the chunks."""
+    """Return the state of all rows, with hand-made tasks: delayed calls take time with the square of the chunks."""
     name = f"combine-{uuid4().hex}"
     tasks: dict[Any, Task] = {}
     level = [state.key for state in states]
     while len(level) > 1:
-        parts = [level[i : i + COMBINE_EVERY] for i in range(0, len(level), COMBINE_EVERY)]
-        level = [(name, len(tasks) + i) for i in range(len(parts))]
-        for key, part in zip(level, parts):
-            tasks[key] = Task(key, _combine_states, TaskRef(shared.key), *map(TaskRef, part))
+        groups = [level[i : i + COMBINE_EVERY] for i in range(0, len(level), COMBINE_EVERY)]
+        level = [(name, len(tasks) + i) for i in range(len(groups))]
+        for key, group in zip(level, groups):
+            tasks[key] = Task(key, _combine_states, TaskRef(shared.key), *map(TaskRef, group))
     if not tasks:
         return states[0]
     graph = HighLevelGraph.from_collections(name, tasks, dependencies=[shared, states[0]])
@@ -148,8 +148,8 @@ def _compute(result: Delayed, states: list[Delayed], rows: Sequence[int], progre
         return _computed_on(client, result, states, lambda key: bar.update(rows_of[key]))
 
 
-def _computed_on(client: Any, result: Delayed, states: list[Delayed], tell: Callable[[str], object]) -> Any:
-    """Compute on a cluster, which may let go of every state as soon as it is told and combined."""
+def _computed_on(client: Any, result: Delayed, states: list[Delayed], on_done: Callable[[str], object]) -> Any:
+    """Compute on a cluster, releasing every state once it is reported and combined."""
     from distributed import as_completed
 
     if len(states) == 1:
@@ -159,7 +159,7 @@ def _computed_on(client: Any, result: Delayed, states: list[Delayed], tell: Call
     for done in as_completed(waits):
         if done.status != "finished":
             break
-        tell(done.key)
+        on_done(done.key)
         if done is not future:
             done.release()
     return future.result()

@@ -1,4 +1,4 @@
-"""What a statistic of rows is."""
+"""The base class of statistics of rows."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from .._typing import AnyArray
 class Statistic(ABC):
     """A statistic of rows that can be computed per chunk and merged.
 
-    Subclasses are frozen dataclasses that hold their parameters only. States must be picklable and small beside a
+    Subclasses are frozen dataclasses that hold only their parameters. States must be picklable and small beside a
     chunk; `combine` must be associative, and exact (integer counts, minima, maxima, selections) wherever a decision
-    hangs on the result, so that the result does not depend on the chunking.
+    depends on the result, so that the chunking does not affect it.
     """
 
     @property
     def keeps_blocks(self) -> bool:
-        """Whether blocks must come as they are; else rows in memory are divided among threads."""
+        """Whether the blocks must stay as they are, instead of being divided among threads when in memory."""
         return False
 
     @abstractmethod
     def chunk(self, start: int, *blocks: AnyArray) -> Any:
-        """Return the state of some consecutive rows, of which the first has the global number `start`."""
+        """Return the state of consecutive rows, the first of which has the global number `start`."""
 
     @abstractmethod
     def combine(self, left: Any, right: Any) -> Any:
@@ -35,23 +35,23 @@ class Statistic(ABC):
 
 @dataclass(frozen=True)
 class Together(Statistic):
-    """Several statistics of the same rows, computed in one pass; its value is the tuple of theirs."""
+    """Several statistics of the same rows, computed in one pass; the value is the tuple of their values."""
 
     parts: tuple[Statistic, ...]
 
     @property
     def keeps_blocks(self) -> bool:
-        """Whether any part needs its blocks as they are."""
+        """Whether the blocks must stay as they are for any of the statistics."""
         return any(part.keeps_blocks for part in self.parts)
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Any, ...]:
-        """Return the states of all parts."""
+        """Return the states of all statistics."""
         return tuple(part.chunk(start, *blocks) for part in self.parts)
 
     def combine(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Combine part by part."""
+        """Combine the states of each statistic."""
         return tuple(p.combine(a, b) for p, a, b in zip(self.parts, left, right))
 
     def finalise(self, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the values of all parts."""
+        """Return the values of all statistics."""
         return tuple(p.finalise(s) for p, s in zip(self.parts, state))

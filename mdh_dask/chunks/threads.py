@@ -1,4 +1,4 @@
-"""Work on rows in memory, on the threads of this process."""
+"""Threads for rows in memory."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -8,13 +8,13 @@ from dask.system import CPU_COUNT
 from threadpoolctl import threadpool_limits
 
 ROWS_OF_A_THREAD = 2**14
-"""Rows that are worth a thread."""
+"""Fewest rows that are worth a thread."""
 
 
 def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any]) -> None:
     """Apply a NumPy or numba function to every item, and to the items it returns, on the threads of this process.
 
-    An item is begun as soon as there is a thread for it, in no particular order. BLAS is held to one thread each.
+    Items start as threads become free, in no particular order. BLAS is limited to one thread each.
 
     Examples
     --------
