@@ -1,1 +1,1 @@
-"""The binary tree of separators: its structure, how rows find their leaf, and what it is written as."""
+"""The binary tree of separators: structure, routing of rows, editing and export."""

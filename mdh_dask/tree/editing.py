@@ -1,4 +1,4 @@
-"""Other hyperplanes at the nodes of a tree: what was counted along the old ones goes with them."""
+"""Changes to the nodes of a tree; replacing a hyperplane also drops the counts along the old one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from .structure import Tree
 
 
 def turned(tree: Tree, nodes: Integers, directions: RawDirections, offsets: Floats) -> Tree:
-    """Return the tree with other hyperplanes at some nodes, where it has then no histogram and no relative depth.
+    """Return the tree with new hyperplanes at some nodes, which then have no histogram and no relative depth.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def turned(tree: Tree, nodes: Integers, directions: RawDirections, offsets: Floa
 
 
 def with_axes(tree: Tree, nodes: Integers, axes: Axes, offsets: Floats, bandwidth: Floats) -> Tree:
-    """Return the tree with other hyperplanes at some nodes, and empty bins along them, in which to count rows."""
+    """Return the tree with new hyperplanes at some nodes and empty bins along them for a recount."""
     empty = [np.zeros(n, dtype=np.int64) for n in axes.n_bins]
     changes = {"planes": axes.directions.vectors, "offsets": offsets, "origin": axes.origin, "width": axes.width}
     none = np.full(len(nodes), np.nan)
@@ -38,7 +38,7 @@ def with_axes(tree: Tree, nodes: Integers, axes: Axes, offsets: Floats, bandwidt
 
 
 def multiplied(tree: Tree, unit: float) -> Tree:
-    """Return the same tree with all projections multiplied, exactly so by a power of two.
+    """Return the same tree in another unit of the projections; multiplying by a power of two is exact.
 
     Examples
     --------
@@ -54,9 +54,9 @@ def multiplied(tree: Tree, unit: float) -> Tree:
 
 
 def proportioned(tree: Tree, n_rows: int) -> Tree:
-    """Return the tree with another number of rows in all, and at its nodes and in their bins in proportion.
+    """Return the tree scaled to another number of rows, with all its counts in proportion.
 
-    Numbers are rounded so that those of two children, and those in the bins of a node, add up.
+    Counts are rounded so that two children, and the bins of a node, still add up.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def proportioned(tree: Tree, n_rows: int) -> Tree:
 
 
 def scaled_counts(counts: Integers, n_rows: int) -> Integers:
-    """Return counts of another number of rows in proportion, rounded so that they add up to it.
+    """Return counts scaled in proportion to another number of rows, rounded so that they add up to it.
 
     Examples
     --------

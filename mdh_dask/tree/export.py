@@ -17,19 +17,19 @@ def linkage_of(tree: "Tree") -> Floats:
     Returns
     -------
     array of shape (n_leaves - 1, 4), float64
-        Two clusters, left and right; the height at which they merge; the clusters of the tree in both together.
+        The two clusters, left and right, the height at which they merge and the number of tree clusters in both.
         Observation ``i`` is the cluster of label ``i``.
 
     Raises
     ------
     ValueError
-        If the tree has one leaf only: there is nothing to merge.
+        If the tree has only one leaf.
 
     Notes
     -----
-    Heights are ranks, 1 to ``n_leaves - 1``: splits are undone in the opposite order to `Tree.split_order`, that of
+    Heights are ranks, 1 to ``n_leaves - 1``: splits are undone in the reverse of `Tree.split_order`, those of the
     smallest relative depth first. Cutting between the heights ``h`` and ``h + 1`` leaves ``k = n_leaves - h``
-    clusters, and they are those of ``tree.prune(k)``. Relative depths cannot be heights themselves, since a branch
+    clusters, the same as ``tree.prune(k)``. Relative depths themselves cannot be heights, since a branch
     often has a deeper valley than its parent.
 
     Examples
@@ -59,26 +59,26 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     Parameters
     ----------
     feature_names : sequence of str, optional
-        One name for each column of the rows; by default those of the rows that were fitted, if they had any, else
+        One name for each column of the rows; by default the names of the fitted rows, if they had any, else
         ``x0``, ``x1`` and so on.
     n_top : int, default 5
-        Features of each direction that are listed: first those that move the projections of the node's rows most, by
-        their absolute weights times the standard deviations of these rows, or by the weights alone in trees that do
-        not know the deviations. Zero weights never are.
+        Number of features to list for each direction, starting with those that move the projections of the node's
+        rows most: ordered by absolute weight times the standard deviation among these rows, or by weight alone in
+        trees without deviations. Zero weights are not listed.
 
     Returns
     -------
     dict
-        ``n_features``, ``n_leaves`` and ``nodes``: a flat list, the root first and the nodes under a node right
-        after it, of dicts with ``id`` (place in the list), ``rows``, ``relative_depth``, ``threshold``,
+        ``n_features``, ``n_leaves`` and ``nodes``: a flat list, the root first and the descendants of a node right
+        after it, of dicts with ``id`` (index in the list), ``rows``, ``relative_depth``, ``threshold``,
         ``features`` (dicts of ``name``, ``weight`` and ``deviation``) and either ``children`` (ids of the left child,
         where direction times row is at most the threshold, and of the right one) or ``label``. At a cluster, depth,
-        threshold and features are those of the split that was not made. None stands for NaN and infinity.
+        threshold and features describe the rejected split. None replaces NaN and infinity.
 
     Raises
     ------
     ValueError
-        If the names are not one for each column, or `n_top` is negative.
+        If there is not one name for each column, or `n_top` is negative.
 
     Examples
     --------
@@ -92,7 +92,9 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     label = np.cumsum(tree.left < 0) - 1
     nodes: list[dict[str, Any]] = []
     for i in range(tree.n_nodes):
-        place = {"children": [int(tree.left[i]), int(tree.right[i])]} if tree.left[i] >= 0 else {"label": int(label[i])}
+        outcome = (
+            {"children": [int(tree.left[i]), int(tree.right[i])]} if tree.left[i] >= 0 else {"label": int(label[i])}
+        )
         nodes.append(
             {
                 "id": i,
@@ -100,24 +102,24 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
                 "relative_depth": _finite(tree.relative_depth[i]),
                 "threshold": _finite(tree.offsets[i]),
                 "features": [_feature(tree, i, j, names[j]) for j in _top(tree, i, n_top)],
-                **place,
+                **outcome,
             }
         )
     return {"n_features": tree.n_features, "n_leaves": tree.n_leaves, "nodes": nodes}
 
 
 def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
-    """Return the tree as text, a line for each node, the rows that satisfy its inequality first below it.
+    """Return the tree as text, one line for each node, followed by the child whose rows satisfy its inequality.
 
     Parameters
     ----------
     feature_names, n_top
-        As for `dict_of`; an ellipsis stands for the features that are not listed.
+        As for `dict_of`; an ellipsis replaces the features that are not listed.
 
     Raises
     ------
     ValueError
-        If the names are not one for each column, or `n_top` is negative.
+        If there is not one name for each column, or `n_top` is negative.
 
     Examples
     --------
@@ -145,7 +147,7 @@ def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
 
 
 def direction_text(tree: "Tree", node: int, feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
-    """Return the direction of a node as a sum of weighted features, as `text_of` writes it."""
+    """Return the direction of a node as a sum of weighted features, as in `text_of`."""
     return _sum_text(tree, node, _checked_names(tree, feature_names, n_top), n_top)
 
 
@@ -162,7 +164,7 @@ def _checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int
 
 def _top(tree: "Tree", node: int, n_top: int) -> list[int]:
     plane, deviations = tree.planes[node], tree.deviations[node]
-    # A weight says nothing about a column in other units, nor about one in which the node's rows hardly differ.
+    # Weights alone do not compare columns of different units, or columns in which the node's rows hardly differ.
     moved = np.abs(plane) * np.where(np.isnan(deviations), 1.0, deviations)
     order = np.lexsort((-np.abs(plane), -moved))
     return [int(j) for j in order[:n_top] if plane[j] != 0]

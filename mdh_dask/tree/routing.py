@@ -1,4 +1,4 @@
-"""Which leaf of a tree a row belongs to."""
+"""Routing of rows to the leaves of a tree."""
 
 import numpy as np
 

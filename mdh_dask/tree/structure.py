@@ -15,7 +15,7 @@ from .routing import leaves_of
 
 
 class NodeDensity(NamedTuple):
-    """The density of a node's rows along the direction of its split, or of the split that came closest."""
+    """The density of a node's rows along the direction of its split, or of its best rejected split."""
 
     position: Floats
     density: Floats
@@ -31,24 +31,24 @@ class Tree:
     left, right : arrays of shape (n_nodes,), int32
         Children; -1 at a leaf.
     planes : array of shape (n_nodes, n_features), float64
-        Directions in the coordinates of the rows. At a leaf, the direction of the rejected split that came closest,
+        Directions in the coordinates of the rows. At a leaf, the direction of the best rejected split,
         or zeros.
     offsets : array of shape (n_nodes,), float64
         A row goes left where ``plane . x <= offset``.
     n_rows : array of shape (n_nodes,), int64
     relative_depth : array of shape (n_nodes,), float64
-        Of the split, or of the rejected one; NaN where no valley was found.
+        Relative depth of the split, or of the best rejected one; NaN where no valley was found.
     origin, width, bandwidth : arrays of shape (n_nodes,), float64
-        Of the histogram along the node's direction and of its density; NaN where there is none.
+        Bins of the histogram along the node's direction and bandwidth of its density; NaN where there is none.
     bins : array of shape (total number of bins,), int64
         The histograms of all nodes, one after the other.
     first_bin : array of shape (n_nodes + 1,), int64
-        Where each node's histogram starts.
+        Start of each node's histogram in `bins`.
     deviations : array of shape (n_nodes, n_features), float64
         Standard deviations of the columns among the rows of each node, to 12 bits, from the samples of the fit; NaN
-        where they are not known, as in models of version 0.1.0.
+        where unknown, as in models of version 0.1.0.
     feature_names : tuple of str, optional
-        Of the columns; no part of what makes trees equal.
+        Names of the columns; not compared by ``==``.
     """
 
     left: Integers
@@ -77,7 +77,7 @@ class Tree:
 
     @property
     def leaves(self) -> Integers:
-        """Nodes that are clusters, from left to right; the label of a cluster is its place here."""
+        """Nodes that are clusters, from left to right; the label of a cluster is its index in this array."""
         return np.flatnonzero(self.left < 0)
 
     @property
@@ -96,7 +96,7 @@ class Tree:
 
     @property
     def level(self) -> Integers:
-        """Splits above each node, shape (n_nodes,)."""
+        """Number of splits above each node, shape (n_nodes,)."""
         level = np.zeros(self.n_nodes, dtype=np.int64)
         for node, parent in enumerate(self.parent):
             level[node] = level[parent] + 1 if parent >= 0 else 0
@@ -111,24 +111,24 @@ class Tree:
         return leaves_of(rows, self.left, self.right, self.planes, self.offsets)
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the label of every row, shape (n_rows,), int32: the place of its leaf from the left."""
+        """Return the label of every row, shape (n_rows,), int32: the index of its leaf from the left."""
         label = np.cumsum(self.left < 0).astype(np.int32) - 1
         return label[self.apply(rows)]
 
     def on_projections(self) -> tuple[Floats, Self]:
-        """Return the planes of the splits, and the same tree for rows that hold their projections on these."""
+        """Return the planes of the splits, and the same tree for rows given by their projections on these planes."""
         inner = np.flatnonzero(self.left >= 0)
         planes = np.zeros((self.n_nodes, len(inner)))
         planes[inner, np.arange(len(inner))] = 1
-        asking = replace(self, planes=planes, deviations=np.full_like(planes, np.nan), feature_names=None)
-        return self.planes[inner], asking
+        projected = replace(self, planes=planes, deviations=np.full_like(planes, np.nan), feature_names=None)
+        return self.planes[inner], projected
 
     def histogram(self, node: int) -> Integers:
-        """Return the histogram of the node's rows along its direction; empty where there is none."""
+        """Return the histogram of the node's rows along its direction, or an empty array if it has none."""
         return self.bins[self.first_bin[node] : self.first_bin[node + 1]]
 
     def density(self, node: int) -> NodeDensity | None:
-        """Return the kernel density of the node's rows along its direction; None where there is none."""
+        """Return the kernel density of the node's rows along its direction, or None if it has none."""
         counts = self.histogram(node)
         if len(counts) == 0:
             return None
@@ -141,7 +141,7 @@ class Tree:
         yield from enumerate(self.level.tolist())
 
     def split_order(self) -> Iterator[int]:
-        """Yield the inner nodes, always that of largest relative depth among those whose parents came before."""
+        """Yield the inner nodes, always the one of largest relative depth among those whose parents came before."""
         depth = np.where(np.isnan(self.relative_depth), -np.inf, self.relative_depth)
         frontier = [(-depth[0], 0)]
         while frontier:
@@ -152,17 +152,17 @@ class Tree:
                     heappush(frontier, (-depth[child], child))
 
     def prune(self, n_leaves: int) -> Self:
-        """Return the tree with at most that many leaves: the splits of largest relative depth that hang together.
+        """Return the tree with at most `n_leaves` leaves and the first splits in `split_order`.
 
-        The tree that growing one split at a time would give, always taking the branch of best relative depth
-        (thesis eq. 6.2), stopped at `n_leaves` clusters.
+        This is the tree that results from growing one split at a time, always at the branch of largest relative depth
+        (thesis eq. 6.2), until there are `n_leaves` clusters.
         """
         if n_leaves < 1:
             raise ValueError(f"a tree has at least 1 leaf; got n_leaves={n_leaves}")
         left, right = self.left.copy(), self.right.copy()
-        kept = np.zeros(self.n_nodes, dtype=bool)
-        kept[list(islice(self.split_order(), n_leaves - 1))] = True
-        left[~kept] = right[~kept] = -1
+        is_split = np.zeros(self.n_nodes, dtype=bool)
+        is_split[list(islice(self.split_order(), n_leaves - 1))] = True
+        left[~is_split] = right[~is_split] = -1
         return replace(self, left=left, right=right)._renumbered()
 
     def to_linkage(self) -> Floats:
@@ -185,22 +185,22 @@ class Tree:
             order.append(node)
             if self.left[node] >= 0:
                 stack += [int(self.right[node]), int(self.left[node])]
-        place = np.full(self.n_nodes, -1)
-        place[order] = np.arange(len(order))
-        parts = [self.histogram(node) for node in order]
+        number = np.full(self.n_nodes, -1)
+        number[order] = np.arange(len(order))
+        histograms = [self.histogram(node) for node in order]
         return replace(
             self,
             **{f.name: getattr(self, f.name)[order] for f in _arrays_of(self) if f.name not in ("bins", "first_bin")}
             | {
-                "left": _moved(self.left[order], place),
-                "right": _moved(self.right[order], place),
-                "bins": np.concatenate(parts),
-                "first_bin": np.cumsum([0, *(len(p) for p in parts)]),
+                "left": _moved(self.left[order], number),
+                "right": _moved(self.right[order], number),
+                "bins": np.concatenate(histograms),
+                "first_bin": np.cumsum([0, *map(len, histograms)]),
             },
         )
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether two trees are the same to the last bit."""
+        """Return whether two trees are equal to the last bit, apart from the names of their columns."""
         return isinstance(other, Tree) and all(
             np.array_equal(getattr(self, f.name), getattr(other, f.name), equal_nan=f.type is Floats)
             for f in _arrays_of(self)
@@ -210,7 +210,7 @@ class Tree:
 
 
 def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
-    """Build a tree from one dict per node: ``left``, ``right``, ``n_rows`` and what is known of its split.
+    """Build a tree from one dict per node: ``left``, ``right``, ``n_rows`` and what is known about its split.
 
     Nodes may come in any order that starts with the root.
     """
@@ -246,5 +246,5 @@ def _arrays_of(tree: Tree) -> list[Field[Any]]:
     return [f for f in fields(tree) if f.compare]
 
 
-def _moved(children: Integers, place: Integers) -> Integers:
-    return np.where(children >= 0, place[children], -1).astype(np.int32)
+def _moved(children: Integers, number: Integers) -> Integers:
+    return np.where(children >= 0, number[children], -1).astype(np.int32)
