@@ -1,1 +1,1 @@
-"""What is said about the rows of a tree: drift and profiles of clusters."""
+"""Summaries of the rows of a tree: drift and profiles of clusters."""

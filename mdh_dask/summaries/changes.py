@@ -1,4 +1,4 @@
-"""How far two sets of counts are apart, and how much of that chance cannot explain."""
+"""Distances between two sets of counts, with lower confidence bounds."""
 
 from typing import NamedTuple
 
@@ -13,42 +13,42 @@ class Change(NamedTuple):
     """A change between old and new rows."""
 
     value: float
-    """NaN where there is nothing to compare."""
+    """The estimated change; NaN where there is nothing to compare."""
     at_least: float
-    """What is left of it when chance has had its part."""
+    """Lower confidence bound of the change."""
 
     def exceeds(self, threshold: float) -> bool:
-        """Tell whether it is larger than a threshold beyond what chance can do."""
-        return bool(self.at_least > threshold)  # not so if it is NaN
+        """Return whether the lower bound exceeds a threshold."""
+        return bool(self.at_least > threshold)  # False for NaN
 
 
 NO_CHANGE = Change(np.nan, np.nan)
 
 
 class ValleyChange(NamedTuple):
-    """The valley of a split among old and new rows, both smoothed alike."""
+    """The valley of a split in the densities of old and new rows, with one bandwidth."""
 
     density: tuple[float, float]
-    """At the split."""
+    """Densities at the split."""
     depth: tuple[float, float]
     """Relative depth of the split."""
     filled: Change
-    """Share of the valley that is filled in: 0 as before, 1 if it is gone, under 0 if it is deeper. NaN if what is
-    there among the old rows may be chance."""
+    """Share of the valley that is filled in: 0 if unchanged, 1 if it is gone, negative if it is deeper. NaN if the
+    valley among the old rows may be due to chance."""
 
 
 def distance(old: AnyArray, new: AnyArray, chance: float) -> Change:
-    """Return the Kolmogorov-Smirnov distance of two histograms: the largest difference of the shares below a bin's end.
+    """Return the Kolmogorov-Smirnov distance of two histograms, the largest difference between their cumulative shares.
 
     Parameters
     ----------
     old, new : integer arrays of shape (n_bins,)
     chance : float
-        Probability that chance alone makes `at_least` positive.
+        Probability that `at_least` is positive by chance alone.
 
     Notes
     -----
-    What chance can do is bounded by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart for
+    The lower bound uses the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart for
     ``n_old n_new / (n_old + n_new)`` rows.
 
     Examples
@@ -64,18 +64,18 @@ def distance(old: AnyArray, new: AnyArray, chance: float) -> Change:
 
 
 def total_variation(old: AnyArray, new: AnyArray, chance: float) -> Change:
-    """Return half the sum of the differences of shares: the share of rows that would have to change their cluster.
+    """Return the total variation distance of shares: the share of rows that would have to change their cluster.
 
     Parameters
     ----------
     old, new : integer arrays of shape (n_clusters,)
     chance : float
-        Probability that chance alone makes `at_least` positive.
+        Probability that `at_least` is positive by chance alone.
 
     Notes
     -----
-    The mean of what chance makes is at most half the sum of the standard deviations of the differences; it exceeds its
-    mean by the bounded differences inequality of McDiarmid.
+    Without a change, the mean distance is at most half the sum of the standard deviations of the differences; the
+    excess over the mean is bounded by McDiarmid's inequality of bounded differences.
 
     Examples
     --------
@@ -102,17 +102,17 @@ def valley_change(
     position : array of shape (n_bins,)
         Centres of the bins.
     width, bandwidth : float
-        Of a bin, and for both densities.
+        Width of a bin, and bandwidth of both densities.
     threshold : float
-        Where the split is.
+        Threshold of the split.
     chance : float
-        Probability that chance alone makes `at_least` of the filling positive.
+        Probability that `at_least` of `filled` is positive by chance alone.
 
     Notes
     -----
-    The height of a valley is the density at its split as a share of that of the lower hill beside it, both with the
-    height of one row's kernel: one over one plus the relative depth. What chance can do follows from the variance of
-    a kernel density at a point, ``p / (2 sqrt(pi) n h)``, if nothing has changed.
+    The height of a valley is the density at its split divided by that of the lower mode beside it, both plus the
+    height of one row's kernel: one over one plus the relative depth. The lower bound uses the variance of
+    a kernel density estimate at a point, ``p / (2 sqrt(pi) n h)``, under no change.
     """
     floor = float(kernel_height(min(old.sum(), new.sum()), np.array(bandwidth)))
     (at_old, hill_old), (at_new, hill_new) = (
@@ -131,7 +131,7 @@ def valley_change(
 
 
 def _split_and_hill(density: Floats, position: Floats, threshold: float) -> tuple[float, float]:
-    """Return the density at a split, and at the top of the lower hill beside it."""
+    """Return the density at a split and at the lower mode beside it."""
     at = float(np.interp(threshold, position, density))
     return at, min(float(density[side].max(initial=at)) for side in (position <= threshold, position > threshold))
 

@@ -1,4 +1,4 @@
-"""Whether new rows are distributed as those that a tree was grown on: its splits and clusters, compared one by one."""
+"""Drift between the rows that a tree was grown on and new rows, at each of its splits and clusters."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,12 +12,12 @@ from .changes import Change, ValleyChange, distance, total_variation, valley_cha
 from .drift_export import dict_of, text_of
 
 Pair = tuple[float, float]
-"""Of the old rows, and of the new ones."""
+"""A number for the old rows and one for the new rows."""
 
 
 @dataclass(frozen=True)
 class SplitDrift:
-    """A split among old and new rows.
+    """A comparison of old and new rows at a split.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class SplitDrift:
     valley : ValleyChange or None
         None where the tree holds no histogram.
     distance : Change
-        Of the rows along the direction of the split, from 0 to 1.
+        Distance of old and new rows along the direction of the split, from 0 to 1.
     """
 
     node: int
@@ -40,16 +40,16 @@ class SplitDrift:
 
 @dataclass(frozen=True)
 class ClusterDrift:
-    """A cluster among old and new rows.
+    """A comparison of old and new rows in a cluster.
 
     Parameters
     ----------
     label, node : int
     rows : (int, int)
     share : (float, float)
-        Of all rows.
+        Shares of all rows.
     distance : Change
-        Of the rows along the direction in which the cluster was nearly split, from 0 to 1; NaN where there is none.
+        Distance of old and new rows along the direction of the best rejected split, from 0 to 1; NaN if there is none.
     """
 
     label: int
@@ -61,20 +61,20 @@ class ClusterDrift:
 
 @dataclass(frozen=True)
 class Drift:
-    """What is different between the rows of a tree and other rows.
+    """Differences between the rows that a tree was grown on and new rows.
 
     Parameters
     ----------
     old, new : Tree
-        The same splits, with the counts of the rows that they were found in and of the new ones.
+        The same tree with the counts of the old and of the new rows.
     threshold : float
-        A distance along the direction of a node, or of the shares of the clusters, is drift if it is larger than this:
+        A distance along the direction of a node, or between the shares of the clusters, is drift if it exceeds this:
         if more than this share of the rows would have to move.
     filled : float
         A valley that is filled in by more than this share is drift.
     false_alarms : float
-        Probability that chance alone is taken for drift: it is shared among all comparisons, and a change counts by
-        what is left of it beyond the part that chance may have.
+        Probability of reporting drift where there is none. It is divided among all comparisons, and a change counts
+        by its lower confidence bound.
 
     Examples
     --------
@@ -94,19 +94,19 @@ class Drift:
     false_alarms: float = 1e-3
 
     def __post_init__(self) -> None:
-        """Refuse shares that are none."""
+        """Raise an error if a limit is out of its range."""
         for name, most in (("threshold", 1.0), ("filled", 1.0), ("false_alarms", 0.5)):
             if not 0 < (value := getattr(self, name)) <= most:
                 raise ValueError(f"{name} must be over 0 and at most {most:g}; got {value}")
 
     @property
     def n_rows(self) -> tuple[int, int]:
-        """Old and new rows."""
+        """Numbers of old and new rows."""
         return int(self.old.n_rows[0]), int(self.new.n_rows[0])
 
     @cached_property
     def splits(self) -> tuple[SplitDrift, ...]:
-        """Every split, parents before children."""
+        """All splits, parents before children."""
         return tuple(
             SplitDrift(node, self._rows(node), self._left(node), self._valley(node), self._distance(node))
             for node in np.flatnonzero(self.old.left >= 0).tolist()
@@ -114,7 +114,7 @@ class Drift:
 
     @cached_property
     def clusters(self) -> tuple[ClusterDrift, ...]:
-        """Every cluster, by its label."""
+        """All clusters, by label."""
         return tuple(
             ClusterDrift(label, node, self._rows(node), self._shares(node, 0), self._distance(node))
             for label, node in enumerate(self.old.leaves.tolist())
@@ -122,41 +122,41 @@ class Drift:
 
     @cached_property
     def shares(self) -> Change:
-        """Total variation between the shares of the clusters: the share of the rows that would have to change."""
+        """Total variation distance between the shares of the clusters."""
         leaves = self.old.leaves
         return total_variation(self.old.n_rows[leaves], self.new.n_rows[leaves], self._chance)
 
     @property
     def found(self) -> bool:
-        """Whether anything is drift."""
+        """Whether any drift was found."""
         return bool(self.alarms)
 
     @cached_property
     def alarms(self) -> tuple[str, ...]:
-        """What is drift, in words."""
+        """A sentence for each drift that was found."""
         return tuple(self._alarms())
 
     def at(self, node: int) -> SplitDrift | ClusterDrift:
-        """Return what is compared at a node."""
+        """Return the comparison at a node."""
         return self._by_node[node]
 
     def densities(self, node: int) -> tuple[NodeDensity, NodeDensity] | None:
-        """Return the densities of the old and of the new rows at a node, with one bandwidth; None without any."""
+        """Return the densities of old and new rows at a node, with one bandwidth, or None without a histogram."""
         alike = np.where(np.arange(self.old.n_nodes) == node, self.bandwidth(node), np.nan)
         old, new = (replace(tree, bandwidth=alike).density(node) for tree in (self.old, self.new))
         return None if old is None or new is None else (old, new)
 
     def bandwidth(self, node: int) -> float:
-        """Return the bandwidth of both densities: that of the tree, or a wider one if there are fewer new rows."""
+        """Return the bandwidth of both densities: that of the tree, or a larger one if there are fewer new rows."""
         n_old, n_new = (max(int(tree.histogram(node).sum()), 1) for tree in (self.old, self.new))
         return float(self.old.bandwidth[node] * max(n_old / n_new, 1.0) ** 0.2)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that is compared as plain Python objects for JSON; None stands for NaN."""
+        """Return all comparisons as plain Python objects for JSON, with None for NaN."""
         return dict_of(self)
 
     def to_text(self) -> str:
-        """Return all that is compared as text, with the alarms at the end."""
+        """Return all comparisons as text, with the alarms at the end."""
         return text_of(self)
 
     @cached_property
@@ -166,7 +166,7 @@ class Drift:
 
     @cached_property
     def _chance(self) -> float:
-        """Of every comparison, so that all together have that of a false alarm."""
+        """Probability of a false alarm for each comparison, so that all together have `false_alarms`."""
         known = np.diff(self.old.first_bin) > 0
         return self.false_alarms / (1 + known.sum() + known[self.old.left >= 0].sum())
 

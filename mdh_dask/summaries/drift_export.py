@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def dict_of(drift: "Drift") -> dict[str, Any]:
-    """Return all that is compared as plain Python objects for JSON.
+    """Return all comparisons as plain Python objects for JSON.
 
     Returns
     -------
     dict
         ``drift``, ``alarms``, ``rows``, the limits ``threshold``, ``filled`` and ``false_alarms``, ``shares`` (a
-        change), and ``splits`` and ``clusters``: lists of dicts. What belongs to old and new rows is a list of two; a
-        change has ``value`` and ``at_least``, which is left of it beyond chance. None stands for NaN and infinity.
+        change), and ``splits`` and ``clusters``: lists of dicts. Values for old and new rows are lists of two; a
+        change has ``value`` and ``at_least``, its lower confidence bound. None replaces NaN and infinity.
     """
     splits = [
         {
@@ -59,7 +59,7 @@ CLUSTER_COLUMNS = ("cluster", "rows old", "rows new", "share old", "share new", 
 
 
 def text_of(drift: "Drift") -> str:
-    """Return a table of the splits, one of the clusters, and what is drift; in brackets what is left beyond chance."""
+    """Return a table of the splits, one of the clusters, and the alarms; lower confidence bounds are in brackets."""
     parts = []
     if drift.splits:
         parts.append(_table(SPLIT_COLUMNS, split_cells(drift)))
@@ -68,7 +68,7 @@ def text_of(drift: "Drift") -> str:
 
 
 def summary_of(drift: "Drift") -> str:
-    """Return what is drift, a line each, after one that tells whether there is any."""
+    """Return a line that says whether there is drift, and one line for each alarm."""
     n_old, n_new = drift.n_rows
     limits = f"changes over {drift.threshold:g} and valleys filled over {drift.filled:g} count"
     found = "drift" if drift.found else "no drift"
@@ -100,7 +100,7 @@ def cluster_cells(drift: "Drift") -> list[list[str]]:
 
 
 def change_text(change: Change) -> str:
-    """Write a change and, if chance cannot explain it all, what is left of it.
+    """Return a change as text, with its lower confidence bound in brackets if that is positive.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Means and standard deviations of the columns in every cluster, to the same bits whatever the chunks."""
+"""Means and standard deviations of the columns in every cluster, with the same bits for all chunkings."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,58 +11,59 @@ from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 
 LEAST_TOP = -33
-"""Of the highest slice, so that the powers of two that scale values are finite; what is smaller is taken for zero."""
+"""Lowest top slice: the powers of two that scale values stay finite, and smaller values count as zero."""
 
 LARGEST = 1e150
-"""The square of anything larger overflows."""
+"""The square of a larger value overflows."""
 
 ROUNDED_BITS = 50
-"""A variance that is smaller than the mean square by more bits than this may be the rounding of squares: it is zero."""
+"""A variance smaller than the mean square by more bits than this may be rounding and is set to zero."""
 
 
 class SlicedSums(NamedTuple):
     """Sums of ``x - shift`` and of its square, for every cluster and column."""
 
     n_rows: Integers
-    """Shape (n_clusters,)."""
+    """Number of rows, shape (n_clusters,)."""
     top: Integers
     """The highest slice of each column, shape (2, n_features): every value is under ``2 ** (SLICE * top - 1)``."""
     sums: Integers
-    """Of the slices from the highest down, shape (n_clusters, 2, N_SLICES, n_features)."""
+    """Sums of the slices from the highest down, shape (n_clusters, 2, N_SLICES, n_features)."""
 
 
 class Moments(NamedTuple):
-    """Value of `MomentPass`."""
+    """The value of `MomentPass`."""
 
     n_rows: Integers
-    """Shape (n_clusters,)."""
+    """Number of rows, shape (n_clusters,)."""
     mean: Floats
-    """Shape (n_clusters, n_features); NaN for a cluster without rows."""
+    """Means, shape (n_clusters, n_features); NaN for a cluster without rows."""
     sd: Floats
-    """The same."""
+    """Standard deviations, of the same shape."""
     mean_of_others: Floats
-    """The same, of all rows that are not in the cluster."""
+    """Means of all rows outside the cluster, of the same shape."""
     sd_of_others: Floats
+    """Standard deviations of all rows outside the cluster, of the same shape."""
 
 
 @dataclass(frozen=True)
 class MomentPass(Statistic):
     """Number of rows, means and standard deviations of the columns in every cluster.
 
-    Blocks are labels and rows.
+    The blocks are labels and rows.
 
     Parameters
     ----------
     n_clusters : int
     shift : array of shape (n_features,)
-        What is taken from the rows, so that their squares keep their digits: any one of them. Further columns of the
-        rows are left out.
+        Any one of the rows. It is subtracted from all rows so that squares keep their digits. Further columns of the
+        rows are ignored.
 
     Notes
     -----
-    Every value is cut into three slices of 30 bits, multiples of fixed powers of two, of which the sums are exact for
-    up to 2^34 rows (reproducible summation: J. Demmel and H. D. Nguyen, Parallel reproducible summation, 2015). Of a
-    column, slices more than 60 bits under its largest value are left out.
+    Every value is cut into three slices of 30 bits, multiples of fixed powers of two, whose sums are exact for
+    up to 2^34 rows (reproducible summation: J. Demmel and H. D. Nguyen, Parallel reproducible summation, 2015). In
+    each column, slices more than 60 bits below the largest value are dropped.
     """
 
     n_clusters: int
@@ -82,13 +83,13 @@ class MomentPass(Statistic):
         return SlicedSums(np.bincount(labels, minlength=self.n_clusters), top, sums)
 
     def combine(self, left: SlicedSums, right: SlicedSums) -> SlicedSums:
-        """Add what is in the same slices."""
+        """Add the sums of the same slices."""
         top = np.maximum(left.top, right.top)
         sums = sum(_lowered(part.sums, top - part.top) for part in (left, right))
         return SlicedSums(left.n_rows + right.n_rows, top, np.asarray(sums))
 
     def finalise(self, state: SlicedSums) -> Moments:
-        """Divide the exact sums."""
+        """Return the moments from the exact sums."""
         n_rows, sums = state.n_rows, _joined(state.sums)
         own = self._moments(n_rows, sums, state.top)
         return Moments(n_rows, *own, *self._moments(n_rows.sum() - n_rows, sums.sum(axis=0) - sums, state.top))
@@ -107,7 +108,7 @@ class MomentPass(Statistic):
         return np.where(largest > 0, np.maximum(top, LEAST_TOP), LEAST_TOP)
 
     def _moments(self, n_rows: Integers, sums: AnyArray, top: Integers) -> tuple[Floats, Floats]:
-        """Return means and standard deviations from sums, Python's integers, in units of the lowest slices."""
+        """Return means and standard deviations from sums as Python integers in units of the lowest slices."""
         n = np.maximum(n_rows, 1).astype(object)[:, None]
         unit, unit_of_squares = SLICE * (top - N_SLICES)
         mean = self.shift + np.ldexp((sums[:, 0] / n).astype(np.float64), unit)
@@ -115,21 +116,21 @@ class MomentPass(Statistic):
         squares = n * sums[:, 1] << (unit_of_squares - least).astype(object)
         spread = squares - (sums[:, 0] ** 2 << (2 * unit - least).astype(object))
         spread = np.where(spread << ROUNDED_BITS > squares, spread, 0)
-        # Halves of the exponent before and after the root: squares may be beyond what a float64 holds.
+        # Half of the exponent is applied before and half after the root, as squares may exceed the range of float64.
         sd = np.sqrt((spread / n**2).astype(np.float64) * 2.0 ** (least % 2)) * np.ldexp(1.0, least // 2)
         empty = (n_rows == 0)[:, None]
         return np.where(empty, np.nan, mean), np.where(empty, np.nan, sd)
 
 
 def _lowered(sums: Integers, by: Integers) -> Integers:
-    """Return sums in the slices under a top that is higher by so many for each of their columns."""
+    """Return the sums in slices below a top that is higher by `by` slices in each column."""
     source = np.arange(N_SLICES)[:, None] - by[:, None, :]
     moved = np.take_along_axis(sums, np.maximum(source, 0)[None], axis=2)
     return np.where(source >= 0, moved, 0)
 
 
 def _joined(sums: Integers) -> Any:
-    """Return the sums of all slices as Python's integers, in units of the lowest, shape (n_clusters, 2, n_features)."""
+    """Return the sums of all slices as Python integers in units of the lowest, shape (n_clusters, 2, n_features)."""
     joined = np.zeros((len(sums), 2, sums.shape[3]), dtype=object)
     for i in range(N_SLICES):
         joined = (joined << SLICE) + sums[:, :, i].astype(object)

@@ -1,4 +1,4 @@
-"""What the rows of every cluster are like: means and standard deviations of the columns, and what is special."""
+"""Profiles of clusters: means and standard deviations of the columns, and differences from all other rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class Profiles:
     Parameters
     ----------
     names : tuple of str
-        Of the columns.
+        Names of the columns.
     moments : Moments
-        Of the clusters.
+        Moments of the columns in every cluster.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Profiles:
 
     @property
     def n_rows(self) -> Integers:
-        """Rows of every cluster, shape (n_clusters,)."""
+        """Number of rows in every cluster, shape (n_clusters,)."""
         return self.moments.n_rows
 
     @property
@@ -61,14 +61,14 @@ class Profiles:
 
     @property
     def mean_of_others(self) -> Floats:
-        """Means of the rows that are not in the cluster, shape (n_clusters, n_features)."""
+        """Means of the rows outside the cluster, shape (n_clusters, n_features)."""
         return self.moments.mean_of_others
 
     @cached_property
     def difference(self) -> Floats:
-        """Difference between the means of the cluster and of all other rows, shape (n_clusters, n_features).
+        """Standardised difference between the means of the cluster and all other rows, shape (n_clusters, n_features).
 
-        In units of the standard deviation within both, the pooled one (Cohen's d); infinite where both are constant.
+        Cohen's d, in units of the pooled standard deviation; infinite where both are constant.
         """
         share = (self.n_rows / max(int(self.n_rows.sum()), 1))[:, None]
         pooled = np.sqrt(share * self.sd**2 + (1 - share) * self.moments.sd_of_others**2)
@@ -77,13 +77,13 @@ class Profiles:
             return np.where(gap == 0, 0.0, gap / pooled)
 
     def top(self, cluster: int, n: int = 5) -> list[int]:
-        """Return the columns in which a cluster differs most from all other rows, the first most; none if it cannot."""
+        """Return the columns in which a cluster differs most from all other rows, in descending order."""
         size = np.abs(self.difference[cluster])
         order = np.argsort(-size, kind="stable")
         return [int(i) for i in order[:n] if size[i] > 0]
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return a dict for every cluster and feature, as ``pandas.DataFrame`` takes them."""
+        """Return a dict for every cluster and feature, for ``pandas.DataFrame``."""
         return list(self._records())
 
     def to_text(self, n_top: int = 3) -> str:
@@ -115,7 +115,7 @@ class Profiles:
 
 
 def as_precise(mean: float, sd: float) -> tuple[str, str]:
-    """Write a mean and a standard deviation with as many digits as two of the deviation ask for.
+    """Return a mean and a standard deviation as text, rounded to two digits of the deviation.
 
     Examples
     --------
