@@ -257,8 +257,8 @@ def test_without_a_feature_map_nothing_is_told_of_one(path):
 def test_the_spectrum_in_words_and_as_a_picture():
     spectrum = spectrum_of(map_with([4.0, 3.0, 2.0, 1.0], n_components=2))
     assert spectrum.summary == (
-        "Variances of the first 4 of 4 components in falling order: the first 2 are kept and hold 70.0 % of the "
-        "variance, 2 hold half of it."
+        "Variances of the first 4 of 4 components in descending order: the first 2 are kept and explain 70.0 % of the "
+        "variance, 2 explain half of it."
     )
     assert (spectrum.n_kept, spectrum.kept, spectrum.cut) == (2, "70.0 %", WIDTH // 2)
     (left, kept), (whole, out) = spectrum.areas

@@ -1,4 +1,4 @@
-"""A report of a fitted tree: one HTML file that needs nothing else, on a desk, on a phone or on paper."""
+"""A report of a fitted tree as one self-contained HTML file, for a screen, a phone or paper."""
 
 from .page import write_report
 

@@ -1,4 +1,4 @@
-"""What the page tells about drift: the tables, what is drift, and old and new densities above each other."""
+"""The page's section on drift: tables, alarms, and densities of old and new rows."""
 
 from dataclasses import dataclass
 
@@ -10,21 +10,21 @@ from ..summaries.drift_export import CLUSTER_COLUMNS, SPLIT_COLUMNS, change_text
 from .pictures import Picture, overlay_of
 
 MAX_OVERLAYS = 40
-"""Nodes whose densities are drawn: those of the largest distance."""
+"""Number of nodes whose densities are drawn: those of the largest distance."""
 
 
 @dataclass(frozen=True)
 class Overlay:
-    """Old and new densities of a node.
+    """The densities of old and new rows at a node.
 
     Parameters
     ----------
     name : str
-        Of the node.
+        Name of the node.
     facts : str
     picture : Picture
     summary : str
-        The picture in words.
+        Description of the picture.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Differences:
-    """Drift as the page tells of it.
+    """The content of the section on drift.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Differences:
     tables : list of Cells
     overlays : list of Overlay
     n_left_out : int
-        Nodes whose densities are not drawn.
+        Number of nodes whose densities are not drawn.
     """
 
     headline: str
@@ -71,7 +71,7 @@ class Differences:
 
 
 def differences_of(drift: Drift) -> Differences:
-    """Return what the page tells about drift."""
+    """Return the content of the section on drift."""
     n_old, n_new = drift.n_rows
     found = "Drift" if drift.found else "No drift"
     headline = f"{found} among {full_count(n_new, 'new row')}, compared with {full_count(n_old, 'row')} of the model."

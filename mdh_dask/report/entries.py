@@ -1,4 +1,4 @@
-"""What the page tells about every node, and the map of the tree."""
+"""The page's entry for every node, and the map of the tree."""
 
 from dataclasses import dataclass
 
@@ -11,57 +11,57 @@ from ..tree.structure import Tree
 from .pictures import Picture, picture_of
 
 MAX_PICTURES = 150
-"""Nodes whose density is drawn: those of the most rows."""
+"""Number of nodes whose density is drawn: those with the most rows."""
 
 MAX_NESTING = 24
-"""Lists within lists; deeper nodes follow each other in the last one. Browsers give up at a few hundred."""
+"""Deepest nesting of lists; deeper nodes stay in the last list, as browsers fail at a few hundred levels."""
 
 OPEN_LEVELS = 2
-"""Levels of the tree that are open when the page is."""
+"""Levels of the tree that are unfolded when the page opens."""
 
 MAP_LEVELS = 40
-"""Levels that the map shows."""
+"""Most levels on the map."""
 
 THINNEST = 0.0008
-"""Share of the rows that the map shows at least: about a pixel."""
+"""Least share of the rows for a tile on the map: about a pixel."""
 
 PALETTE = ("#4263d9", "#1c9bd1", "#14a38b", "#74b21d", "#f0b70c", "#f0813a", "#d9486e", "#9049b8")
-"""Clusters that are close in the tree have similar colours."""
+"""Colour map from which neighbouring clusters of the tree take similar colours."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A node as the page tells of it.
+    """The entry of a node.
 
     Parameters
     ----------
     node : int
     label : int or None
-        Of the cluster; None at a split.
+        Label of the cluster; None at a split.
     level : int
     n_clusters : int
-        In the node.
+        Number of clusters below the node.
     rows : int
     share : float
-        Of all rows.
+        Share of all rows.
     depth : str or None
         Relative depth of the valley; None where there is none.
     parent_depth : str or None
-        Of the split that made the node.
+        Relative depth of the parent's valley.
     sides : tuple of int
         Rows on both sides of a split; empty at a leaf.
     threshold : str
     direction : str
-        The features of most influence on the projections, with their weights.
+        The features that influence the projections most, with their weights.
     picture : Picture or None
     summary : str
-        The picture in words.
+        Description of the picture.
     colour, ink : str
-        Of the node, and of text upon it.
+        Colour of the node, and of text on it.
     opens : bool
         Whether the list of the children follows.
     closes : int
-        Lists that end behind the node.
+        Number of lists that end after the node.
     """
 
     node: int
@@ -89,7 +89,7 @@ class Entry:
 
     @property
     def percent(self) -> str:
-        """The share of all rows."""
+        """The share of all rows as text."""
         return percent(self.share)
 
 
@@ -105,7 +105,7 @@ class Tile:
 
 
 def entries_of(tree: Tree, colours: AnyArray | None) -> list[Entry]:
-    """Return what the page tells about every node, parents before children, left before right."""
+    """Return the entries of all nodes, parents before children, left before right."""
     level, parent, drawn, n_clusters = tree.level, tree.parent, _largest(tree), _leaves_below(tree)
     label = np.cumsum(tree.left < 0) - 1
     nest = np.append(np.minimum(level, MAX_NESTING), 0)
@@ -138,7 +138,7 @@ def entries_of(tree: Tree, colours: AnyArray | None) -> list[Entry]:
 
 
 def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[Tile], int]:
-    """Return the tiles of the map, and its levels: children side by side under their parent, as wide as their rows."""
+    """Return the tiles of the map and its levels; children lie under their parent, as wide as their shares of rows."""
     start = np.zeros(tree.n_nodes)
     for node in np.flatnonzero(tree.left >= 0):
         left, right = tree.left[node], tree.right[node]
@@ -152,7 +152,7 @@ def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[Tile], int]:
 
 
 def percent(share: float) -> str:
-    """Write a share.
+    """Return a share as text in per cent.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def _palette(n: int) -> Integers:
 
 
 def _colours(tree: Tree, of_clusters: AnyArray) -> Integers:
-    """Colour the nodes above the clusters by the mean of their rows."""
+    """Return the colours of all nodes: that of a split is the mean over its rows."""
     weighted = np.zeros((tree.n_nodes, 3))
     weighted[tree.leaves] = of_clusters * np.maximum(tree.n_rows[tree.leaves], 1)[:, None]
     weight = np.maximum(tree.n_rows, 1).astype(float)

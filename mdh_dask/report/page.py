@@ -1,4 +1,4 @@
-"""Writing the page."""
+"""Writer of the page."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ from .profiles import Overview, overview_of
 from .spectrum import Spectrum, spectrum_of
 
 MEDIA_TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
-"""Images that can be embedded, by their first bytes."""
+"""Formats of images that can be embedded, by their first bytes."""
 
 OPEN_PROFILES = 3
-"""Clusters of which the features are unfolded when the page opens."""
+"""Number of clusters whose features are unfolded when the page opens."""
 
 
 @hiding_credentials()
@@ -49,43 +49,43 @@ def write_report(
     Parameters
     ----------
     path : path or URL
-        Of the file; a local folder is made where missing.
+        Path of the file; a missing local folder is created.
     tree : Tree
     title : str
     facts : mapping of str to (str or mapping of str to str)
-        Shown in their order: the input, the method, passes over the data, run times. A mapping is folded.
+        Shown in this order: the input, the method, passes over the data, run times. A mapping is shown folded.
     feature_map : NystromMap, optional
-        What mapped the rows before they were clustered; its spectrum is shown.
+        The map of the rows before clustering; its spectrum is shown.
     profiles : Profiles, optional
-        Of the clusters; see `mdh_dask.cluster_profiles`.
+        Profiles of the clusters; see `mdh_dask.cluster_profiles`.
     drift : Drift, optional
-        Of other rows, compared with those of the tree.
+        Drift of new rows; see `mdh_dask.drift`.
     images : mapping of str to (bytes or path), optional
         PNG or JPEG images and their captions, shown side by side.
     colours : integer array of shape (n_clusters, 3), optional
-        Red, green and blue of every cluster from 0 to 255; else neighbours in the tree have similar colours.
+        Red, green and blue of every cluster from 0 to 255; by default neighbours in the tree have similar colours.
     links : mapping of str to str, optional
-        Names and addresses of other pages; those of files are relative to the report.
+        Names and addresses of other pages; addresses of files are relative to the report.
     overwrite : bool
-        Whether an existing file is replaced.
+        Whether to replace an existing file.
 
     Returns
     -------
     Path or str
-        Of the file, or its URL; it appears under its name only when it is complete.
+        Path or URL of the file, which appears under its name only when it is complete.
 
     Raises
     ------
     FileExistsError
-        If there is such a file and `overwrite` is False.
+        If the file exists and `overwrite` is False.
     ValueError
-        If an image is neither PNG nor JPEG, colours have another shape, or profiles are of other clusters.
+        If an image is neither PNG nor JPEG, colours have another shape, or profiles belong to other clusters.
     ImportError
         If Jinja2 is missing.
 
     Notes
     -----
-    No pass: the tree holds the histograms. The densities of the 150 nodes of the most rows are drawn.
+    No pass: the tree holds the histograms. The densities of the 150 nodes with the most rows are drawn.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def _checked(colours: AnyArray | None, n_clusters: int) -> AnyArray | None:
 
 
 def _embedded(caption: str, image: bytes | str | PathLike[str]) -> str:
-    """Return the image as the address of itself."""
+    """Return the image as a data URL."""
     content = image if isinstance(image, bytes) else Path(image).read_bytes()
     for first, media_type in MEDIA_TYPES.items():
         if content.startswith(first):

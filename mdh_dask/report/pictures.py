@@ -1,4 +1,4 @@
-"""Pictures of valleys as paths of scalable vector graphics: a hundred short strings instead of a hundred images."""
+"""Pictures of valleys as SVG paths, which are short strings instead of images."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from ..summaries.drift import Drift
 from ..tree.structure import NodeDensity, Tree
 
 WIDTH, HEIGHT = 1000, 240
-"""Of the coordinates of a picture; the page stretches it."""
+"""Size of a picture in its own coordinates; the page stretches it."""
 
 N_POINTS = 161
-"""Points of a density in a picture."""
+"""Number of points of a density in a picture."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Picture:
     areas : tuple of (str, str)
         Class (``left``, ``right`` or ``whole``) and path of the filled areas.
     cut : int or None
-        Where the valley is, from the left; None where there is none.
+        Position of the valley from the left, or None.
     low, high : str
-        Projections at both ends.
+        Projections at both ends of the axis.
     line : str or None
-        Path of the density of other rows.
+        Path of the density of new rows.
     """
 
     areas: tuple[tuple[str, str], ...]
@@ -41,13 +41,13 @@ class Picture:
 
 
 def picture_of(tree: Tree, node: int) -> Picture | None:
-    """Draw the density of a node's rows along the direction of its split; None where the tree holds none."""
+    """Draw the density of a node's rows along the direction of its split; return None if the tree holds none."""
     density = tree.density(node)
     return None if density is None else _drawn(tree, node, density, window(density))
 
 
 def overlay_of(drift: Drift, node: int) -> Picture | None:
-    """Draw the density of a node's old rows and, as a line, that of the new ones; None where there is none."""
+    """Draw the density of a node's old rows and, as a line, of its new rows; return None if there is none."""
     densities = drift.densities(node)
     return None if densities is None else _drawn(drift.old, node, densities[0], joint_window(*densities), densities[1])
 

@@ -1,4 +1,4 @@
-"""What the page tells about the features of every cluster."""
+"""The page's section on the features of every cluster."""
 
 from dataclasses import dataclass
 
@@ -9,26 +9,26 @@ from ..summaries.profiles import Profiles, as_precise
 from .entries import Entry, percent
 
 TOP_FEATURES = 6
-"""Of a cluster, those in which it differs most."""
+"""Number of features shown for a cluster: those in which it differs most."""
 
 MAX_COLUMNS = 12
-"""Features in the table of all clusters: those of which the clusters explain most."""
+"""Number of features in the table of all clusters: those whose variance the clusters explain best."""
 
 MAX_CLUSTERS = 100
-"""Clusters that are told of: the largest."""
+"""Number of clusters shown: the largest."""
 
 SAID_FEATURES, LEAST_SAID = 3, 0.5
-"""Of a cluster, the features that are said in words, and standard deviations by which it differs in them at least."""
+"""Most features that describe a cluster in words, and the least difference for them in standard deviations."""
 
 STRONGEST = 3.0
-"""Differences of as many standard deviations have the strongest shade."""
+"""Differences of this many standard deviations or more have the strongest shade."""
 
 N_SHADES = 4
 
 
 @dataclass(frozen=True)
 class Strip:
-    """Where means lie among all clusters, and a standard deviation on both sides, in per cent of a strip's width.
+    """Means among those of all clusters, and one standard deviation to both sides, in per cent of a strip's width.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature of a cluster as the page tells of it."""
+    """The entry of a feature of a cluster."""
 
     name: str
     own: str
@@ -55,7 +55,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Profile:
-    """A cluster as the page tells of its features."""
+    """The entry of a cluster with its features."""
 
     entry: Entry
     summary: str
@@ -64,7 +64,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Shade:
-    """A difference and how strongly its cell is shaded: ``high-1`` to ``high-4``, ``low-1`` to ``low-4`` or nothing."""
+    """A difference and the shade of its cell: ``high-1`` to ``high-4``, ``low-1`` to ``low-4`` or an empty string."""
 
     text: str
     shade: str
@@ -72,7 +72,7 @@ class Shade:
 
 @dataclass(frozen=True)
 class Overview:
-    """All clusters and the features that tell them apart.
+    """All clusters and the features that distinguish them.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ class Overview:
         Names, and shares of the variance that the clusters explain.
     rows : list of (Entry, list of Shade)
     profiles : list of Profile
-        Of the same clusters.
+        Profiles of the same clusters.
     n_columns, n_clusters : int
-        That are left out.
+        Numbers of columns and clusters that are left out.
     """
 
     columns: list[tuple[str, str]]
@@ -93,7 +93,7 @@ class Overview:
 
 
 def overview_of(profiles: Profiles, clusters: list[Entry]) -> Overview:
-    """Return what the page tells about profiles; `clusters` are in the order of their labels."""
+    """Return the content of the section on profiles; `clusters` are in the order of their labels."""
     explained = explained_variance(profiles)
     columns = np.argsort(-explained, kind="stable")[:MAX_COLUMNS]
     largest = np.sort(np.argsort(-profiles.n_rows, kind="stable")[:MAX_CLUSTERS]).tolist()
@@ -108,7 +108,7 @@ def overview_of(profiles: Profiles, clusters: list[Entry]) -> Overview:
 
 
 def explained_variance(profiles: Profiles) -> Floats:
-    """Return the share of the variance of every column that lies between the clusters; zero if it is constant.
+    """Return the share of the variance of every column that lies between the clusters; zero for a constant column.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def explained_variance(profiles: Profiles) -> Floats:
     mean = profiles.mean[there]
     within = (weight * profiles.sd[there] ** 2).sum(axis=0)
     between = (weight * (mean - (weight * mean).sum(axis=0)) ** 2).sum(axis=0)
-    differs = (mean != mean[:1]).any(axis=0)  # else rounding only
+    differs = (mean != mean[:1]).any(axis=0)  # otherwise the variance between clusters is only rounding
     return np.divide(between, between + within, out=np.zeros_like(within), where=differs)
 
 
@@ -177,7 +177,7 @@ def _spread(mean: float, sd: float) -> str:
 
 
 def _signed(x: float) -> str:
-    """Write a number with its sign.
+    """Return a number as text with its sign.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the page tells about a feature map: the variances of its components, and where they were cut off."""
+"""The page's section on a feature map: the variances of its components and the cut-off."""
 
 from dataclasses import dataclass
 
@@ -12,31 +12,31 @@ from .entries import percent
 from .pictures import HEIGHT, WIDTH
 
 LEAST_SHOWN = 20
-"""Components that are drawn at least, if there are as many."""
+"""Least number of components in the picture, if there are that many."""
 
 SHOWN = 2
-"""More components are drawn than this times those that are kept only to reach `LEAST_SHOWN`."""
+"""Components in the picture per component of the features, unless `LEAST_SHOWN` is more."""
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """A feature map as the page tells of it; the picture is in coordinates of the page.
+    """The content of the section on a feature map, with a picture in its own coordinates.
 
     Parameters
     ----------
     kernel : str
     n_landmarks, n_kept, n_shown, n_all : int
-        Landmarks, components that are features, components in the picture, and components that rounding leaves.
+        Landmarks, components used as features, components in the picture, and components of positive variance.
     kept : str
-        Share of the variance that the features hold.
+        Share of the variance that the features explain.
     areas : tuple of (str, str)
         Class (``left``: kept, ``whole``: left out) and path of the bars.
     curve : str
         Path of the cumulative share of the variance.
     cut : int
-        Where the kept components end, from the left.
+        Position from the left at which the used components end.
     summary : str
-        The picture in words.
+        Description of the picture.
     """
 
     kernel: str
@@ -52,7 +52,7 @@ class Spectrum:
 
 
 def spectrum_of(feature_map: NystromMap) -> Spectrum:
-    """Draw the variances of the leading components, as shares of the first one's, and what they add up to."""
+    """Draw the variances of the leading components relative to the first, and their cumulative sum."""
     spectrum, n_kept = feature_map.spectrum, feature_map.n_components
     n_all = max(n_kept, int(np.count_nonzero(spectrum > RANK_TOLERANCE * spectrum[0])))
     n_shown = min(n_all, max(LEAST_SHOWN, SHOWN * n_kept))
@@ -63,8 +63,8 @@ def spectrum_of(feature_map: NystromMap) -> Spectrum:
     kept = percent(float(shares[n_kept - 1]))
     n_half = int(np.searchsorted(shares, 0.5)) + 1
     words = (
-        f"Variances of the first {n_shown:,} of {full_count(n_all, 'component')} in falling order: the first "
-        f"{n_kept:,} are kept and hold {kept} of the variance, {n_half:,} hold half of it."
+        f"Variances of the first {n_shown:,} of {full_count(n_all, 'component')} in descending order: the first "
+        f"{n_kept:,} are kept and explain {kept} of the variance, {n_half:,} explain half of it."
     )
     return Spectrum(
         kernel=repr(feature_map.kernel),
