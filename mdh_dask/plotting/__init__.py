@@ -1,7 +1,7 @@
-"""Drawings of trees, of the densities of their nodes, of drift, of rows beside a split, and of a pursuit.
+"""Drawings of trees, the densities of their nodes, drift, rows beside a split, and a pursuit.
 
-Every function draws on the Matplotlib axes that it is given and returns them. Without any it makes a
-`matplotlib.figure.Figure` of its own, as the animation always does, never one of pyplot's, so that it also works on
+Every function draws on the given Matplotlib axes and returns them. Without axes it makes a
+`matplotlib.figure.Figure` without pyplot, as the animation always does, so that it also works on
 threads and worker processes: save it by ``ax.figure.savefig(...)``, or name ``ax.figure`` at the end of a notebook cell
 after ``%matplotlib inline``. Matplotlib is loaded on the first call.
 """

@@ -1,4 +1,4 @@
-"""A drawing of the density of a node among old and new rows."""
+"""A drawing of the densities of old and new rows at a node."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ def plot_drift(drift: Drift, node: int, ax: "Axes | None" = None) -> "Axes":
     drift : Drift
     node : int
     ax : matplotlib Axes, optional
-        Drawn on; else on a new figure without pyplot.
+        Axes to draw on; by default those of a new figure without pyplot.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def plot_drift(drift: Drift, node: int, ax: "Axes | None" = None) -> "Axes":
 
     Notes
     -----
-    No pass. Each density integrates to one and both have the same bandwidth. The limits of the axes leave out 0.05 % of
+    No pass. Each density integrates to one and both have the same bandwidth. The axes leave out 0.05 % of
     either density at either end.
 
     Examples
@@ -91,10 +91,10 @@ def plot_drift(drift: Drift, node: int, ax: "Axes | None" = None) -> "Axes":
 
 
 def joint_window(old: NodeDensity, new: NodeDensity) -> tuple[float, float]:
-    """Return the ends of the part that is shown of two densities."""
+    """Return the limits of the horizontal axis for two densities."""
     shown = [window(density) for density in (old, new) if density.density.any()] or [window(old)]
     low, high = min(low for low, _ in shown), max(high for _, high in shown)
-    # Beyond the bins nothing is known of the new rows.
+    # The positions of new rows beyond the bins are unknown.
     return max(low, float(old.position[0])), min(high, float(old.position[-1]))
 
 

@@ -1,4 +1,4 @@
-"""Drawings of one node: the density that its split cuts, and its rows beside the split."""
+"""Drawings of one node: the density along its direction, and its rows beside the split."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_LEGEND = 12
-"""Labels that a legend lists; more are only coloured."""
+"""Most labels in a legend; more labels have colours only."""
 
 MANY_ROWS = 3000
-"""Rows from which on dots are tiny and drawn as pixels in vector formats."""
+"""With this many rows or more, dots are tiny and rasterised in vector formats."""
 
 
 def plot_density(tree: Tree, node: int, ax: "Axes | None" = None) -> "Axes":
@@ -37,9 +37,9 @@ def plot_density(tree: Tree, node: int, ax: "Axes | None" = None) -> "Axes":
     ----------
     tree : Tree
     node : int
-        A leaf shows the deepest valley that was found and not split, dotted, or says that there is none.
+        A leaf shows its best rejected valley as a dotted line, or a note that there is none.
     ax : matplotlib Axes, optional
-        Drawn on; else on a new figure without pyplot.
+        Axes to draw on; by default those of a new figure without pyplot.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def plot_density(tree: Tree, node: int, ax: "Axes | None" = None) -> "Axes":
 
     Notes
     -----
-    No pass: the tree holds the histograms. The limits of the axes leave out 0.05 % of the density at either end.
+    No pass: the tree holds the histograms. The axes leave out 0.05 % of the density at either end.
 
     Examples
     --------
@@ -95,12 +95,12 @@ def plot_scatter(
     ----------
     tree : Tree
     rows : ndarray of shape (n_rows, n_features)
-        A sample; those of its rows that reach the node are drawn.
+        A sample of rows; those that reach the node are drawn.
     node : int
     labels : array of shape (n_rows,), optional
-        Colours, one per distinct value; else the two sides of the split.
+        Labels to colour the rows by; by default the two sides of the split.
     ax : matplotlib Axes, optional
-        Drawn on; else on a new figure without pyplot.
+        Axes to draw on; by default those of a new figure without pyplot.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def plot_scatter(
     IndexError
         If the tree has no such node.
     TypeError
-        If the rows are no NumPy array.
+        If the rows are not a NumPy array.
     ValueError
         If the node has no direction, shapes disagree or no row reaches the node.
     ImportError
@@ -178,11 +178,11 @@ def _reaching(tree: Tree, rows: AnyArray, node: int) -> Booleans:
 
 
 def _widest_within(points: Floats, plane: Floats) -> Floats:
-    """Project centred points on their first principal component within the hyperplane; zeros if it is one point."""
+    """Project centred points on their first principal component within the hyperplane; zero without variance."""
     centred = points - points.mean(axis=0)
     within = centred - np.outer(centred @ plane, plane / (plane @ plane))
     _, directions = np.linalg.eigh(within.T @ within)
-    # The direction itself has no variance left, so with a single feature nothing is to be seen.
+    # The direction itself has no variance left, so a single feature gives zeros.
     widest = directions[:, -1] - plane * (directions[:, -1] @ plane) / (plane @ plane)
     return within @ (widest * (np.sign(widest[np.abs(widest).argmax()]) or 1.0))
 

@@ -1,4 +1,4 @@
-"""What all drawings share: the axes, the part of a density that is shown, and numbers in words."""
+"""Helpers of all drawings: axes, limits of densities, and numbers as text."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEFT, RIGHT, GREY, INK = "#2a6fbb", "#e07b1a", "#9aa3ad", "#333a42"
-"""Colours of the two sides of a split, of what is not split, and of lines; colour-blind readers tell the sides too."""
+"""Colours of the two sides of a split, of unsplit nodes and of lines; safe for colour-blind readers."""
 
 TAIL = 0.0005
-"""Share of the rows that a picture may leave out at either end."""
+"""Share of the rows that a drawing leaves out at either end."""
 
 
 def new_figure(size: tuple[float, float]) -> Any:
@@ -27,19 +27,19 @@ def new_figure(size: tuple[float, float]) -> Any:
 
 
 def new_axes(ax: "Axes | None", size: tuple[float, float]) -> Any:
-    """Return the given axes, or those of a new figure of that size in inches."""
+    """Return the given axes, or the axes of a new figure of that size in inches."""
     return new_figure(size).add_subplot() if ax is None else ax
 
 
 def bare_axes(ax: Any) -> None:
-    """Leave nothing but the lower axis, as heights of densities are for comparison only."""
+    """Remove all but the lower axis, as only relative heights of densities matter."""
     ax.set_yticks([])
     ax.spines[["top", "right", "left"]].set_visible(False)
 
 
 def fill_sides(ax: Any, position: Floats, height: Floats, threshold: float) -> None:
     """Fill the region under a density in the colours of the two sides of a threshold."""
-    # Both sides end on the threshold itself, which need not be the centre of a bin.
+    # Both sides end at the threshold itself, which need not be the centre of a bin.
     at = np.union1d(position, threshold)
     for side, colour in ((at <= threshold, LEFT), (at >= threshold, RIGHT)):
         ax.fill_between(at[side], np.interp(at[side], position, height), color=colour, alpha=0.55, linewidth=0)
@@ -52,12 +52,12 @@ def check_node(tree: Tree, node: int) -> None:
 
 
 def has_valley(tree: Tree, node: int) -> bool:
-    """Tell whether a valley of the node's density is known, split or not."""
+    """Return whether a valley of the node's density is known, split or not."""
     return bool(np.isfinite(tree.offsets[node]) and not np.isnan(tree.relative_depth[node]))
 
 
 def window(density: NodeDensity) -> tuple[float, float]:
-    """Return the ends of the part of a density that is shown: all but its tails, and always the threshold."""
+    """Return limits for the horizontal axis that leave out the tails of a density but include the threshold."""
     position, height, threshold = density
     mass = np.cumsum(height)
     first, last = np.searchsorted(mass, [TAIL * mass[-1], (1 - TAIL) * mass[-1]])
@@ -70,7 +70,7 @@ def window(density: NodeDensity) -> tuple[float, float]:
 
 
 def full_count(n: int, noun: str) -> str:
-    """Write a number of things.
+    """Return a number with a noun in singular or plural.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def full_count(n: int, noun: str) -> str:
 
 
 def short_count(n: int) -> str:
-    """Write a number in at most six characters.
+    """Return a number as text of at most six characters.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def short_count(n: int) -> str:
 
 
 def depth_text(depth: float) -> str:
-    """Write a relative depth.
+    """Return a relative depth as text.
 
     Examples
     --------
@@ -113,12 +113,12 @@ def depth_text(depth: float) -> str:
 
 
 def node_name(tree: Tree, node: int) -> str:
-    """Name a node: a leaf by the label of its cluster."""
+    """Return the name of a node; a leaf is named by the label of its cluster."""
     return f"node {node}" if tree.left[node] >= 0 else f"cluster {int(np.searchsorted(tree.leaves, node))}"
 
 
 def node_title(tree: Tree, node: int) -> str:
-    """Tell in two lines what is known of a node: its rows, and its split or the valley that was not split."""
+    """Return two lines on a node: its rows, and its split or rejected valley."""
     rows = f"{node_name(tree, node)}: {full_count(int(tree.n_rows[node]), 'row')}"
     if not has_valley(tree, node):
         return f"{rows}\nno valley was found"

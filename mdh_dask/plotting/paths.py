@@ -1,4 +1,4 @@
-"""Drawings of the way of a pursuit: how the density along its direction comes to be parted."""
+"""Drawings of the path of a pursuit: the density along its direction at each step."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,39 +14,39 @@ if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
 
 MAX_PANELS, PANELS_IN_ROW = 8, 4
-"""Points that are drawn unless some are asked for, and beside each other."""
+"""Number of points drawn by default, and panels side by side."""
 
 HEADROOM = 1.1
-"""Height of a panel over that of the highest density."""
+"""Height of a panel relative to the highest density."""
 
 LINES: dict[str, dict[str, Any]] = {
     "density": {"color": INK, "linewidth": 1.2},
-    # Under the density, so that it is seen only where it is above it.
+    # Below the density, so that it is visible only where it exceeds the density.
     "density and penalty": {"color": GREY, "linewidth": 1.4, "linestyle": "--", "zorder": 1.5},
     "mean ± alpha sd": {"color": GREY, "linewidth": 4, "solid_capstyle": "butt"},
     "split": {"color": INK, "linewidth": 1.5, "zorder": 3},
     "split that only the penalty holds": {"color": INK, "linewidth": 1.5, "linestyle": ":", "zorder": 3},
 }
-"""What the legend lists, and how it is drawn."""
+"""Styles of the lines, by their names in the legend."""
 
 
 def plot_mdh_path(path: Any, steps: Sequence[int] | None = None, axes: Any = None) -> AnyArray:
-    """Draw where the pursuit of a minimum density hyperplane stood for several values of alpha, side by side.
+    """Draw the pursuit of a minimum density hyperplane at several values of alpha, side by side.
 
-    Each panel shows the density along the direction of that moment, its two sides in two colours; dashed the density
-    with the penalty, which is least on the split; and as a bar at the top the bounds within which there is no penalty.
-    The line of the split is dotted where only the penalty holds it: the outcome of the pursuit is the last after the
-    start that is not. All panels have one scale.
+    Each panel shows the density along the current direction, with its two sides in two colours, the density plus the
+    penalty as a dashed line, which is least at the split, and the bounds without penalty as a bar at the top. The line
+    of the split is dotted where only the penalty holds it: the result of the pursuit is the last point after the start
+    that is not dotted. All panels share one scale.
 
     Parameters
     ----------
     path : sequence of PathPoint, or MinimumDensityHyperplane
         All points of a pursuit, the start first; a fitted estimator has them as `path_`.
     steps : sequence of int, optional
-        Places in the path of the points that are drawn, from its end if negative; by default up to eight, or as many as
-        there are axes, evenly from the start to the last.
+        Indices of the points to draw, from the end if negative; by default up to eight, or as many as
+        there are axes, evenly spaced from the first to the last.
     axes : matplotlib Axes or array of them, optional
-        Drawn on, one for each point; else on a new figure without pyplot, with a legend.
+        Axes to draw on, one for each point; by default those of a new figure without pyplot, with a legend.
 
     Returns
     -------
@@ -57,15 +57,15 @@ def plot_mdh_path(path: Any, steps: Sequence[int] | None = None, axes: Any = Non
     IndexError
         If the path has no such step.
     TypeError
-        If `path` holds something else than the points of a pursuit.
+        If `path` does not hold the points of a pursuit.
     ValueError
-        If the path is empty, the estimator has none, `steps` is no list of integers, or there are not as many axes.
+        If the path is empty, the estimator has none, `steps` is not a list of integers, or the number of axes differs.
     ImportError
         If Matplotlib is missing.
 
     Notes
     -----
-    No pass: the points hold the densities. The limits of the axes leave out at most 0.05 % of each density at either
+    No pass: the points hold the densities. The axes leave out at most 0.05 % of each density at either
     end. Source: figure 5 of Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016.
 
     Examples
@@ -90,27 +90,27 @@ def plot_mdh_path(path: Any, steps: Sequence[int] | None = None, axes: Any = Non
 
 
 def animate_mdh_path(path: Any, interval: float = 400) -> "FuncAnimation":
-    """Return the pursuit of a minimum density hyperplane as a moving picture, a frame for each point of its path.
+    """Return an animation of the pursuit of a minimum density hyperplane, with a frame for each point of its path.
 
     In a notebook, ``from IPython.display import HTML`` and ``HTML(animate_mdh_path(model).to_jshtml())`` show it with
-    buttons to play and step; ``animate_mdh_path(model).save("path.gif", writer="pillow")`` keeps it.
+    buttons to play and step; ``animate_mdh_path(model).save("path.gif", writer="pillow")`` saves it.
 
     Parameters
     ----------
     path : sequence of PathPoint, or MinimumDensityHyperplane
-        As for `plot_mdh_path`, and so is what a frame shows.
+        As for `plot_mdh_path`; each frame shows one panel.
     interval : float
-        Milliseconds between frames, positive.
+        Positive number of milliseconds between frames.
 
     Returns
     -------
     matplotlib.animation.FuncAnimation
-        Of a figure without pyplot, played once.
+        An animation of a figure without pyplot, played once.
 
     Raises
     ------
     TypeError
-        As `plot_mdh_path`.
+        As for `plot_mdh_path`.
     ValueError
         If the path is empty, the estimator has none, or `interval` is not positive.
     ImportError
@@ -118,7 +118,7 @@ def animate_mdh_path(path: Any, interval: float = 400) -> "FuncAnimation":
 
     Notes
     -----
-    No pass. Frames are drawn when the picture is shown or saved.
+    No pass. Frames are drawn when the animation is shown or saved.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def _chosen(n_points: int, steps: Sequence[int] | None, most: int) -> Integers:
 
 
 def _common_view(points: Sequence[PathPoint]) -> tuple[float, float, float]:
-    """Return from where to where beside their means, and up to which height, all densities are shown."""
+    """Return the common limits of all densities: left and right of their means, and the height."""
     ends = np.array([window(NodeDensity(p.position, p.density, p.offset)) for p in points])
     low, high = (ends - np.array([[_mean(p)] for p in points])).T
     return float(low.min()), float(high.max()), HEADROOM * max(float(p.density.max()) for p in points)
@@ -189,7 +189,7 @@ def _mean(point: PathPoint) -> float:
 
 
 def _new_panels(n: int) -> AnyArray:
-    """Return so many axes of a new figure, under a legend."""
+    """Return `n` axes of a new figure below a legend."""
     n_rows = -(-n // PANELS_IN_ROW)
     n_columns = -(-n // n_rows)
     width, height = (6.4, 3.2) if n == 1 else (3.3, 2.2)

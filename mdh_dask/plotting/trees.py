@@ -12,34 +12,34 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDEST_EDGE, NARROWEST_EDGE = 14.0, 0.4
-"""Widths of an edge that all rows take, and of one that hardly any does, in points."""
+"""Widths in points of an edge that all rows take and of one that hardly any row takes."""
 
 SMALLEST_TEXT = 4.5
-"""Points; where text would be smaller, nodes are dots."""
+"""Least size of text in points; nodes are dots where text would be smaller."""
 
 KEY = "rows\n↕ relative depth of the split\n# label of the cluster"
-"""Under drawings with text."""
+"""Legend below drawings with text."""
 
 ROOM_FOR_KEY = 0.7
-"""Levels below the last one."""
+"""Space below the last level, in levels."""
 
 
 def plot_tree(tree: Tree, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axes":
-    """Draw the tree: nodes with their rows and relative depths, edges as wide as the share of rows that takes them.
+    """Draw the tree: nodes with their rows and relative depths, edges as wide as their shares of rows.
 
     Parameters
     ----------
     tree : Tree
     ax : matplotlib Axes, optional
-        Drawn on; else on a new figure without pyplot, as large as the tree needs.
+        Axes to draw on; by default those of a new figure without pyplot, as large as the tree needs.
     max_nodes : int
-        Nodes that are drawn, at most: the splits of the most rows. The title says if some are left out; a square
-        stands for a node whose own splits are left out.
+        Most nodes to draw: the splits with the most rows. The title says if nodes are left out; a square
+        marks a node whose own splits are left out.
 
     Returns
     -------
     matplotlib Axes
-        Nodes carry text where there is room for it, and are dots as large as their rows elsewhere.
+        Nodes have text where there is room for it; elsewhere they are dots whose size shows their rows.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def _title(tree: Tree, n_drawn: int) -> str:
 
 
 def _largest_splits(tree: Tree, n: int) -> Integers:
-    # A parent has at least as many rows as its children and comes before them, so the choice hangs together.
+    # A parent has at least as many rows as its children and comes before them, so the choice is connected.
     inner = np.flatnonzero(tree.left >= 0)
     return inner[np.argsort(-tree.n_rows[inner], kind="stable")[:n]]
 
@@ -123,7 +123,7 @@ def _draw_edges(ax: Any, tree: Tree, split: Integers, across: Floats, down: Inte
 
 
 def _text_size(ax: Any, n_columns: float, n_levels: float) -> float:
-    """Return the size, in points, at which the texts of neighbouring nodes do not touch."""
+    """Return the size in points at which the texts of neighbouring nodes do not touch."""
     room = ax.get_window_extent()
     column = 72 * room.width / ax.figure.dpi / (n_columns + 0.2)
     level = 72 * room.height / ax.figure.dpi / (n_levels + 0.2)
