@@ -1,4 +1,4 @@
-"""Workers that really die for want of memory: the error names what they need, and what can be done."""
+"""Workers that really die for lack of memory: the error names what they need and the remedies."""
 
 import os
 import re
@@ -11,7 +11,7 @@ import zarr
 from mdh_dask.cli import exits
 
 NEED = (
-    r"ERROR several workers died one after the other of the same task, most likely for want of memory: one needs about "
+    r"ERROR several workers died one after another of the same task, most likely for lack of memory: one needs about "
     r"400 MB \+ threads x 4,0\d\d MB \(5 x 800 MB of a block \+ 2 x [\d.]+ MB of results\)\. Give workers more memory "
     r"or fewer threads, or store the input in smaller chunks: one of 800 MB is read whole\n$"
 )

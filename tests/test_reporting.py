@@ -67,7 +67,7 @@ def passes(monkeypatch):
 def test_profiles_are_made_in_the_pass_that_writes_the_labels(here, passes):
     assert run("fit", "x.zarr", "--out", "l.zarr", "--report", "r.html", *QUICK, *THREADS).exit_code == 0
     assert passes == ["FirstPass", "BranchPass", "WriteBlocks+MomentPass"]
-    assert "Passes over the data 3, the last of which told labels and profiles" in words_of("r.html")
+    assert "Passes over the data 3, the last of them for labels and profiles" in words_of("r.html")
     model = RandomProjectionTree(n_projections=20, sample_size=300).fit(rows_of_blobs())
     assert_array_equal(open_rows("l.zarr", ndim=1), model.labels_)
 

@@ -574,7 +574,7 @@ def test_killed_workers_are_an_error_that_names_the_need_and_the_remedy(here, mo
     result = run("job.toml")
     assert result.exit_code == exits.NO_MEMORY
     assert re.search(
-        r"several workers died one after the other of the same task, most likely for want of memory: one needs about "
+        r"several workers died one after another of the same task, most likely for lack of memory: one needs about "
         r"400 MB \+ threads x .* MB \(5 x 0.006 MB of a block .*\)\. Give workers more memory or fewer threads, or "
         r"make blocks smaller by DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment\n",
         result.stderr,

@@ -1,4 +1,4 @@
-"""From stored data to stored results: read, cluster or label, write, report; what the commands of these names do."""
+"""Workflows from stored data to stored results, which read, cluster or label, write and report."""
 
 from ._demo import demo
 from ._drift import drift

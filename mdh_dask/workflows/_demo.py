@@ -1,4 +1,4 @@
-"""A photograph, segmented end to end on this machine."""
+"""The demo, which segments a photograph end to end."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ from .outputs import ImageOutputs, check_folder
 from .pixels import PixelOptions, segment_image
 
 SAMPLE_IMAGES = {"flower": "vultilion", "china": "danielbuechele"}
-"""Photographs that scikit-learn holds, and who took them (Creative Commons, CC BY 2.0)."""
+"""Photographs in scikit-learn and their photographers (Creative Commons, CC BY 2.0)."""
 
 BLOCKS = 16
-"""Blocks of pixels; for their size alone one would do."""
+"""Blocks of pixels for parallel work; by its size the photograph needs only one."""
 
 
 def demo(
@@ -32,27 +32,27 @@ def demo(
     Parameters
     ----------
     image : str, default="flower"
-        ``"flower"`` or ``"china"``, which scikit-learn holds, or the path of a picture.
+        ``"flower"`` or ``"china"`` from scikit-learn, or the path of a picture.
     folder : str or Path, default="mdh-dask-demo"
-        It is made.
+        Folder to create.
     overwrite : bool, default=False
-        Whether what is in the folder may be replaced.
+        Whether to replace files in the folder.
     progress : bool, default=False
-        Whether to show bars.
+        Whether to show progress bars.
     cluster : context manager, optional
-        What `start_cluster` returns; it is entered here. By default Dask computes where it does now.
+        A cluster from `start_cluster`, not yet entered. By default the current Dask scheduler is used.
 
     Returns
     -------
     str
-        What was found and where the report is, in one line.
+        One line with the number of clusters and the path of the report.
 
     Raises
     ------
     FileNotFoundError, FileExistsError
-        If there is no such picture, or the folder is not empty.
+        If the picture does not exist, or the folder is not empty.
     ImportError
-        If Pillow or Jinja is missing.
+        If Pillow or Jinja2 is missing.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def path_of(image: str) -> str:
     Raises
     ------
     FileNotFoundError
-        If there is none.
+        If the file does not exist.
     """
     if image in SAMPLE_IMAGES:
         from sklearn.datasets import load_sample_images
@@ -98,7 +98,7 @@ def path_of(image: str) -> str:
 
 
 def check_demo_folder(folder: Path, overwrite: bool) -> None:
-    """Raise an error if a folder cannot be filled."""
+    """Raise an error if a folder cannot take the outputs."""
     check_folder(folder.resolve().parent)
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file: name a folder with folder=...")

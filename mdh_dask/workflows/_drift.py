@@ -1,4 +1,4 @@
-"""From new rows and a model to what is different."""
+"""The workflow that compares new rows with a model."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -36,36 +36,36 @@ def drift(
     progress: bool = False,
     cluster: Cluster | None = None,
 ) -> Drift:
-    """Compare stored rows, or the pixels of an image, with those that a saved model was fitted to, in one pass.
+    """Compare stored rows, or the pixels of an image, with the rows of a saved model, in one pass.
 
     Parameters
     ----------
     features, model : str
         As in `predict`.
     report : str, optional
-        HTML file to write: a path or URL.
+        Path or URL of the HTML report to write.
     threshold, filled, false_alarms : float
         As in `mdh_dask.drift`.
     columns, axes, index, missing_chunks : optional
         As in `predict`.
     overwrite : bool, default=False
-        Whether a report that exists may be replaced.
+        Whether to replace an existing report.
     progress : bool, default=False
-        Whether to show bars.
+        Whether to show progress bars.
     cluster : context manager, optional
-        What `start_cluster` returns; it is entered here. By default Dask computes where it does now.
+        A cluster from `start_cluster`, not yet entered. By default the current Dask scheduler is used.
 
     Returns
     -------
     Drift
-        What is different at every split.
+        The changes at every split and cluster.
 
     Raises
     ------
     ValueError
-        If the columns or bands are not those of the model.
+        If the columns or bands differ from those of the model.
     FileNotFoundError, FileExistsError
-        If the input or the model is missing, or the report is there and may not be replaced; before any work.
+        If the input or the model is missing, or the report exists and `overwrite` is False; before any work.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From an input path to labels, model and report."""
+"""The workflow that clusters stored rows and writes labels, model and report."""
 
 import logging
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from .reading import MissingChunks, Reading
 logger = logging.getLogger(__name__)
 
 WIDE = 128
-"""Bytes of a row of which 32 MiB have fewer labels than a chunk of these holds."""
+"""Rows of more bytes than this fill a 32 MiB block with fewer labels than one chunk of labels holds."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RowsPerLabel(Statistic):
 
 
 Cluster = AbstractContextManager[str]
-"""Makes a cluster the current one; its value is a description."""
+"""A context that makes a cluster the current one; its value describes the cluster."""
 
 
 def fit(
@@ -64,9 +64,9 @@ def fit(
     overwrite: bool = False,
     cluster: Cluster | None = None,
 ) -> str:
-    """Cluster stored rows and write labels, a model and a report, or some of these.
+    """Cluster stored rows and write any of labels, a model and a report.
 
-    The passes are those of the estimator, and one that writes the labels and profiles the clusters for the report.
+    The passes are those of the estimator, plus one that writes the labels and profiles the clusters for the report.
 
     Parameters
     ----------
@@ -74,31 +74,31 @@ def fit(
         Path or URL of rows of finite numbers, shape (n_rows, n_columns): a Zarr array, a ``.npy`` file, or a Parquet
         file or folder.
     estimator : estimator
-        It is fitted.
+        The estimator to fit.
     labels, model : str, optional
-        Paths or URLs: a Zarr array of int32, shape (n_rows,), and what `load_model` reads.
+        Paths or URLs of a Zarr array of int32, shape (n_rows,), and of a model for `load_model`.
     report, performance_report : str, optional
-        Paths or URLs of HTML files: on the clusters, and Dask's own on what the cluster did.
+        Paths or URLs of HTML files: a report on the clusters, and Dask's performance report.
     columns : sequence of str or int, optional
-        Columns to take, in this order: names in a table, else numbers from 0. All by default.
+        Columns to use, in this order: names in a table, otherwise numbers from 0. All by default.
     missing_chunks : {"error", "fill"}, default="error"
-        What to do about chunks of Zarr that are not stored: refuse, or take them for the fill value.
+        Whether missing chunks of a Zarr array are an error or hold the fill value.
     overwrite : bool, default=False
-        Whether outputs that exist may be replaced.
+        Whether to replace existing outputs.
     cluster : context manager, optional
-        What `start_cluster` returns; it is entered here. By default Dask computes where it does now.
+        A cluster from `start_cluster`, not yet entered. By default the current Dask scheduler is used.
 
     Returns
     -------
     str
-        What was found and where it was written, in one line.
+        One line with the number of clusters and the paths of the outputs.
 
     Raises
     ------
     ValueError
-        If no output is asked for, one is inside another, or the rows cannot be clustered.
+        If no output is given, one is inside another, or the rows cannot be clustered.
     FileNotFoundError, FileExistsError
-        If the input is missing, or an output is there and may not be replaced; before any work.
+        If the input is missing, or an output exists and `overwrite` is False; before any work.
 
     Examples
     --------
@@ -121,9 +121,9 @@ def fit(
 def fit_rows(
     name: str, table: Table, estimator: Any, outputs: Outputs, cluster: Cluster, resume: str | None = None
 ) -> str:
-    """Fit an estimator to lazy rows, which are called by a name, and write what was asked for; return a summary.
+    """Fit an estimator to lazy rows, write the outputs and return a summary; `name` names the rows in the report.
 
-    With `resume`, the labels go on where a call with the same text was interrupted.
+    With `resume`, writing the labels continues where an interrupted call with the same text stopped.
     """
     started = perf_counter()
     rows = table.rows
@@ -163,7 +163,7 @@ def write_labels(
     also: Statistic | None = None,
     **options: Any,
 ) -> Any:
-    """Write lazy labels in one pass; return the value of a statistic, by default the number of rows with each."""
+    """Write lazy labels in one pass and return the value of a statistic, by default the number of rows per label."""
     assert outputs.labels is not None
     value = write_rows(
         labels, outputs.labels, overwrite=outputs.overwrite, also=also or RowsPerLabel(estimator.n_clusters_),
@@ -177,7 +177,7 @@ def write_labels(
 def _write_labels_and_profile(estimator: Any, rows: da.Array, outputs: Outputs, resume: str | None) -> Profiles:
     """Write the labels of rows and profile the clusters, in one pass."""
     merged = merge_chunks(rows)
-    # The blocks of rows are joined to those of labels that are written together: of wide rows, more than fit in memory.
+    # A chunk of labels needs all its rows at once, and wide rows of that many labels would not fit in memory.
     chunk_rows = max(merged.chunks[0]) if rows.dtype.itemsize * rows.shape[1] > WIDE else None
     moments = write_labels(
         estimator, estimator.predict(merged), outputs, estimator.progress, resume, also=moments_of(estimator, rows),

@@ -1,4 +1,4 @@
-"""From new data and a model to labels: of rows, or of the pixels of an image."""
+"""The workflow that labels new rows, or the pixels of an image, with a model."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,14 +35,14 @@ def predict(
     Parameters
     ----------
     features : str
-        Path or URL of rows as `fit` takes them, of a table those columns that the model was fitted to; or of an image,
-        if the model was fitted to one by `segment`.
+        Path or URL of rows, as for `fit`, where a table needs only the columns of the model; or of an image,
+        if the model was fitted by `segment`.
     model : str
         Path or URL of the model.
     labels : str
-        Path or URL to write to: a Zarr array of int32, shape (n_rows,), or an image of labels.
+        Path or URL of the output: a Zarr array of int32, shape (n_rows,), or an image of labels.
     preview : str, optional
-        PNG to write of an image, a path or URL: segments in their mean colours.
+        Path or URL of a PNG to write for an image: the segments in their mean colours.
     columns : sequence of str or int, optional
         As in `fit`.
     axes, index : optional
@@ -50,23 +50,23 @@ def predict(
     missing_chunks : {"error", "fill"}, default="error"
         As in `fit`.
     overwrite : bool, default=False
-        Whether outputs that exist may be replaced.
+        Whether to replace existing outputs.
     progress : bool, default=False
-        Whether to show bars.
+        Whether to show progress bars.
     cluster : context manager, optional
-        What `start_cluster` returns; it is entered here. By default Dask computes where it does now.
+        A cluster from `start_cluster`, not yet entered. By default the current Dask scheduler is used.
 
     Returns
     -------
     str
-        How many clusters the rows are in, and where the labels are, in one line.
+        One line with the number of clusters that have rows and the path of the labels.
 
     Raises
     ------
     ValueError
-        If the columns or bands are not those of the model, or a parameter is for the other kind of input.
+        If the columns or bands differ from those of the model, or a parameter is for the other kind of input.
     FileNotFoundError, FileExistsError
-        If the input or the model is missing, or an output is there and may not be replaced; before any work.
+        If the input or the model is missing, or an output exists and `overwrite` is False; before any work.
 
     Examples
     --------

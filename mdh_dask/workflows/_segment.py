@@ -1,4 +1,4 @@
-"""From the path of an image to its segments."""
+"""The workflow that segments a stored image."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,51 +28,51 @@ def segment(
     overwrite: bool = False,
     cluster: Cluster | None = None,
 ) -> str:
-    """Cluster the pixels of a stored image and write labels, a model, a preview and a report, or some of these.
+    """Cluster the pixels of a stored image and write any of labels, a model, a preview and a report.
 
-    The passes are those of the estimator, one that measures columns or draws the sample if there are coordinates or a
-    sample, and one that labels all pixels unless only the model is asked for.
+    The passes are those of the estimator, one to measure columns or draw the sample if there are coordinates or a
+    sample, and one to label all pixels unless only the model is written.
 
     Parameters
     ----------
     image : str
         Path or URL of a PNG, JPEG or TIFF, an OME-Zarr group or a Zarr array of lines, columns and bands.
     estimator : estimator
-        It is fitted; with coordinates it does not scale, for the columns are scaled before they are weighted.
+        The estimator to fit. With coordinates it does not scale, as the columns are scaled before they are weighted.
     labels, model : str, optional
-        Paths or URLs: an image of labels in Zarr, and what `load_model` reads.
+        Paths or URLs of a Zarr image of labels and of a model for `load_model`.
     preview : str, optional
-        Path or URL of a PNG: the segments in their mean colours, at most 2000 pixels wide.
+        Path or URL of a PNG of the segments in their mean colours, at most 2000 pixels wide.
     report, performance_report : str, optional
-        Paths or URLs of HTML files: on the segments, and Dask's own on what the cluster did.
+        Paths or URLs of HTML files: a report on the segments, and Dask's performance report.
     window : int, optional
-        Odd. Adds mean and standard deviation of every band in a square of so many pixels around the pixel.
+        Odd width of a square around each pixel, whose mean and standard deviation of every band become columns.
     coordinates : float, optional
-        Adds line and column of a pixel with this weight; at 1 they vary as much as a band does.
+        Weight of the pixel's line and column as further columns; at 1 they vary as much as a band.
     sample : int, optional
-        Pixels that the tree is grown on. All by default.
+        Number of pixels to grow the tree on. All by default.
     axes : str, optional
-        What the axes of a TIFF or Zarr image are, as ``"yxc"`` with c for the bands, if it does not say.
+        Axes of a TIFF or Zarr image that does not name them, such as ``"yxc"`` with c for the bands.
     index : mapping of str to int, optional
-        Place on every other axis, as ``{"t": 0}``.
+        Index on every other axis, such as ``{"t": 0}``.
     missing_chunks : {"error", "fill"}, default="error"
-        What to do about chunks of Zarr that are not stored: refuse, or take them for the fill value.
+        Whether missing chunks of a Zarr array are an error or hold the fill value.
     overwrite : bool, default=False
-        Whether outputs that exist may be replaced.
+        Whether to replace existing outputs.
     cluster : context manager, optional
-        What `start_cluster` returns; it is entered here. By default Dask computes where it does now.
+        A cluster from `start_cluster`, not yet entered. By default the current Dask scheduler is used.
 
     Returns
     -------
     str
-        What was found and where it was written, in one line.
+        One line with the number of segments and the paths of the outputs.
 
     Raises
     ------
     ValueError
-        If no output is asked for, one is inside another, or the image cannot be segmented.
+        If no output is given, one is inside another, or the image cannot be segmented.
     FileNotFoundError, FileExistsError
-        If the image is missing, or an output is there and may not be replaced; before any work.
+        If the image is missing, or an output exists and `overwrite` is False; before any work.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a fit will need: passes, tasks and memory."""
+"""Estimates of the passes, tasks and memory of a fit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,18 +12,18 @@ from ..growth.sampling import rows_held
 from ..kernels.landmarks import SAMPLE
 
 WORKER_BYTES = 400 * 10**6
-"""Of a worker that has imported everything and compiled the loops."""
+"""Memory of a worker that has imported everything and compiled the loops."""
 
 BLOCKS_OF_A_THREAD = 5
-"""Blocks that a thread holds at its worst: as stored, as read, as joined, and what the allocator has not given back."""
+"""Most blocks in memory per thread: stored, read and joined ones, and memory that the allocator has not returned."""
 
 BINS, BRANCHES = 1024, 16
-"""Of the histograms of a pass, as there are in a large tree."""
+"""Bytes of the histograms of one pass for a large tree."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a fit will need.
+    """The passes, tasks and memory that a fit needs.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class Estimate:
         Passes over the data; None if their number depends on the depth of the tree.
     blocks : int
     block_bytes : int
-        Of the largest block of rows.
+        Size of the largest block of rows.
     state_bytes : int
-        Of what a task returns, and of what it holds beside the rows.
+        Size of the result of a task, and of what it holds beside the rows.
     """
 
     fewest: int
@@ -44,7 +44,7 @@ class Estimate:
 
     @property
     def tasks(self) -> int:
-        """Tasks of a pass: one for every block, and those that combine their results."""
+        """Tasks per pass: one for every block, and those that combine the results."""
         tasks = level = self.blocks
         while level > 1:
             level = -(-level // COMBINE_EVERY)
@@ -53,14 +53,14 @@ class Estimate:
 
     @property
     def thread_bytes(self) -> int:
-        """Memory for every thread of a worker."""
+        """Memory for each thread of a worker."""
         return BLOCKS_OF_A_THREAD * self.block_bytes + 2 * self.state_bytes
 
     def on_pixels(self, sample: bool, first: bool, n_after: int) -> "Estimate":
-        """Return the same for an image.
+        """Return the estimate for an image.
 
-        Of a tree that is grown on a `sample` one pass draws the pixels; else a `first` pass may measure the columns.
-        There are `n_after` passes once the tree has grown.
+        If the tree is grown on a `sample`, one pass draws the pixels; otherwise a `first` pass may measure the columns.
+        `n_after` passes follow once the tree has grown.
         """
         if sample:
             return replace(self, fewest=1 + n_after, most=1 + n_after)
@@ -82,7 +82,7 @@ class Estimate:
 
 
 def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
-    """Return what fitting an estimator to lazy rows will need, and labelling them if asked for."""
+    """Return the estimate for fitting an estimator to lazy rows and, with `labels`, labelling them."""
     merged = merge_chunks(rows)
     row_bytes = rows.dtype.itemsize * rows.shape[1]
     fewest, most = _passes(estimator, *rows.shape)
@@ -113,14 +113,14 @@ def _passes(estimator: Any, n_rows: int, n_columns: int) -> tuple[int, int | Non
     if estimator.refine:
         most = None if most is None else most + ROUNDS + 2
     if estimator.feature_map is not None:
-        # Features that are kept are mapped once, after the pass that chooses the landmarks.
+        # Materialised features are mapped once, after the pass that chooses the landmarks.
         fewest = 2 if estimator.cache is not None else fewest + 1
         most = 2 if estimator.cache in ("memory", "disk") else None if most is None else most + 1
     return fewest, most
 
 
 def format_bytes(size: int) -> str:
-    """Return a size in MB.
+    """Return a size in MB as text.
 
     Examples
     --------
@@ -131,12 +131,12 @@ def format_bytes(size: int) -> str:
 
 
 class DiedWorkersError(RuntimeError):
-    """Workers died one after the other of the same task."""
+    """Several workers died of the same task."""
 
 
 @contextmanager
 def telling_of_memory(rows: Any, estimator: Any) -> Iterator[None]:
-    """Say what a block needs, and what can be done, when a task has killed its workers."""
+    """Explain the memory that a block needs, and the remedies, when a task has killed its workers."""
     try:
         yield
     except Exception as error:
@@ -147,6 +147,6 @@ def telling_of_memory(rows: Any, estimator: Any) -> Iterator[None]:
         if need.block_bytes > 2 * default_block_bytes(rows.nbytes):
             smaller = f"store the input in smaller chunks: one of {format_bytes(need.block_bytes)} is read whole"
         raise DiedWorkersError(
-            "several workers died one after the other of the same task, most likely for want of memory: one needs "
+            "several workers died one after another of the same task, most likely for lack of memory: one needs "
             f"about {need.memory()}. Give workers more memory or fewer threads, or {smaller}"
         ) from error

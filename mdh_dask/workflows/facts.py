@@ -1,4 +1,4 @@
-"""What a report says about how it came about."""
+"""The facts of a report on how its model was fitted."""
 
 import platform
 from collections.abc import Mapping
@@ -8,34 +8,34 @@ from typing import Any
 from .estimates import format_bytes
 
 PACKAGES = ("mdh_dask", "dask", "distributed", "numba", "numpy", "scikit-learn", "scipy", "zarr")
-"""Of which the versions are told."""
+"""Packages whose versions the report lists."""
 
 Facts = dict[str, str | Mapping[str, str]]
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that results may depend on."""
+    """Return the versions of Python and of the packages that may affect results."""
     return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
 def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int) -> Facts:
-    """Return what a report says about how an estimator was fitted, and its clusters looked at in one further pass.
+    """Return the facts on the fit of an estimator and on the further pass that wrote labels and profiles.
 
     Parameters
     ----------
     estimator : estimator
     where : str
-        The cluster.
+        Description of the cluster.
     seconds : float
     pass_bytes : int
-        Of the input as it is in memory, which every pass reads.
+        Size of the input in memory, which every pass reads.
     """
     parameters = {name: str(value) for name, value in estimator.get_params(deep=False).items() if name != "progress"}
     passes = estimator.n_passes_ + 1
     return {
         "Method": type(estimator).__name__,
         "Parameters": parameters,
-        "Passes over the data": f"{passes}, the last of which told labels and profiles",
+        "Passes over the data": f"{passes}, the last of them for labels and profiles",
         "Bytes read": f"{format_bytes(passes * pass_bytes)}, as they are in memory",
         "Time": f"{seconds:.1f} s",
         "Ran on": where,

@@ -1,4 +1,4 @@
-"""What a command writes, checked before any work is done."""
+"""The outputs of a workflow, checked before any work is done."""
 
 import os
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from ..io.files import file_exists
 from ..io.models import MODEL_MARK
 from ..io.nodes import find_node, local_path
 
-PERFORMANCE = "What the cluster did: performance report of Dask"
+PERFORMANCE = "Dask performance report"
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a command writes.
+    """The outputs of a workflow.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class Outputs:
     report : str or None
         Path or URL of a file.
     overwrite : bool
-        Whether they may replace what is there.
+        Whether to replace existing outputs.
     performance_report : str or None
-        Path or URL of a file, for Dask's own report on the cluster.
+        Path or URL of a file for Dask's performance report.
     """
 
     labels: str | None = None
@@ -41,7 +41,7 @@ class Outputs:
     performance_report: str | None = field(default=None, kw_only=True)
 
     def check(self, *inputs: str) -> None:
-        """Raise an error now rather than after the work is done.
+        """Raise an error if an output cannot be written, before any work is done.
 
         Raises
         ------
@@ -75,15 +75,15 @@ class Outputs:
             check_file(self.performance_report, self.may_replace(self.performance_report), "performance-report.html")
 
     def may_replace(self, path: str) -> bool:
-        """Tell whether an output may take the place of what is at its path or URL."""
+        """Return whether an output may replace what exists at its path or URL."""
         return self.overwrite
 
     def kept(self) -> str:
-        """Return what a command says about where its results are."""
+        """Return a phrase that names the paths of the outputs."""
         return ", ".join(self._given())
 
     def links(self) -> dict[str, str]:
-        """Return what the report links to, with addresses as they are seen from it."""
+        """Return the links of the report, with addresses relative to it."""
         if self.report is None or self.performance_report is None:
             return {}
         return {PERFORMANCE: link_between(self.report, self.performance_report)}
@@ -92,7 +92,7 @@ class Outputs:
         return [path for path in (*self._options().values(), self.performance_report) if path is not None]
 
     def _options(self) -> dict[str, str | None]:
-        """Return the places by their names, but for that of the performance report."""
+        """Return the paths by name, without that of the performance report."""
         return {"labels": self.labels, "model": self.model, "report": self.report}
 
     def _check_labels(self, path: str) -> None:
@@ -101,7 +101,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class ImageOutputs(Outputs):
-    """What a command writes about an image.
+    """The outputs of a workflow on an image.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class ImageOutputs(Outputs):
     preview: str | None = None
 
     def check(self, *inputs: str) -> None:
-        """Raise an error now rather than after the work is done."""
+        """Raise an error if an output cannot be written, before any work is done."""
         super().check(*inputs)
         if self.preview is not None or self.report is not None:
             require("PIL", "images")
@@ -121,7 +121,7 @@ class ImageOutputs(Outputs):
 
     @property
     def shows_pixels(self) -> bool:
-        """Tell whether anything is written but the model."""
+        """Return whether any output but the model is written."""
         return any((self.labels, self.preview, self.report))
 
     def _options(self) -> dict[str, str | None]:
@@ -134,19 +134,19 @@ class ImageOutputs(Outputs):
 
 
 def check_writable(path: str) -> None:
-    """Raise an error if no output can have a path or URL."""
+    """Raise an error if a path or URL cannot be that of an output."""
     if path.startswith(("http://", "https://")) or ("::" in path and "://" in path):
         raise SettingError(
             f"expected a path or the URL of a store that can be written to, as s3://; got {path}: name another output"
         )
     try:
         local_path(path)
-    except OSError as error:  # links in a circle, a name that is too long
+    except OSError as error:  # circular links, or a name that is too long
         raise CannotCreateError(f"{path} cannot be made: {error.strerror}; name another place") from error
 
 
 def check_place(path: str, overwrite: bool, what: str, is_what: Callable[[Any], bool]) -> None:
-    """Raise an error if nothing can be written to a path or URL, or something is there that is to stay."""
+    """Raise an error if a path or URL cannot be written to, or holds something that must not be replaced."""
     folder = local_path(path)
     node = find_node(path, None) if overwrite or not folder else None
     if node is not None or (folder and folder.exists()):
@@ -159,7 +159,7 @@ def check_place(path: str, overwrite: bool, what: str, is_what: Callable[[Any], 
 
 
 def check_file(path: str, overwrite: bool, example: str) -> None:
-    """Raise an error if a report or preview, of which `example` is a name, cannot be written to a path."""
+    """Raise an error if a report or preview, named like `example`, cannot be written to a path."""
     file = local_path(path)
     if path.endswith("/") if file is None else file.is_dir():
         raise IsADirectoryError(
@@ -172,7 +172,7 @@ def check_file(path: str, overwrite: bool, example: str) -> None:
 
 
 def link_between(page: str, other: str) -> str:
-    """Return the address of another page as it is seen from one.
+    """Return the address of another page relative to a page.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def link_between(page: str, other: str) -> str:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise an error if nothing can be written into a folder."""
+    """Raise an error if a folder cannot be written to."""
     if not folder.is_dir():
         raise CannotCreateError(f"the folder {folder} of an output does not exist: make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -196,7 +196,7 @@ def check_folder(folder: Path) -> None:
 
 
 def overlap(path: str, other: str) -> bool:
-    """Tell whether two paths or URLs are the same, or one is inside the other.
+    """Return whether two paths or URLs are the same, or one is inside the other.
 
     Examples
     --------

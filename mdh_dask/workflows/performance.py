@@ -1,4 +1,4 @@
-"""Dask's own report of what a cluster did, as one file that loads nothing from anywhere."""
+"""Dask's performance report as one self-contained file."""
 
 import re
 from collections.abc import Iterator
@@ -13,17 +13,17 @@ from ..io.folders import naming_place
 from .outputs import Outputs
 
 ICON = re.compile(r"<link rel=.shortcut icon.[^>]*>")
-"""What the page would still load from the web."""
+"""The icon, which the page would still load from the web."""
 
 
 @contextmanager
 def recorded(outputs: Outputs) -> Iterator[None]:
-    """Write a report on the performance of the current cluster in the end, if one was asked for and nothing failed.
+    """Write the performance report of the current cluster at the end, if one is requested and nothing failed.
 
     Raises
     ------
     SettingError
-        If there is no cluster, of which it could tell.
+        If there is no cluster to report on.
     """
     if outputs.performance_report is None:
         yield
@@ -37,7 +37,7 @@ def recorded(outputs: Outputs) -> Iterator[None]:
 
     with TemporaryDirectory(prefix="mdh-dask-") as folder:
         file = Path(folder) / "performance.html"
-        # Inline: by default the page loads its scripts from the web, and is blank where there is none.
+        # By default the page loads its scripts from the web, and is blank without a connection.
         recording = performance_report(filename=str(file), mode="inline")
         recording.__enter__()
         yield

@@ -1,4 +1,4 @@
-"""Pictures as the contents of files."""
+"""Encoding of pictures."""
 
 import io
 
@@ -7,11 +7,11 @@ from PIL import Image
 from .._typing import AnyArray
 
 WIDEST = 1600
-"""Pixels of the longer side of a picture in a report."""
+"""Most pixels on the longer side of a picture in a report."""
 
 
 def encoded(picture: AnyArray, kind: str = "PNG", widest: int | None = None) -> bytes:
-    """Return a picture as the contents of a file, made smaller if it is wider or higher than `widest`."""
+    """Return a picture as an encoded file, scaled down if it is wider or higher than `widest`."""
     image = Image.fromarray(picture)
     if widest is not None:
         image.thumbnail((widest, widest))

@@ -1,4 +1,4 @@
-"""From an image to its segments: labels, model, preview and report."""
+"""Segmentation of an open image into labels, model, preview and report."""
 
 import logging
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from .performance import recorded
 logger = logging.getLogger(__name__)
 
 PIXELS_FOR_SCALES = 2000
-"""Pixels that tell the resolution of columns, where nothing but the scales of the columns is asked for."""
+"""Pixels from which the resolution of columns is estimated if only their scales are needed."""
 
 
 COLOURS = ("red", "green", "blue")
@@ -37,16 +37,16 @@ COLOURS = ("red", "green", "blue")
 
 @dataclass(frozen=True)
 class PixelOptions:
-    """What of an image is clustered.
+    """Options for the columns and pixels of an image to cluster.
 
     Parameters
     ----------
     window : int or None
         See `Features`.
     coordinates : float or None
-        Weight of line and column, each in units of its standard deviation as the other columns are; None for none.
+        Weight of line and column, in units of their standard deviations as for the other columns; None to omit them.
     sample : int or None
-        Pixels that the tree is grown on; None for all.
+        Number of pixels to grow the tree on; None for all.
     """
 
     window: int | None = None
@@ -55,11 +55,11 @@ class PixelOptions:
 
 
 class Segmented(NamedTuple):
-    """What came out."""
+    """The result of a segmentation."""
 
     summary: str
     sizes: Integers | None
-    """Pixels of each segment; None if only the model was asked for."""
+    """Pixels of each segment; None if only the model is written."""
 
 
 def segment_image(
@@ -72,10 +72,10 @@ def segment_image(
     name: str = "",
     resume: str | None = None,
 ) -> Segmented:
-    """Cluster the pixels of an image and write what was asked for.
+    """Cluster the pixels of an image and write the outputs.
 
-    `name` is what a report calls the image, by default its path. With `resume`, the labels go on where a call with the
-    same text was interrupted.
+    `name` is the name of the image in the report, by default its path. With `resume`, writing the labels continues
+    where an interrupted call with the same text stopped.
     """
     height, width, n_bands = image.shape
     logger.info("%s: %s, %s x %s pixels of %s bands of %s", image.path, image.kind, width, height, n_bands, image.dtype)
@@ -105,14 +105,14 @@ def segment_image(
 
 
 def columns_of(options: PixelOptions) -> Features:
-    """Return the columns of a pixel's row, not yet weighted."""
+    """Return the columns of a pixel's row, before weighting."""
     return Features(options.window, options.coordinates is not None)
 
 
 def _prepared(
     image: Image, rows: da.Array, estimator: Any, options: PixelOptions
 ) -> tuple[Features, da.Array | AnyArray, int]:
-    """Return the columns of rows, the rows that the tree is grown on, and the passes that this took."""
+    """Return the columns of rows, the rows to grow the tree on, and the number of passes made."""
     features = columns_of(options)
     if options.coordinates is None and options.sample is None:
         return features, rows, 0
@@ -123,7 +123,7 @@ def _prepared(
         return features, smallest_hashes(reduce_rows(SamplePass(seed, limit), rows, progress=bar), wanted).rows, 1
     first = reduce_rows(FirstPass(seed, limit), rows, progress=bar)
     sample = smallest_hashes(first.sample, wanted)
-    # Weights need columns of one scale, and the estimator's own would take the weights away.
+    # Weights need columns of one scale, and scaling by the estimator would undo the weights.
     factors = standardiser(first.columns, sample, estimator.scale).scale
     factors[-2:] *= options.coordinates
     features = features.times(factors)
@@ -143,7 +143,7 @@ def labelled(
     resume: str | None = None,
     also: Statistic | None = None,
 ) -> Seen:
-    """Label all pixels in one pass, write the labels if there is a place for them, and compute another statistic."""
+    """Label all pixels in one pass, write the labels if they have a path, and compute another statistic."""
     label, n_labels = estimator.block_labels(), int(estimator.n_clusters_)
     if outputs.labels is None:
         bar = announced("looking at segments", progress)
@@ -158,7 +158,7 @@ def labelled(
 
 
 def write_preview(seen: Seen, outputs: ImageOutputs) -> None:
-    """Write the segments in their mean colours, if they were asked for."""
+    """Write the segments in their mean colours, if a preview is requested."""
     from .pictures import encoded
 
     if outputs.preview:
@@ -195,7 +195,7 @@ def _nbytes(image: Image) -> int:
 
 
 def _facts(image: Image, options: PixelOptions) -> dict[str, str]:
-    """Return what a report says about what was clustered."""
+    """Return the facts of a report on the image and its columns."""
     columns = [f"{image.shape[2]} bands"]
     if options.window:
         columns.append(f"their mean and standard deviation in {options.window} x {options.window} pixels")

@@ -1,4 +1,4 @@
-"""How an input is read: as rows, or as an image of which the pixels are rows."""
+"""Opening of an input as rows, or as an image whose pixels are rows."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -20,18 +20,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Reading:
-    """What is said about an input besides its path.
+    """Options for opening an input.
 
     Parameters
     ----------
     missing_chunks : {"error", "fill"}
-        What to do about chunks of Zarr that are not stored.
+        Whether missing chunks of a Zarr array are an error or hold the fill value.
     columns : sequence of str or int, optional
-        Of rows.
+        Columns of rows.
     axes : str, optional
-        Of an image; see `open_image`.
+        Axes of an image; see `open_image`.
     index : mapping of str to int
-        The place on other axes of an image.
+        Index on the other axes of an image.
     """
 
     missing_chunks: MissingChunks = "error"
@@ -40,14 +40,14 @@ class Reading:
     index: Mapping[str, int] = field(default_factory=dict)
 
     def table(self, path: str) -> Table:
-        """Open rows and tell what they are."""
+        """Open rows and log their shape and dtype."""
         table = inputs.open_features(path, self.columns, missing_chunks=self.missing_chunks)
         rows = table.rows
         logger.info("%s: %s rows of %s %s features in %s blocks", path, *rows.shape, rows.dtype, rows.numblocks[0])
         return table
 
     def image(self, path: str, axes: str | None = None) -> Image:
-        """Open an image; `axes` are those of one that does not say otherwise."""
+        """Open an image; `axes` applies if the image does not name its axes."""
         silent = self.axes is None and kind_of(path) != "picture"
         return open_image(
             path, axes=axes if silent else self.axes, index=self.index, missing_chunks=self.missing_chunks
@@ -55,14 +55,14 @@ class Reading:
 
 
 def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> da.Array:
-    """Open the rows that a fitted model is for: of a table the columns that it was fitted to, or an image's pixels.
+    """Open the rows for a fitted model: the columns of a table that it was fitted to, or the pixels of an image.
 
     Raises
     ------
     ValueError
-        If they are not the columns that the model was fitted to, by number or by name.
+        If their number or names differ from the columns that the model was fitted to.
     SettingError
-        If something is said about rows of an image, or the other way round.
+        If there are options for rows and the input is an image, or the other way round.
     """
     if estimator.pixel_columns_ is not None:
         return pixel_rows(*image_for_model(estimator, model, path, reading))
@@ -86,14 +86,14 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
 
 
 def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> tuple[Image, Features]:
-    """Open an image for a model of one, and return it with what the columns of its rows are.
+    """Open an image for a model of an image, and return it with the columns of its rows.
 
     Raises
     ------
     ValueError
-        If it has other bands, or the model's windows do not fit into it.
+        If it has other bands, or is smaller than the model's windows.
     SettingError
-        If columns are asked for.
+        If columns are given.
     """
     if reading.columns is not None:
         raise SettingError(f"{model} was fitted to an image, whose columns it knows: leave out columns=...")
