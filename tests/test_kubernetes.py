@@ -159,7 +159,7 @@ def test_what_the_operator_ignores_is_deleted_and_made_again_once(here, alone):
     (here / "job.toml").write_text(JOB + 'name = "again"\n')
     alone.ignored = 1
     result = run()
-    assert "WARNING the Dask operator has made no scheduler of again: asking it once more" in result.stderr
+    assert "WARNING the Dask operator has made no scheduler for again: asking it once more" in result.stderr
     assert result.stderr.endswith("ERROR reached\n")
     first, second = alone.made
     assert first["spec"] == second["spec"]

@@ -226,7 +226,7 @@ def test_where_there_is_no_slurm_a_job_can_be_checked_but_not_run(small_job, mon
     assert CliRunner().invoke(mdh, ["run", "--check", str(small_job)]).exit_code == 0
     result = CliRunner().invoke(mdh, ["run", str(small_job)])
     assert result.exit_code == exits.MISSING_PACKAGE
-    assert result.stderr.endswith("there is none: run the job on a login node of the cluster\n")
+    assert result.stderr.endswith("which is missing: run the job on a login node of the cluster\n")
 
 
 def test_a_network_that_is_not_there_is_an_error_that_lists_those_that_are():

@@ -1,4 +1,4 @@
-"""Where the work is done: this process, this machine, SLURM, Kubernetes, or a scheduler that runs already."""
+"""Clusters to compute on: this process, this machine, SLURM, Kubernetes, or a running scheduler."""
 
 from .kinds import start_cluster
 

@@ -1,4 +1,4 @@
-"""Workers in this process, on this machine or of a scheduler that runs already."""
+"""Workers in this process, on this machine or of a running scheduler."""
 
 import json
 import logging
@@ -21,11 +21,11 @@ logger = logging.getLogger(__name__)
 LOCAL_SCHEDULERS = ("threads", "synchronous")
 
 LEAST_MEMORY = 10**8
-"""Bytes that a worker needs at least; less is a misunderstanding, as 2 for 2 GB."""
+"""Least memory of a worker in bytes; less is a mistake, such as 2 for 2 GB."""
 
 
 def is_memory(value: Any) -> bool:
-    """Tell whether a value is an amount of memory that a worker can live with.
+    """Return whether a value is an amount of memory that suffices for a worker.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def is_memory(value: Any) -> bool:
 
 
 def current_client() -> Any:
-    """Return the client of the cluster that Dask computes on; None if that is this process."""
+    """Return the client of the cluster that Dask computes on, or None if Dask computes in this process."""
     from distributed import default_client
 
     try:
@@ -50,7 +50,7 @@ def current_client() -> Any:
 
 @contextmanager
 def current_cluster() -> Iterator[str]:
-    """Compute where Dask does now, and start and stop nothing; the value is a description."""
+    """Use the current Dask scheduler without starting or stopping anything; the value is its description."""
     client = current_client()
     scheduler = dask.config.get("scheduler", None) or "threads"
     yield f"this process ({scheduler})" if client is None else f"scheduler at {client.scheduler.address}"
@@ -62,7 +62,7 @@ def local_cluster(
     memory_limit: str | None = None,
     processes: bool = True,
 ) -> AbstractContextManager[str]:
-    """Start workers on this machine, or one in this process, for a while; the value is their description."""
+    """Start workers on this machine, or one in this process, for the context; the value is their description."""
     local = {"workers": workers, "threads-per-worker": threads_per_worker, "memory-limit": memory_limit}
     given = {name: value for name, value in local.items() if value is not None}
     return _local(dask.config.get("mdh-dask.cluster") | given, processes)
@@ -71,12 +71,12 @@ def local_cluster(
 def running_cluster(
     address: str | None = None, file: str | None = None, timeout: float = 60
 ) -> AbstractContextManager[str]:
-    """Use a scheduler that runs already, by its address or the file that names it; the value is its description.
+    """Use a running scheduler, by its address or its scheduler file; the value is its description.
 
     Raises
     ------
     SettingError
-        If the address is none.
+        If the address is not valid.
     """
     if address is not None and ":" not in address:
         raise SettingError(f"expected an address, as tcp://host:8786, or 'threads'; got {address!r}")
@@ -85,7 +85,7 @@ def running_cluster(
 
 @contextmanager
 def this_process(scheduler: str) -> Iterator[str]:
-    """Compute in this process for a while, by one of `LOCAL_SCHEDULERS`; the value is its description."""
+    """Compute in this process, by one of `LOCAL_SCHEDULERS`; the value is its description."""
     with dask.config.set(scheduler=scheduler):
         yield f"this process ({scheduler})"
 
@@ -124,7 +124,7 @@ def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
     from .settled import Settled
 
     quieten()
-    # The dashboard runs whatever one asks it to: only users of this machine may.
+    # The dashboard executes requests from anyone who reaches it, so it only listens on this machine.
     dashboard = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": processes}}
     options = {"threads_per_worker": settings["threads-per-worker"], "memory_limit": settings["memory-limit"]}
     n_workers = settings["workers"] if processes else 1
@@ -141,12 +141,12 @@ def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
         try:
             yield where
         except KeyboardInterrupt:
-            logging.getLogger("distributed").setLevel("ERROR")  # workers that are stopped at work say so
+            logging.getLogger("distributed").setLevel("ERROR")  # workers that are stopped at work would log it
             raise
 
 
 def _start_failed(error: BaseException) -> Exception:
-    """Return what to raise where workers did not start: the reason that one has given, or else that it was killed."""
+    """Return the error to raise if workers did not start: the reason that one logged, or that it was killed."""
     reason = error
     while reason.__cause__ is not None:
         reason = reason.__cause__
@@ -156,7 +156,7 @@ def _start_failed(error: BaseException) -> Exception:
 
 
 def _address_in(file: Path, until: float) -> str:
-    """Return the address in a scheduler's file, which may take a while to appear."""
+    """Return the address in a scheduler file, waiting for the file to appear."""
     while True:
         try:
             return str(json.loads(file.read_text())["address"])
@@ -170,7 +170,7 @@ def _address_in(file: Path, until: float) -> str:
 
 
 def quieten() -> None:
-    """Let distributed tell only what is wrong: importing it sets its level to INFO."""
+    """Let distributed log only warnings and errors; importing it sets its level to INFO."""
     debugging = logger.isEnabledFor(logging.DEBUG)
     logging.getLogger("distributed").setLevel("DEBUG" if debugging else "WARNING")
     logging.getLogger("asyncio").setLevel("INFO" if debugging else "CRITICAL")

@@ -1,4 +1,4 @@
-"""A cluster that the Dask operator makes, judged by the pod of its scheduler."""
+"""Clusters of the Dask operator, judged by the pod of the scheduler."""
 
 import asyncio
 import getpass
@@ -13,7 +13,7 @@ from typing import Any
 logger = logging.getLogger(__name__)
 
 ACTION_SECONDS = 60.0
-"""In which the operator makes the pod of a scheduler, or did not notice that it should."""
+"""Time for the operator to make the pod of a scheduler; after this it has missed the resource."""
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where Kubernetes mounts the credentials and the namespace of a pod."""
@@ -35,7 +35,7 @@ def own_namespace(api: Any) -> str:
 
 
 def operated(spec: dict[str, Any], namespace: str, seconds: float) -> Any:
-    """Return the ``KubeCluster`` of a resource once its scheduler is reached; nothing stays if that fails.
+    """Return the ``KubeCluster`` of a resource once its scheduler is reached; if that fails, remove everything.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def operated(spec: dict[str, Any], namespace: str, seconds: float) -> Any:
     Raises
     ------
     TimeoutError
-        If it is not ready by then, or if the operator makes no pod.
+        If the pod is not ready by then, or if the operator makes no pod.
     ValueError
-        If there is a cluster of that name.
+        If a cluster of that name exists.
     """
     from dask_kubernetes.operator.kubecluster.kubecluster import CreateMode
 
@@ -64,19 +64,19 @@ def operated(spec: dict[str, Any], namespace: str, seconds: float) -> Any:
 
 
 def _remove(name: str, instances: Iterable[Any]) -> None:
-    """Remove what a constructor has made that then failed or was interrupted: only its class still knows of it."""
+    """Remove the clusters of a constructor that failed or was interrupted; only the class still refers to them."""
     for cluster in list(instances):
         if cluster.name != name or cluster.status.name == "closed":
             continue
-        cluster.shutdown_on_close = cluster.is_ours  # or it would delete, when Python ends, what was there before
+        cluster.shutdown_on_close = cluster.is_ours  # otherwise it would delete an existing cluster when Python exits
         try:
             cluster.close()
-        except Exception as error:  # the first error says more
-            logger.warning("the cluster %s may still be there: %s", name, error)
+        except Exception as error:  # the first error is more informative
+            logger.warning("the cluster %s may still exist: %s", name, error)
 
 
 def _name_user() -> None:
-    """Give a user without an entry in passwd a name: the numbers of users in pods often have none."""
+    """Give a name to a user without an entry in passwd, as is common in pods."""
     try:
         getpass.getuser()
     except (KeyError, OSError):  # OSError from Python 3.13
@@ -84,7 +84,7 @@ def _name_user() -> None:
 
 
 def _judged_by_pods(spec: dict[str, Any], seconds: float) -> Any:
-    """Return a ``KubeCluster`` that does not wait for the phase "Running" of its resource.
+    """Return a ``KubeCluster`` that does not wait until its resource has the phase "Running".
 
     Two handlers of the operator set the phase, in any order (dask-kubernetes 2026.3): "Pending" may come last and stay.
     """
@@ -100,12 +100,12 @@ def _judged_by_pods(spec: dict[str, Any], seconds: float) -> Any:
         async def _wait_for_controller(self) -> None:
             pod = await _scheduler_pod(self.name, self.namespace, ACTION_SECONDS)
             if pod is None:
-                logger.warning("the Dask operator has made no scheduler of %s: asking it once more", self.name)
+                logger.warning("the Dask operator has made no scheduler for %s: asking it once more", self.name)
                 await _make_again(spec, self.namespace)
                 pod = await _scheduler_pod(self.name, self.namespace, ACTION_SECONDS)
             if pod is None:
                 raise TimeoutError(
-                    f"the Dask operator has made no scheduler of the cluster {self.name} in {ACTION_SECONDS:g} s, "
+                    f"the Dask operator has made no scheduler for the cluster {self.name} in {ACTION_SECONDS:g} s, "
                     f"twice: does it run, and does it watch the namespace {self.namespace}?"
                 )
             await _until_ready(pod, self.name, seconds)
@@ -114,13 +114,13 @@ def _judged_by_pods(spec: dict[str, Any], seconds: float) -> Any:
 
 
 async def _scheduler_pod(name: str, namespace: str, seconds: float) -> Any:
-    """Return the pod of a cluster's scheduler, waiting for it; None if there is none in time."""
+    """Return the pod of a cluster's scheduler, or None if it does not appear in time."""
     from kr8s.asyncio.objects import Pod
 
     until = monotonic() + seconds
     while True:
         async for pod in Pod.list(namespace=namespace, label_selector=f"{SCHEDULER}{name}"):
-            if "deletionTimestamp" not in pod.metadata:  # not that of a cluster of the same name before
+            if "deletionTimestamp" not in pod.metadata:  # the pod of an earlier cluster of the same name
                 return pod
         if monotonic() > until:
             return None
@@ -128,7 +128,7 @@ async def _scheduler_pod(name: str, namespace: str, seconds: float) -> Any:
 
 
 async def _make_again(spec: dict[str, Any], namespace: str) -> None:
-    """Make a resource again when all that came of it is gone: the operator makes nothing beside what is dying."""
+    """Make a resource again once all its pods are gone; the operator makes none while old ones terminate."""
     from dask_kubernetes.operator._objects import DaskCluster
 
     cluster = await DaskCluster.get(spec["metadata"]["name"], namespace=namespace)
@@ -140,7 +140,7 @@ async def _make_again(spec: dict[str, Any], namespace: str) -> None:
 
 
 async def _until_ready(pod: Any, name: str, seconds: float) -> None:
-    """Wait until a pod is ready, or fails again and again, of which ``KubeCluster`` shows the log."""
+    """Wait until a pod is ready, or fails repeatedly, in which case ``KubeCluster`` shows its log."""
     until = monotonic() + seconds
     while not await pod.ready():
         states = [container.get("state", {}) for container in pod.status.get("containerStatuses", ())]

@@ -1,4 +1,4 @@
-"""Whether a client and a scheduler agree on encryption."""
+"""Checks that a client and a scheduler agree on encryption."""
 
 import ssl
 
@@ -8,7 +8,7 @@ from .._errors import SettingError
 
 
 def check_encryption(address: str) -> None:
-    """Raise an error if Dask's configuration does not go with an address."""
+    """Raise an error if Dask's configuration does not match an address."""
     from distributed.security import Security
 
     security, encrypted = Security(), address.startswith("tls://")
@@ -25,14 +25,14 @@ def check_encryption(address: str) -> None:
 
 
 def disagreement(error: BaseException, address: str) -> Exception | None:
-    """Return the error to raise where a scheduler answered, but not as an address and its certificates promise.
+    """Return the error to raise if a scheduler answered, but not as its address and the certificates require.
 
     Parameters
     ----------
     error : Exception
-        That connecting raised.
+        The error that connecting raised.
     address : str
-        Of the scheduler.
+        Address of the scheduler.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def disagreement(error: BaseException, address: str) -> Exception | None:
     cause = error.__cause__ or error
     if address.startswith("tls://"):
         plain = f"tcp://{address.removeprefix('tls://')}"
-        # A plain scheduler speaks first, and its greeting is no TLS. Tornado raises a ValueError if it came very early.
+        # A plain scheduler sends a greeting first, which is not TLS. Tornado raises a ValueError if it comes early.
         if isinstance(error, ValueError) or getattr(cause, "reason", None) == "WRONG_VERSION_NUMBER":
             return SettingError(
                 f"expected a scheduler with TLS at {address}; it answers without: give it certificates, or name it "

@@ -1,4 +1,4 @@
-"""The kinds of cluster that a job file can name, and a notebook can start."""
+"""The kinds of cluster for job files and `start_cluster`."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -13,16 +13,16 @@ from .current import is_memory, local_cluster, running_cluster, this_process
 
 @dataclass(frozen=True)
 class ClusterKind:
-    """A way to get a cluster.
+    """A kind of cluster.
 
     Parameters
     ----------
     fields : dict
         The keys of ``[cluster]`` beside ``kind``.
     make : callable
-        Returns the cluster from their values, having checked them; nothing is started before it is entered.
+        Checks their values and returns the cluster, which starts nothing before it is entered.
     paths : tuple of str
-        Those of the keys that are paths, relative to the folder of the job file.
+        Keys that are paths, relative to the folder of the job file.
     """
 
     fields: Mapping[str, Field]
@@ -59,31 +59,31 @@ CLUSTERS = {
 
 
 def cluster_settings(table: Any) -> dict[str, Any]:
-    """Return the values of the table ``[cluster]``, by default of the first kind."""
+    """Return the checked values of the table ``[cluster]``, by default of the first kind."""
     return checked_kind("cluster", table, {name: kind.fields for name, kind in CLUSTERS.items()})
 
 
 def start_cluster(kind: str = "local", **settings: Any) -> AbstractContextManager[str]:
-    """Make a cluster the current one of Dask for a while, as ``[cluster]`` of a job file would.
+    """Return a context in which a cluster is Dask's current one, as for ``[cluster]`` of a job file.
 
     Parameters
     ----------
     kind : {"local", "threads", "scheduler", "scheduler-file", "slurm", "kubernetes", "synchronous"}
-        Whose workers: of this machine, threads of this process, of a scheduler that runs, jobs of SLURM, or pods; or
-        none, and one task after the other in this thread, for a debugger.
+        Workers on this machine, threads of this process, a running scheduler by address or file, SLURM jobs or pods;
+        or, for debugging, one task after another in this thread.
     **settings
-        The other keys of that section: for ``"local"`` `workers`, `threads_per_worker` and `memory_limit`; those of
+        The other keys of that table: for ``"local"`` `workers`, `threads_per_worker` and `memory_limit`; those of
         ``"slurm"`` and ``"kubernetes"`` are described in ``deploy``.
 
     Returns
     -------
     context manager
-        Whose value describes the cluster. What it has started ends with it.
+        Its value describes the cluster. Whatever it starts ends with it.
 
     Raises
     ------
     ValueError
-        If a setting is unknown or not as it should be; before anything is started.
+        If a setting is unknown or invalid; before anything is started.
     ModuleNotFoundError
         If the package for that kind is missing.
 

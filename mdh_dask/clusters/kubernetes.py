@@ -1,4 +1,4 @@
-"""A Dask cluster that the Dask operator makes on Kubernetes, and that ends with the command."""
+"""A temporary Dask cluster on Kubernetes, made by the Dask operator."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from .pods import cluster_spec
 from .workers import watching
 
 IDLE_SECONDS = 3600
-"""After which the operator removes a cluster that nobody has given work, as when its notebook was lost."""
+"""Idle time after which the operator removes a cluster, for example that of a lost notebook."""
 
 
 def _is_image(value: Any) -> bool:
@@ -76,36 +76,36 @@ def kubernetes_cluster(
     secrets: Sequence[str] = (),
     timeout: float = 600,
 ) -> AbstractContextManager[str]:
-    """Make a new cluster on Kubernetes the current one for a while; the value is its description.
+    """Return a context in which a new cluster on Kubernetes is the current one; its value is a description.
 
-    Nothing is made before it is entered, and all of it is removed in the end; the operator does so after an hour if
-    this process could not.
+    Nothing is made before it is entered, and everything is removed at the end, or by the operator after an idle hour if
+    this process cannot.
 
     Parameters
     ----------
     image : str
-        Of all pods.
+        Image of all pods.
     namespace, name : str or None
-        By default the namespace of the context, in a pod that of its service account; and a name of its own.
+        By default the namespace of the context (in a pod, of its service account) and a unique name.
     workers : int or None
-        Two, if nothing is given.
+        Number of workers; 2 if neither this nor `maximum` is given.
     minimum, maximum : int or None
-        Instead of `workers`: the operator scales between them, or from one to `maximum`, by the work there is.
+        Instead of `workers`: limits between which the operator adapts to the work; `minimum` is 1 by default.
     threads_per_worker : int
-        And processors of its pod.
+        Threads of each worker, and processors of its pod.
     memory_limit : str
-        Of a worker and of its pod.
+        Memory of a worker and of its pod.
     service_account : str or None
-        Of the pods, which do not get its token.
+        Service account of the pods, which do not get its token.
     secrets : sequence of str
-        Whose keys are environment variables of the workers, as the credentials of an object store.
+        Secrets whose keys become environment variables of the workers, such as credentials of an object store.
     timeout : float
         Seconds to wait for the scheduler, and then for the first worker.
 
     Raises
     ------
     SettingError
-        If the numbers of workers contradict each other.
+        If the numbers of workers are inconsistent.
     ImportError
         If a package is missing.
     """
@@ -146,9 +146,9 @@ def _while_needed(
 
 
 def _checked_namespace(given: str | None) -> str:
-    """Return the namespace to use; raise an error if Kubernetes cannot be asked for its clusters there.
+    """Return the namespace to use, or raise an error if Dask clusters cannot be listed there.
 
-    A cluster that fails later leaves much to say.
+    A cluster that fails later gives far longer errors.
     """
     import kr8s
     from httpx import TransportError

@@ -1,28 +1,28 @@
-"""The resource of which the Dask operator makes pods: a scheduler and workers.
+"""The resource from which the Dask operator makes pods for a scheduler and workers.
 
-``deploy/kubernetes/base`` describes the same pods for a cluster that stays; a test holds the two together.
+``deploy/kubernetes/base`` describes the same pods for a permanent cluster; a test compares the two.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 LABELS = {"app.kubernetes.io/part-of": "mdh-dask"}
-"""Of all pods: network policies tell them by it from others."""
+"""Label of all pods, by which network policies select them."""
 
 USER = 10001
-"""Number of the user and the group that the processes belong to."""
+"""User and group id of the processes."""
 
 SCRATCH = {
     "HOME": "/tmp",
     "DASK_TEMPORARY_DIRECTORY": "/tmp",
 }
-"""All else in a pod is read-only. A worker that is restarted in its pod finds the compiled loops there."""
+"""The only writable folder of a pod. A worker that restarts in its pod finds the compiled loops there."""
 
 PAGES = {"DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": '["distributed.http.scheduler.api", "distributed.http.health"]'}
-"""Of the scheduler: what the operator asks for to scale, and what probes ask for."""
+"""HTTP routes of the scheduler for the operator, which scales by them, and for probes."""
 
 LIMITS = {"CPU_LIMIT": "limits.cpu", "MEMORY_LIMIT": "limits.memory"}
-"""Variables by which Dask gets the limits of its container, so that there is one place to change them."""
+"""Variables that pass the limits of the container to Dask, so that they are set only once."""
 
 SCHEDULER = ["scheduler", "--port", "8786", "--no-dashboard", "--dashboard-address", ":8787"]
 
@@ -37,7 +37,7 @@ SCHEDULER_PORTS, WORKER_PORTS = {"tcp-comm": 8786, "http-dashboard": 8787}, {"ht
 SCHEDULER_MEMORY = 2 * 2**30
 
 SCHEDULER_SCRATCH, WORKER_SCRATCH = "1Gi", "20Gi"
-"""Of the node's disk; workers spill to it."""
+"""Space on the node's disk for workers to spill to."""
 
 
 def cluster_spec(
@@ -55,12 +55,12 @@ def cluster_spec(
     ----------
     name, image : str
     workers, threads : int
-        Workers, and threads of each.
+        Number of workers, and threads of each.
     memory : int
-        Bytes of a worker.
+        Memory of a worker in bytes.
     service_account : str or None
     secrets : sequence of str
-        Whose keys are environment variables of the workers.
+        Secrets whose keys become environment variables of the workers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the workers that a command starts leave to it; imported with distributed only."""
+"""A plugin for workers started by a command, which leave errors and interrupts to it."""
 
 import logging
 import signal
@@ -13,12 +13,12 @@ from .._process import end_without_garbage
 
 @dataclass
 class Settled(WorkerPlugin):  # type: ignore[misc, unused-ignore]
-    """Makes every worker, also one that takes the place of another, leave errors and interrupts to the command.
+    """Let every worker, also one that replaces another, leave errors and interrupts to the command.
 
     Parameters
     ----------
     is_process : bool
-        Whether the worker is a process of its own: it then ends at once, and pays no heed to interrupts, which a
+        Whether the worker is a separate process: it then exits at once, and ignores interrupts, which a
         terminal sends to all its processes.
     logs_json : bool
     """
@@ -29,7 +29,7 @@ class Settled(WorkerPlugin):  # type: ignore[misc, unused-ignore]
     name = "mdh-dask-settled"
 
     def setup(self, worker: Any) -> None:
-        """Settle a worker that begins."""
+        """Set up a new worker."""
         if self.is_process:
             end_without_garbage()
             signal.signal(signal.SIGINT, signal.SIG_IGN)

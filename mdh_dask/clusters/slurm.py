@@ -1,4 +1,4 @@
-"""A cluster whose workers are jobs of SLURM, by dask-jobqueue."""
+"""Clusters whose workers are SLURM jobs, with dask-jobqueue."""
 
 import logging
 import re
@@ -19,19 +19,19 @@ from .workers import watching
 logger = logging.getLogger(__name__)
 
 PROLOGUE = ("export NUMBA_NUM_THREADS=1",)
-"""Dask sees to the threads of other libraries."""
+"""Dask limits the threads of other libraries."""
 
 DASHBOARD = "127.0.0.1:0"
-"""Where dashboards listen: only users of the same node reach them, through ``ssh -L``."""
+"""Address of dashboards, which only users of the same node reach, through ``ssh -L``."""
 
 IDLE_SECONDS = 60
-"""After which workers above the minimum are given back: between two passes there may be less than that."""
+"""Idle time after which workers above the minimum end; pauses between passes are shorter."""
 
 BUSY_CONTROLLER = ("Unable to contact", "Socket timed out", "Connection refused")
 
 
 def _word(expected: str) -> Field:
-    """Return the field of a text without spaces, which the script of a job could not take."""
+    """Return the field of a text without spaces, which would break the script of a job."""
     return Field(expected, lambda value: isinstance(value, str) and bool(re.fullmatch(r"\S+", value)))
 
 
@@ -65,21 +65,21 @@ FIELDS = {
     "tls": flag(default=True),
     "timeout": positive(3600),
 }
-"""Keys of ``[cluster]``; of those without a default, Dask's configuration under ``jobqueue.slurm`` has the value."""
+"""Keys of ``[cluster]``; those without a default come from ``jobqueue.slurm`` in Dask's configuration."""
 
 NEEDED = ("cores", "memory", "interface")
-"""Keys that have no value unless someone gives one."""
+"""Keys that must be given here or in Dask's configuration."""
 
 
 def slurm_cluster(
     minimum: int, maximum: int, log_directory: str, tls: bool, timeout: float, **given: Any
 ) -> AbstractContextManager[str]:
-    """Return the cluster that submits jobs when it is entered, after checking what can be checked elsewhere too.
+    """Return a cluster that submits jobs when it is entered; settings that need no SLURM are checked now.
 
     Raises
     ------
     SettingError
-        If a value is missing or does not go with another.
+        If a value is missing or contradicts another.
     ImportError
         If a package is missing.
     """
@@ -102,7 +102,7 @@ def _jobs(settings: dict[str, Any], logs: Path, minimum: int, maximum: int, tls:
     from distributed import Client
 
     if which("sbatch") is None:
-        raise ImportError("expected the program sbatch; there is none: run the job on a login node of the cluster")
+        raise ImportError("expected the program sbatch, which is missing: run the job on a login node of the cluster")
     quieten()
     logs.mkdir(parents=True, exist_ok=True)
     with _cluster(settings, logs, tls) as jobs, Client(jobs) as client:
@@ -116,14 +116,14 @@ def _jobs(settings: dict[str, Any], logs: Path, minimum: int, maximum: int, tls:
             client.wait_for_workers(1, timeout=timeout)
         except TimeoutError as error:
             raise TimeoutError(
-                f"no worker's job has begun in {timeout:g} s: 'squeue --me' tells why, or wait longer with timeout"
+                f"no worker's job has begun in {timeout:g} s: 'squeue --me' shows why, or wait longer with timeout"
             ) from error
         with watching(client):
             yield f"{minimum} to {maximum} jobs of SLURM, scheduler at {jobs.scheduler_address}"
 
 
 def _cluster(settings: dict[str, Any], logs: Path, tls: bool) -> Any:
-    """Return the cluster with a scheduler and no jobs yet; lists add to those of Dask's configuration."""
+    """Return the cluster with a scheduler but no jobs yet; lists extend those of Dask's configuration."""
     from dask_jobqueue import SLURMCluster
 
     configured = dask.config.get("jobqueue.slurm")
@@ -154,7 +154,7 @@ def _check_interface(name: str) -> None:
 
 
 def _security(tls: bool) -> Any:
-    """Return the certificates of Dask's configuration, or else some for this cluster alone; None without TLS."""
+    """Return the certificates of Dask's configuration, or temporary ones for this cluster; None without TLS."""
     from distributed.security import Security
 
     configured = Security()
@@ -165,7 +165,7 @@ def _security(tls: bool) -> Any:
 
 
 def _submit(jobs: Any, number: int) -> None:
-    """Submit the first jobs where an error of sbatch is heard: after ``scale`` it is only logged."""
+    """Submit the first jobs so that errors of sbatch are raised; ``scale`` would only log them."""
     from distributed.core import Status
 
     async def submitted() -> None:
@@ -177,7 +177,7 @@ def _submit(jobs: Any, number: int) -> None:
         jobs.sync(submitted)
     except RuntimeError as error:
         for job in jobs.workers.values():
-            job.status = Status.failed  # or the cluster could not be closed
+            job.status = Status.failed  # otherwise closing the cluster would fail
         said = "; ".join(re.findall(r"sbatch: error: (.*)", str(error))) or str(error)
         if any(sign in said for sign in BUSY_CONTROLLER):
             raise ConnectionError(f"SLURM does not answer: {said}") from error
@@ -188,7 +188,7 @@ def _adaptive() -> type:
     from distributed.deploy import Adaptive
 
     class Replacing(Adaptive):
-        """Has jobs that were lost submitted again, also where the number of jobs asked for stays the same."""
+        """Resubmit lost jobs even if the target number of jobs does not change."""
 
         async def recommendations(self, target: int) -> dict:
             found = await super().recommendations(target)

@@ -1,4 +1,4 @@
-"""What workers log of tasks that fail: their arguments, but no credentials."""
+"""A filter that removes credentials from the logs of workers."""
 
 import logging
 from typing import Any
@@ -9,16 +9,16 @@ from .._locations import redacted
 
 
 class HideCredentials(WorkerPlugin):
-    """Redacts what every worker logs of tasks, of which Dask shows the arguments, as the URL of an array.
+    """Redact the logs of every worker, in which Dask shows the arguments of failed tasks, such as URLs.
 
-    It stays with the workers, some of which may start later.
+    The plugin also applies to workers that start later.
     """
 
     name = "mdh_dask-hide-credentials"
     idempotent = True
 
     def setup(self, worker: Any) -> None:
-        """Filter the log of a worker; the same filter is added once."""
+        """Add the filter to the log of a worker, once."""
         logging.getLogger("distributed.worker").addFilter(_redact)
 
 

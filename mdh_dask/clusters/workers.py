@@ -1,4 +1,4 @@
-"""What runs on a cluster, and what its workers have done."""
+"""Checks of the versions on a cluster, and a log of the work done."""
 
 import logging
 import os
@@ -11,14 +11,14 @@ from typing import Any
 logger = logging.getLogger(__name__)
 
 COMPARED = ("mdh_dask", "dask", "distributed", "cloudpickle", "numpy", "numba")
-"""Packages whose versions must be the same everywhere: tasks are sent as they are written here."""
+"""Packages whose versions must agree everywhere, as tasks are pickled here and run there."""
 
 
 @contextmanager
 def watching(client: Any) -> Iterator[None]:
-    """Warn if versions differ, and log, when all went well, how many tasks the workers did on each node.
+    """Warn if versions differ and, on success, log the number of tasks done on each node.
 
-    Workers log no credentials from now on.
+    From now on the workers redact credentials in their logs.
     """
     from .worker_logs import HideCredentials
 
@@ -32,7 +32,7 @@ def watching(client: Any) -> Iterator[None]:
 
 
 def _done(dask_worker: Any) -> tuple[str, int]:
-    """Return the node of a worker, by the name that SLURM gave it if it did, and the number of its tasks so far."""
+    """Return the node of a worker, named as by SLURM if there is one, and the number of its tasks so far."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname(), int(dask_worker.state.executed_count)
 
 
@@ -53,7 +53,7 @@ def _warn_of_versions(found: Mapping[str, Any]) -> None:
 
 
 def _versions(about: Mapping[str, Any]) -> dict[str, str]:
-    """Return the versions of packages, and of Python without its patches, which change no task."""
+    """Return the versions of packages, and of Python without the patch level, which does not affect tasks."""
     packages = about["packages"]
     versions = {name: str(packages.get(name) or "none") for name in COMPARED}
     return {"Python": ".".join(str(packages.get("python")).split(".")[:2]), **versions}
