@@ -328,13 +328,13 @@ ERRORS = {
     "landmarks without a map": (
         ("fit", "../in/x.zarr", *OUT, "--landmarks", 50),
         2,
-        "--landmarks is an option of a feature map, and there is none: give one with --feature-map, as --feature-map "
+        "--landmarks is an option of a feature map, but there is none: give one with --feature-map, as --feature-map "
         "local-scaling$",
     ),
     "variance without the map of the method": (
         ("fit", "../in/x.zarr", *OUT, "--method", "kernel-depddp", "--feature-map", "none", "--variance", 0.5),
         2,
-        "--variance is an option of a feature map, and there is none",
+        "--variance is an option of a feature map, but there is none",
     ),
     "precomputed without a square": (
         ("fit", "../in/x.zarr", *OUT, "--feature-map", "precomputed"),
@@ -610,7 +610,7 @@ def assert_cleanly_stopped(process, code, folder, worker_processes=False):
     output, log = process.communicate(timeout=300)
     assert process.returncode == code, log
     assert output == ""
-    assert "interrupted; what was not finished is removed" in log.splitlines()[-1]
+    assert "interrupted; unfinished outputs are removed" in log.splitlines()[-1]
     # A worker process that is stopped in the middle of a heartbeat says so itself.
     assert worker_processes or "Traceback" not in log
     assert os.listdir(folder) == []

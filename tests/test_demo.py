@@ -119,7 +119,7 @@ def test_progress_bars_cover_all_passes_where_asked_for(here):
         (("--image", "../half.png"), exits.BAD_DATA, "which cannot be read"),
         (("--out", "no/d"), exits.CANNOT_CREATE, "folder .*no of an output does not exist"),
         (("--out", "../beach.png"), exits.CANNOT_CREATE, "beach.png is a file: name a folder with --out"),
-        (("--workers", "2"), exits.USAGE, "--workers is for workers that are started here"),
+        (("--workers", "2"), exits.USAGE, "--workers is for workers started here"),
     ],
 )
 def test_an_error_is_told_in_one_line_and_leaves_nothing_behind(args, code, message, here):

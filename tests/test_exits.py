@@ -137,7 +137,7 @@ def test_lack_of_memory_is_told_with_a_remedy(here, monkeypatch):
     monkeypatch.setattr("mdh_dask.workflows._fit.fit_rows", fail)
     result = run("fit", "x.zarr", "--out", "l.zarr", "--scheduler", "threads")
     assert result.exit_code == exits.NO_MEMORY == 70
-    assert "ERROR memory does not suffice (Unable to allocate 1.00 TiB): give workers more of it" in result.stderr
+    assert "ERROR out of memory (Unable to allocate 1.00 TiB): give workers more memory" in result.stderr
 
 
 @pytest.mark.cluster

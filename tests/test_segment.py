@@ -232,7 +232,7 @@ ERRORS = {
     "NaN": (("../in/nan.zarr", *OUT), 65, "got 1 with NaN or infinity in lines .*, the first in line 200, column 33"),
     "window": (("../in/beach.png", *OUT, "--window", 251), 65, "expected a window within the image's 300 x 250 pixels"),
     "even window": (("../in/beach.png", *OUT, "--window", 4), 2, "expected an odd number, .*; got 4"),
-    "index": (("../in/planes.zarr", *OUT, "--index", "z"), 2, "expected an axis and a place, as t=0; got 'z'"),
+    "index": (("../in/planes.zarr", *OUT, "--index", "z"), 2, "expected an axis and an index, as t=0; got 'z'"),
     "weight": (("../in/beach.png", *OUT, "--coordinates", 0), 2, "x>0"),
     "no outputs": (("../in/beach.png",), 2, "expected --out, --model, --preview or --report; got none of them"),
     "output is input": (("../in/tiles.zarr", "--out", "../in/tiles.zarr"), 2, "expected separate places"),

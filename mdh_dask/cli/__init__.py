@@ -1,4 +1,4 @@
-"""The command line: ``mdh-dask``, and the same as ``dask mdh``."""
+"""The command line, as ``mdh-dask`` and as ``dask mdh``."""
 
 from .commands import main, mdh
 

@@ -1,4 +1,4 @@
-"""The commands: fit, predict, drift, run; those for images are in a file of their own."""
+"""The commands fit, predict, drift and run."""
 
 import json
 import logging
@@ -31,9 +31,9 @@ from .shared_options import (
 @click.version_option(package_name="mdh_dask")
 @click.option(
     "--log-level", default="info", type=click.Choice(["debug", "info", "warning", "error"]), show_default=True,
-    help="What is told on standard error.",
+    help="Level of the log on standard error.",
 )  # fmt: skip
-@click.option("--log-json", is_flag=True, help="Tell it as lines of JSON.")
+@click.option("--log-json", is_flag=True, help="Log lines of JSON.")
 @click.pass_context
 def mdh(ctx: click.Context, log_level: str, log_json: bool) -> None:
     """Cluster data that do not fit on one machine by low-density separators."""
@@ -55,8 +55,8 @@ def main() -> None:
 
 @mdh.command(cls=FitCommand)
 @input_options
-@click.option("--out", metavar="PATH", help="Zarr array of labels to write; a path or URL.")
-@click.option("--model", metavar="PATH", help="Model to write; a path or URL.")
+@click.option("--out", metavar="PATH", help="Path or URL of the Zarr array of labels to write.")
+@click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
 @REPORT
 @PERFORMANCE_REPORT
 @output_options
@@ -68,7 +68,7 @@ def fit(
 ) -> None:  # fmt: skip
     """Cluster the rows of FEATURES.
 
-    FEATURES is the path or URL of a Zarr array, that of an array in a group being store.zarr/array, of a .npy file, or
+    FEATURES is the path or URL of a Zarr array (store.zarr/array for an array in a group), of a .npy file, or
     of a Parquet file or folder.
     """
     from .. import workflows
@@ -86,18 +86,18 @@ def fit(
 @mdh.command()
 @input_options
 @axes_options
-@click.option("--model", required=True, metavar="PATH", help="Model that fit or segment wrote; a path or URL.")
-@click.option("--out", required=True, metavar="PATH", help="Zarr array or image of labels to write; a path or URL.")
+@click.option("--model", required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote.")
+@click.option("--out", required=True, metavar="PATH", help="Path or URL of the Zarr array or image of labels to write.")
 @click.option(
-    "--preview", metavar="PATH", help="PNG to write of an image, a path or URL: segments in their mean colours."
+    "--preview", metavar="PATH", help="Path or URL of a PNG to write for an image: the segments in their mean colours."
 )
 @output_options
 @cluster_options
 def predict(features: str, model: str, out: str, progress: bool | None, **options: Any) -> None:
     """Label the rows of FEATURES, or the pixels of an image, with a model.
 
-    FEATURES is what fit takes. Of a table, the columns are taken that the model was fitted to. With a model that
-    segment wrote it is an image, which gets the same windows and coordinates; its labels are an image, too.
+    FEATURES is as for fit; a table needs only the columns that the model was fitted to. For a model that
+    segment wrote it is an image, which gets the same windows and coordinates; its labels form an image, too.
     """
     from .. import workflows
 
@@ -113,19 +113,19 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @mdh.command()
 @input_options
 @axes_options
-@click.option("--model", required=True, metavar="PATH", help="Model that fit or segment wrote; a path or URL.")
+@click.option("--model", required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote.")
 @REPORT
-@click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON instead of tables.")
-@click.option("--threshold", **_share(0.1, 1, "Drift is if more than this share of rows lies elsewhere."))
-@click.option("--filled", **_share(0.5, 1, "Drift is if more than this share of a valley is filled in."))
-@click.option("--false-alarms", **_share(0.001, 0.5, "Probability that chance alone is taken for drift."))
+@click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON instead of tables.")
+@click.option("--threshold", **_share(0.1, 1, "Report drift if more than this share of rows has moved."))
+@click.option("--filled", **_share(0.5, 1, "Report drift if more than this share of a valley is filled in."))
+@click.option("--false-alarms", **_share(0.001, 0.5, "Probability of reporting drift where there is none."))
 @output_options
 @cluster_options
 @click.pass_context
 def drift(ctx: click.Context, features: str, model: str, as_json: bool, progress: bool | None, **options: Any) -> None:
-    """Compare the rows of FEATURES with those that a model was fitted to.
+    """Compare the rows of FEATURES with the rows that a model was fitted to.
 
-    FEATURES is what predict takes. Its rows are read once. The exit code is 0 if they are distributed as those of the
+    FEATURES is as for predict. Its rows are read once. The exit code is 0 if they are distributed like those of the
     model at all of its splits, and 3 if there is drift.
     """
     from .. import workflows
@@ -140,8 +140,8 @@ def drift(ctx: click.Context, features: str, model: str, as_json: bool, progress
 
 @mdh.command()
 @click.argument("job", type=click.Path(path_type=Path))
-@click.option("--check", is_flag=True, help="Only check the job and its input, and tell what it would need.")
-@click.option("--restart", is_flag=True, help="Give up what was done of a job that was interrupted or has changed.")
+@click.option("--check", is_flag=True, help="Only check the job and its input, and estimate what it needs.")
+@click.option("--restart", is_flag=True, help="Discard the work of a job that was interrupted or has changed.")
 @output_options
 @scheduler_options
 @click.pass_context
@@ -149,10 +149,10 @@ def run(
     ctx: click.Context, job: Path, check: bool, restart: bool, overwrite: bool, progress: bool | None,
     scheduler: str | None, scheduler_file: Path | None, scheduler_timeout: float,
 ) -> None:  # fmt: skip
-    """Do what the file JOB says, in TOML.
+    """Run the job described in the TOML file JOB.
 
-    A run that was interrupted or killed goes on where it was when the same command is given again, and ends with the
-    same outputs. If the job is finished, nothing is done. A scheduler that is named here stands for the cluster of the
+    The same command resumes a run that was interrupted or killed, and ends with the
+    same outputs. For a finished job it does nothing. A scheduler given here replaces the cluster of the
     file.
     """
     from ..jobs._check import check_job

@@ -1,4 +1,4 @@
-"""Errors as one line and an exit code that a scheduler of jobs understands, after BSD's ``sysexits.h``."""
+"""Errors as one line and an exit code for job schedulers, after BSD's ``sysexits.h``."""
 
 import errno
 import logging
@@ -27,16 +27,16 @@ Exit codes:
   0    done
   2    the command line is wrong
   3    drift: the new rows are not distributed as those of the model
-  65   the input does not fit: its shape, its values, a model of other columns
+  65   the input is invalid: its shape, its values, or other columns than the model's
   66   the input is missing
   69   a package is missing
-  70   memory does not suffice: more of it, or smaller blocks, will help, but not another try
+  70   out of memory: more memory or smaller blocks will help, a retry will not
   73   an output exists or cannot be made
   74   reading or writing failed
-  75   the cluster or a server was not reached or lost, or another run holds the lock: may succeed later
+  75   the cluster or a server was not reached or was lost, or another run holds the lock: may succeed later
   77   no permission
   78   the job file is wrong, or it or its input has changed since the job began
-  130  interrupted (143: by SIGTERM); finished outputs stay, others are removed, but run goes on when it is run again
+  130  interrupted (143: by SIGTERM); finished outputs stay, others are removed, but run resumes when run again
   1    anything else, with a traceback
 """
 
@@ -50,10 +50,10 @@ LOST_CLUSTER = (
 )
 
 LOST_SERVER = ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ClientConnectorError")
-"""What the clients of object stores raise, which need not be there to be imported."""
+"""Errors of object store clients, by name, as the clients need not be installed."""
 
 LACK_OF_MEMORY = ("KilledWorker", "DiedWorkersError")
-"""What says that one task has killed several workers, one after the other."""
+"""Names of errors that mean that one task has killed several workers."""
 
 NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError")
 
@@ -72,7 +72,7 @@ SPELLINGS = {
     "columns=...": "--columns",
     "with index": "with --index",
 }
-"""How the remedies that errors name for Python are spelt on the command line."""
+"""The remedies that errors name for Python, as spelt on the command line."""
 
 JOB_SPELLINGS = {
     "missing_chunks='fill'": "missing_chunks = 'fill' in [input]",
@@ -80,15 +80,15 @@ JOB_SPELLINGS = {
     "columns=...": "columns in [input]",
     "with index": "with index in [input]",
 }
-"""How they are spelt in a job file, where that is another way."""
+"""The remedies as spelt in a job file, where that differs."""
 
 
 class Terminated(KeyboardInterrupt):
-    """The process got SIGTERM, which job schedulers send before they kill."""
+    """The process received SIGTERM, which job schedulers send before they kill."""
 
 
 def exit_code(error: BaseException) -> int:
-    """Return the exit code of an error: 75 where the same command may succeed later, 65 where the data are at fault.
+    """Return the exit code of an error, such as 75 if the same command may succeed later or 65 if the data are invalid.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def message_of(error: BaseException, command: str | None = None) -> str:
-    r"""Return the message of an error in one line, its remedies as they are spelt for a command.
+    r"""Return the message of an error in one line, with its remedies as spelt for a command.
 
     Examples
     --------
@@ -129,11 +129,11 @@ def message_of(error: BaseException, command: str | None = None) -> str:
     'it exists; pass --overwrite'
     """
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        return str(error) or "interrupted; what was not finished is removed"
+        return str(error) or "interrupted; unfinished outputs are removed"
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, MemoryError):
         return (
-            f"memory does not suffice ({text}): give workers more of it or fewer threads, or make blocks smaller by "
+            f"out of memory ({text}): give workers more memory or fewer threads, or make blocks smaller by "
             "DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment"
         )
     if type(error).__name__ in LOST_CLUSTER:
@@ -144,7 +144,7 @@ def message_of(error: BaseException, command: str | None = None) -> str:
 
 
 class Commands(click.Group):
-    """Commands that end with an exit code of this module, under ``mdh-dask`` and ``dask mdh`` alike."""
+    """Commands that end with an exit code of this module, both as ``mdh-dask`` and as ``dask mdh``."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an error becomes one line in the log and an exit code."""
@@ -166,7 +166,7 @@ class Commands(click.Group):
 
 
 def _of_usage(error: click.ClickException | SettingError, command: str | None) -> click.ClickException:
-    """Return what click shows together with the usage of a command."""
+    """Return the error that click shows with the usage of a command."""
     wrong = click.UsageError(message_of(error, command)) if isinstance(error, SettingError) else error
     wrong.message = redacted(wrong.message)  # type: ignore[misc]
     return wrong
@@ -174,7 +174,7 @@ def _of_usage(error: click.ClickException | SettingError, command: str | None) -
 
 @contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """Turn SIGTERM into an exception, so that what is not finished is removed."""
+    """Turn SIGTERM into an exception, so that unfinished outputs are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -187,10 +187,10 @@ def interrupted_by_sigterm() -> Iterator[None]:
 
 @contextmanager
 def leaving_at_once() -> Iterator[None]:
-    """End the process when a command was interrupted, which has cleaned up by then, without waiting for threads.
+    """End the process after an interrupted command has cleaned up, without waiting for threads.
 
-    A thread that was just being started when the signal came is not known to those who would tell it to end: waiting
-    for it, as Python does, would take for ever.
+    A thread that was starting when the signal came is unknown to the code that would stop it, so waiting
+    for it, as Python does at exit, would never end.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The commands for images: segment, demo."""
+"""The commands for images: segment and demo."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,19 +30,19 @@ def _odd(ctx: click.Context, param: click.Parameter, value: int | None) -> int |
 
 
 def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command an image and what of it is clustered."""
+    """Add to a command an image and the options for its columns and pixels."""
     for option in (
         click.option(
             "--sample", type=click.IntRange(min=2), metavar="N",
-            help="Grow the tree on N pixels, which one pass draws; another labels all. By default it is grown on all.",
+            help="Grow the tree on N pixels, drawn in one pass; another labels all. By default all pixels are used.",
         ),
         click.option(
             "--coordinates", type=click.FloatRange(min=0, min_open=True), metavar="WEIGHT",
-            help="Add line and column of a pixel, which at 1 vary as much as a band does.",
+            help="Add line and column of a pixel with this weight; at 1 they vary as much as a band.",
         ),
         click.option(
             "--window", type=click.IntRange(min=3), callback=_odd, metavar="N",
-            help="Add mean and standard deviation of every band in a square of N x N pixels around the pixel.",
+            help="Add mean and standard deviation of every band in a square of N x N pixels around each pixel.",
         ),
         MISSING_CHUNKS,
         axes_options,
@@ -56,17 +56,17 @@ OWN_OPTIONS = (
     "model", "preview", "report", "performance_report", "window", "coordinates", "sample", "axes", "index",
     "missing_chunks", "overwrite",
 )  # fmt: skip
-"""Names of the options of ``segment`` that are neither of a method nor of a cluster."""
+"""Options of ``segment`` that belong neither to a method nor to a cluster."""
 
 
 @click.command(cls=FitCommand)
 @image_options
-@click.option("--out", metavar="PATH", help="Zarr image of labels to write; a path or URL.")
-@click.option("--model", metavar="PATH", help="Model to write; a path or URL.")
+@click.option("--out", metavar="PATH", help="Path or URL of the Zarr image of labels to write.")
+@click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
 @click.option(
     "--preview",
     metavar="PATH",
-    help="PNG to write, a path or URL: segments in their mean colours, at most 2000 pixels wide.",
+    help="Path or URL of a PNG to write: the segments in their mean colours, at most 2000 pixels wide.",
 )
 @REPORT
 @PERFORMANCE_REPORT
@@ -77,7 +77,7 @@ def segment(ctx: click.Context, image: str, progress: bool | None, **options: An
     """Segment IMAGE: cluster its pixels by their bands.
 
     IMAGE is the path or URL of a picture as PNG or JPEG, a TIFF, an OME-Zarr group or a Zarr array of lines, columns
-    and bands in any order. It is read block by block, pictures whole.
+    and bands in any order. It is read block by block; PNG and JPEG are read at once.
     """
     from .. import workflows
     from .options import estimator_of
@@ -89,7 +89,7 @@ def segment(ctx: click.Context, image: str, progress: bool | None, **options: An
 
 
 @click.command()
-@click.option("--image", default="flower", show_default=True, help="'flower', 'china', or a picture of your own.")
+@click.option("--image", default="flower", show_default=True, help="'flower', 'china', or the path of a picture.")
 @click.option(
     "--out", default="mdh-dask-demo", show_default=True, type=click.Path(path_type=Path), help="Folder to write to."
 )
@@ -101,7 +101,7 @@ def demo(image: str, out: Path, overwrite: bool, progress: bool | None, **settin
 
     table = cluster_table(**settings)
     kind = table.pop("kind")
-    # One worker in this process compiles the loops once; every worker process would compile them again.
+    # One worker in this process compiles the loops once, where every worker process would compile them again.
     in_here = kind == "local" and "workers" not in table
     working_on = local_cluster(**table, processes=False) if in_here else start_cluster(kind, **table)
     say(workflows.demo(image, out, overwrite=overwrite, progress=wants_progress(progress), cluster=working_on))

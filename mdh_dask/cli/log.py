@@ -1,4 +1,4 @@
-"""What commands say, and their log."""
+"""The output and the log of commands."""
 
 import logging
 
@@ -8,13 +8,13 @@ from .._locations import redacted
 from .._log import JsonLines, Others, is_json
 
 WHOLE_PROCESS = "whole process"
-"""The object of a context of click that ends with its process."""
+"""Marks a click context that ends together with its process."""
 
 
 def log_json(context: click.Context) -> None:
-    """Let everything that is told from now on be lines of JSON, until the command has ended.
+    """Log lines of JSON from now on, until the command has ended.
 
-    Where the process ends with the command, what it says last is JSON, too.
+    If the process ends with the command, its last messages are JSON, too.
     """
     if is_json():
         return
@@ -26,7 +26,7 @@ def log_json(context: click.Context) -> None:
 
 
 def say(text: str) -> None:
-    """Tell on standard output what came out."""
+    """Print a result to standard output."""
     from ..io.folders import naming_place
 
     with naming_place("standard output"):

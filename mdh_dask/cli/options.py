@@ -23,35 +23,35 @@ MAP_OPTIONS = {
     "components": "n_components",
     "landmark_method": "landmark_method",
 }
-"""Options of a feature map, and the parameters of `KernelPCAFeatures` that they are."""
+"""Options of a feature map, and the parameters of `KernelPCAFeatures` that they set."""
 
 
 class DocumentedOption(click.Option):
-    """An option whose default is not its own but that of what is made with it."""
+    """An option whose default is that of the estimator's parameter."""
 
     @abstractmethod
     def shown_defaults(self) -> str:
-        """Return what the help says about the default."""
+        """Return the default as the help shows it."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return flags and help, with the default."""
+        """Return the flags and the help with the default."""
         record = super().get_help_record(ctx)
         return record and (record[0], f"{record[1]}  [{self.shown_defaults()}]")
 
 
 class MethodOption(DocumentedOption):
-    """The option of a parameter of some of the methods.
+    """The option of a parameter of one or more methods.
 
     Parameters
     ----------
     name : str
-        Of the parameter.
+        Name of the parameter.
     """
 
     def __init__(self, name: str) -> None:
         self.parameter = name
         self.defaults = {method: parameters_of(method)[name] for method in METHODS if name in parameters_of(method)}
-        # The first method's allows whatever the others do; `estimator_of` knows what they do not.
+        # The first method's constraint is the widest; `estimator_of` rejects what other methods do not accept.
         constraints = METHODS[next(iter(self.defaults))]._parameter_constraints[name]
         kind = None if constraints == ["boolean"] else ParameterType(constraints)
         flag = flag_of(name)
@@ -59,7 +59,7 @@ class MethodOption(DocumentedOption):
         super().__init__([flags, name], type=kind, default=None, help=self.text())
 
     def text(self) -> str:
-        """Return what the first of the methods says about the parameter, and what others say that is different."""
+        """Return the first method's description of the parameter, and those of methods that differ."""
         texts = {method: description(METHODS[method], self.parameter) for method in self.defaults}
         first, *others = dict.fromkeys(texts.values())
         for other in others:
@@ -67,7 +67,7 @@ class MethodOption(DocumentedOption):
         return first
 
     def shown_defaults(self) -> str:
-        """Return the default if it is that of all methods, else the defaults with the methods that have them."""
+        """Return the default if all methods share it, otherwise each default with its methods."""
         methods: dict[str, list[str]] = {}
         for method, default in self.defaults.items():
             methods.setdefault(shown(self.parameter, default), []).append(method)
@@ -82,7 +82,7 @@ class MapOption(DocumentedOption):
     Parameters
     ----------
     name : str
-        In `MAP_OPTIONS`.
+        Key in `MAP_OPTIONS`.
     """
 
     def __init__(self, name: str) -> None:
@@ -100,11 +100,11 @@ class MapOption(DocumentedOption):
 
 @cache
 def method_options() -> list[click.Option]:
-    """Return ``--method`` and an option for every parameter of the methods, whose value arrives under its name."""
+    """Return ``--method`` and an option for every parameter of the methods, named like the parameter."""
     classes = ", ".join(f"{method} ({estimator.__name__})" for method, estimator in METHODS.items())
     method = click.Option(
         ["--method"], default=next(iter(METHODS)), type=click.Choice(list(METHODS)), show_default=True,
-        help=f"How the directions of a branch are found and where it is split: {classes}.",
+        help=f"How directions and thresholds of splits are found: {classes}.",
     )  # fmt: skip
     names = dict.fromkeys(name for method in METHODS for name in parameters_of(method))
     of_methods = {name: MethodOption(name) for name in names}
@@ -114,7 +114,7 @@ def method_options() -> list[click.Option]:
 
 
 def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], progress: bool) -> DivisiveClustering:
-    """Return the estimator of a method with the options that were typed; an error if one of them is not for it."""
+    """Return the estimator of a method with the given options, or raise an error if one is not for this method."""
     own = parameters_of(method)
     typed = {name: options[name] for name in options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     of_map = {name: typed.pop(name) for name in MAP_OPTIONS if name in typed}
@@ -129,7 +129,7 @@ def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], pr
     estimator = METHODS[method](**typed, progress=progress)
     if of_map and estimator.feature_map is None:
         raise click.UsageError(
-            f"{flag_of(next(iter(of_map)))} is an option of a feature map, and there is none: give one with "
+            f"{flag_of(next(iter(of_map)))} is an option of a feature map, but there is none: give one with "
             "--feature-map, as --feature-map local-scaling",
             ctx,
         )
@@ -137,7 +137,7 @@ def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], pr
 
 
 def with_map_options(estimator: DivisiveClustering, options: Mapping[str, Any]) -> DivisiveClustering:
-    """Return an estimator with its feature map, but for some options the one that it would make of the name alone."""
+    """Return an estimator whose feature map, otherwise as the estimator makes it by name, has the given options."""
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     feature_map = estimator._new_feature_map(seed)
     assert feature_map is not None
@@ -146,12 +146,12 @@ def with_map_options(estimator: DivisiveClustering, options: Mapping[str, Any]) 
 
 
 def flag_of(name: str) -> str:
-    """Return the option of a parameter."""
+    """Return the flag of a parameter's option."""
     return "--" + hyphenated(name)
 
 
 def shown(name: str, default: Any) -> str:
-    """Return the default of a parameter as it would be typed.
+    """Return the default of a parameter as it is typed on the command line.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def shown(name: str, default: Any) -> str:
 
 
 def description(estimator: type[DivisiveClustering | KernelPCAFeatures], parameter: str) -> str:
-    """Return what an estimator's documentation says about a parameter, as it reads on the command line.
+    """Return the description of a parameter from an estimator's documentation, in words of the command line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Values that are typed, and the parameters of estimators that they are."""
+"""Values on the command line for parameters of estimators."""
 
 import math
 from numbers import Integral, Real
@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, make_constrain
 
 
 class ParameterType(click.ParamType):
-    """A value that one of scikit-learn's parameter constraints allows."""
+    """A value that one of a parameter's scikit-learn constraints allows."""
 
     name = "value"
 
@@ -26,11 +26,11 @@ class ParameterType(click.ParamType):
         self.values = "|".join([*self.words, *self.casts, *["none"] * self.optional])
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Return the values that may be typed."""
+        """Return the allowed values as shown in the help."""
         return self.values
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value of a word on the command line."""
+        """Return the value of an argument on the command line."""
         if not isinstance(value, str):
             return value
         if hyphenated(value) in self.typed:
@@ -49,7 +49,7 @@ class ParameterType(click.ParamType):
 
 
 def hyphenated(word: str) -> str:
-    """Return a word as it may be typed, too.
+    """Return a word with hyphens in place of underscores, which is accepted too.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What commands have in common: how they are told of an input, of outputs and of a method."""
+"""Options that commands share: for inputs, outputs, clusters and methods."""
 
 import sys
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from ..clusters.current import LOCAL_SCHEDULERS, is_memory
 
 
 class FitCommand(click.Command):
-    """A command with the options of the methods, made when they are asked for: estimators take long to import."""
+    """A command with the options of the methods, made when needed, as estimators take long to import."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options, those of the methods before ``--help``."""
@@ -24,7 +24,7 @@ class FitCommand(click.Command):
         return [*own, *method_options(), help_option]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of the methods under a heading of their own."""
+        """Write the options of the methods under a separate heading."""
         from .options import method_options
 
         method = method_options()
@@ -37,24 +37,24 @@ class FitCommand(click.Command):
 
 MISSING_CHUNKS = click.option(
     "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
-    help="What to do about chunks of Zarr that are not stored: refuse, or take them for the fill value.",
+    help="Whether missing chunks of a Zarr array are an error or hold the fill value.",
 )  # fmt: skip
 
 
-REPORT = click.option("--report", metavar="PATH", help="HTML report to write; a path or URL.")
+REPORT = click.option("--report", metavar="PATH", help="Path or URL of the HTML report to write.")
 
 PERFORMANCE_REPORT = click.option(
-    "--performance-report", metavar="PATH", help="HTML report of Dask to write, on what the cluster did; a path or URL."
+    "--performance-report", metavar="PATH", help="Path or URL of Dask's HTML performance report to write."
 )
 
 
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command its input."""
+    """Add the input to a command."""
     for option in (
         MISSING_CHUNKS,
         click.option(
             "--columns", callback=_names, metavar="A,B,C",
-            help="Columns to take, in this order: names in a table, else numbers from 0.  [default: all]",
+            help="Columns to use, in this order: names in a table, otherwise numbers from 0.  [default: all]",
         ),
         click.argument("features"),
     ):  # fmt: skip
@@ -67,17 +67,17 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of how it writes and what it shows."""
+    """Add the options for progress bars and existing outputs to a command."""
     for option in (
-        click.option("--progress/--no-progress", default=None, help="Progress bars.  [default: in a terminal]"),
-        click.option("--overwrite", is_flag=True, help="Replace outputs that exist."),
+        click.option("--progress/--no-progress", default=None, help="Show progress bars.  [default: in a terminal]"),
+        click.option("--overwrite", is_flag=True, help="Replace existing outputs."),
     ):
         command = option(command)
     return command
 
 
 def wants_progress(progress: bool | None) -> bool:
-    """Return whether to show progress bars: as asked, else in a terminal; among lines of JSON, never."""
+    """Return whether to show progress bars: as requested, by default in a terminal, and never with a JSON log."""
     return not is_json() and (sys.stderr.isatty() if progress is None else progress)
 
 
@@ -94,12 +94,12 @@ def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that choose a cluster."""
+    """Add the options that choose a cluster to a command."""
     for option in (
         click.option(
-            "--memory-limit", callback=_memory, metavar="BYTES", help="Memory of a worker to start, as 2GB."
+            "--memory-limit", callback=_memory, metavar="BYTES", help="Memory of each worker, as 2GB."
         ),
-        click.option("--threads-per-worker", type=click.IntRange(min=1), metavar="N", help="Threads of each of them."),
+        click.option("--threads-per-worker", type=click.IntRange(min=1), metavar="N", help="Threads of each worker."),
         click.option(
             "--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes to start on this machine."
         ),
@@ -109,18 +109,18 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scheduler_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that name a scheduler which runs already."""
+    """Add the options that name a running scheduler to a command."""
     for option in (
         click.option(
             "--scheduler-timeout", type=click.FloatRange(min=0, min_open=True), default=60, show_default=True,
-            metavar="SECONDS", help="How long to wait for a scheduler that runs elsewhere and for its first worker.",
+            metavar="SECONDS", help="How long to wait for a running scheduler and for its first worker.",
         ),
         click.option(
-            "--scheduler-file", type=click.Path(dir_okay=False, path_type=Path), help="File that names a scheduler."
+            "--scheduler-file", type=click.Path(dir_okay=False, path_type=Path), help="File of a running scheduler."
         ),
         click.option(
             "--scheduler", callback=_address, metavar="ADDRESS",
-            help="Scheduler elsewhere, as tcp://host:8786; or 'threads': this process only, fastest for small data.",
+            help="Running scheduler, as tcp://host:8786; or 'threads': this process only, fastest for small data.",
         ),
     ):  # fmt: skip
         command = option(command)
@@ -130,12 +130,12 @@ def scheduler_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def cluster_table(
     scheduler: str | None, scheduler_file: Path | None, scheduler_timeout: float, **local: Any
 ) -> dict[str, Any]:
-    """Return what a job file would say in ``[cluster]`` for the options of `cluster_options`.
+    """Return the options of `cluster_options` as the table ``[cluster]`` of a job file.
 
     Raises
     ------
     UsageError
-        If they are of two kinds of cluster.
+        If the options belong to two kinds of cluster.
     """
     given = {name: value for name, value in local.items() if value is not None}
     if scheduler and scheduler_file:
@@ -144,7 +144,7 @@ def cluster_table(
         return {"kind": "local", **given}
     if given:
         flag = next(iter(given)).replace("_", "-")
-        raise click.UsageError(f"--{flag} is for workers that are started here: leave it or --scheduler out")
+        raise click.UsageError(f"--{flag} is for workers started here: leave it or --scheduler out")
     if scheduler in LOCAL_SCHEDULERS:
         return {"kind": scheduler}
     if scheduler:
@@ -155,16 +155,16 @@ def cluster_table(
 CLUSTER_SETTINGS = (
     "scheduler", "scheduler_file", "scheduler_timeout", "workers", "threads_per_worker", "memory_limit",
 )  # fmt: skip
-"""Names of what `cluster_options` gives."""
+"""Names of the parameters from `cluster_options`."""
 
 
 def cluster_of(options: dict[str, Any]) -> AbstractContextManager[str]:
-    """Take the options of `cluster_options` from all that a command got, and return the cluster that they choose.
+    """Remove the options of `cluster_options` from those of a command and return the cluster that they choose.
 
     Raises
     ------
     UsageError
-        If they contradict each other, or ask for a performance report of no cluster.
+        If they contradict each other, or request a performance report without a cluster.
     """
     table = cluster_table(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
     if options.get("performance_report") is not None and table["kind"] in LOCAL_SCHEDULERS:
@@ -176,15 +176,15 @@ def cluster_of(options: dict[str, Any]) -> AbstractContextManager[str]:
 
 
 def axes_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command what is to be known of an image's axes."""
+    """Add the options for the axes of an image to a command."""
     for option in (
         click.option(
             "--index", multiple=True, callback=_index, metavar="AXIS=N",
-            help="Place on another axis, as t=0; series=1 is the second image in a TIFF. May be given again.",
+            help="Index on another axis, as t=0; series=1 is the second image in a TIFF. Can be repeated.",
         ),
         click.option(
             "--axes", metavar="LETTERS",
-            help="What the axes of a TIFF or Zarr image are, as yxc or cyx with c for the bands, if it does not say.",
+            help="Axes of a TIFF or Zarr image that does not name them, as yxc or cyx with c for the bands.",
         ),
     ):  # fmt: skip
         command = option(command)
@@ -195,5 +195,5 @@ def _index(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     pairs = [value.partition("=") for value in values]
     for axis, _, place in pairs:
         if not axis or not place.isdecimal():
-            raise click.BadParameter(f"expected an axis and a place, as t=0; got {axis + _ + place!r}")
+            raise click.BadParameter(f"expected an axis and an index, as t=0; got {axis + _ + place!r}")
     return {axis: int(place) for axis, _, place in pairs}
