@@ -1,0 +1,128 @@
+"""Clusters as the sets of points that a contour holds together, and what becomes of the points outside."""
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from .._jit.contours import ascend, lowest_along, root_of, unite, unite_inside
+from .._typing import Booleans, Floats, Integers
+from .adjacency import ADJACENCY, STEP, points_between
+from .dual import SLACK, Sphere
+
+
+def components(
+    sphere: Sphere, level: float, counts: Floats, *, adjacency: str, n_neighbors: int, n_segment: int | None
+) -> Integers:
+    """Return which points the contour at a level holds together, the component of most rows first; -1 outside.
+
+    Parameters
+    ----------
+    sphere : Sphere
+    level : float
+        Of the totals.
+    counts : array of shape (n,)
+        Rows at each point.
+    adjacency : str
+        A name in `ADJACENCY`.
+    n_neighbors : int
+        For ``"knn"``.
+    n_segment : int or None
+        Points tested on a segment; None for as many as the width asks for.
+    """
+    least = level * (1 - SLACK)
+    inside = np.flatnonzero(sphere.totals(sphere.points) >= least)
+    points = sphere.points[inside]
+    links = ADJACENCY[adjacency](points, sphere.support[inside], sphere, n_neighbors)
+    parent = np.arange(len(links.points))
+    for a, b in links.joined:
+        unite(parent, root_of(parent, a), root_of(parent, b))
+    inner = sphere.support
+    unite_inside(
+        links.points, links.edges, points_between(links.points, links.edges, sphere.width, n_segment),
+        sphere.points[inner], sphere.coefficients[inner], sphere.width, least, parent,
+    )  # fmt: skip
+    labels = np.full(len(sphere.points), -1)
+    labels[inside] = [root_of(parent, i) for i in range(len(inside))]
+    return by_size(labels, counts)
+
+
+def by_size(labels: Integers, counts: Floats, least: float = 0) -> Integers:
+    """Return labels 0, 1, ... in falling order of rows; sets of fewer than `least` rows, and -1, become -1.
+
+    Examples
+    --------
+    >>> by_size(np.array([7, 3, 3, -1, 9]), np.ones(5))
+    array([ 1,  0,  0, -1,  2])
+    """
+    known, place = np.unique(labels[labels >= 0], return_inverse=True)
+    sizes = np.bincount(place, weights=counts[labels >= 0], minlength=len(known))
+    rank = np.empty(len(known), dtype=np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(known))
+    rank[sizes < least] = -1
+    result = np.full(len(labels), -1)
+    result[labels >= 0] = rank[place]
+    return result
+
+
+def merged(sphere: Sphere, labels: Integers, counts: Floats, most: int) -> Integers:
+    """Return at most `most` clusters: those are merged first between which the totals fall the least.
+
+    The totals between two clusters are those on the segment of their two points that are nearest to each other; where
+    they are equal, as zero, the shorter segment comes first.
+    """
+    n = int(labels.max(initial=-1)) + 1
+    if n <= most:
+        return labels
+    edges = np.array([_nearest_pair(sphere.points, labels == a, labels == b) for a, b in combinations(range(n), 2)])
+    inner = sphere.support
+    between = points_between(sphere.points, edges, sphere.width, None)
+    lowest, _ = lowest_along(
+        sphere.points, edges, between, sphere.points[inner], sphere.coefficients[inner], sphere.width
+    )
+    lengths = np.linalg.norm(sphere.points[edges[:, 0]] - sphere.points[edges[:, 1]], axis=1)
+    parent = np.arange(n)
+    for edge in edges[np.lexsort([lengths, -lowest])]:
+        a, b = (root_of(parent, label) for label in labels[edge])
+        if a != b and np.count_nonzero(parent == np.arange(n)) > most:
+            unite(parent, a, b)
+    roots = np.array([root_of(parent, i) for i in range(n)])
+    return by_size(np.where(labels < 0, -1, roots[labels]), counts)
+
+
+def _nearest_pair(points: Floats, a: Booleans, b: Booleans) -> tuple[int, int]:
+    some, others = np.flatnonzero(a), np.flatnonzero(b)
+    distances, nearest = cKDTree(points[some]).query(points[others])
+    return some[nearest[distances.argmin()]], others[distances.argmin()]
+
+
+def _leave(sphere: Sphere, labels: Integers, least: float) -> Integers:
+    return labels
+
+
+def _ascend(sphere: Sphere, labels: Integers, least: float) -> Integers:
+    """Return for points outside the label of the point inside that is nearest to where the totals are highest."""
+    outside, inner = np.flatnonzero(labels < 0), sphere.support
+    ends = ascend(
+        sphere.points[outside], sphere.points[inner], sphere.coefficients[inner], sphere.width,
+        STEP / np.sqrt(sphere.width), 1000,
+    )  # fmt: skip
+    # A peak that is outside itself says nothing: then the nearest point inside counts.
+    ends = np.where((sphere.totals(ends) >= least)[:, None], ends, sphere.points[outside])
+    inside = np.flatnonzero(labels >= 0)
+    result = labels.copy()
+    if len(outside):
+        result[outside] = labels[inside[cKDTree(sphere.points[inside]).query(ends)[1]]]
+    return result
+
+
+UNCLASSIFIED: dict[str, Callable[[Sphere, Integers, float], Integers]] = {
+    "nearest": _leave,
+    "ascend": _ascend,
+    "leave": _leave,
+}
+"""What labels points outside get before rows take the label of the nearest point that has one.
+
+With ``"leave"`` rows outside are -1 themselves.
+"""
