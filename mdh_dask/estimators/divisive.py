@@ -48,14 +48,17 @@ class DivisiveClustering(TreeEstimator):
         once. A model with a function cannot be saved.
     n_projections : int
         Directions that are scored for every branch.
-    criterion : {"relative_depth", "dip", "variance", "kurtosis"}
-        What makes a direction good (thesis section 6.2.6).
-    threshold_rule : {"relative_depth", "minimum_density", "mean", "gap", "proposed"}
+    criterion : {"relative_depth", "dip", "variance", "kurtosis", "minimum_error", "minimum_error_corrected"}
+        What makes a direction good (thesis section 6.2.6). ``"minimum_error"``: how far apart the two sides of the
+        threshold of least error are, times how clear its minimum is (TR-2003009, section 3.1); ``"_corrected"``: with
+        the tails that the threshold cuts off.
+    threshold_rule : str
         Where along a direction the split lies. ``"relative_depth"``: in the deepest valley (thesis eq. 6.7);
         ``"minimum_density"``: where the density is lowest between the outermost modes; ``"mean"``: at the mean;
         ``"gap"``: in the middle of the widest gap between neighbouring projections, if that is at least a fifth of a
-        bandwidth wide; ``"proposed"``: at the threshold that the projection gives. The last three need no valley:
-        `min_relative_depth` does not count.
+        bandwidth wide; ``"proposed"``: at the threshold that the projection gives; ``"minimum_error"`` and
+        ``"minimum_error_corrected"``: where two normal distributions, fitted to the sides, make the least error
+        (Kittler and Illingworth 1986). All but the first two need no valley: `min_relative_depth` does not count.
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
         Rule for the bandwidth: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``, ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or
         the second with the standard deviation along the branch's first principal component for all its directions; a

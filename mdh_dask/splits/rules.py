@@ -13,6 +13,7 @@ from .._typing import AnyArray, Booleans, Floats
 from ..density.dip import dip_of_counts
 from ..density.histograms import Histograms
 from ..density.moments import kurtosis, moments_of_counts
+from .minimum_error import ERRORS, MinimumErrorThreshold, SeparationDepth
 from .thresholds import THRESHOLD_RULES, ThresholdRule
 
 __all__ = ["CRITERIA", "THRESHOLD_RULES", "Criterion", "SplitRule"]
@@ -43,9 +44,12 @@ CRITERIA: dict[str, Criterion] = {
     "dip": _dip,
     "variance": _variance,
     "kurtosis": _kurtosis,
+    **{name: SeparationDepth(error) for name, error in ERRORS.items()},
 }
 """The criteria of thesis section 6.2.6: largest relative depth, dip and variance (along directions of length one),
-smallest kurtosis."""
+smallest kurtosis; and the index of hierarchical projection pursuit (TR-2003009, section 3.1)."""
+
+THRESHOLD_RULES |= {name: MinimumErrorThreshold(error) for name, error in ERRORS.items()}
 
 
 @dataclass(frozen=True)

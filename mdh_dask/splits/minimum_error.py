@@ -1,0 +1,68 @@
+"""Thresholds between two normal distributions, and the index that ranks directions by them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._typing import Booleans, Floats
+from ..density.histograms import Histograms
+from ..density.minimum_error import MinimumError
+from .thresholds import ThresholdRule
+
+SAME_ERROR = 0.05
+"""A split stays where it is while J there exceeds its minimum by at most this share of the minimum's depth."""
+
+
+@dataclass(frozen=True)
+class SeparationDepth:
+    """The criterion: separation of the sides of the best threshold, times the depth of J there (TR-2003009, 3.1)."""
+
+    error: MinimumError = field(default_factory=MinimumError)
+
+    def __call__(self, histograms: Histograms, admissible: Booleans) -> Floats:
+        """Return one score per direction; zero where J has no admissible minimum."""
+        return self.error.of(histograms.counts).best_index(admissible)
+
+
+@dataclass(frozen=True)
+class MinimumErrorThreshold(ThresholdRule):
+    """The least local minimum of J that leaves enough rows on both sides; no relative depth is asked for.
+
+    Parameters
+    ----------
+    error : MinimumError
+    """
+
+    error: MinimumError = field(default_factory=MinimumError)
+
+    def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
+        """See `ThresholdRule`; no end of the bins is a minimum."""
+        return self.error.of(histograms.counts).depth > 0
+
+    def score(self, histograms: Histograms) -> Floats:
+        """See `ThresholdRule`."""
+        criterion = self.error.of(histograms.counts).criterion
+        known = np.isfinite(criterion)
+        highest = criterion.max(axis=1, keepdims=True, where=known, initial=-np.inf)
+        return np.where(known, 1 + np.subtract(highest, criterion, where=known, out=np.zeros(known.shape)), 0.0)
+
+    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+        """See `ThresholdRule`; `SAME_ERROR` says how much larger J may be."""
+        errors, here = self.error.of(histogram.counts), histogram.bin_of(standing, 0)
+        j = errors.criterion[0]
+        return (here, standing) if j[here] - j[k] <= SAME_ERROR * errors.depth[0, k] else None
+
+    def follow(self, histogram: Histograms, standing: float) -> int:
+        """See `ThresholdRule`; downhill from where it was."""
+        j, k = self.error.of(histogram.counts).criterion[0], histogram.bin_of(standing, 0)
+        while k > 0 and j[k - 1] < j[k]:
+            k -= 1
+        while k + 1 < len(j) and j[k + 1] < j[k]:
+            k += 1
+        return k
+
+
+PLAIN, CORRECTED = MinimumError(), MinimumError(corrected=True)
+
+ERRORS = {"minimum_error": PLAIN, "minimum_error_corrected": CORRECTED}
+"""What criteria and threshold rules are called that rest on J."""
