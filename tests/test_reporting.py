@@ -170,7 +170,7 @@ def test_a_job_on_threads_has_no_performance_report(here):
     result = run("run", "--check", "job.toml")
     assert result.exit_code == exits.BAD_JOB
     assert (
-        "job.toml: output.performance_report is of a cluster, and cluster.kind = 'threads' has none: leave one out"
+        "job.toml: output.performance_report needs a cluster, but cluster.kind = 'threads' has none: leave one out"
         in result.stderr
     )
 

@@ -1,4 +1,4 @@
-"""Jobs that may be killed at any moment and go on when they are run again."""
+"""Jobs, which resume when they are run again after being killed at any moment."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,35 +19,35 @@ def run(
     progress: bool = False,
     cluster: Mapping[str, Any] | None = None,
 ) -> str:
-    r"""Do what a job file says, or what of it is not done.
+    r"""Run or resume the job of a job file.
 
-    A run that was interrupted or killed goes on where it was, and ends with the same outputs. If the job is finished,
-    nothing is done.
+    A run that was interrupted or killed resumes where it stopped and ends with the same outputs. Nothing is done for a
+    finished job.
 
     Parameters
     ----------
     path : str or Path
         The job file, in TOML.
     restart : bool, default=False
-        Whether to give up what was done of a job that was interrupted or has changed.
+        Whether to discard the work of a job that was interrupted or has changed.
     overwrite : bool, default=False
-        Whether outputs that the job has not made itself may be replaced.
+        Whether to replace existing outputs that the job has not made itself.
     progress : bool, default=False
-        Whether to show bars.
+        Whether to show progress bars.
     cluster : mapping, optional
-        A table that stands for ``[cluster]`` of the file, as ``{"kind": "threads"}``.
+        Replaces the table ``[cluster]`` of the file, for example ``{"kind": "threads"}``.
 
     Returns
     -------
     str
-        What was found and where it was written, in one line.
+        One line with the number of clusters and the paths of the outputs.
 
     Raises
     ------
     FileNotFoundError
         If the file or the input is missing.
     JobError
-        If the file says what no job can, or it or its input has changed since it was begun; a `ValueError`.
+        If the file is invalid, or it or its input has changed since the job began; a `ValueError`.
     BlockingIOError
         If another run works on this job or on one of its outputs.
 
@@ -66,28 +66,28 @@ def run(
 
 
 def check(path: str | Path, *, overwrite: bool = False, cluster: Mapping[str, Any] | None = None) -> str:
-    r"""Check a job file and its input without computing, and return what the job would need.
+    r"""Check a job file and its input without computing, and estimate what the job needs.
 
     Parameters
     ----------
     path : str or Path
         The job file, in TOML.
     overwrite : bool, default=False
-        Whether outputs that the job has not made itself may be replaced.
+        Whether to replace existing outputs that the job has not made itself.
     cluster : mapping, optional
-        A table that stands for ``[cluster]`` of the file.
+        Replaces the table ``[cluster]`` of the file.
 
     Returns
     -------
     str
-        Lines on the input, the method, the cluster and the outputs, on passes, tasks and memory.
+        Lines on the input, the method, the cluster, the outputs, and the passes, tasks and memory.
 
     Raises
     ------
     FileNotFoundError
         If the file or the input is missing.
     JobError
-        If the file says what no job can, or it or its input has changed since it was begun; a `ValueError`.
+        If the file is invalid, or it or its input has changed since the job began; a `ValueError`.
 
     Examples
     --------

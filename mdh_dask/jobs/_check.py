@@ -1,4 +1,4 @@
-"""What a job would do, without doing it."""
+"""The check of a job without running it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +10,12 @@ from .state import FINISHED, Work, about_job
 
 
 def check_job(job: Job, *, overwrite: bool = False) -> str:
-    """Open the input, check all that can be checked without computing, and return what the job would need.
+    """Open the input, check everything that needs no computation, and return what the job needs.
 
     Raises
     ------
     JobError
-        If the job or its input has changed since it was begun, and it is not to begin anew then.
+        If the job or its input has changed since the job began, and `on_change` does not allow it.
     """
     outputs, work = outputs_of(job, overwrite), Work(job.work)
     if not work.has_begun():

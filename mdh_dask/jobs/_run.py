@@ -1,4 +1,4 @@
-"""Running a job that may be killed at any moment and run again, until its outputs are there."""
+"""The run of a job, which may be killed at any moment and run again until its outputs are complete."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -23,14 +23,14 @@ logger = logging.getLogger(__name__)
 
 
 def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
-    """Do what a job file says, or what of it is not done; return a summary.
+    """Run or resume a job and return a summary.
 
     Raises
     ------
     BlockingIOError
-        If another run works on this job or on one of its outputs, or has taken over.
+        If another run works on this job or on one of its outputs, or has taken over the job.
     JobError
-        If the job or its input has changed since it was begun, and it is not to begin anew then.
+        If the job or its input has changed since the job began, and `on_change` does not allow it.
     """
     outputs, work = outputs_of(job, overwrite), Work(job.work)
     if restart or not work.has_begun():
@@ -56,12 +56,12 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
 
 
 def with_own(job: Job, work: Work, outputs: JobOutputs, about: Mapping[str, Any]) -> JobOutputs:
-    """Return the outputs, of which those may be replaced that the job made itself before its input changed.
+    """Return the outputs with those marked as replaceable that the job made itself before its input changed.
 
     Raises
     ------
     JobError
-        If the job or its input has changed, and that is an error.
+        If the job or its input has changed, and `on_change` does not allow it.
     """
     if not (found := work.changes(about)):
         return replace(outputs, own=tuple(work.replaces()))
@@ -74,19 +74,19 @@ def with_own(job: Job, work: Work, outputs: JobOutputs, about: Mapping[str, Any]
 
 
 def check_outputs(job: Job, outputs: JobOutputs) -> None:
-    """Raise an error if an output has no place, or the place of something else of the job."""
+    """Raise an error if an output cannot be written, or overlaps with another path of the job."""
     check_writable(str(job.work))
     outputs.check(job.input["path"], str(job.work), str(job.path))
 
 
 def outputs_of(job: Job, overwrite: bool = False) -> JobOutputs:
-    """Return what a job writes, and whether it may replace what is there."""
+    """Return the outputs of a job, with permission to replace existing ones if `overwrite`."""
     return job.outputs(overwrite=overwrite or job.run["overwrite"])
 
 
 @contextmanager
 def _alone(job: Job, outputs: JobOutputs) -> Iterator[None]:
-    """Keep other runs off the job and off its outputs."""
+    """Lock the job and its outputs against other runs."""
     with ExitStack() as locks:
         locks.enter_context(locked(job.work / LOCK, job.name, keep=True))
         for file in outputs.files():
@@ -96,7 +96,7 @@ def _alone(job: Job, outputs: JobOutputs) -> Iterator[None]:
 
 @contextmanager
 def _telling(fence: Fence) -> Iterator[None]:
-    """Say that the job goes on where it was interrupted, and of what fails in an attempt that was taken over, that."""
+    """Say in an interrupt that the job can be resumed, and in other errors if another attempt has taken over."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -107,10 +107,10 @@ def _telling(fence: Fence) -> Iterator[None]:
 
 
 def _begin(work: Work, about: dict[str, Any], outputs: JobOutputs, fence: Fence, anew: bool) -> None:
-    """Note that an attempt begins; if the job begins anew, remove what was done before."""
+    """Record a new attempt; if the job begins anew, remove the earlier work."""
     earlier = JobOutputs()
     if anew:
-        with suppress(JobError, TypeError):  # damaged, or of another version
+        with suppress(JobError, TypeError):  # damaged, or written by another version
             reachable = {key: place for key, place in work.outputs().items() if HIDDEN not in place}
             earlier = ImageJobOutputs(**reachable)
     work.begin(about, fence.attempt, outputs.replaceable(), anew)
@@ -132,7 +132,7 @@ def _nothing_to_do(outputs: JobOutputs, manifest: Mapping[str, Any]) -> str:
 def _made(
     job: Job, about: dict[str, Any], opened: Input, outputs: JobOutputs, work: Work, fence: Fence, progress: bool
 ) -> dict[str, Any]:
-    """Make all outputs where they grow; return the manifest."""
+    """Write all outputs to their staging paths and return the manifest."""
     name = name_of(about)
     for staged in outputs.staged(fence.attempt.id, name).values():
         staged.take_over()
@@ -154,7 +154,7 @@ def _made(
 
 
 def _published(outputs: JobOutputs, work: Work, fence: Fence, name: str) -> dict[str, Any]:
-    """Give their final names to the outputs that do not have them yet; return the manifest."""
+    """Publish the outputs that are still staged and return the manifest."""
     manifest = work.manifest(READY)
     assert manifest is not None
     for key, staged in outputs.staged(manifest["attempts"][-1]["id"], name).items():

@@ -13,7 +13,7 @@ from .outputs import ImageJobOutputs, JobOutputs
 
 @dataclass(frozen=True)
 class InputKind:
-    """What may be clustered.
+    """A kind of input.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class InputKind:
     open : callable
         Returns the `Input` from the values of the keys.
     outputs_type : type
-        What the values of ``[output]`` become.
+        Class of the outputs, made from the values of ``[output]``.
     """
 
     fields: Mapping[str, Field]
@@ -73,7 +73,7 @@ OUTPUT = {
 }
 
 BESIDES = ("metrics", "manifest", "performance_report")
-"""Keys of what only tells of a run."""
+"""Outputs that only describe a run."""
 
 INPUTS = {
     "rows": InputKind(ROWS, OUTPUT, open_rows_input, JobOutputs),
@@ -82,7 +82,7 @@ INPUTS = {
 """Values of ``input.kind``, the default first."""
 
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
-"""Endings of names that no rows have."""
+"""Endings of file names that belong to images only."""
 
 
 def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -91,7 +91,7 @@ def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, An
     Raises
     ------
     JobError
-        For the first key or value that is not as it should be.
+        For the first invalid key or value.
     """
     values = checked_kind("input", given, {kind: inputs.fields for kind, inputs in INPUTS.items()})
     kind, path = values["kind"], values["path"]

@@ -1,4 +1,4 @@
-"""What a job clusters: rows, or the pixels of an image."""
+"""The inputs of jobs: rows, or the pixels of an image."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ from .outputs import ImageJobOutputs, JobOutputs
 
 
 class Made(NamedTuple):
-    """What was made of an input."""
+    """The result of clustering an input."""
 
     summary: str
     sizes: list[int] | None
-    """Rows of every cluster, if all were labelled; else the tree tells how many it was grown on."""
+    """Rows of every cluster if all rows were labelled; otherwise None, and the counts of the tree apply."""
 
 
 class Input(Protocol):
-    """What a job clusters, opened but not read."""
+    """An input that is open but not read."""
 
     @property
     def path(self) -> str:
-        """Return its path or URL."""
+        """Return the path or URL."""
 
     @property
     def rows(self) -> da.Array:
@@ -37,24 +37,24 @@ class Input(Protocol):
 
     @property
     def array(self) -> Any:
-        """Return what has the shape and the dtype of what is stored."""
+        """Return the stored array, or a stand-in with its shape and dtype."""
 
     def describe(self) -> str:
-        """Return what it is in a few words."""
+        """Return a short description."""
 
     def n_passes_after(self, outputs: Any) -> int:
-        """Return the passes that outputs need once the tree has grown."""
+        """Return the number of passes that the outputs need once the tree has grown."""
 
     def estimate(self, estimator: Any, outputs: Any) -> Estimate:
-        """Return what clustering it will need."""
+        """Return the estimate for clustering the input."""
 
     def cluster(self, estimator: Any, outputs: Any, cluster: Cluster, resume: str) -> Made:
-        """Cluster it and write what was asked for, going on where a call with the same text was interrupted."""
+        """Cluster the input and write the outputs, resuming an interrupted call with the same text `resume`."""
 
 
 @dataclass(frozen=True)
 class RowsInput:
-    """Rows."""
+    """Rows as an input."""
 
     path: str
     table: Table
@@ -70,26 +70,26 @@ class RowsInput:
         return self.table.rows
 
     def describe(self) -> str:
-        """Return their number and what they hold."""
+        """Return the number of rows, columns and the dtype."""
         n, columns = self.rows.shape
         return f"{n:,} rows of {columns} {self.rows.dtype} columns"
 
     def n_passes_after(self, outputs: JobOutputs) -> int:
-        """Return the passes after the tree has grown: the one that writes labels and looks at clusters."""
+        """Return the number of passes after the tree has grown: one if labels or profiles are written."""
         return int(outputs.labels is not None or outputs.report is not None)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
-        """Return what a fit will need."""
+        """Return the estimate of a fit."""
         return estimate(self.rows, estimator, labels=bool(self.n_passes_after(outputs)))
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> Made:
-        """Fit, and write what was asked for."""
+        """Fit the estimator and write the outputs."""
         return Made(fit_rows(self.path, self.table, estimator, outputs, cluster, resume), None)
 
 
 @dataclass(frozen=True)
 class ImageInput:
-    """The pixels of an image."""
+    """The pixels of an image as an input."""
 
     path: str
     image: Image
@@ -97,7 +97,7 @@ class ImageInput:
 
     @cached_property
     def rows(self) -> da.Array:
-        """Return a row for each pixel; its columns are not weighted yet."""
+        """Return a row for each pixel, before weighting the columns."""
         return pixel_rows(self.image, columns_of(self.options))
 
     @property
@@ -106,36 +106,36 @@ class ImageInput:
         return self.image
 
     def describe(self) -> str:
-        """Return its size and what the rows are that its pixels become."""
+        """Return the size of the image and the columns of its rows."""
         height, width, bands = self.image.shape
         pixels = f"{width:,} x {height:,} pixels of {bands} {self.image.dtype} bands"
         return f"{self.image.kind}, {pixels}, rows of {self.rows.shape[1]} {self.rows.dtype} columns"
 
     def n_passes_after(self, outputs: ImageJobOutputs) -> int:
-        """Return the passes after the tree has grown: the one that looks at segments."""
+        """Return the number of passes after the tree has grown: one if more than the model is written."""
         return int(outputs.shows_pixels)
 
     def estimate(self, estimator: Any, outputs: ImageJobOutputs) -> Estimate:
-        """Return what a segmentation will need."""
+        """Return the estimate of a segmentation."""
         need = estimate(self.rows, estimator, labels=outputs.shows_pixels)
         by_sample, weighted = self.options.sample is not None, self.options.coordinates is not None
         return need.on_pixels(by_sample, weighted, self.n_passes_after(outputs))
 
     def cluster(self, estimator: Any, outputs: ImageJobOutputs, cluster: Cluster, resume: str) -> Made:
-        """Segment, and write what was asked for."""
+        """Segment the image and write the outputs."""
         made = segment_image(self.image, estimator, self.options, outputs, cluster, resume=resume)
         return Made(made.summary, None if made.sizes is None else made.sizes.tolist())
 
 
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
-    """Open rows as the values of ``[input]`` say."""
+    """Open rows from the values of ``[input]``."""
     return RowsInput(given["path"], Reading(given["missing_chunks"], given["columns"]).table(given["path"]))
 
 
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:
-    """Open an image as the values of ``[input]`` say."""
+    """Open an image from the values of ``[input]``."""
     reading = Reading(given["missing_chunks"], axes=given["axes"], index=given["index"] or {})
     options = PixelOptions(given["window"], given["coordinates"], given["sample"])
     opened = ImageInput(given["path"], reading.image(given["path"]), options)
-    _ = opened.rows  # a window that does not fit is an error now
+    _ = opened.rows  # raises the error for a window that does not fit
     return opened

@@ -1,4 +1,4 @@
-"""Job files: what is to be clustered how, where, and what is to be kept."""
+"""Job files, which describe the input, the method, the cluster and the outputs of a job."""
 
 import tomllib
 from collections.abc import Mapping
@@ -28,27 +28,27 @@ RUN = {
 SECTIONS = ("input", "method", "cluster", "output", "run")
 
 PATHS = {"input": ("path",), "run": ("work",)}
-"""Keys of paths, which are relative to the folder of the job file."""
+"""Keys with paths relative to the folder of the job file."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job file in which everything is known to be of the right kind.
+    """A checked job file.
 
     Parameters
     ----------
     path : Path
-        Of the file.
+        Path of the file.
     name : str
         Its path as the user gave it.
     content : dict
-        What it says.
+        Content of the file.
     input, output, run : dict
-        The sections, with defaults and with paths that begin at the root.
+        The tables with defaults filled in and absolute paths.
     kind : str
-        Of the cluster.
+        Kind of the cluster.
     cluster : dict
-        The other keys of that section.
+        The other keys of that table.
     """
 
     path: Path
@@ -62,7 +62,7 @@ class Job:
 
     @property
     def work(self) -> Path:
-        """The folder in which the job keeps what it needs to go on after it was killed."""
+        """The folder with the state from which a killed job resumes."""
         return Path(self.run["work"] or self.path.with_suffix(".work"))
 
     def estimator(self, progress: bool = False) -> DivisiveClustering:
@@ -70,33 +70,33 @@ class Job:
         return estimator_of(self.content.get("method", {}), progress)
 
     def open_input(self) -> Input:
-        """Open what is clustered."""
+        """Open the input."""
         return INPUTS[self.input["kind"]].open(self.input)
 
     def outputs(self, **options: Any) -> JobOutputs:
-        """Return what is written."""
+        """Return the outputs."""
         return INPUTS[self.input["kind"]].outputs_type(**self.output, **options)
 
     def start_cluster(self) -> AbstractContextManager[str]:
-        """Make the cluster the current one for a while."""
+        """Return a context in which the cluster of the job is the current one."""
         return CLUSTERS[self.kind].make(**self.cluster)
 
 
 def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
-    """Read a job file and check all of it, with another table for ``[cluster]`` if one is given.
+    """Read and check a job file, with another table for ``[cluster]`` if one is given.
 
     Raises
     ------
     FileNotFoundError
-        If there is none.
+        If the file does not exist.
     JobError
-        If it is not TOML, or for the first key or value in it that is not as it should be.
+        If it is not TOML, or for the first invalid key or value.
     """
     return checked_job(path, load_job(path), cluster)
 
 
 def load_job(path: Path) -> dict[str, Any]:
-    """Return what a job file says, unchecked; see `read_job`."""
+    """Return the unchecked content of a job file; see `read_job`."""
     try:
         return tomllib.loads(path.read_text())
     except FileNotFoundError:
@@ -108,13 +108,13 @@ def load_job(path: Path) -> dict[str, Any]:
 
 
 def wants_json(content: dict[str, Any]) -> bool:
-    """Tell whether a job file, unchecked, asks for a log of JSON: what is wrong with it is then said so, too."""
+    """Return whether unchecked content asks for a JSON log, so that errors of the job file are JSON, too."""
     run = content.get("run")
     return isinstance(run, dict) and run.get("log_json") is True
 
 
 def checked_job(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None = None) -> Job:
-    """Return the job that a file describes; see `read_job`."""
+    """Return the checked job of a file; see `read_job`."""
     try:
         return _checked(path, content, cluster)
     except JobError as error:
@@ -142,7 +142,7 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
     estimator_of(content.get("method", {}), progress=False)
     if output["performance_report"] is not None and kind in LOCAL_SCHEDULERS:
         raise JobError(
-            f"output.performance_report is of a cluster, and cluster.kind = {kind!r} has none: leave one out"
+            f"output.performance_report needs a cluster, but cluster.kind = {kind!r} has none: leave one out"
         )
     try:
         CLUSTERS[kind].make(**sections["cluster"])
@@ -152,7 +152,7 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
 
 
 def rooted(place: str, folder: Path) -> str:
-    """Return a path that does not depend on the current folder; a URL stays.
+    """Return an absolute path, or a URL unchanged.
 
     Examples
     --------

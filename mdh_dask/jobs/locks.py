@@ -1,8 +1,8 @@
-"""Locks that keep two runs apart, and that a run which crashed does not leave behind.
+"""Locks against simultaneous runs, which end with a crashed run.
 
-The operating system's lock on a file ends with the process that holds it. Where it does not reach, as on some network
-file systems a copy of the job that runs on another host, the number of the attempt in the file tells who came last:
-only that attempt may publish. Between this check and the renaming that follows there is a moment that nothing guards.
+The operating system's lock on a file ends with the process that holds it. Some network file systems do not share it
+with other hosts; there the number of the attempt in the file identifies the latest attempt, and
+only that attempt may publish. Nothing guards the moment between this check and the renaming that follows.
 """
 
 import json
@@ -19,13 +19,13 @@ from ..io.folders import write_whole
 
 try:
     import fcntl
-except ImportError:  # Windows: only the number of the attempt keeps runs apart
+except ImportError:  # on Windows only the number of the attempt separates runs
     fcntl = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One run of a job, of which there are more if it was interrupted."""
+    """One run of a job; an interrupted job has several."""
 
     id: str
     host: str
@@ -34,23 +34,23 @@ class Attempt:
 
 
 def new_attempt() -> Attempt:
-    """Return an attempt by this process that begins now."""
+    """Return a new attempt by this process."""
     return Attempt(uuid4().hex[:12], socket.gethostname(), os.getpid(), now())
 
 
 def now() -> str:
-    """Return the time, to the second."""
+    """Return the current time to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @contextmanager
 def locked(file: Path, what: str, keep: bool = False) -> Iterator[None]:
-    """Hold the lock on a file, which is made, and removed in the end unless it is to be kept.
+    """Create and lock a file; at the end, remove it unless `keep`.
 
     Raises
     ------
     BlockingIOError
-        If another process holds it.
+        If another process holds the lock.
     """
     stream = _acquire(file, what)
     try:
@@ -75,7 +75,7 @@ def _acquire(file: Path, what: str) -> int:
         except BaseException:
             os.close(stream)
             raise
-        os.close(stream)  # whoever held it has just removed the file
+        os.close(stream)  # the former holder has just removed the file
 
 
 def _is_still(file: Path, stream: int) -> bool:
@@ -86,12 +86,12 @@ def _is_still(file: Path, stream: int) -> bool:
 
 @dataclass(frozen=True)
 class Fence:
-    """Tells whether an attempt is the last one that began.
+    """A check that an attempt is the latest one.
 
     Parameters
     ----------
     file : Path
-        Names the last attempt.
+        File that names the latest attempt.
     attempt : Attempt
     """
 
@@ -99,7 +99,7 @@ class Fence:
     attempt: Attempt
 
     def claim(self) -> None:
-        """Become the last attempt."""
+        """Become the latest attempt."""
         write_whole(self.file, json.dumps(asdict(self.attempt)).encode())
 
     def check(self) -> None:
@@ -108,10 +108,10 @@ class Fence:
         Raises
         ------
         BlockingIOError
-            If it has.
+            If another attempt has begun.
         """
         by = "another run"
-        with suppress(FileNotFoundError, ValueError, TypeError, RecursionError):  # gone, or written by something else
+        with suppress(FileNotFoundError, ValueError, TypeError, RecursionError):  # missing, or not ours
             last = Attempt(**json.loads(self.file.read_text()))
             if last.id == self.attempt.id:
                 return

@@ -1,4 +1,4 @@
-"""What a job tells about itself, for programs: metrics and manifest."""
+"""Metrics and manifest of a job, for programs."""
 
 import hashlib
 import json
@@ -19,10 +19,10 @@ from .state import FORMAT
 def metrics_of(
     estimator: Any, rows: Any, passes: Sequence[Pass], n_after: int, sizes: list[int] | None
 ) -> dict[str, Any]:
-    """Return the figures of a fit: of an undisturbed one, if it was interrupted and went on.
+    """Return the metrics of a fit, as if it had not been interrupted.
 
-    There were `n_after` passes after the tree had grown; without `sizes` of clusters they are those of the tree.
-    ``"bytes_read"`` counts the input as it is in memory, once for every pass.
+    `n_after` passes followed once the tree had grown; without `sizes`, the sizes of clusters come from the tree.
+    ``"bytes_read"`` counts the size of the input in memory once for every pass.
     """
     tree = estimator.tree_
     n_passes = estimator.n_passes_ + n_after
@@ -47,7 +47,7 @@ def manifest_of(
     outputs: JobOutputs,
     growing: JobOutputs,
 ) -> dict[str, Any]:
-    """Return what a job made of which input with which software, and checksums of its outputs where they grow."""
+    """Return the manifest of a job: its input, software, and checksums of its staged outputs."""
     parameters = job.estimator().get_params(deep=False)
     return {
         "format": FORMAT,
@@ -68,10 +68,10 @@ def manifest_of(
 
 
 def _digest_of(path: Path) -> str:
-    """Return what changes with a job file, from which no credentials in it can be found by trying."""
+    """Return a digest of a job file from which its credentials cannot be guessed."""
     return hashlib.sha256(redacted(path.read_bytes().decode()).encode()).hexdigest()
 
 
 def write_json(path: str, value: Mapping[str, Any]) -> None:
-    """Write a file of JSON."""
+    """Write a JSON file."""
     write_file(path, json.dumps(all_redacted(value), indent=1).encode(), overwrite=True)

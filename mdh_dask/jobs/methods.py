@@ -1,4 +1,4 @@
-"""The method of a job file: its estimator, with parameters by the names that they have in Python."""
+"""The method of a job file: an estimator with its parameters, named as in Python."""
 
 import inspect
 import math
@@ -16,7 +16,7 @@ from ..estimators.registry import METHODS, parameters_of
 from ..kernels import KERNELS, Kernel
 
 NONE = "none"
-"""Stands for Python's None, which TOML does not have."""
+"""Replaces None, which TOML does not have."""
 
 SEED = Field("an integer from 0 to 4294967295", lambda value: type(value) is int and 0 <= value < 2**32)
 
@@ -27,7 +27,7 @@ def estimator_of(table: Any, progress: bool) -> DivisiveClustering:
     Raises
     ------
     JobError
-        If it has no such method, parameter or value.
+        If the method, a parameter or a value is unknown.
     """
     if not isinstance(table, dict):
         checked_table("method", table, {})
@@ -46,14 +46,14 @@ def estimator_of(table: Any, progress: bool) -> DivisiveClustering:
 
 
 def _settings_for_map(estimator: DivisiveClustering, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a map that is given by its name alone has from its estimator, but for what is given."""
+    """Return the settings that a map given only by name takes from its estimator, updated with the given ones."""
     named = clone(estimator).set_params(feature_map="rbf")
     by_name = named._new_feature_map(int(check_random_state(estimator.random_state).randint(2**31)))
     return {name: getattr(by_name, name) for name in ("scale", "random_state", "progress") if name not in given}
 
 
 def field_of(constraints: list[Any]) -> Field:
-    """Return the field of a parameter with some of scikit-learn's constraints.
+    """Return the field of a parameter with scikit-learn constraints.
 
     Examples
     --------

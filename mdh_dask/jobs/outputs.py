@@ -1,4 +1,4 @@
-"""What a job writes."""
+"""The outputs of jobs."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from .staging import Staged
 from .staging_urls import StagedFile, StagedUrl
 
 ZARR = ("labels", "model")
-"""The outputs that are arrays or groups; all others are files."""
+"""Keys of the outputs that are Zarr arrays or groups; all others are files."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class JobOutputs(Outputs):
     metrics, manifest : str or None
         Paths or URLs of files.
     own : tuple of str
-        Places of outputs, as they are stored, that the job has made itself: these may be replaced.
+        Stored paths of outputs that the job has made itself, which may be replaced.
     linked : tuple of (str, str)
-        What the report links to, if not its neighbours: where they grow, they are elsewhere.
+        Links of the report, if not to outputs beside it: while staged, these are elsewhere.
     """
 
     metrics: str | None = None
@@ -36,36 +36,36 @@ class JobOutputs(Outputs):
     linked: tuple[tuple[str, str], ...] = ()
 
     def check(self, *inputs: str) -> None:
-        """Raise an error now rather than after the work is done."""
+        """Raise an error if an output cannot be written, before any work is done."""
         super().check(*inputs)
         for example, path in (("metrics.json", self.metrics), ("manifest.json", self.manifest)):
             if path is not None:
                 check_file(path, self.may_replace(path), example)
 
     def places(self) -> dict[str, str]:
-        """Return the path or URL of every output by its key in the job file, in the order of publishing."""
+        """Return the path or URL of every output by its key in the job file, in the order of publication."""
         places = self._options() | {"performance_report": self.performance_report}
         return {key: path for key, path in places.items() if path is not None}
 
     def links(self) -> dict[str, str]:
-        """Return what the report links to."""
+        """Return the links of the report."""
         return dict(self.linked) or super().links()
 
     def may_replace(self, path: str) -> bool:
-        """Tell whether an output may take the place of what is at its path or URL."""
+        """Return whether an output may replace what exists at its path or URL."""
         return self.overwrite or stored(path) in self.own
 
     def replaceable(self) -> list[str]:
-        """Return the places of outputs that may be replaced."""
+        """Return the stored paths of outputs that may be replaced."""
         return [place for place in self.places().values() if self.may_replace(place)]
 
     def files(self) -> list[Path]:
-        """Return the places on a file system."""
+        """Return the paths of outputs on a file system."""
         paths = map(local_path, self.places().values())
         return [path for path in paths if path is not None]
 
     def staged(self, attempt: str = "", job: str = "") -> dict[str, Staged | StagedUrl]:
-        """Return the outputs on their way, in an attempt at a job."""
+        """Return the staged outputs of an attempt at a job."""
         found: dict[str, Staged | StagedUrl] = {}
         for key, place in self.places().items():
             file = local_path(place)
@@ -74,7 +74,7 @@ class JobOutputs(Outputs):
         return found
 
     def growing(self, attempt: str, job: str) -> "JobOutputs":
-        """Return where the outputs grow; what is there was made by the job itself."""
+        """Return the outputs at their staging paths, where only the job itself writes."""
         places = {key: str(staged.path) for key, staged in self.staged(attempt, job).items()}
         return replace(self, **places, overwrite=True, own=(), linked=tuple(self.links().items()))
 
@@ -84,19 +84,19 @@ class JobOutputs(Outputs):
 
 @dataclass(frozen=True)
 class ImageJobOutputs(JobOutputs, ImageOutputs):
-    """What a job writes about an image: a preview, too."""
+    """The outputs of a job on an image, which include a preview."""
 
     def _options(self) -> dict[str, str | None]:
         return super()._options() | {"preview": self.preview}
 
 
 def is_there(path: str) -> bool:
-    """Tell whether an output is at a path or URL."""
+    """Return whether an output exists at a path or URL."""
     return file_exists(path) or (local_path(path) is None and find_node(path, None) is not None)
 
 
 def checksum_of(path: str) -> str:
-    """Return what changes with the contents of an output: of labels and models the checksum that they hold."""
+    """Return a checksum of an output; labels and models store their own."""
     node = find_node(path, None)
     if node is None:
         return f"sha256:{hashlib.sha256(read_file(path)).hexdigest()}"

@@ -1,4 +1,4 @@
-"""Outputs that grow in hidden folders beside their places, until all of them are complete."""
+"""Outputs staged in hidden folders beside their final paths until all of them are complete."""
 
 import glob
 import shutil
@@ -9,19 +9,19 @@ from ..io.folders import exchange, write_whole
 from .locks import Fence
 
 IDENTITY = "identity"
-"""The file in a hidden folder that tells what is new once it has changed places with what was there before."""
+"""The file in a hidden folder that identifies the new output once it has been exchanged with the old one."""
 
 
 @dataclass(frozen=True)
 class Staged:
-    """An output on its way to a file system.
+    """A staged output on a file system.
 
     Parameters
     ----------
     final : Path
-        Where it will be: a file or a folder.
+        Final path: a file or a folder.
     attempt : str
-        That makes it.
+        Id of the attempt that writes it.
     """
 
     final: Path
@@ -34,11 +34,11 @@ class Staged:
 
     @property
     def path(self) -> Path:
-        """Where the output grows."""
+        """Path at which the output is written."""
         return self.folder / self.final.name
 
     def take_over(self) -> None:
-        """Make the hidden folder out of what earlier attempts left, which they can then no longer write to."""
+        """Rename the hidden folder of an earlier attempt, which can then no longer write to it, or create one."""
         earlier = self._earlier()
         if earlier:
             earlier[0].rename(self.folder)
@@ -49,12 +49,12 @@ class Staged:
             shutil.rmtree(folder)
 
     def publish(self, replace: bool, fence: Fence) -> None:
-        """Give the output its name; nothing is done if an attempt that was interrupted has done so.
+        """Move the output to its final path, unless an interrupted attempt has done so.
 
         Raises
         ------
         FileExistsError
-            If something is there that is not to be replaced.
+            If something exists there that must not be replaced.
         BlockingIOError
             If another attempt has begun since.
         """
@@ -66,12 +66,12 @@ class Staged:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def give_up(self) -> None:
-        """Remove what all attempts have left."""
+        """Remove the staged files of all attempts."""
         for folder in self._earlier():
             shutil.rmtree(folder, ignore_errors=True)
 
     def _earlier(self) -> list[Path]:
-        """Return the hidden folders of other attempts, each of which has ended."""
+        """Return the hidden folders of other attempts, all of which have ended."""
         pattern = f".{glob.escape(self.final.name)}.attempt-*"
         return sorted(folder for folder in self.final.parent.glob(pattern) if folder != self.folder)
 
@@ -85,6 +85,6 @@ class Staged:
             self.path.rename(self.final)
 
     def _is_published(self) -> bool:
-        """Tell whether the output has its name and what it replaced is where it grew."""
+        """Return whether the output is at its final path and the one it replaced is in the hidden folder."""
         noted = self.folder / IDENTITY
         return noted.exists() and self.final.exists() and noted.read_text() == str(self.final.stat().st_ino)

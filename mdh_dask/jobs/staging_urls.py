@@ -1,10 +1,10 @@
-"""Outputs that grow behind hidden URLs beside their own, until all of them are complete.
+"""Outputs staged at hidden URLs beside their final URLs until all of them are complete.
 
-Object stores cannot rename: what is complete is copied within the store, its metadata last. It grows under the name of
-the job, so that attempts at one job write the same bytes to the same objects, and attempts at different ones, as after
-a change of the input, nothing in common. Before objects are copied an attempt writes its number beside the output, and
-looks after every few whether that is still there: if not, another attempt publishes, and this one ends. The metadata
-are then put on the condition that there are none, so that of two attempts that met even so only one succeeds.
+Object stores cannot rename, so complete outputs are copied within the store, their metadata last. They are staged
+under the name of the job: attempts at one job write the same bytes to the same objects, and attempts at different
+jobs, as after a change of the input, share nothing. Before copying, an attempt writes its number beside the output,
+and checks regularly that it is unchanged; if not, another attempt publishes, and this one ends. The metadata
+are then put on the condition that they do not exist, so that only one of two simultaneous attempts succeeds.
 """
 
 import json
@@ -21,41 +21,41 @@ COPIES_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class StagedUrl:
-    """A Zarr array or group on its way to an object store.
+    """A staged Zarr array or group in an object store.
 
     Parameters
     ----------
     final : str
-        The URL where it will be.
+        Final URL.
     job : str
-        Tells the job from all others, the same each time that it runs.
+        Identifies the job, the same in every run.
     """
 
     final: str
     job: str
 
     completing: ClassVar[str] = "/zarr.json"
-    """The object, below the URL, that makes the output complete: the metadata of an array or group."""
+    """The object below the URL that completes the output: the metadata of an array or group."""
 
     @property
     def path(self) -> str:
-        """The URL where the output grows."""
+        """URL at which the output is written."""
         parent, _, name = self.final.rstrip("/").rpartition("/")
         return f"{parent}/.{name}.job-{self.job[:16]}/{name}"
 
     def take_over(self) -> None:
-        """Remove what other jobs have left, which can then no longer finish."""
+        """Remove the staged objects of other jobs, which can then no longer finish."""
         self._remove(but=self.job[:16])
 
     def publish(self, replace: bool, fence: Fence) -> None:
-        """Copy the output to its place; nothing is done if an attempt that was interrupted has done so.
+        """Copy the output to its final URL, unless an interrupted attempt has done so.
 
         Raises
         ------
         FileExistsError
-            If something is there that is not to be replaced.
+            If something exists there that must not be replaced.
         BlockingIOError
-            If another attempt has begun since, or another job publishes to the same place.
+            If another attempt has begun since, or another job publishes to the same URL.
         """
         fence.check()
         fs, growing = self._store(self.path)
@@ -65,22 +65,22 @@ class StagedUrl:
             self._clear()
             self._copy(claim, fence)
             self._commit(claim)
-            fs.rm_file(growing + self.completing)  # what is removed in part must not be published again
+            fs.rm_file(growing + self.completing)  # a partly removed output must not be published again
         self._remove()
 
     def give_up(self) -> None:
-        """Remove what all attempts have left."""
+        """Remove the staged objects of all attempts."""
         self._remove()
 
     def _claim(self, replace: bool, claim: dict[str, str]) -> None:
-        """Claim the place, unless something is there that is to stay."""
+        """Claim the final URL, unless something exists there that must not be replaced."""
         fs, final = self._store(self.final)
         if fs.exists(final + self.completing) and not replace and self._claimed().get("job") != self.job:
             raise FileExistsError(f"{self.final} appeared while it was being written: move it elsewhere")
         fs.pipe_file(self._mark(), json.dumps(claim).encode())
 
     def _clear(self) -> None:
-        """Remove what is there: its metadata first, that it is not read any more."""
+        """Remove the existing output, its metadata first so that it is no longer read."""
         fs, final = self._store(self.final)
         if fs.exists(final + self.completing):
             fs.rm_file(final + self.completing)
@@ -122,24 +122,24 @@ class StagedUrl:
         return claim
 
     def _mark(self) -> str:
-        """Where the attempt that publishes writes its number: beside what all jobs let grow."""
+        """URL of the publishing attempt's number, shared by all jobs."""
         parent, _, name = self._store(self.final)[1].rpartition("/")
         return f"{parent}/.{name}.publishing"
 
     def _remove(self, but: str | None = None) -> None:
-        """Remove what grows for this place, for all jobs or for all but one."""
+        """Remove the staged objects for this final URL, of all jobs or of all but one."""
         fs, final = self._store(self.final)
         parent, _, name = final.rpartition("/")
         for folder in fs.glob(f"{parent}/.{name}.job-*"):
             if but is None or not folder.rstrip("/").endswith(but):
-                with suppress(FileNotFoundError):  # another attempt has removed it meanwhile
+                with suppress(FileNotFoundError):  # another attempt has removed it in the meantime
                     fs.rm(folder, recursive=True)
         if but is None and fs.exists(self._mark()):
             fs.rm_file(self._mark())
 
     @staticmethod
     def _store(url: str) -> tuple[Any, str]:
-        """Return the file system of a URL, which remembers nothing, and its name there."""
+        """Return the file system of a URL, without a cache, and the path there."""
         fs, name = filesystem(url)
         fs.invalidate_cache()
         return fs, name.rstrip("/")
@@ -147,12 +147,12 @@ class StagedUrl:
 
 @dataclass(frozen=True)
 class StagedFile(StagedUrl):
-    """A file on its way to an object store, which replaces an object in one step."""
+    """A staged file in an object store, which replaces an object in one step."""
 
     completing: ClassVar[str] = ""
 
     def _clear(self) -> None:
-        """Leave what is there: it stays until the new file takes its place."""
+        """Do nothing, as the old file stays until the new one replaces it."""
 
     def _commit(self, claim: dict[str, str]) -> None:
         fs, growing = self._store(self.path)

@@ -1,4 +1,4 @@
-"""The folder of work of a job: what it is, who runs it, and how far it has come."""
+"""The work folder of a job, with its description, attempts and progress."""
 
 import json
 import shutil
@@ -18,15 +18,15 @@ from .locks import Attempt
 JOB, ATTEMPT, LOCK, PASSES = "job.json", "attempt.json", "lock", "passes"
 
 READY, FINISHED = "ready.json", "manifest.json"
-"""The manifest before and after all outputs have their final names."""
+"""The manifest before and after the publication of all outputs."""
 
 FORMAT = 1
-"""Of all these files."""
+"""Format number of all these files."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """A folder of work.
+    """A work folder.
 
     Parameters
     ----------
@@ -34,18 +34,18 @@ class Work:
 
     Notes
     -----
-    A job that begins anew does so by replacing one file, the first: what else is there is then of no attempt that it
-    names, and does not count.
+    A job begins anew by replacing a single file, the first; other files then belong to attempts that it does not name
+    and are ignored.
     """
 
     folder: Path
 
     def has_begun(self) -> bool:
-        """Tell whether the job was begun."""
+        """Return whether the job has begun."""
         return (self.folder / JOB).exists()
 
     def begin(self, about: Mapping[str, Any], attempt: Attempt, replaces: Iterable[str], anew: bool) -> None:
-        """Note what the job is, one more attempt, or the first if it begins anew, and which outputs it may replace."""
+        """Record the job, a new attempt (the first, if it begins anew), and the outputs that it may replace."""
         earlier = [] if anew else self.attempts()
         attempts = [*earlier, asdict(attempt)]
         self._write(JOB, {"format": FORMAT, "about": about, "attempts": attempts, "replaces": [*map(stored, replaces)]})
@@ -55,35 +55,35 @@ class Work:
         return self._read(JOB)["attempts"] if self.has_begun() else []
 
     def replaces(self) -> list[str]:
-        """Return the outputs that the job may replace, as they are stored."""
+        """Return the stored paths of the outputs that the job may replace."""
         return self._read(JOB)["replaces"] if self.has_begun() else []
 
     def outputs(self) -> dict[str, Any]:
-        """Return the places of the outputs by their keys, as they were stored when the job began."""
+        """Return the stored paths of the outputs by key, as when the job began."""
         output = self._read(JOB)["about"]["job"]["output"] if self.has_begun() else {}
         return {key: place for key, place in output.items() if place is not None}
 
     def made(self) -> list[str]:
-        """Return the places of outputs that the job has filled, or might, as they are stored."""
+        """Return the stored paths of outputs that the job has written or may have written."""
         begun = self.manifest(READY) or self.manifest(FINISHED)
         return [*dict.fromkeys([*self.replaces(), *(self.outputs().values() if begun else ())])]
 
     def changes(self, about: Mapping[str, Any]) -> list[str]:
-        """Return what is different since the job began, if it did."""
+        """Return the changes since the job began, if it did."""
         if not self.has_begun():
             return []
         before = self._read(JOB)["about"]
-        if self.manifest(FINISHED) is not None:  # another version would make another result, but need not
+        if self.manifest(FINISHED) is not None:  # a finished job does not depend on the version any more
             before["versions"] = about["versions"]
         return list(changes(before, about))
 
     def check(self, about: Mapping[str, Any]) -> None:
-        """Raise an error if a job that was begun is another one now.
+        """Raise an error if the job has changed since it began.
 
         Raises
         ------
         JobError
-            That says what has changed.
+            The message lists the changes.
         """
         if found := self.changes(about):
             raise JobError(
@@ -92,23 +92,23 @@ class Work:
             )
 
     def manifest(self, name: str) -> dict[str, Any] | None:
-        """Return the manifest of all outputs, if the job has come so far since it began."""
+        """Return the manifest of all outputs, or None if the job has not come that far."""
         if not (self.has_begun() and (self.folder / name).exists()):
             return None
         manifest: dict[str, Any] = self._read(name)
         return manifest if manifest["attempts"][0]["id"] == self.attempts()[0]["id"] else None
 
     def ready(self, manifest: Mapping[str, Any]) -> None:
-        """Note that all outputs are complete."""
+        """Record that all outputs are complete."""
         self._write(READY, manifest)
 
     def finish(self) -> None:
-        """Note that all outputs have their final names; what was needed to go on goes."""
+        """Record that all outputs are published, and remove what was needed to resume."""
         (self.folder / READY).replace(self.folder / FINISHED)
         shutil.rmtree(self.folder / PASSES, ignore_errors=True)
 
     def clear(self) -> None:
-        """Remove what was done before the job began anew."""
+        """Remove the work from before the job began anew."""
         for name in (READY, FINISHED):
             (self.folder / name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / PASSES, ignore_errors=True)
@@ -162,7 +162,7 @@ def _are_attempts(value: Any) -> bool:
 
 
 def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what must not change while a job is interrupted: all that its outputs depend on."""
+    """Return everything that the outputs depend on and that must not change while a job is interrupted."""
     input_is = {"shape": list(rows.shape), "dtype": rows.dtype.str, **found}
     given = job.input | {"path": stored(job.input["path"])}
     output = {key: None if place is None else stored(place) for key, place in job.output.items()}
@@ -172,12 +172,12 @@ def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def name_of(about: Mapping[str, Any]) -> str:
-    """Return what tells the labels of a job from those of all others: of other rows, or found in another way."""
+    """Return a name for the labels of a job that differs for other rows or methods."""
     return codec.digest(about["input"], about["job"]["input"], about["job"]["method"], about["versions"])[:32]
 
 
 def changes(before: Any, after: Any, name: str = "") -> Iterator[str]:
-    """Yield what is different, part by part.
+    """Yield the differences between two values, one text for each.
 
     Examples
     --------
