@@ -48,10 +48,10 @@ __all__ = [
     "start_cluster",
 ]
 ELSEWHERE = {"Tree": ".tree.structure", "consensus": ".ensembles.labels", "start_cluster": ".clusters"}
-"""Modules of public names that are not those of the estimators."""
+"""Modules of the public names apart from the estimators."""
 
 ROOMS = ("clusters", "jobs", "workflows")
-"""Packages whose functions are public under the name of the package."""
+"""Public subpackages."""
 
 __version__ = "0.1.0"
 
@@ -59,7 +59,7 @@ load_defaults()
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: the command line's help needs none of them."""
+    """Import a public name on first use, so that the command line's help starts without these imports."""
     if name in ROOMS:
         return import_module(f".{name}", __name__)
     if name not in __all__:

@@ -7,5 +7,5 @@ import yaml
 
 
 def load_defaults() -> None:
-    """Add the package's defaults to Dask's configuration; what a user has set stays."""
+    """Add the package's defaults to Dask's configuration, below the values that a user has set."""
     dask.config.update_defaults(yaml.safe_load(files(__package__).joinpath("mdh_dask.yaml").read_text()))

@@ -1,9 +1,9 @@
-"""Errors that have no name in Python."""
+"""Errors of the package."""
 
 
 class SettingError(ValueError):
-    """A setting is missing or wrong, or contradicts another; the data are not at fault."""
+    """A setting is missing, wrong or contradicts another."""
 
 
 class CannotCreateError(OSError):
-    """An output cannot be made where it is to be."""
+    """An output cannot be created at its path."""

@@ -1,8 +1,8 @@
-"""Tables of a job file: which keys they have, what their values may be, and what is said of any others.
+"""Schemas of the tables in a job file: their keys, allowed values and error messages.
 
-Why no library of schemas: in their own words, neither msgspec 0.22 nor pydantic 2.12 says what a key stands for or
-which one may have been meant. With our words in it, pydantic needs eleven lines more than there are here, as most
-tables are made from scikit-learn's constraints while the program runs; and every command would start 0.1 s later.
+Why not a schema library: neither msgspec 0.22 nor pydantic 2.12 explains what a key means or suggests the key that was
+probably meant. With these messages, pydantic needs eleven lines more than this module, as most
+tables are made from scikit-learn's constraints at run time; and every command would start 0.1 s later.
 """
 
 import math
@@ -15,26 +15,26 @@ TYPES = {bool: "a boolean", int: "an integer", float: "a float", str: "a string"
 
 
 class JobError(ValueError):
-    """A job file cannot be run as it is."""
+    """A job file is invalid, or does not match the state of its job."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """What the value of a key may be.
+    """The values that a key allows.
 
     Parameters
     ----------
     expected : str
-        What errors call it.
+        Description of the values for errors.
     accepts : callable
-        Tells whether a value is one.
+        Returns whether a value is allowed.
     words : tuple of str
-        All strings among the values, if they are few.
+        The allowed strings, if they are few.
     required : bool
     default : object
-        Where the key is missing.
+        Value if the key is missing.
     read : callable
-        Makes of the value what the program uses.
+        Converts the value for the program.
     """
 
     expected: str
@@ -46,7 +46,7 @@ class Field:
 
 
 def text(expected: str, required: bool = False) -> Field:
-    """Return the field of a string that is not empty, and that a path may be."""
+    """Return the field of a non-empty string that is valid as a path."""
     return Field(
         expected, lambda value: isinstance(value, str) and bool(value) and "\0" not in value, required=required
     )
@@ -77,7 +77,7 @@ def positive(default: float | None = None) -> Field:
 
 
 def either(options: Iterable[str]) -> str:
-    """Return options as a sentence lists them.
+    """Return options as a list for a sentence.
 
     Examples
     --------
@@ -94,8 +94,7 @@ def checked_table(name: str, table: Any, fields: Mapping[str, Field]) -> dict[st
     Raises
     ------
     JobError
-        If it is no table, has a key that is not among the fields or a value that its field does not accept, or lacks
-        one that is required.
+        If it is not a table, has an unknown key or an invalid value, or lacks a required key.
 
     Examples
     --------
@@ -122,7 +121,7 @@ def checked_kind(name: str, table: Any, kinds: Mapping[str, Mapping[str, Field]]
     Raises
     ------
     JobError
-        As `checked_table` does.
+        As for `checked_table`.
 
     Examples
     --------
@@ -139,7 +138,7 @@ def checked_kind(name: str, table: Any, kinds: Mapping[str, Mapping[str, Field]]
 
 
 def check_keys(what: str, table: Mapping[str, Any], keys: Iterable[str]) -> None:
-    """Raise an error if a table has other keys."""
+    """Raise an error if a table has an unknown key."""
     known = list(keys)
     for key in table:
         if key not in known:
@@ -147,13 +146,13 @@ def check_keys(what: str, table: Mapping[str, Any], keys: Iterable[str]) -> None
 
 
 def nearest(word: Any, words: Iterable[str]) -> str:
-    """Return a question after the word that may have been meant; nothing, if there is none like it."""
+    """Return a question that suggests a similar word, or an empty string if there is none."""
     close = get_close_matches(word, list(words), n=1) if isinstance(word, str) else []
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def shown(value: Any) -> str:
-    """Return a value and its type as an error shows them.
+    """Return a value and its type as text for an error.
 
     Examples
     --------

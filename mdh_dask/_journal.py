@@ -1,7 +1,7 @@
-"""The journal of a job that must survive being killed: where the results of its passes are kept.
+"""The journal of a job, which stores the results of its passes so that a killed job can resume.
 
-A fit is a function of the results of its passes over the rows. Whoever has them need not make them again: `reduce_rows`
-asks the current journal first, and the loop that grows trees knows nothing of it.
+A fit is a function of the results of its passes over the rows, so stored results need no new passes: `reduce_rows`
+asks the current journal first. The loop that grows trees does not depend on it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,31 +11,31 @@ from typing import Any, Protocol
 
 
 class Journal(Protocol):
-    """Keeps what a job has found out."""
+    """Stores the results of a job."""
 
     name: str
-    """Tells the job from all others, the same each time that it runs."""
+    """Identifies the job, the same in every run."""
     scratch: str
-    """The same for this folder of work: names what the job keeps elsewhere while it runs."""
+    """Identifies the job and its work folder; names its temporary files elsewhere."""
 
     def recall(self, statistic: Any, arrays: Sequence[Any], compute: Callable[[], Any]) -> Any:
-        """Return the value of the next pass: as it was kept, or else computed and kept."""
+        """Return the stored value of the next pass, or compute and store it."""
 
     def note(self, name: str, decide: Callable[[], Any]) -> Any:
-        """Return a decision that depends on the machine: as it was made the first time."""
+        """Return a decision that depends on the machine, as made in the first run."""
 
 
 _CURRENT: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
 def current_journal() -> Journal | None:
-    """Return the journal of the job that is running, if there is one."""
+    """Return the journal of the running job, or None."""
     return _CURRENT.get()
 
 
 @contextmanager
 def keeping(journal: Journal | None) -> Iterator[None]:
-    """Make a journal, or none, the current one for a while."""
+    """Make a journal, or None, the current one within the context."""
     token = _CURRENT.set(journal)
     try:
         yield

@@ -1,6 +1,6 @@
-"""What of a path or URL is shown and stored: all but its credentials, a user before the host and the query.
+"""Redaction of paths and URLs: user, password and query may hold credentials and are neither shown nor stored.
 
-Whatever is written for people or programs, as a log, a report or the state of a job, goes through `redacted`.
+All output for people or programs, such as logs, reports and the state of jobs, goes through `redacted`.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ HIDDEN = "***"
 
 USER = re.compile(
     r"([A-Za-z][\w+.-]+:/{1,2})(?!/)"
-    # A password may hold a slash that should have been written as %2F: what follows the colon is then no port.
+    # A password may contain a slash that should be written as %2F; the text after the colon is then not a port.
     r"(?:[^\s/?#]*|[^\s/?#:@\[]*:(?!\d*[/?#])[^\s/?#@]*[/?#]\S*)@"
 )
-"""The user and password of a URL, also of one that `Path` took a slash away from."""
+"""The user and password of a URL, also if `Path` has removed a slash from it."""
 
 QUERY = re.compile(r"([A-Za-z][\w+.-]+:/{1,2}[^\s?]*\?)\S+?(?=[\]'\")>,.;:]*(?:\s|$))")
-"""Signatures and tokens are queries, and what is none cannot be told from them."""
+"""The query of a URL, which may be a signature or token; other queries look the same."""
 
 
 def redacted(text: str) -> str:
@@ -38,7 +38,7 @@ def redacted(text: str) -> str:
 
 
 def all_redacted(value: Any) -> Any:
-    """Return what JSON can hold with all its texts redacted.
+    """Return a JSON value with all its texts redacted.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def all_redacted(value: Any) -> Any:
 
 
 def stored(location: str) -> str:
-    """Return a location as files keep it: where credentials are hidden, with a digest of all of it.
+    """Return a location for files: credentials are redacted and replaced by a digest of the whole location.
 
     Examples
     --------
@@ -63,18 +63,18 @@ def stored(location: str) -> str:
     shown = redacted(location)
     if shown == location:
         return location
-    # Slow on purpose: who reads the file must not be able to try passwords until one has the digest.
+    # A slow hash on purpose: a reader of the file must not be able to guess the password from the digest.
     digest = hashlib.scrypt(os.fsencode(location), salt=b"mdh_dask", n=2**14, r=8, p=1, dklen=16)
     return f"{shown} (digest {digest.hex()})"
 
 
 def has_query(location: str | os.PathLike[str]) -> bool:
-    """Tell whether a location is a URL with a query, which then names one file."""
+    """Return whether a location is a URL with a query, which then names a single file."""
     return without_query(location) != os.fspath(location)
 
 
 def without_query(location: str | os.PathLike[str]) -> str:
-    """Return a location up to the query, if it is a URL that has one.
+    """Return a location without the query of a URL.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def without_query(location: str | os.PathLike[str]) -> str:
 
 
 def name_of(location: str | os.PathLike[str]) -> str:
-    """Return the last part of a location, without a query.
+    """Return the last component of a location, without a query.
 
     Examples
     --------
@@ -98,18 +98,18 @@ def name_of(location: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def hiding_credentials() -> Iterator[None]:
-    """Redact the message of an error that passes, and those of its causes."""
+    """Redact the messages of an error that passes through and of its causes."""
     try:
         yield
     except Exception as error:
         if _is_redacted(error):
             raise
-        # Some put their message together when it is asked for.
+        # Some errors build their message on request.
         raise OSError(redacted(str(error))) from None
 
 
 def _is_redacted(error: BaseException, seen: frozenset[int] = frozenset()) -> bool:
-    """Redact an error and its causes as far as possible; tell whether its own message holds no credentials now."""
+    """Redact an error and its causes as far as possible; return whether its own message is now free of credentials."""
     seen |= {id(error)}  # an error may be among its own causes
     error.args = tuple(redacted(arg) if isinstance(arg, str) else arg for arg in error.args)
     if isinstance(error, OSError) and isinstance(error.filename, str):

@@ -10,7 +10,7 @@ from ._locations import all_redacted, redacted
 
 
 class Lines(logging.Formatter):
-    """Lines that people read."""
+    """Lines of text."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
@@ -21,7 +21,7 @@ class Lines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object for every record: time, level, message, and what is given as ``extra={"fields": ...}``.
+    """One JSON object for every record: time, level, message, and the entries of ``extra={"fields": ...}``.
 
     Examples
     --------
@@ -45,17 +45,17 @@ class JsonLines(logging.Formatter):
 
 
 def is_json() -> bool:
-    """Tell whether lines of the log are JSON."""
+    """Return whether the log is JSON."""
     return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger("mdh_dask").handlers)
 
 
 class Others:
-    """Makes lines of JSON of what libraries log, of warnings, and of errors that nothing handles.
+    """Log the records of libraries, warnings and unhandled errors as lines of JSON.
 
     Parameters
     ----------
     besides : tuple of str
-        Loggers that have handlers of their own.
+        Loggers that already have handlers.
     """
 
     def __init__(self, besides: tuple[str, ...] = ("mdh_dask",)) -> None:
@@ -71,14 +71,14 @@ class Others:
         format_others()
 
     def close(self) -> None:
-        """Let things be as they were."""
+        """Restore the former handlers."""
         logging.captureWarnings(False)
         logging.getLogger().removeHandler(self._handler)
         sys.excepthook, threading.excepthook, sys.unraisablehook = self._hooks
 
 
 def format_others() -> None:
-    """Let handlers that libraries bring along when they are imported write lines of JSON to standard error."""
+    """Let handlers that libraries install on import write lines of JSON to standard error."""
     for logger in logging.getLogger().manager.loggerDict.values():
         for handler in getattr(logger, "handlers", ()):
             if isinstance(handler, logging.StreamHandler) and handler.stream in (sys.stderr, sys.__stderr__):

@@ -1,4 +1,4 @@
-"""The one place that sets numba's options.
+"""The only module that sets numba's options.
 
 Loops release the GIL, because Dask runs them on threads. They are never ``parallel=True``: with numba's
 ``workqueue`` threading layer two Dask threads in one parallel loop abort the process. They are kept on disk
@@ -27,7 +27,7 @@ except (ImportError, AttributeError) as error:  # Numba documents none of the na
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a plain loop on first use; the GIL is released while it runs."""
+    """Compile a plain loop on first use; it releases the GIL while it runs."""
     loop = numba.njit(nogil=True)(function)
     if FOLDER is not None:
         loop._cache = LoopCache(FOLDER, function)

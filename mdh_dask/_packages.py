@@ -1,4 +1,4 @@
-"""Packages that are not always installed."""
+"""Optional packages."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ def require(module: str, extra: str) -> None:
 
 
 def needed(module: str, extra: str) -> Any:
-    """Import a module; an error that names the remedy if its package is missing."""
+    """Import a module, or raise an error that names the remedy if its package is missing."""
     try:
         return import_module(module)
     except ImportError as error:

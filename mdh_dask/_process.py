@@ -1,13 +1,13 @@
-"""How a process of this package ends."""
+"""The end of a process."""
 
 import atexit
 import gc
 
 
 def end_without_garbage() -> None:
-    """Let Python end this process without looking for garbage, which it does several times.
+    """Let Python exit without its repeated garbage collections.
 
-    Among the 250,000 objects of the compiler that takes .7 s of a processor; and of a worker, where many want one, more
+    With the 250,000 objects of the compiler they take 0.7 s of processor time, and in a worker on a busy machine more
     than the 4 s after which its nanny warns and kills it.
     """
     atexit.register(gc.freeze)

@@ -1,17 +1,17 @@
-"""Random streams keyed by what they are for, never by the chunk or worker that happens to draw them."""
+"""Random streams keyed by their purpose, never by the chunk or worker that draws from them."""
 
 import numpy as np
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
-    """Return the stream that belongs to ``(seed, *key)``, the same on every machine and in every order of calls.
+    """Return the stream of ``(seed, *key)``, the same on every machine and in any order of calls.
 
     Parameters
     ----------
     seed : int
-        The user's seed, not negative.
+        The user's non-negative seed.
     *key : int
-        What the stream is for, for example (path of the node, repeat); arbitrarily large, not negative.
+        Non-negative integers of any size for the purpose, for example (path of the node, repeat).
 
     Examples
     --------
@@ -19,5 +19,5 @@ def generator(seed: int, *key: int) -> np.random.Generator:
     >>> bool(a.random() == b.random())
     True
     """
-    # The length is part of the key: a seed sequence takes (0,) and (0, 0) for the same.
+    # The length is part of the key, as a seed sequence gives (0,) and (0, 0) the same stream.
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, len(key), *key])))

@@ -1,4 +1,4 @@
-"""Names for the kinds of array that pass through the package."""
+"""Type aliases of arrays."""
 
 from typing import Any
 
