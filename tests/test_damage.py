@@ -181,7 +181,7 @@ def test_paths_that_no_file_can_have_are_refused(tmp_path):
         with pytest.raises(ValueError, match=r"expected a path without null characters; got 'a\\x00.npy'"):
             read("a\0.npy")
     (tmp_path / "folder.npy").mkdir()
-    with pytest.raises(ValueError, match=r"folder.npy is a folder, and no .npy file"):
+    with pytest.raises(ValueError, match=r"folder.npy is a folder, not a .npy file"):
         open_features(tmp_path / "folder.npy")
 
 

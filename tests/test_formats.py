@@ -131,6 +131,6 @@ def test_a_journal_of_another_format_is_refused_with_the_remedy(kept, tmp_path, 
         work()
     assert re.sub(r"\S*\.npz", "FILE", str(caught.value)) == (
         f"FILE has format 2, which another version of mdh_dask wrote; this is mdh_dask {__version__}, which reads "
-        "format 1: go on with that version, or give up what was done with restart=True"
+        "format 1: continue with that version, or discard its work with restart=True"
     )
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -172,7 +172,7 @@ def test_integers_that_the_common_dtype_does_not_hold_are_named(tmp_path, column
     rows = open_features(tmp_path / "x.parquet").rows
     assert rows.dtype == dtype
     message = (
-        f"expected integers that {dtype}, the dtype of all columns together, holds to the last bit; got {value} in "
+        f"expected integers that {dtype}, the common dtype of all columns, represents exactly; got {value} in "
         f"column {name} of {tmp_path}/x.parquet: leave it out with columns=..., or store it as float64"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
@@ -331,7 +331,7 @@ ERRORS = {
     ),
     "cut npy": (
         cut_short, "cut.npy", None, ValueError,
-        "{} is cut short: its header tells of 1328 bytes, and it has 1228; copy or write it again",
+        "{} is truncated: its header promises 1328 bytes, and it has 1228; copy or write it again",
     ),
     "text as npy": (
         odd_npy, "text.npy", None, ValueError,
@@ -425,12 +425,12 @@ ERRORS = {
     ),
     "lost chunk": (
         odd_zarr, "lost.zarr", None, ValueError,
-        "{}: 1 of 5 chunks are missing and would be read as the fill value 0.0; they were written and are gone: "
+        "{}: 1 of 5 chunks are missing and would be read as the fill value 0.0; they were written, but are gone: "
         "restore them or write the array again",
     ),
     "lost shard": (
         odd_zarr, "shards.zarr", None, ValueError,
-        "{}: 1 of 2 shards are missing and would be read as the fill value 0.0; they were written and are gone: "
+        "{}: 1 of 2 shards are missing and would be read as the fill value 0.0; they were written, but are gone: "
         "restore them or write the array again",
     ),
     "incomplete": (
@@ -481,7 +481,7 @@ def test_missing_values_of_which_the_footer_does_not_tell_are_an_error(folder):
     pq.write_table(pa.table({"a": pa.array([1] * 100, pa.int32())}), folder / "x.parquet")
     rows = open_features(folder / "x.parquet").rows
     pq.write_table(pa.table({"a": pa.array([None] * 100, pa.int32())}), folder / "x.parquet")
-    message = f"{folder}/x.parquet: column a has missing values, of which its footer does not tell"
+    message = f"{folder}/x.parquet: column a has missing values that its footer does not report"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         rows.compute()
 

@@ -156,7 +156,7 @@ def test_a_deleted_chunk_is_refused_by_default_and_filled_on_request(path):
     write_rows(ROWS, path, chunk_rows=100)
     shutil.rmtree(path / "c" / "3")
     with pytest.raises(
-        ValueError, match=r"1 of 20 chunks are missing .* fill value 0.0; they were written and are gone"
+        ValueError, match=r"1 of 20 chunks are missing .* fill value 0.0; they were written, but are gone"
     ):
         open_rows(path)
     assert not open_rows(path, missing_chunks="fill")[300:400].compute().any()

@@ -196,7 +196,7 @@ def test_without_on_change_an_input_that_changed_is_an_error(second):
     result = run("job.toml")
     assert result.exit_code == exits.BAD_JOB
     assert "input.shape was [6000, 3] and is [5500, 3]" in result.stderr
-    assert result.stderr.endswith("change it back, or give up what was done with --restart\n")
+    assert result.stderr.endswith("change it back, or discard its work with --restart\n")
     assert rows_shown() == ROWS[0]
 
 
@@ -216,12 +216,12 @@ def test_a_folder_of_work_of_another_format_or_damaged_is_an_error_with_the_reme
     assert result.exit_code == exits.BAD_JOB
     assert result.stderr.endswith(
         f"{file.resolve()} has format 2, which another version of mdh_dask wrote; this is mdh_dask {__version__}, "
-        "which reads format 1: go on with that version, or give up what was done with --restart\n"
+        "which reads format 1: continue with that version, or discard its work with --restart\n"
     )
     file.write_text(whole[:20])
     result = run("job.toml")
     assert result.exit_code == exits.BAD_JOB
     assert f"{file.resolve()} is damaged (JSONDecodeError(" in result.stderr
-    assert result.stderr.endswith("): restore it from a copy, or give up what was done with --restart\n")
+    assert result.stderr.endswith("): restore it from a copy, or discard its work with --restart\n")
     assert run("job.toml", "--restart", "--overwrite").exit_code == 0
     assert contents(Path("out")) == second

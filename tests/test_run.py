@@ -301,7 +301,7 @@ def test_a_job_that_changed_is_an_error_that_says_what_changed(finished, here, m
         assert result.exit_code == exits.BAD_JOB
         assert re.search(
             r"since the job began, on \S+, job.method.n_projections was 20 and is 30; job.method.sample_size was 300 "
-            r"and is not given: change it back, or give up what was done with --restart\n",
+            r"and is not given: change it back, or discard its work with --restart\n",
             result.stderr,
         )
 
@@ -347,7 +347,7 @@ def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(damage, he
     result = run("job.toml")
     assert result.exit_code == 78, result.stderr
     assert re.search(
-        r"job.json is damaged \(.*\): restore it from a copy, or give up what was done with --restart", result.stderr
+        r"job.json is damaged \(.*\): restore it from a copy, or discard its work with --restart", result.stderr
     )
     assert run("job.toml", "--restart", "--overwrite").exit_code == 0
     assert "nothing to do" in run("job.toml").stdout
@@ -551,7 +551,7 @@ def test_an_attempt_whose_folder_was_taken_over_cannot_write_on(tmp_path):
         return block
 
     lazy = da.arange(40, chunks=10).map_blocks(labels, dtype=int, meta=np.empty(0, int))
-    with dask.config.set(scheduler="synchronous"), pytest.raises(FileNotFoundError, match="the write was given up"):
+    with dask.config.set(scheduler="synchronous"), pytest.raises(FileNotFoundError, match="the write was abandoned"):
         write_rows(lazy, first.path, chunk_rows=10, resume="job")
     assert not first.path.exists()
     write_rows(lazy, second.path, chunk_rows=10, resume="job")

@@ -1,4 +1,4 @@
-"""Reading rows of files and arrays, and writing them to Zarr arrays that are complete or refused."""
+"""Reading of rows from files and arrays, and writing to Zarr arrays, which are complete or refused."""
 
 from .inputs import open_features
 from .rows import open_rows

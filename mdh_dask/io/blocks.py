@@ -1,4 +1,4 @@
-"""The statistics that write blocks of rows to a Zarr array and check them later."""
+"""Statistics that write blocks of rows to a Zarr array and check them later."""
 
 import zlib
 from collections.abc import Callable
@@ -17,20 +17,20 @@ from .nodes import unit_rows
 PIECE_BYTES = 2**25
 
 Block = tuple[int, int, int]
-"""First row, number of rows and CRC-32 of a block that was written."""
+"""First row, number of rows and CRC-32 of a written block."""
 
 
 @dataclass(frozen=True)
 class WriteBlocks(Statistic):
-    """Writes every block to its rows of a Zarr array; its value is the list of the blocks written."""
+    """Write every block to its rows of a Zarr array; the value is the list of written blocks."""
 
     target: zarr.Array
     folder: Path | None
-    """Where the array grows; None for a URL."""
+    """Folder in which the array is staged; None for a URL."""
 
     @property
     def keeps_blocks(self) -> bool:
-        """They end where stored objects end, which only one may write."""
+        """True, as blocks end where stored objects end, and only one task may write an object."""
         return True
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
@@ -42,7 +42,7 @@ class WriteBlocks(Statistic):
         return [self._write(start + i, np.ascontiguousarray(block[i : i + step], self.target.dtype)) for i in pieces]
 
     def combine(self, left: list[Block], right: list[Block]) -> list[Block]:
-        """Join the lists."""
+        """Concatenate the lists."""
         return left + right
 
     def _write(self, start: int, block: AnyArray) -> Block:
@@ -50,7 +50,7 @@ class WriteBlocks(Statistic):
         return start, len(block), zlib.crc32(block)
 
     def _checked(self, block: AnyArray) -> AnyArray:
-        # Zarr would cast and broadcast without a word, and NumPy drop a mask.
+        # Zarr would cast and broadcast silently, and NumPy would drop a mask.
         shape, dtype = self.target.shape[1:], self.target.dtype
         if np.ma.isMaskedArray(block):
             raise TypeError("a block is a masked array, which Zarr cannot store: fill it first")
@@ -64,52 +64,52 @@ class WriteBlocks(Statistic):
 
 
 def store(target: zarr.Array, folder: Path | None, where: Any, block: AnyArray) -> None:
-    """Write a region of an array that grows in a folder, or behind a URL, while its folder is there.
+    """Write a region of a staged array, in a folder that must still exist or at a URL.
 
     Raises
     ------
     FileNotFoundError
-        If the folder is gone: the write was given up.
+        If the folder is gone because the write was abandoned.
     """
     if folder is not None and not (folder / "zarr.json").exists():
         raise FileNotFoundError(
-            f"{folder} is not there: the write was given up, or this worker does not share the file system "
+            f"{folder} is missing: the write was abandoned, or this worker does not share the file system "
             "of the process that started it; write to a shared folder or to a URL"
         )
     try:
         target[where] = block
     finally:
-        # A thread or worker that outlives the failure of the others would make the removed folder anew.
+        # Otherwise a thread or worker that outlives the failure of the others would create the removed folder again.
         if folder is not None and not (folder / "zarr.json").exists():
             remove_folder(folder)
 
 
 def rows_from(start: int, n_rows: int) -> slice:
-    """Return where a block is in an array of rows."""
+    """Return the region of a block in an array of rows."""
     return slice(start, start + n_rows)
 
 
 @dataclass(frozen=True)
 class DamagedBlocks(Statistic):
-    """Row ranges of the blocks, given by their numbers, whose contents are not those recorded."""
+    """Row ranges of the blocks, given by their numbers, whose contents differ from the record."""
 
     array: zarr.Array
     blocks: tuple[Block, ...]
     where: Callable[[int, int], Any] = rows_from
-    """Gives the place of a block in the array from its first row and its number of rows."""
+    """Returns the region of a block in the array from its first row and its number of rows."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[tuple[int, int]]:
-        """Check some blocks."""
+        """Check the blocks with these numbers."""
         return [(b[0], b[0] + b[1]) for b in (self.blocks[int(i)] for i in blocks[0]) if not self._intact(b)]
 
     def combine(self, left: list[tuple[int, int]], right: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Join the lists."""
+        """Concatenate the lists."""
         return left + right
 
     def _intact(self, block: Block) -> bool:
         start, rows, crc = block
         try:
             stored = np.ascontiguousarray(self.array[self.where(start, rows)])
-        except Exception:  # whatever a codec raises for bytes that it did not write
+        except Exception:  # codecs raise anything for bytes that they did not write
             return False
         return zlib.crc32(stored) == crc

@@ -1,4 +1,4 @@
-"""Values of passes as JSON and arrays: to the last bit, of the package's own classes only, and without pickle."""
+"""Storage of the values of passes as JSON and arrays: exact, for the package's own classes only, without pickle."""
 
 import hashlib
 import io
@@ -39,7 +39,7 @@ CLASSES: dict[str, type] = {
         Votes,
     )
 }  # fmt: skip
-"""Dataclasses and named tuples that can be stored, by their names."""
+"""Dataclasses and named tuples that can be stored, by name."""
 
 FORMAT = 1
 
@@ -47,7 +47,7 @@ SKELETON = "skeleton"
 
 
 class OtherFormatError(ValueError):
-    """A value was stored by a version of the package that does so in another way."""
+    """A value was stored in the format of another version of the package."""
 
 
 def store(path: Path, value: Any) -> None:
@@ -56,7 +56,7 @@ def store(path: Path, value: Any) -> None:
     Raises
     ------
     TypeError
-        If the value holds anything but None, booleans, numbers, strings, arrays of these, lists, tuples, dicts of
+        If the value contains anything but None, booleans, numbers, strings, arrays of these, lists, tuples, dicts of
         strings and `CLASSES`.
 
     Examples
@@ -76,7 +76,7 @@ def store(path: Path, value: Any) -> None:
 
 
 def load(path: Path) -> Any:
-    """Return the value that `store` wrote.
+    """Return a value written by `store`.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def load(path: Path) -> Any:
     OtherFormatError
         If another version wrote it in another format.
     ValueError
-        If it is damaged.
+        If the file is damaged.
     """
     content = path.read_bytes()
     try:
@@ -94,23 +94,23 @@ def load(path: Path) -> Any:
             if skeleton["format"] != FORMAT:
                 raise OtherFormatError(
                     f"{path} has format {skeleton['format']}, which another version of mdh_dask wrote; this is "
-                    f"mdh_dask {version('mdh_dask')}, which reads format {FORMAT}: go on with that version, or give "
-                    "up what was done with restart=True"
+                    f"mdh_dask {version('mdh_dask')}, which reads format {FORMAT}: continue with that version, or "
+                    "discard its work with restart=True"
                 )
             return _put_together(skeleton["value"], lambda i: stored[f"a{i}"])
     except OtherFormatError:
         raise
-    except Exception as error:  # whatever a damaged archive makes the parsers raise
+    except Exception as error:  # parsers raise anything for a damaged archive
         raise ValueError(f"{path} is not a value of format {FORMAT}: {error}; remove it") from error
 
 
 def digest(*values: Any) -> str:
-    """Return 64 hexadecimal digits that differ for values that differ.
+    """Return 64 hexadecimal digits that differ for different values.
 
     Raises
     ------
     TypeError
-        As `store` does.
+        As for `store`.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def digest(*values: Any) -> str:
 
 
 def _taken_apart(value: Any, arrays: list[AnyArray]) -> Any:
-    """Return what JSON holds of a value: what is no plain number, string or None is a dict of one key, its kind."""
+    """Return the JSON form of a value; all but plain numbers, strings and None become a dict with the kind as key."""
 
     def apart(part: Any) -> Any:
         return _taken_apart(part, arrays)

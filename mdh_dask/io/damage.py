@@ -1,22 +1,22 @@
-"""Telling damaged contents from reading that failed: the first is an error of the input, the second of the machine."""
+"""Distinction between damaged contents, an error of the input, and failed reads, an error of the machine."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 CLIENTS = ("aiobotocore", "aiohttp", "botocore", "gcsfs", "google", "requests", "s3fs", "urllib3")
-"""Packages that reach servers, whose errors are not about contents."""
+"""Packages for access to servers, whose errors do not concern contents."""
 
 REMEDY = "restore it from a copy, or write it again"
 
 
 @contextmanager
 def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
-    """Turn whatever a decoder raises into an error that says what is damaged.
+    """Turn any error of a decoder into one that names the damaged input.
 
     Raises
     ------
     ValueError
-        With `what`, the reason and the `remedy`.
+        With `what`, the reason and `remedy` in the message.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
 
 
 def is_damage(error: Exception) -> bool:
-    """Tell whether an error that a decoder raised is about the contents.
+    """Return whether an error of a decoder concerns the contents.
 
     Examples
     --------
@@ -44,6 +44,6 @@ def is_damage(error: Exception) -> bool:
     kind = type(error)
     if kind.__module__.partition(".")[0] in CLIENTS:
         return False
-    if isinstance(error, OSError):  # the system gives a number or a kind of its own, decoders do not
+    if isinstance(error, OSError):  # errors of the system have a number or a subclass, those of decoders do not
         return error.errno is None and (kind is OSError or kind.__module__ != "builtins")
     return not isinstance(error, MemoryError | ImportError)

@@ -1,4 +1,4 @@
-"""Whole files at paths and URLs."""
+"""Reading and writing of whole files at paths and URLs."""
 
 import os
 
@@ -8,7 +8,7 @@ from .remote import filesystem
 
 
 def file_exists(location: str | os.PathLike[str]) -> bool:
-    """Tell whether something is at a path, or a file at a URL."""
+    """Return whether a path exists, or a file at a URL."""
     path = local_path(location)
     if path is not None:
         return path.exists()
@@ -25,12 +25,12 @@ def read_file(location: str | os.PathLike[str]) -> bytes:
 
 
 def write_file(location: str | os.PathLike[str], content: bytes, overwrite: bool = False) -> None:
-    """Write a file that appears, or changes, only when it is complete; a local folder is made where missing.
+    """Write a file that appears, or changes, only when it is complete; a missing local folder is created.
 
     Raises
     ------
     FileExistsError
-        If something is there that is not to be replaced.
+        If the file exists and `overwrite` is False.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def write_file(location: str | os.PathLike[str], content: bytes, overwrite: bool
 
 
 def _put(location: str | os.PathLike[str], content: bytes, overwrite: bool) -> None:
-    """Store an object, on the condition that there is none if none is to be replaced."""
+    """Store an object, on the condition that it does not exist unless `overwrite`."""
     fs, name = filesystem(location)
     try:
         fs.pipe_file(name, content, mode="overwrite" if overwrite else "create")

@@ -1,4 +1,4 @@
-"""What tells whether an input is still the same, without reading it."""
+"""Fingerprints of inputs, which detect changes without reading the contents."""
 
 import hashlib
 import json
@@ -14,29 +14,29 @@ from .nodes import Options
 METADATA = ("zarr.json", ".zarray", ".zattrs", ".zmetadata")
 
 CHANGES = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "Last-Modified", "updated")
-"""What stores tell of an object that changes with its contents, the best first."""
+"""Properties of stored objects that change with their contents, the best first."""
 
 
 @hiding_credentials()
 def fingerprint(source: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
-    """Return what changes if a file or a folder changes: its size, and digests of its metadata and of its listing.
+    """Return the fingerprint of a file or folder: its size, and digests of its metadata and listing.
 
     Parameters
     ----------
     source : path or URL
-        Of a file or a folder; with an asterisk, of several files.
+        Path or URL of a file or a folder, or of several files with an asterisk.
     storage_options : dict, optional
-        For URLs: what fsspec needs to reach them.
+        Options of fsspec for URLs.
 
     Returns
     -------
     dict
-        ``"objects"`` and ``"bytes"`` count what is stored; ``"metadata"`` is a digest of Zarr's own files,
-        ``"listing"`` of all names, sizes and entity tags or, where there are none, times of modification.
+        ``"objects"`` and ``"bytes"`` are the numbers of stored objects and bytes; ``"metadata"`` is a digest of Zarr's
+        metadata files, ``"listing"`` of all names, sizes and entity tags or, without these, times of modification.
 
     Notes
     -----
-    No pass: one listing. A file that is replaced by its copy counts as changed.
+    No pass: one listing. A file replaced by its copy counts as changed.
 
     Examples
     --------
@@ -67,11 +67,11 @@ def fingerprint(source: str | os.PathLike[str], storage_options: Options = None)
 
 
 def _objects(store: Any, root: str) -> dict[str, Any]:
-    """Return what a store tells of a file, of all that is in a folder, or of what a pattern names."""
+    """Return the properties of a file, of all files in a folder, or of those that match a pattern."""
     if "*" in without_query(root):
         found: dict[str, Any] = store.glob(root, detail=True)
     elif "http" in store.protocol and PurePosixPath(name_of(root)).suffix not in ("", ".zarr"):
-        # To list a URL is to read all of it, for the links that there may be.
+        # Listing an HTTP URL would read all of it to search for links.
         found = {root: store.info(root)}
     else:
         found = store.find(root, detail=True)

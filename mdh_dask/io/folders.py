@@ -12,22 +12,22 @@ from uuid import uuid4
 from .nodes import wait_for_zarr
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says of a disk, a quota or a file that is full."""
+"""Error numbers for a full disk, quota or file."""
 
 HERE, EXCHANGE = -100, 2
-"""What Linux calls AT_FDCWD and RENAME_EXCHANGE."""
+"""AT_FDCWD and RENAME_EXCHANGE of Linux."""
 
 
 @contextmanager
 def published(final: Path, replace: bool) -> Iterator[Path]:
-    """Lend a hidden folder beside `final` and rename it to `final` at the end, or remove it after any failure."""
+    """Provide a hidden folder beside `final` and rename it to `final` at the end, or remove it after any failure."""
     final.parent.mkdir(parents=True, exist_ok=True)
     growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
     try:
         yield growing
         _move_into_place(growing, final, replace)
     except BaseException:
-        # An interrupt ends the waiting for Zarr's event loop but not what runs there.
+        # An interrupt ends the wait for Zarr's event loop, but not the tasks that run there.
         wait_for_zarr()
         remove_folder(growing)
         raise
@@ -54,10 +54,10 @@ def _move_into_place(growing: Path, final: Path, replace: bool) -> None:
 
 
 def exchange(a: Path, b: Path) -> bool:
-    """Give two files or folders each other's name in one step; tell whether system and file system can do that."""
+    """Exchange two files or folders in one step; return False if the system or file system cannot do that."""
     try:
         rename = ctypes.CDLL(None).renameat2
-    except (AttributeError, OSError, TypeError):  # no Linux
+    except (AttributeError, OSError, TypeError):  # not Linux
         return False
     return bool(rename(HERE, os.fsencode(a), HERE, os.fsencode(b), EXCHANGE) == 0)
 
@@ -71,14 +71,14 @@ def _remove_despite_interrupt(folder: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove the folder of a Zarr array, its metadata first: that tells tasks still at work on it to give up."""
+    """Remove the folder of a Zarr array, its metadata first, so that tasks which still write to it give up."""
     (folder / "zarr.json").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
 def naming_place(place: str | os.PathLike[str]) -> Iterator[None]:
-    """Give the error of a full disk, which does not say where it is, the path or URL that is being written.
+    """Add the path or URL being written to the error of a full disk, which does not name it.
 
     Examples
     --------
@@ -96,12 +96,12 @@ def naming_place(place: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def write_whole(file: Path, content: bytes, overwrite: bool = True) -> None:
-    """Write a file that appears, or changes, only when all of it is on the disk.
+    """Write a file that appears, or changes, only when all of it is on disk.
 
     Raises
     ------
     FileExistsError
-        If one is there that is not to be replaced.
+        If the file exists and `overwrite` is False.
     """
     growing = file.with_name(f".{file.name}.partial-{uuid4().hex}")
     try:

@@ -1,4 +1,4 @@
-"""Rows of whatever is at a path or URL: a Zarr array, a .npy file or a Parquet table."""
+"""Rows from a path or URL of a Zarr array, a .npy file or a Parquet table."""
 
 import os
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Kind = Literal["Zarr", "npy", "Parquet"]
 
 
 class Table(NamedTuple):
-    """Rows, and the names of their columns if they have any."""
+    """Rows and the names of their columns, if they have names."""
 
     rows: da.Array
     names: tuple[str, ...] | None
@@ -33,7 +33,7 @@ def open_features(
     block_bytes: int | str | None = None,
     storage_options: Options = None,
 ) -> Table:
-    """Open what is at a path or URL as rows of numbers, lazily.
+    """Open rows of numbers at a path or URL lazily.
 
     Parameters
     ----------
@@ -41,29 +41,29 @@ def open_features(
         A Zarr array, a ``.npy`` file, a Parquet file, or a folder of Parquet files. URLs are those of fsspec, as
         ``s3://``, ``gs://`` and ``https://``.
     columns : sequence of str or int, optional
-        Which columns, and in which order: by name in a Parquet table, else by number from 0. By default all.
+        Columns to use, in this order: names in a Parquet table, otherwise numbers from 0. All by default.
     missing_chunks : {"error", "fill"}, default "error"
         For Zarr; see `open_rows`.
     block_bytes : int or str, optional
-        About how large each block is, for example ``"64MiB"``; see `open_rows`.
+        Approximate size of each block, for example ``"64MiB"``; see `open_rows`.
     storage_options : dict, optional
-        For URLs: what fsspec needs to reach them.
+        Options of fsspec for URLs.
 
     Returns
     -------
     rows : dask Array of shape (n_rows, n_columns)
-        With chunks of known sizes. No row is read before it is computed.
+        Rows in chunks of known sizes. No row is read before it is computed.
     names : tuple of str, or None
-        Of the columns of a Parquet table.
+        Names of the columns of a Parquet table.
 
     Raises
     ------
     FileNotFoundError
         If nothing is there.
     ValueError
-        If it is none of these, is damaged or incomplete, or its columns are not numbers or not those asked for.
+        If it is none of these, is damaged or incomplete, or columns are missing or not numeric.
     ImportError
-        If a package is missing, with the command that installs it.
+        If a package is missing; the message gives the command to install it.
 
     Examples
     --------
@@ -92,17 +92,17 @@ def open_features(
 
 @hiding_credentials()
 def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Kind:
-    """Tell what is at a path or URL: by its name where that ends with ``.npy`` or ``.parquet``, else by what is there.
+    """Return the kind of input at a path or URL, by the ending ``.npy`` or ``.parquet`` or else by its contents.
 
-    The query of a URL is no part of the name; there is no Zarr behind one.
+    The query of a URL does not belong to the name; URLs with a query are never Zarr.
 
     Raises
     ------
     FileNotFoundError, ValueError, ImportError
-        As `open_features` does.
+        As for `open_features`.
     """
     suffix = PurePosixPath(name_of(path)).suffix.lower()
-    filesystem(path, storage_options)  # a package that is missing is named
+    filesystem(path, storage_options)  # raises an error that names a missing package
     refuse_streams(path)
     if suffix == ".npy":
         return "npy"
@@ -120,7 +120,7 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
             f"{path} is not a Zarr array, which has zarr.json or .zarray, nor a .npy file, nor Parquet: give the path "
             "of one of these"
         )
-    open_array(path, storage_options)  # tells that nothing is there
+    open_array(path, storage_options)  # raises the error for a missing input
     return "Zarr"
 
 

@@ -1,4 +1,4 @@
-"""A folder that keeps the results of the passes of a job."""
+"""The journal of a job in a folder, which stores the results of its passes."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -21,26 +21,26 @@ class Pass:
     seconds: float
     n_rows: int
     n_bytes: int
-    """Of the rows as they are in memory."""
+    """Bytes of the rows in memory."""
     replayed: bool = False
-    """Whether it was made when the job ran before."""
+    """Whether the pass was made in an earlier run of the job."""
 
 
 @dataclass
 class FolderJournal:
-    """Keeps every result in a file of a folder, under a name that all before it has a part in.
+    """Store every result in a file, whose name depends on all results before it.
 
     Parameters
     ----------
     folder : Path
-        Is made where missing.
+        The folder, created if missing.
     name : str
-        Tells the job from others: a digest of its input and its parameters.
+        Identifies the job: a digest of its input and its parameters.
 
     Notes
     -----
-    A statistic of which the parameters or the value are not among `codec.CLASSES` is computed each time. What is
-    stored is also what is returned the first time, so that a job which was interrupted sees the same as one which was
+    A statistic with parameters or a value that are not among `codec.CLASSES` is computed each time. The stored value is
+    also the one returned the first time, so that interrupted and uninterrupted jobs get the same values.
     not.
 
     Examples
@@ -64,7 +64,7 @@ class FolderJournal:
     name: str
     passes: list[Pass] = field(default_factory=list, init=False)
     scratch: str = field(init=False)
-    """Names what the job keeps elsewhere while it runs."""
+    """Name for the temporary files of the job elsewhere."""
     _key: str = field(init=False)
     _n_kept: int = field(default=0, init=False)
 
@@ -74,8 +74,8 @@ class FolderJournal:
         self.scratch = codec.digest(self.name, str(self.folder.resolve()))[:16]
 
     def recall(self, statistic: Any, arrays: Sequence[Any], compute: Callable[[], Any]) -> Any:
-        """Return the value of the next pass, as it was kept, or else computed and kept."""
-        # Each name once: a pass may serve a hundred trees, and file names have at most 255 characters.
+        """Return the stored value of the next pass, or compute and store it."""
+        # Each name once, as a pass may serve a hundred trees and file names have at most 255 characters.
         parts = getattr(statistic, "parts", (statistic,))
         name = "+".join(dict.fromkeys(type(part).__name__ for part in parts))
         about = (name, len(arrays[0]), sum(int(a.nbytes) for a in arrays))
@@ -92,7 +92,7 @@ class FolderJournal:
         return value
 
     def note(self, name: str, decide: Callable[[], Any]) -> Any:
-        """Return a decision that depends on the machine, as it was made the first time."""
+        """Return a decision that depends on the machine, as made in the first run."""
         kept = self.folder / f"{name}-{self.name[:16]}.npz"
         try:
             return codec.load(kept)
@@ -133,6 +133,6 @@ class FolderJournal:
 
 
 def _looks(array: Any) -> list[Any]:
-    """Return what tells arrays apart; of the chunks, on which sums depend in their last bits, too."""
+    """Return the identity of an array, including its chunks, on which the last bits of sums depend."""
     chunks = [list(sizes) for sizes in array.chunks] if is_dask(array) else None
     return [list(array.shape), array.dtype.str, chunks]

@@ -1,4 +1,4 @@
-"""Keeping lazy rows that cost more to compute than to read, for as long as several passes need them."""
+"""Materialisation of lazy rows that several passes need and that cost more to compute than to read."""
 
 import logging
 import os
@@ -22,17 +22,17 @@ from .writing import write_rows
 Cache = Literal["auto", "memory", "disk"]
 
 SHARE_OF_MEMORY = 0.25
-"""Rows are kept in memory if they take no more of it than this."""
+"""Largest share of memory for materialised rows."""
 
 SHARE_OF_DISK = 0.5
-"""The same for the free space of the scratch folder."""
+"""Largest share of the free space of the scratch folder."""
 
 logger = logging.getLogger(__name__)
 
 
 @contextmanager
 def kept(rows: RowArray, cache: Cache | None, progress: Progress | None = None) -> Iterator[RowArray]:
-    """Compute lazy rows once; a NumPy array is there already.
+    """Compute lazy rows once and provide them within the context; a NumPy array is returned as it is.
 
     Parameters
     ----------
@@ -40,9 +40,10 @@ def kept(rows: RowArray, cache: Cache | None, progress: Progress | None = None) 
     cache : {"auto", "memory", "disk"} or None
         ``"memory"``: of the workers, or of this process. ``"disk"``: an array in Dask's ``temporary-directory``, which
         all workers must see; it is removed at the end. ``"auto"``: memory, if the rows fit into a quarter of it; else
-        disk, if the workers are on this machine and half of what is free suffices; else None: computed in every pass.
+        disk, if the workers are on this machine and half of the free space suffices; else None. None: computed in
+        every pass.
     progress : callable, optional
-        Makes the bar of the pass that writes to disk.
+        Returns the progress bar of the pass that writes to disk.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def _place(rows: Any, cache: Cache | None) -> Cache | None:
 
 @contextmanager
 def _scratch() -> Iterator[tuple[Path, str | None]]:
-    """Lend a scratch folder; that of a job which can be resumed survives a failure."""
+    """Provide a scratch folder, which survives a failure if the job can be resumed."""
     journal = current_journal()
     if journal is None:
         with TemporaryDirectory(prefix="mdh-dask-", dir=scratch_folder()) as temporary:
@@ -85,17 +86,17 @@ def _scratch() -> Iterator[tuple[Path, str | None]]:
 
 
 def own_folder(folder: Path) -> None:
-    """Make a folder that only its owner may enter, or go on with one; others can foresee its name and be there first.
+    """Create a folder for its owner only, or check an existing one, as others could guess its name and create it first.
 
     Raises
     ------
     PermissionError
-        If what is there is no folder, is not ours or is open to others.
+        If it exists, but is not a folder, belongs to another user or is open to others.
     """
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
-        found = folder.lstat()  # a link could lead anywhere
+        found = folder.lstat()  # does not follow a link, which could lead anywhere
         ours = os.name == "nt" or (found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == 0o700)
         if not (stat.S_ISDIR(found.st_mode) and ours):
             raise PermissionError(
@@ -105,7 +106,7 @@ def own_folder(folder: Path) -> None:
 
 
 def chosen_place(rows: Any, cache: Cache | None) -> Cache | None:
-    """Return where lazy rows are kept, for ``"auto"`` by their size."""
+    """Return where to materialise lazy rows; ``"auto"`` decides by their size."""
     if cache != "auto":
         return cache
     client = getattr(dask.base.get_scheduler(), "__self__", None)
@@ -117,7 +118,7 @@ def chosen_place(rows: Any, cache: Cache | None) -> Cache | None:
 
 
 def memory_of(client: Any | None) -> float:
-    """Return the bytes of memory of all workers of a client, without one those of this machine."""
+    """Return the memory of all workers of a client in bytes, or of this machine without a client."""
     if client is None:
         return MEMORY_LIMIT
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
@@ -125,14 +126,14 @@ def memory_of(client: Any | None) -> float:
 
 
 def is_local(client: Any) -> bool:
-    """Tell whether all workers of a client share the disk of this process: those that it has started itself."""
+    """Return whether the workers of a client share the disk of this process, as those that it has started do."""
     from distributed import LocalCluster
 
     return isinstance(client.cluster, LocalCluster)
 
 
 def scratch_folder() -> str:
-    """Return the folder of temporary arrays, which is there."""
+    """Return the existing folder for temporary arrays."""
     folder = dask.config.get("temporary-directory", None) or gettempdir()
     Path(folder).mkdir(parents=True, exist_ok=True)
     return str(folder)

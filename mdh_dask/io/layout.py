@@ -1,4 +1,4 @@
-"""How the rows of an array are laid out in a Zarr array: which arrays can be, chunk sizes, and blocks that fit them."""
+"""The layout of rows in a Zarr array: valid arrays, chunk sizes, and blocks that fit them."""
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -15,7 +15,7 @@ NUMPY_CHUNK = 2**22
 
 @dataclass(frozen=True)
 class Layout:
-    """Rows of a Zarr array's chunks and shards, and whether chunks are compressed."""
+    """Rows per chunk and per shard of a Zarr array, and whether chunks are compressed."""
 
     chunk: int
     shard: int | None = None
@@ -23,7 +23,7 @@ class Layout:
 
     @property
     def unit(self) -> int:
-        """Rows of one stored object, which only one task may write."""
+        """Rows per stored object, which only one task may write."""
         return self.shard or self.chunk
 
 
@@ -60,12 +60,12 @@ def check_array(array: RowArray) -> RowArray:
 def choose_layout(
     array: RowArray, chunk_rows: int | None = None, shard_rows: int | None = None, compressed: bool = True
 ) -> Layout:
-    """Return the layout asked for, or one that follows the Dask chunks.
+    """Return the requested layout, or one that follows the Dask chunks.
 
     Raises
     ------
     ValueError
-        If the rows asked for are not positive, or shards do not consist of whole chunks.
+        If the numbers of rows are not positive, or shards do not consist of whole chunks.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def align_rows(array: RowArray, unit: int) -> RowArray:
     n_rows = array.shape[0]
     ends = {min(n_rows, -(-end // unit) * unit) for end in accumulate(array.chunks[0])}
     rows = tuple(b - a for a, b in pairwise(sorted(ends | {0})))
-    # Merging neighbours needs no shuffle of all rows over the disks of all workers, which "p2p" would be.
+    # Merging neighbours needs no shuffle; "p2p" would send all rows through the disks of all workers.
     return array.rechunk((rows, *array.shape[1:]), method="tasks")
 
 
@@ -105,7 +105,7 @@ def _default_rows(array: RowArray) -> int:
     least, most = -(-LEAST_CHUNK // row_bytes), max(1, MOST_CHUNK // row_bytes)
     rows = max(array.chunks[0]) if is_dask(array) else max(1, NUMPY_CHUNK // row_bytes)
     if rows > most:
-        # A divisor, so that no block has to be cut and joined with its neighbour.
+        # A divisor of the chunks, so that no block has to be cut and joined with its neighbour.
         pieces = -(-rows // most)
         rows = next((rows // k for k in range(pieces, 2 * pieces + 1) if rows % k == 0), most)
     elif rows < least:

@@ -1,4 +1,4 @@
-"""Rows that a function reads block by block, as a Dask array."""
+"""Dask arrays of rows that a function reads block by block."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
@@ -12,7 +12,7 @@ from dask.base import tokenize
 from .._typing import AnyArray
 
 MOST_BLOCKS = 10**7
-"""Of the default size they are some 300 TB."""
+"""With blocks of the default size this is about 300 TB."""
 
 
 def lazy_rows(
@@ -23,20 +23,20 @@ def lazy_rows(
     dtype: np.dtype,
     version: Any,
 ) -> da.Array:
-    """Return rows of which every block is what `read` returns for its argument; nothing is read before.
+    """Return lazy rows whose blocks come from calls of `read` with one argument each.
 
     Parameters
     ----------
     read : callable
-        Returns an array of shape (rows, n_columns); goes to the workers with every task.
+        Returns an array of shape (rows, n_columns); is sent to the workers with every task.
     blocks : sequence
         The argument for each block.
     rows : sequence of int
-        Of each block.
+        Number of rows of each block.
     n_columns : int
     dtype : dtype
     version : object
-        What tells this input from all others, and from what it was before it changed.
+        Identifies the input and its version.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def lazy_rows(
 
 
 def _whole(read: Callable[..., AnyArray], block: Any, n_rows: int) -> AnyArray:
-    # What an input claims is one thing, and what it holds another: Dask would take any number of rows.
+    # An input may hold other rows than its metadata claim, and Dask accepts any number of rows.
     found = read(block)
     if len(found) != n_rows:
         raise ValueError(
@@ -61,7 +61,7 @@ def _whole(read: Callable[..., AnyArray], block: Any, n_rows: int) -> AnyArray:
 
 
 def check_blocks(n_rows: int, step: int, where: object) -> None:
-    """Raise an error if rows in blocks of some rows are more than any scheduler takes: a few bytes can claim them."""
+    """Raise an error for more blocks than any scheduler can handle, which a few bytes of metadata can claim."""
     if n_rows > step * MOST_BLOCKS:
         raise ValueError(
             f"{where}: expected at most {MOST_BLOCKS:,} blocks of rows, got {n_rows:,} rows in blocks of {step:,}: ask "
@@ -70,7 +70,7 @@ def check_blocks(n_rows: int, step: int, where: object) -> None:
 
 
 def grouped(sizes: Iterable[int], most: int) -> list[list[int]]:
-    """Return the places of sizes in groups of neighbours of which the sum is at most `most`, or which are one.
+    """Return the indices of sizes in groups of neighbours with a sum of at most `most`, or of a single size.
 
     Examples
     --------

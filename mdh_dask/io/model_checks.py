@@ -1,4 +1,4 @@
-"""What the arrays of a saved model must be, so that its tree can be walked and labels rows: nothing is trusted."""
+"""Validation of the arrays of a saved model, so that any tree that is loaded can be walked and can label rows."""
 
 import math
 from collections.abc import Mapping
@@ -10,23 +10,23 @@ from distributed.system import MEMORY_LIMIT
 from .._typing import AnyArray, Booleans, Integers
 
 PER_NODE = ("offsets", "relative_depth", "origin", "width", "bandwidth", "deviations")
-"""Arrays that have NaN where there is nothing to tell."""
+"""Arrays with NaN for unknown values."""
 
 
 def check_sizes(arrays: Mapping[str, zarr.Array], beside: Mapping[str, zarr.Array]) -> None:
-    """Raise an error if arrays that are still to be read are no numbers, too large, or those of no tree.
+    """Raise an error if arrays, before they are read, are not numeric, too large, or cannot belong to a tree.
 
-    What is `beside` the tree may have any shape.
+    The arrays `beside` those of the tree may have any shape.
 
     Raises
     ------
     ValueError
-        With the name of the array.
+        The message names the array.
     """
     for name, array in {**arrays, **beside}.items():
         if array.dtype.kind not in "biuf":
             raise ValueError(f"expected numbers in the array {name}, got {array.dtype}")
-        unit = array.shards or array.chunks  # is decoded whole
+        unit = array.shards or array.chunks  # is decoded as a whole
         size = array.dtype.itemsize * math.prod(max(sizes) for sizes in zip(array.shape, unit))
         if size > MEMORY_LIMIT:
             raise ValueError(f"the array {name} takes {size:,} bytes, and there are {MEMORY_LIMIT:,} of memory")
@@ -39,16 +39,16 @@ def check_sizes(arrays: Mapping[str, zarr.Array], beside: Mapping[str, zarr.Arra
 
 
 def check_values(arrays: Mapping[str, AnyArray]) -> None:
-    """Raise an error if arrays of the right shapes make no tree, or one with numbers that no fit gives.
+    """Raise an error if arrays of the right shapes do not form a tree, or hold values that no fit returns.
 
     Raises
     ------
     ValueError
-        With the name of the array.
+        The message names the array.
     """
     check_children(arrays["left"], arrays["right"])
     first_bin, n_bins = arrays["first_bin"], len(arrays["bins"])
-    # Differences of integers could wrap around.
+    # Neighbours are compared, as differences of integers could wrap around.
     if first_bin[0] != 0 or first_bin[-1] != n_bins or (first_bin[1:] < first_bin[:-1]).any():
         raise ValueError(f"first_bin must ascend from 0 to the number of bins, {n_bins}")
     splits, pictured = arrays["left"] >= 0, first_bin[1:] > first_bin[:-1]
@@ -64,7 +64,7 @@ def check_values(arrays: Mapping[str, AnyArray]) -> None:
 
 
 def check_children(left: Integers, right: Integers) -> None:
-    """Check that every node is followed by its left subtree and that by its right one, which leaves no cycles."""
+    """Check that every node is followed by its left and then its right subtree, which excludes cycles."""
     n = len(left)
     size = [1] * n
     for node in range(n - 1, -1, -1):

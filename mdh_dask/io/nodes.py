@@ -1,4 +1,4 @@
-"""Zarr nodes in folders and behind URLs: finding them, and knowing what of them is stored."""
+"""Zarr nodes in folders and at URLs, and their stored objects."""
 
 import asyncio
 import errno
@@ -17,27 +17,27 @@ from zarr.core.sync import sync
 from zarr.errors import ZarrUserWarning
 
 MARK = "mdh_dask"
-"""The attribute of an array in which `write_rows` says whether the array is complete."""
+"""The attribute in which `write_rows` records whether an array is complete."""
 
 RECORD = "mdh_dask_blocks.json"
-"""The file beside the chunks in which `write_rows` lists the blocks that it wrote."""
+"""The file beside the chunks in which `write_rows` lists the written blocks."""
 
 NUMBER = re.compile("[0-9]{1,18}")
-"""More digits have no number of a chunk."""
+"""Most digits in the number of a chunk."""
 
 Options = Mapping[str, Any] | None
-"""What fsspec needs to reach a URL: credentials, endpoints."""
+"""Options of fsspec for a URL, such as credentials and endpoints."""
 
 
 def local_path(location: str | os.PathLike[str]) -> Path | None:
-    """Return the absolute path, links resolved, of a location on a file system; None for any other URL.
+    """Return the absolute path with links resolved of a location on a file system, or None for any other URL.
 
     Raises
     ------
     OSError
-        If its links lead in a circle.
+        If its links are circular.
     ValueError
-        If no path can be like it.
+        If it is not valid as a path.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def local_path(location: str | os.PathLike[str]) -> Path | None:
 
 
 def refuse_streams(location: str | os.PathLike[str]) -> None:
-    """Raise an error if a pipe, a socket or a device is at a path: reading one may wait for ever.
+    """Raise an error if a path is a pipe, a socket or a device, as reading one may never end.
 
     Raises
     ------
@@ -73,12 +73,12 @@ def refuse_streams(location: str | os.PathLike[str]) -> None:
 
 
 def url_options(storage_options: Options) -> dict[str, Any] | None:
-    """Return what Zarr takes as `storage_options`; it refuses even empty ones where it has no use for them."""
+    """Return `storage_options` for Zarr, which refuses even empty ones where it does not need them."""
     return dict(storage_options) if storage_options else None
 
 
 def find_node(location: str | os.PathLike[str], storage_options: Options) -> zarr.Array | zarr.Group | None:
-    """Return the Zarr array or group at a location, opened for reading; None if there is none.
+    """Return the Zarr array or group at a location, opened for reading, or None.
 
     Raises
     ------
@@ -109,18 +109,18 @@ def write_beside(array: zarr.Array, name: str, text: str) -> None:
 
 
 def read_object(array: zarr.Array, key: str) -> bytes | None:
-    """Return what an array stores under a key, as a chunk; None if that is nothing."""
+    """Return the bytes that an array stores under a key, such as a chunk, or None."""
     content = sync(array.store.get(_key(array, key), default_buffer_prototype()))
     return None if content is None else content.to_bytes()
 
 
 def read_beside(array: zarr.Array, name: str) -> str:
-    """Return a text that `write_beside` stored.
+    """Return a text stored by `write_beside`.
 
     Raises
     ------
     FileNotFoundError
-        If there is none of that name.
+        If there is no text of that name.
     """
     text = read_object(array, name)
     if text is None:
@@ -129,7 +129,7 @@ def read_beside(array: zarr.Array, name: str) -> str:
 
 
 def read_all_beside(array: zarr.Array, name: str) -> list[str]:
-    """Return all texts in the folder of a name beside the chunks of an array."""
+    """Return all texts in a folder beside the chunks of an array."""
 
     async def texts() -> list[str]:
         keys = sorted(await _keys(array, name))
@@ -140,20 +140,20 @@ def read_all_beside(array: zarr.Array, name: str) -> list[str]:
 
 
 def remove_beside(array: zarr.Array, name: str) -> None:
-    """Remove the folder of a name beside the chunks of an array, if it is there."""
+    """Remove a folder beside the chunks of an array, if it exists."""
     sync(array.store.delete_dir(_key(array, name)))
 
 
 def unit_rows(array: zarr.Array) -> int:
-    """Return the rows of one stored object: of a shard, or of a chunk where there are no shards."""
+    """Return the rows per stored object: per shard, or per chunk without shards."""
     return int((array.shards or array.chunks)[0])
 
 
 def count_missing(array: zarr.Array) -> tuple[int, int]:
-    """Return how many of the array's stored objects (shards, else chunks) are missing, and how many it should have.
+    """Return the numbers of missing and of expected stored objects (shards, or chunks without shards).
 
-    Zarr's own ``nchunks_initialized`` takes quadratic time, and counts every inner chunk of a ragged outer shard.
-    Memory goes by what is stored, not by what metadata claim: a few bytes of those can name more chunks than fit.
+    Zarr's ``nchunks_initialized`` takes quadratic time, and counts every inner chunk of a ragged outer shard.
+    Memory depends on the stored objects, not on the metadata, a few bytes of which can claim more chunks than fit.
     """
     unit = array.shards or array.chunks
     grid = tuple(-(-n // u) for n, u in zip(array.shape, unit))
@@ -166,7 +166,7 @@ def count_missing(array: zarr.Array) -> tuple[int, int]:
 
 
 def _is_chunk(array: zarr.Array, grid: tuple[int, ...], key: str) -> bool:
-    """Tell whether a key of the store is that of one of the array's chunks, or shards."""
+    """Return whether a key of the store is that of one of the array's chunks or shards."""
     numbers = NUMBER.findall(key.removeprefix(_key(array, "")))
     index = tuple(map(int, numbers[len(numbers) - len(grid) :]))
     inside = len(index) == len(grid) and all(i < n for i, n in zip(index, grid))
@@ -178,7 +178,7 @@ def _key(array: zarr.Array, name: str) -> str:
 
 
 def wait_for_zarr() -> None:
-    """Wait until all that Zarr is doing at this moment in this process is done."""
+    """Wait until Zarr's running tasks in this process are done."""
     sync(_others())
 
 
@@ -193,7 +193,7 @@ async def _keys(array: zarr.Array, name: str = "") -> set[str]:
 
 
 def overlaps(location: str | os.PathLike[str], array: zarr.Array, storage_options: Options) -> bool:
-    """Tell whether an array is stored at a location, inside it or around it.
+    """Return whether an array is stored at a location, inside it or around it.
 
     Protocols are not compared: an array opened through ``file://`` may be the one in a folder.
     """

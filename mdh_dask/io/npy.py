@@ -1,4 +1,4 @@
-"""Rows in a file of NumPy's own format: mapped where it is local, else read by ranges of bytes."""
+"""Rows in ``.npy`` files, which are memory-mapped if local and otherwise read by byte ranges."""
 
 import math
 import os
@@ -19,7 +19,7 @@ from .nodes import Options, local_path
 from .remote import about_file, filesystem
 
 HEADER_BYTES = 4096
-"""More than the header of an array of numbers takes."""
+"""More bytes than the header of a numeric array has."""
 
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -33,13 +33,13 @@ class NpyFile:
     location : str
         Path or URL.
     options : dict or None
-        What fsspec needs to reach a URL.
+        Options of fsspec for a URL.
     shape : tuple of int
     dtype : dtype
     by_columns : bool
-        Whether a column comes after the other, as in Fortran.
+        Whether the array is stored by columns (Fortran order).
     offset : int
-        Where the first number is.
+        Position of the first number in bytes.
     """
 
     location: str = field(repr=False)
@@ -51,14 +51,14 @@ class NpyFile:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row."""
+        """Bytes per row."""
         return self.dtype.itemsize * math.prod(self.shape[1:])
 
     @hiding_credentials()
     def read(self, part: tuple[int, int]) -> AnyArray:
-        """Return the rows from one to another."""
+        """Return the rows of a range (first, end)."""
         if (path := local_path(self.location)) is not None:
-            # Mapped so that nothing is ever written to the file, but arrays are not read-only: loops compile once.
+            # Mapped copy-on-write: the file is never written, but arrays are not read-only, so loops compile only once.
             order = "F" if self.by_columns else "C"
             with naming(f"{self.location} is damaged", "it has changed since it was opened: write it again"):
                 mapped = np.memmap(path, self.dtype, "c", self.offset, self.shape, order=order)  # type: ignore[call-overload]
@@ -80,19 +80,19 @@ def open_npy(
     block_bytes : int or str, optional
         As for `open_rows`.
     storage_options : dict, optional
-        For URLs: what fsspec needs to reach them.
+        Options of fsspec for URLs.
 
     Returns
     -------
     dask Array of shape (n_rows, n_columns)
-        Nothing but the header is read before it is computed. Local files must be visible to all workers.
+        Only the header is read now. Local files must be visible to all workers.
 
     Raises
     ------
     FileNotFoundError
         If nothing is there.
     ValueError
-        If it is no such file, is cut short, does not hold rows of numbers, or cannot be read by rows at its URL.
+        If it is not such a file, is truncated, does not hold rows of numbers, or cannot be read by rows at its URL.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def open_npy(
     nbytes = file.row_bytes * file.shape[0]
     if size is not None and size < file.offset + nbytes:
         raise ValueError(
-            f"{path} is cut short: its header tells of {file.offset + nbytes} bytes, and it has {size}; copy or write "
+            f"{path} is truncated: its header promises {file.offset + nbytes} bytes, and it has {size}; copy or write "
             "it again"
         )
     if file.by_columns and local_path(path) is None:
@@ -127,11 +127,11 @@ def open_npy(
 
 
 def _opened(location: str, path: Any, options: Options) -> tuple[NpyFile, int | None, Any]:
-    """Return the file, its size if that is known, and what changes with its contents."""
+    """Return the file, its size if known, and a version that changes with its contents."""
     fs, name = filesystem(location, options)
     about = about_file(path, options)
     if about["type"] == "directory":
-        raise ValueError(f"{path} is a folder, and no .npy file: give the path of a file")
+        raise ValueError(f"{path} is a folder, not a .npy file: give the path of a file")
     size = about["size"]
     header = BytesIO(_bytes(location, options, 0, HEADER_BYTES if size is None else min(size, HEADER_BYTES)))
     with naming(f"{path} is not a .npy file of numbers", "write it with numpy.save"):

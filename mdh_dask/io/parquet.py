@@ -1,4 +1,4 @@
-"""Rows in Parquet files: numeric columns of a table, a block being some of its row groups."""
+"""Rows of numeric columns in Parquet files, in blocks of whole row groups."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -26,17 +26,17 @@ FOOTERS_AT_ONCE = 16
 
 
 class Footer(NamedTuple):
-    """What the end of a file tells of it."""
+    """The metadata in the footer of a file."""
 
     file: str
     version: Any
-    """Changes with the contents."""
+    """A version that changes with the contents."""
     schema: Any
-    """That of Arrow."""
+    """The Arrow schema."""
     of_index: tuple[str, ...]
-    """Columns that pandas keeps its index in."""
+    """Columns that hold the index of pandas."""
     rows: tuple[int, ...]
-    """Of every row group."""
+    """Number of rows of every row group."""
     may_lack: frozenset[str]
     """Columns that may have missing values."""
 
@@ -54,22 +54,22 @@ def open_parquet(
     Parameters
     ----------
     path : path or URL
-        Of a file, of a folder of files, also in folders as ``day=1``, or with ``*``. Files come in the order of their
-        names, numbers in these by their value; those that begin with ``_`` or ``.`` are none of the table.
+        A file, a folder of files, also in subfolders like ``day=1``, or a pattern with ``*``. Files are in the order of
+        their names, with numbers by value; those that begin with ``_`` or ``.`` are ignored.
     columns : sequence of str, optional
-        Which, and in which order; by default all but the index that pandas keeps.
+        Columns to use, in this order; by default all but the index of pandas.
     block_bytes : int or str, optional
-        As for `open_rows`; blocks hold whole row groups, one at least.
+        As for `open_rows`; blocks hold whole row groups, at least one.
     storage_options : dict, optional
-        For URLs: what fsspec needs to reach them.
+        Options of fsspec for URLs.
 
     Returns
     -------
     rows : dask Array of shape (n_rows, n_columns)
-        In the dtype that holds those of all columns. Missing values are NaN, and columns of integers or booleans that
-        may have them are floating-point numbers, to which integers beside such are rounded. Of integers alone no bit is
-        lost: one that the dtype does not hold is an error where it is read. Nothing but the footers is read before it
-        is computed.
+        Rows of the common dtype of all columns. Missing values are NaN; columns of integers or booleans that
+        may have them become floating-point numbers, to which integers beside them are rounded. Integers alone lose no
+        bits: one that the dtype cannot represent is an error when it is read. Only the footers are read before the rows
+        are computed.
     names : tuple of str
 
     Raises
@@ -77,8 +77,8 @@ def open_parquet(
     FileNotFoundError
         If there are no files.
     ValueError
-        If a column is not there or not numeric, or a file is no Parquet; on computing, if pages do not have the
-        checksums that were written with them.
+        If a column is missing or not numeric, or a file is not Parquet; on computing, if pages do not match the
+        checksums written with them.
     ImportError
         If pyarrow is missing.
     """
@@ -87,7 +87,7 @@ def open_parquet(
     files = parquet_files(fs, root)
     if not files:
         with suppress(FileNotFoundError):
-            about_file(path, storage_options)  # the server may be what is missing
+            about_file(path, storage_options)  # raises an error if the server is not reached
         raise FileNotFoundError(f"there are no Parquet files at {path}; check the path")
     with ThreadPoolExecutor(FOOTERS_AT_ONCE) as pool:
         footers = list(pool.map(partial(_footer, fs), files))
@@ -108,7 +108,7 @@ def open_parquet(
 
 
 def parquet_files(fs: Any, root: str) -> list[str]:
-    """Return the Parquet files at a path of a file system, in their order; none if there are none."""
+    """Return the Parquet files at a path of a file system in order, or an empty list."""
     if "*" in without_query(root):
         found = [file for file in fs.glob(root) if PurePosixPath(file).name[0] not in "_."]
     elif fs.isfile(root):
@@ -120,7 +120,7 @@ def parquet_files(fs: Any, root: str) -> list[str]:
 
 
 def _is_part(*parts: str) -> bool:
-    """Tell whether a file in a folder is of its table: not hidden, nor of another table in a folder within."""
+    """Return whether a file in a folder belongs to its table: not hidden, nor part of another table in a subfolder."""
     *folders, file = parts
     return file.endswith(SUFFIXES) and file[0] not in "_." and all("=" in folder for folder in folders)
 
@@ -139,7 +139,7 @@ def _footer(fs: Any, file: str) -> Footer:
         metadata, schema = parquet.metadata, parquet.schema_arrow
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     if any(group.num_rows < 0 for group in groups):
-        raise ValueError(f"{file} is damaged: it has row groups of fewer rows than none; write it again")
+        raise ValueError(f"{file} is damaged: it has row groups with a negative number of rows; write it again")
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     lacks = (c.path_in_schema for g in groups for c in map(g.column, range(g.num_columns)) if not _is_full(c))
     return Footer(
@@ -149,13 +149,13 @@ def _footer(fs: Any, file: str) -> Footer:
 
 
 def _is_full(chunk: Any) -> bool:
-    """Tell whether a column of a row group surely has no missing values."""
+    """Return whether a column of a row group is known to have no missing values."""
     statistics = chunk.statistics
     return statistics is not None and statistics.has_null_count and statistics.null_count == 0
 
 
 def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> tuple[str, ...]:
-    """Return the columns that were asked for, or all, if they are there, once and numeric."""
+    """Return the requested columns, or all, after checking that each exists, is numeric and is given once."""
     there = footer.schema.names
     names = tuple(name for name in there if name not in footer.of_index) if columns is None else tuple(columns)
     missing = [name for name in names if name not in there]
@@ -175,7 +175,7 @@ def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> tuple[s
 
 
 def _checked(footer: Footer, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns if a file of the table has them, too."""
+    """Return the columns after checking that a file of the table has them, too."""
     for name in names:
         if name not in footer.schema.names or not _is_numeric(footer.schema.field(name).type):
             found = footer.schema.field(name).type if name in footer.schema.names else "none"
@@ -193,9 +193,9 @@ def _is_numeric(kind: Any) -> bool:
 
 
 def _common(dtypes: Iterable[np.dtype]) -> np.dtype:
-    """Return the dtype that holds all columns, and of integers alone every bit, as far as there is one."""
+    """Return the common dtype of all columns, which for integers alone is exact if possible."""
     found = set(dtypes)
-    # NumPy gives float64 for uint64 beside signed integers, which would lose eleven bits of both.
+    # NumPy promotes uint64 and signed integers to float64, which loses eleven bits of both.
     if all(dtype.kind in "biu" for dtype in found) and np.result_type(*found).kind == "f":
         return np.dtype(np.int64)
     return np.result_type(*found)
@@ -207,7 +207,7 @@ def _type(footer: Footer, name: str) -> np.dtype:
 
 def _dtype(footer: Footer, name: str) -> np.dtype:
     dtype = _type(footer, name)
-    # Missing values become NaN, and the first pass tells how many there are and where.
+    # Missing values become NaN, and the first pass reports where they are.
     return np.result_type(dtype, np.float32) if name in footer.may_lack else dtype
 
 

@@ -12,21 +12,21 @@ from .._typing import AnyArray
 from .damage import is_damage, naming
 
 PieceOfFile = tuple[str, tuple[int, ...]]
-"""A file and some of its row groups."""
+"""A file and the numbers of some of its row groups."""
 
 
 @dataclass(frozen=True)
 class ParquetReader:
-    """Reads row groups into an array of rows.
+    """Reader of row groups into an array of rows.
 
     Parameters
     ----------
     fs : file system of fsspec
     names : tuple of str
-        Of the columns.
+        Names of the columns.
     dtype : dtype
     exact : bool
-        Whether an integer that the dtype does not hold is an error.
+        Whether an integer that the dtype cannot represent is an error.
     """
 
     fs: Any
@@ -63,13 +63,13 @@ class ParquetReader:
             self._check_held(column, file, name)
         if column.null_count:
             if self.dtype.kind != "f":
-                raise ValueError(f"{file}: column {name} has missing values, of which its footer does not tell")
+                raise ValueError(f"{file}: column {name} has missing values that its footer does not report")
             column = column.cast("uint8") if column.type == "bool" else column
             column = column.cast("float64", safe=False)
         return column.to_numpy()
 
     def _check_held(self, column: Any, file: str, name: str) -> None:
-        """Raise an error if a column holds an integer that the dtype of all columns does not."""
+        """Raise an error if a column holds an integer that the common dtype cannot represent."""
         from pyarrow.compute import min_max
 
         is_float = self.dtype.kind == "f"
@@ -77,21 +77,21 @@ class ParquetReader:
         for value in min_max(column).as_py().values():
             if value is not None and (value > most or (is_float and value < -most)):
                 raise ValueError(
-                    f"expected integers that {self.dtype}, the dtype of all columns together, holds to the last bit; "
+                    f"expected integers that {self.dtype}, the common dtype of all columns, represents exactly; "
                     f"got {value} in column {name} of {file}: leave it out with columns=..., or store it as float64"
                 )
 
 
 def is_local(fs: Any) -> bool:
-    """Tell whether a file system is that of this machine."""
+    """Return whether a file system is that of this machine."""
     return bool(fs.protocol == "file" or "file" in fs.protocol)
 
 
 def opened(fs: Any, file: str) -> Any:
-    """Return an open file, of which pages that do not have their checksum are an error."""
+    """Return an open file that raises an error for pages with a wrong checksum."""
     from pyarrow.parquet import ParquetFile
 
     local = is_local(fs)
-    # Arrow asks for the ranges that it needs; to read ahead of them would be in vain.
+    # Arrow requests exactly the ranges that it needs, so reading ahead would be wasted.
     source = file if local else fs.open(file, "rb", cache_type="none")
     return ParquetFile(source, pre_buffer=not local, page_checksum_verification=True)

@@ -1,4 +1,4 @@
-"""File systems behind URLs, and what is missing to reach them."""
+"""File systems of URLs, and errors that say what is missing to reach them."""
 
 import os
 from typing import Any
@@ -15,18 +15,18 @@ REMEDIES = {
     "http": "pip install aiohttp",
     "https": "pip install aiohttp",
 }
-"""What to do where the package for a protocol is missing."""
+"""Remedies for the missing package of a protocol."""
 
 
 def filesystem(location: str | os.PathLike[str], storage_options: Options = None) -> tuple[Any, str]:
-    """Return the file system of a path or URL, and its name there.
+    """Return the file system of a path or URL, and the path there.
 
     Raises
     ------
     ImportError
-        If a package is missing for the protocol of a URL.
+        If the package for the protocol of a URL is missing.
     ValueError
-        If nothing is known of the protocol.
+        If the protocol is unknown.
     """
     protocol = split_protocol(os.fspath(location))[0]
     try:
@@ -40,14 +40,14 @@ def filesystem(location: str | os.PathLike[str], storage_options: Options = None
 
 
 def about_file(location: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
-    """Return what a file system tells of a file.
+    """Return a file system's information on a file.
 
     Raises
     ------
     FileNotFoundError
-        If there is none.
+        If the file does not exist.
     ConnectionError
-        If its server cannot be reached, which fsspec takes for the same where it is one of HTTP.
+        If its server cannot be reached, which fsspec reports as a missing file for HTTP.
     """
     fs, name = filesystem(location, storage_options)
     try:

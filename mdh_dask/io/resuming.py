@@ -1,4 +1,4 @@
-"""Writing an array of which some blocks were written before."""
+"""Writing of an array with some blocks from an earlier attempt."""
 
 import json
 import shutil
@@ -20,20 +20,20 @@ from .layout import Layout
 from .nodes import MARK, RECORD, read_all_beside, read_beside, remove_beside, write_beside
 
 NOTES = "mdh_dask_written"
-"""The folder beside the chunks of a growing array in which every block that was written is noted."""
+"""The folder beside the chunks of a staged array that holds a note for every written block."""
 
 BLOCKS_OF_A_TASK = 16
 
 
 @dataclass(frozen=True)
 class WriteAndNote(WriteBlocks):
-    """Writes every block that is not done, and notes it beside the array; its value is the list of all blocks."""
+    """Write and note every block that is not done; the value is the list of all blocks."""
 
     done: Mapping[int, list[Block]]
-    """What was written before, by the first row of a block."""
+    """Blocks written earlier, by the first row of a block."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
-        """Write one block, or return what it was written as."""
+        """Write one block, or return its earlier record."""
         if start in self.done:
             return self.done[start]
         written = super().chunk(start, *blocks)
@@ -42,7 +42,7 @@ class WriteAndNote(WriteBlocks):
 
 
 def is_begun(node: zarr.Array | zarr.Group | None, name: str, array: RowArray, layout: Layout) -> bool:
-    """Tell whether a node is an array that was begun under a name and is laid out as it would be now."""
+    """Return whether a node is an array that was begun under a name with the layout that it would have now."""
     if not isinstance(node, zarr.Array):
         return False
     mark = node.attrs.get(MARK)
@@ -57,27 +57,27 @@ def is_begun(node: zarr.Array | zarr.Group | None, name: str, array: RowArray, l
 
 
 def is_unborn(folder: Path) -> bool:
-    """Tell whether a folder holds no more than what an interrupted creation of an array leaves."""
+    """Return whether a folder holds only what an interrupted creation of an array leaves."""
     return folder.is_dir() and all(path.name.endswith(".partial") for path in folder.iterdir())
 
 
 def blocks_done(
     target: zarr.Array, aligned: RowArray, where: Callable[[int, int], Any] = rows_from
 ) -> dict[int, list[Block]]:
-    """Return the blocks that are noted and hold what they should, by their first rows; one pass over those.
+    """Return the noted blocks with intact contents by their first rows, after one pass over them.
 
-    `where` gives the place of a block in the array from its first row and its number of rows.
+    `where` returns the region of a block in the array from its first row and its number of rows.
     """
     pieces: dict[int, Block] = {}
     for text in [*_record(target), *read_all_beside(target, NOTES)]:
         try:
             pieces |= {start: (start, rows, crc) for start, rows, crc in json.loads(text)}
-        except (ValueError, TypeError):  # a note that was cut off
+        except (ValueError, TypeError):  # a truncated note
             continue
     noted = tuple(pieces[start] for start in sorted(pieces))
     if noted:
         numbers = da.arange(len(noted), chunks=BLOCKS_OF_A_TASK)
-        with keeping(None):  # no result of the job, which other interrupts would not have asked for
+        with keeping(None):  # not a result of the job, as it depends on where the job was interrupted
             damaged = {start for start, _ in reduce_rows(DamagedBlocks(target, noted, where), numbers)}
         noted = tuple(block for block in noted if block[0] not in damaged)
     starts = np.array([block[0] for block in noted], dtype=np.int64)
@@ -90,7 +90,7 @@ def blocks_done(
 
 
 def with_stored(aligned: RowArray, target: zarr.Array, done: Mapping[int, list[Block]], needed: bool) -> RowArray:
-    """Return an array with what is stored in place of the blocks that are done; if not `needed`, with anything."""
+    """Return an array that reads the blocks which are done from storage, or leaves them arbitrary if not `needed`."""
     if not is_dask(aligned) or not done:
         return aligned
     if needed:
@@ -106,7 +106,7 @@ def with_stored(aligned: RowArray, target: zarr.Array, done: Mapping[int, list[B
 
 
 def tidy(target: zarr.Array, folder: Path | None) -> None:
-    """Remove the notes, and what writes that were cut off have left."""
+    """Remove the notes and the leftovers of interrupted writes."""
     remove_beside(target, NOTES)
     if folder is not None:
         shutil.rmtree(folder / target.path / NOTES, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Zarr arrays of rows as Dask arrays, whole shards or chunks at a time."""
+"""Zarr arrays of rows as Dask arrays in blocks of whole shards or chunks."""
 
 import math
 import os
@@ -35,13 +35,13 @@ def open_rows(
     ndim : int, default 2
         2 for rows of columns, 1 for labels.
     block_bytes : int or str, optional
-        About how large each block is, for example ``"64MiB"``. The default is the Dask configuration value
-        ``mdh-dask.block-size`` (32 MiB), less where there would be fewer than 32 blocks, but not below 4 MiB.
+        Approximate size of each block, for example ``"64MiB"``. The default is the Dask configuration value
+        ``mdh-dask.block-size`` (32 MiB), or less to make at least 32 blocks, but not below 4 MiB.
     missing_chunks : {"error", "fill"}, default "error"
-        What to do about chunks that are not stored, which Zarr reads as the fill value. ``"fill"`` is right for
-        arrays whose writer does not store chunks that hold nothing else, and also saves listing the store.
+        Whether missing chunks, which Zarr reads as the fill value, are an error. ``"fill"`` is right for
+        arrays whose writer omits chunks that hold only this value, and also saves listing the store.
     storage_options : dict, optional
-        For URLs: what fsspec needs to reach them.
+        Options of fsspec for URLs.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def open_rows(
     FileNotFoundError
         If nothing is there.
     ValueError
-        If what is there is not a Zarr array, has another number of dimensions or no rows, was left incomplete by
+        If it is not a Zarr array, has another number of dimensions or no rows, was left incomplete by
         an interrupted `write_rows`, or lacks chunks.
 
     Examples
@@ -80,14 +80,14 @@ def open_rows(
 
 @hiding_credentials()
 def open_array(source: str | os.PathLike[str], storage_options: Options = None) -> zarr.Array:
-    """Open the Zarr array at a path or URL for reading, or say what is there instead.
+    """Open the Zarr array at a path or URL for reading, or raise an error that says what it is instead.
 
     Raises
     ------
     FileNotFoundError
         If nothing is there.
     ValueError
-        If it is a group, or not of Zarr.
+        If it is a group, or not Zarr.
     """
     node = find_node(source, storage_options)
     if isinstance(node, zarr.Array):
@@ -125,7 +125,7 @@ def check_complete(array: zarr.Array, source: object, missing_chunks: str) -> No
         return
     what = "shards" if array.shards else "chunks"
     remedy = (
-        "they were written and are gone: restore them or write the array again"
+        "they were written, but are gone: restore them or write the array again"
         if ours
         else "restore them, or pass missing_chunks='fill' if they hold nothing else (Zarr does not store such chunks)"
     )

@@ -1,4 +1,4 @@
-"""Zarr arrays that name the file and the chunk that cannot be decoded."""
+"""Zarr arrays whose errors name the file and the chunk that cannot be decoded."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from .nodes import read_object
 
 @dataclass(frozen=True)
 class StoredArray:
-    """A Zarr array, and what its user calls it.
+    """A Zarr array with the user's name for it.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class StoredArray:
     source : str
         Path or URL, for errors.
     part : str, optional
-        What errors call the parts of a store that decodes them itself.
+        Word for the stored objects in errors, for a store that decodes them itself.
     """
 
     array: zarr.Array
@@ -69,9 +69,9 @@ class StoredArray:
             raise
 
     def _refuse_cut_files(self, root: Path, where: Any) -> None:
-        """Raise an error for a file that was cut, as by a full disk, if it could be read as something else.
+        """Raise an error for a truncated file, as from a full disk, that could be read as something else.
 
-        An empty shard would be the fill value, and Blosc reads on behind the end of what it is given.
+        An empty shard would be read as the fill value, and Blosc reads beyond the end of its input.
         """
         blosc = not self.array.shards and any("Blosc" in type(codec).__name__ for codec in self.array.compressors)
         if not blosc and not self.array.shards:
@@ -87,12 +87,12 @@ class StoredArray:
         what = self.part or ("shard" if self.array.shards else "chunk")
         for key, region in self._objects(where):
             if self.part is None:
-                read_object(self.array, key)  # what cannot be fetched is not damaged
+                read_object(self.array, key)  # raises if the object cannot be fetched, which is not damage
             with naming(f"{self.source} is damaged: its {what} {key} cannot be decoded"):
                 self.array[region]
 
     def _objects(self, where: Any) -> Iterator[tuple[str, tuple[slice, ...]]]:
-        """Yield the keys and regions of the stored objects from which a region is read."""
+        """Yield the keys and regions of the stored objects that a region needs."""
         unit = self.array.shards or self.array.chunks
         given = where if isinstance(where, tuple) else (where,)
         given = (*given, *[slice(None)] * (self.ndim - len(given)))
@@ -103,7 +103,7 @@ class StoredArray:
 
 
 def _numbers(index: Any, n: int, unit: int) -> Sequence[int]:
-    """Return which stored objects an index of an axis of length n reads, each of `unit` places."""
+    """Return the numbers of the stored objects, of `unit` entries each, that an index of an axis of length n reads."""
     if not isinstance(index, slice):
         return sorted({int(i) // unit for i in np.atleast_1d(index)})
     places = range(*index.indices(n))
@@ -113,14 +113,14 @@ def _numbers(index: Any, n: int, unit: int) -> Sequence[int]:
 
 
 def _blosc_bytes(file: Path) -> int:
-    """Return how many bytes a file of Blosc should have, by its header."""
+    """Return the number of bytes that a Blosc file has according to its header."""
     with file.open("rb") as stream:
         header = stream.read(16)
     return int.from_bytes(header[12:], "little") if len(header) == 16 else 16
 
 
 def zarr_inputs(graph: Mapping[Any, Any]) -> Iterator[zarr.Array]:
-    """Yield the Zarr arrays that a task graph reads, wherever they stand among the arguments of its tasks."""
+    """Yield the Zarr arrays that a task graph reads, anywhere in the arguments of its tasks."""
     stack = list(graph.values())
     while stack:
         value = stack.pop()

@@ -1,4 +1,4 @@
-"""Places that arrays are written to: what may be replaced there, and that it is no input."""
+"""Checks of the paths that arrays are written to."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -16,12 +16,12 @@ def will_replace(
     what: str = "Zarr arrays",
     is_what: Callable[[Any], bool] = lambda node: isinstance(node, zarr.Array),
 ) -> bool:
-    """Tell whether something that may be replaced is at a path or URL.
+    """Return whether a path or URL holds something that may be replaced.
 
     Raises
     ------
     FileExistsError
-        If something is there that is to stay.
+        If it holds something that must not be replaced.
     """
     folder = local_path(path)
     node = find_node(path, storage_options)
@@ -38,7 +38,7 @@ def will_replace(
 
 
 def refuse_input(path: str | os.PathLike[str], inputs: Iterable[zarr.Array], storage_options: Options) -> None:
-    """Raise an error if one of the inputs is stored at a path or URL, inside it or around it."""
+    """Raise an error if an input is stored at a path or URL, inside it or around it."""
     for source in inputs:
         if overlaps(path, source, storage_options):
             raise ValueError(f"{path} holds an input of the array that is to be written there; choose another path")

@@ -1,8 +1,8 @@
-"""Writing rows to Zarr arrays that are complete when they appear.
+"""Writing of rows to Zarr arrays that appear only when they are complete.
 
-Zarr does not lock: two tasks that write parts of one chunk or shard lose rows without a word. Here every block covers
-whole chunks or shards and is written once, and what was written is recorded and compared with the array's shape before
-the array appears under its name.
+Zarr does not lock: two tasks that write parts of one chunk or shard silently lose rows. Here every block covers
+whole chunks or shards and is written once, and the written blocks are recorded and compared with the array's shape
+before the array appears under its name.
 """
 
 import json
@@ -40,7 +40,7 @@ from .stored import zarr_inputs
 from .targets import refuse_input, will_replace
 
 CONFIG = {"write_empty_chunks": True}
-"""A chunk that is not there is then a chunk that was lost."""
+"""Write all chunks, also those of the fill value, so that a missing chunk is a lost chunk."""
 
 
 @hiding_credentials()
@@ -66,28 +66,28 @@ def write_rows(
     array : ndarray or dask Array of shape (n_rows,) or (n_rows, n_columns)
         Booleans or numbers; written in its own dtype. Row chunks may be irregular; their sizes must be known.
     path : path or URL
-        Where to; a ``.zarr`` of its own or inside a group.
+        Path or URL of the array; a separate ``.zarr`` or inside a group.
     overwrite : bool, default False
-        Replace a Zarr array that is there. Nothing else is ever replaced.
+        Replace an existing Zarr array. Nothing else is ever replaced.
     chunk_rows : int, optional
-        Rows of a Zarr chunk, all columns; by default those of the Dask chunks, within 1 to 64 MiB.
+        Rows per Zarr chunk, with all columns; by default as in the Dask chunks, within 1 to 64 MiB.
     shard_rows : int, optional
-        Rows of a shard, a multiple of `chunk_rows`, which must then be given; not sharded by default.
+        Rows per shard, a multiple of `chunk_rows`, which must then be given; not sharded by default.
     compress : bool, default True
-        Compress chunks by Zarr's default; what looks like noise, as features do, is read faster without.
+        Compress chunks by Zarr's default. Noisy data such as features are read faster without compression.
     attributes : dict, optional
-        Attributes of the array, as JSON; ``"mdh_dask"`` is taken.
+        Attributes of the array, as JSON; ``"mdh_dask"`` is reserved.
     also : Statistic, optional
-        A statistic to compute from the rows on the way.
+        A statistic to compute from the rows in the same pass.
     beside : ndarray or dask Array, optional
-        Other rows as many, of which `also` gets the blocks, too; they come as large as those that are written.
+        Row-aligned array whose blocks `also` gets as well, in the same row chunks.
     progress : callable, optional
         As for `mdh_dask.chunks.reduce_rows`.
     resume : str, optional
-        A name for what is written: what an earlier call under the same name has written stays, if it is intact. The
-        array then grows under `path` itself, marked incomplete until its end, and an interrupt removes nothing.
+        A name for the rows: intact blocks from an earlier call with the same name are reused. The
+        array is then written at `path` itself, marked incomplete until the end, and an interrupt removes nothing.
     storage_options : dict, optional
-        For URLs: what fsspec needs to reach them.
+        Options of fsspec for URLs.
 
     Returns
     -------
@@ -97,19 +97,19 @@ def write_rows(
     Raises
     ------
     FileExistsError
-        If something is there, before any work; see `overwrite`.
+        If the path exists, before any work; see `overwrite`.
     ValueError
-        If the array has unknown chunk sizes or no rows, reads from the place where it should go, or holds blocks of
-        another shape or dtype than it declares.
+        If the array has unknown chunk sizes or no rows, reads from the path to write to, or holds blocks of
+        a different shape or dtype than it declares.
     TypeError
-        If it holds anything but booleans and numbers.
+        If it does not hold booleans or numbers.
 
     Notes
     -----
-    One pass; with `resume`, of the blocks that are missing. In folders the array grows under a hidden name beside
-    `path` and is renamed at the end; after any failure or interrupt the hidden folder goes and an older array stays as
-    it was. The folder must be visible to all workers. Object stores cannot rename: there an older array is deleted
-    first and the new one is marked incomplete until its end, and `open_rows` refuses it until then.
+    One pass; with `resume`, only over the missing blocks. In folders the array is staged under a hidden name beside
+    `path` and renamed at the end; after any failure or interrupt the hidden folder is removed and an older array stays
+    as it was. The folder must be visible to all workers. Object stores cannot rename: there an older array is deleted
+    first and the new one is marked incomplete until the end, and `open_rows` refuses it until then.
 
     Examples
     --------
@@ -140,12 +140,12 @@ def write_rows(
 
 @hiding_credentials()
 def verify_rows(path: str | os.PathLike[str], storage_options: Options = None) -> list[tuple[int, int]]:
-    """Compare an array that `write_rows` wrote with the checksums it recorded.
+    """Compare an array from `write_rows` with its recorded checksums.
 
     Returns
     -------
     list of (first row, end row)
-        The row ranges that differ from what was written or cannot be read; empty if the array is intact.
+        The row ranges that differ from the written rows or cannot be read; empty if the array is intact.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def verify_rows(path: str | os.PathLike[str], storage_options: Options = None) -
 
 
 def _is_begun(path: Any, name: str, array: RowArray, layout: Layout, storage_options: Options) -> bool:
-    """Tell whether what is at a path goes on under a name; what is left of an array not yet made is removed."""
+    """Return whether a path holds an array begun under a name; remove the remains of an interrupted creation."""
     folder = local_path(path)
     if folder is not None and is_unborn(folder):
         shutil.rmtree(folder)
@@ -249,6 +249,6 @@ def _check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:
     missing, expected = count_missing(target)
     if missing:
         raise RuntimeError(
-            f"all rows were written, but {missing} of {expected} chunks or shards are not to be seen here; "
+            f"all rows were written, but {missing} of {expected} chunks or shards are not visible here; "
             "write to a folder that this process and all workers share, or to a URL"
         )

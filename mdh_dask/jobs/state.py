@@ -87,8 +87,8 @@ class Work:
         """
         if found := self.changes(about):
             raise JobError(
-                f"since the job began, on {self.attempts()[0]['began']}, {'; '.join(found)}: change it back, or give "
-                "up what was done with restart=True"
+                f"since the job began, on {self.attempts()[0]['began']}, {'; '.join(found)}: change it back, or "
+                "discard its work with restart=True"
             )
 
     def manifest(self, name: str) -> dict[str, Any] | None:
@@ -115,7 +115,7 @@ class Work:
 
     def _read(self, name: str) -> Any:
         file = self.folder / name
-        remedy = "or give up what was done with restart=True"
+        remedy = "or discard its work with restart=True"
         try:
             content = json.loads(file.read_text())
             number = content["format"]
@@ -124,7 +124,7 @@ class Work:
         if number != FORMAT:
             raise JobError(
                 f"{file} has format {number}, which another version of mdh_dask wrote; this is mdh_dask {__version__}, "
-                f"which reads format {FORMAT}: go on with that version, {remedy}"
+                f"which reads format {FORMAT}: continue with that version, {remedy}"
             )
         if not (_is_job(content) if name == JOB else _is_manifest(content)):
             raise JobError(f"{file} is damaged (it lacks what was written): restore it from a copy, {remedy}")
