@@ -1,7 +1,8 @@
 """The penalised density of the best hyperplane normal to a direction, with its gradient."""
 
 import math
-from typing import NamedTuple
+
+import numpy as np
 
 from .._numba import jit
 from .kernel_sums import kernel_pulls
@@ -13,15 +14,6 @@ BINS_PER_BANDWIDTH = 10
 MAX_BINS = 2**14
 
 
-class Penalty(NamedTuple):
-    """Constants of the penalised density: of its kernel and of the penalty beyond the bound."""
-
-    bandwidth: float
-    eta: float
-    epsilon: float
-    steepness: float
-
-
 @jit
 def best_separator(centred, direction, alpha, penalty):
     """Return the lowest `f` over all thresholds, the threshold, whether it has no penalty, and the tangent gradient."""
@@ -29,14 +21,22 @@ def best_separator(centred, direction, alpha, penalty):
     n, h = projections.shape[0], penalty.bandwidth
     sd = math.sqrt((projections @ projections) / n)
     bound = alpha * sd
-    width = max(h / BINS_PER_BANDWIDTH, 2 * (bound + REACH_OF_BINS * h) / MAX_BINS)
-    index, threshold = lowest_valley(projections, h, bound, penalty.eta, penalty.epsilon, penalty.steepness, width)
+    labelled, reach = penalty.signs[:0], bound
+    if penalty.signs.shape[0]:
+        labelled = penalty.labelled @ direction
+        reach = max(bound, np.abs(labelled).max())
+    width = max(h / BINS_PER_BANDWIDTH, 2 * (reach + REACH_OF_BINS * h) / MAX_BINS)
+    index, threshold = lowest_valley(projections, labelled, bound, width, penalty)
     pulls = kernel_pulls(projections, threshold, h) / (n * h**2 * math.sqrt(2 * math.pi))
     excess = max(abs(threshold) - bound, 0.0)
     if excess > 0 and sd > 0:
         rate = penalty.steepness * (1 + penalty.epsilon) * excess**penalty.epsilon
         pulls -= rate * alpha / (n * sd) * projections
     gradient = pulls @ centred
+    if penalty.signs.shape[0]:
+        wrong = np.maximum(penalty.signs * (threshold - labelled), 0.0)
+        rate = penalty.gamma * (1 + penalty.epsilon)
+        gradient -= (rate * penalty.signs * wrong**penalty.epsilon) @ penalty.labelled
     return index, threshold, excess == 0, gradient - (gradient @ direction) * direction
 
 

@@ -1,6 +1,7 @@
 """The minimum of a density with a penalty beyond a bound."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,18 +17,56 @@ NOISE = 1e-12
 REACH_OF_BINS = 6.0
 """Rows farther beyond the bound than this many bandwidths are not binned."""
 
+NEARLY_RIGHT = 1e-12
+"""Bandwidths on the wrong side under which the second derivative of the penalty for labels does not grow."""
+
 ROUGHLY, FINELY = 1e-3, 1e-8
 """Accuracy, in bandwidths, of a valley's location on the bins and on the rows; its density's error is the square."""
 
 
-@jit
-def lowest_valley(projections, bandwidth, bound, eta, epsilon, steepness, width):
-    """Return the minimum and minimiser of ``f(b) = p(b) + steepness * max(0, |b| - bound)^(1 + epsilon)``.
+class Penalty(NamedTuple):
+    """Constants of the penalised density: of its kernel, of the penalty beyond the bound, and of that for labels.
 
-    `p` is the kernel density of the projections. Bins of the given width bracket the valleys of `p` within the bound;
-    the minimisers of `f` are at most `eta` outside.
+    Rows with label +1 belong above the hyperplane, rows with -1 below; without labels the arrays have no entries.
     """
-    half = math.ceil((bound + REACH_OF_BINS * bandwidth) / width) + 1
+
+    bandwidth: float
+    eta: float
+    epsilon: float
+    steepness: float
+    labelled: np.ndarray
+    signs: np.ndarray
+    gamma: float
+
+
+@jit
+def label_penalty(location, labelled, penalty):
+    """Return the penalty for labelled projections on the wrong side of a location, and its first two derivatives."""
+    total = slope = bend = 0.0
+    for i in range(labelled.shape[0]):
+        wrong = penalty.signs[i] * (location - labelled[i])
+        if wrong > 0.0:
+            power = penalty.gamma * wrong**penalty.epsilon
+            total += power * wrong
+            slope += penalty.signs[i] * power
+            # Infinite at zero, where Newton's method would then stay.
+            bend += power / max(wrong, NEARLY_RIGHT * penalty.bandwidth)
+    rate = 1 + penalty.epsilon
+    return total, rate * slope, rate * penalty.epsilon * bend
+
+
+@jit
+def lowest_valley(projections, labelled, bound, width, penalty):
+    """Return minimum and minimiser of ``f(b) = p(b) + steepness * max(0, |b| - bound)^(1 + epsilon) + labels``.
+
+    `p` is the kernel density of the projections, `labels` the penalty for labelled projections. Bins of the given width
+    bracket the valleys of `p`, with labels those of `f`, within the bound and all labelled projections; the minimisers
+    are at most `eta` outside.
+    """
+    bandwidth, reach, tolerance = penalty.bandwidth, bound, 0.0
+    for i in range(labelled.shape[0]):
+        reach = max(reach, abs(labelled[i]))
+    half = math.ceil((reach + REACH_OF_BINS * bandwidth) / width) + 1
     weights = np.zeros(2 * half)
     bin_linearly(projections, -half * width, width, weights)
     # The outermost bins count the rows beyond, whose kernels do not reach the bound.
@@ -36,23 +75,34 @@ def lowest_valley(projections, bandwidth, bound, eta, epsilon, steepness, width)
     centres = (np.arange(2 * half) + 0.5 - half) * width
     density = smooth(weights, taps)
     top = density.max()
-    grid, height = grid_within(centres, density, bound)
-    found = valleys(grid, height, NOISE * top, NEARLY_LOWEST * top)
-    best, threshold = np.inf, 0.0
+    grid, height = grid_within(centres, density, reach)
     ones = np.ones(projections.shape[0])
     n = projections.shape[0]
+    if labelled.shape[0]:
+        tolerance = add_penalties(grid, height, n, labelled, bound, width, penalty)
+    found = valleys(grid, height, NOISE * top, NEARLY_LOWEST * top + tolerance)
+    best, threshold = np.inf, 0.0
     for i in range(found.shape[0]):
-        low = max(found[i, 0] - bandwidth, -bound - eta)
-        high = min(found[i, 2] + bandwidth, bound + eta)
-        start = descend_to_valley(
-            centres, weights, n, bandwidth, bound, epsilon, steepness, low, found[i, 1], high, ROUGHLY
-        )[1]
-        value, location = descend_to_valley(
-            projections, ones, n, bandwidth, bound, epsilon, steepness, low, start, high, FINELY
-        )
+        low = max(found[i, 0] - bandwidth, -reach - penalty.eta)
+        high = min(found[i, 2] + bandwidth, reach + penalty.eta)
+        start = descend_to_valley(centres, weights, n, labelled, bound, penalty, low, found[i, 1], high, ROUGHLY)[1]
+        value, location = descend_to_valley(projections, ones, n, labelled, bound, penalty, low, start, high, FINELY)
         if value < best:
             best, threshold = value, location
     return best, threshold
+
+
+@jit
+def add_penalties(grid, height, n, labelled, bound, width, penalty):
+    """Add penalties to sums of kernels on a grid; return by how much they may bend between its points."""
+    unit = n * penalty.bandwidth * math.sqrt(2 * math.pi)
+    steepest = 0.0
+    for i in range(grid.shape[0]):
+        excess = max(abs(grid[i]) - bound, 0.0)
+        total, _, bend = label_penalty(grid[i], labelled, penalty)
+        height[i] += unit * (total + penalty.steepness * excess ** (1 + penalty.epsilon))
+        steepest = max(steepest, bend)
+    return unit * (steepest + penalty.steepness) * width**2
 
 
 @jit
@@ -95,8 +145,9 @@ def valleys(grid, height, noise, tolerance):
 
 
 @jit
-def descend_to_valley(points, weights, n, bandwidth, bound, epsilon, steepness, low, location, high, tolerance):
+def descend_to_valley(points, weights, n, labelled, bound, penalty, low, location, high, tolerance):
     """Return the minimum of `f` between `low` and `high` and its location, by Newton's method from `location`."""
+    bandwidth, epsilon, steepness = penalty.bandwidth, penalty.epsilon, penalty.steepness
     unit = 1.0 / (n * bandwidth * math.sqrt(2 * math.pi))
     value = np.inf
     for _ in range(60):
@@ -107,6 +158,9 @@ def descend_to_valley(points, weights, n, bandwidth, bound, epsilon, steepness, 
         if excess > 0.0:
             slope += math.copysign(steepness * (1 + epsilon) * excess**epsilon, location)
             bend += steepness * (1 + epsilon) * epsilon * excess ** (epsilon - 1)
+        if labelled.shape[0]:
+            more = label_penalty(location, labelled, penalty)
+            value, slope, bend = value + more[0], slope + more[1], bend + more[2]
         if slope < 0.0:
             low = location
         else:

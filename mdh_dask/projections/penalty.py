@@ -7,8 +7,8 @@ import numpy as np
 
 from .._jit.descent import descend
 from .._jit.kernel_sums import bin_linearly, kernel_sums
-from .._jit.separators import BINS_PER_BANDWIDTH, MAX_BINS, Penalty, best_separator
-from .._jit.valleys import REACH_OF_BINS
+from .._jit.separators import BINS_PER_BANDWIDTH, MAX_BINS, best_separator
+from .._jit.valleys import REACH_OF_BINS, Penalty
 from .._typing import Floats
 from ..density.kde import kernel_density, kernel_height
 from ..density.modes import relative_depth
@@ -36,6 +36,25 @@ class Separator:
     gradient: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Labelled rows, which a hyperplane should leave on their sides.
+
+    Parameters
+    ----------
+    rows : array of shape (n_labelled, n_features), float64
+        Shifted as the rows of the density.
+    signs : array of shape (n_labelled,), float64
+        1 for rows that belong above the hyperplane, -1 for those below.
+    gamma : float
+        Penalty for a row that is one unit on the wrong side.
+    """
+
+    rows: Floats
+    signs: Floats
+    gamma: float
+
+
 @dataclass(frozen=True)
 class PenalisedDensity:
     """The index ``phi(v) = min_b f(v, b)`` of a sample, where `f` is JMLR 17(156), eq. 10.
@@ -53,12 +72,15 @@ class PenalisedDensity:
         Bound on how far the penalty lets a minimiser lie outside, positive.
     epsilon : float
         Between 0 and 1; the larger, the smoother the penalty.
+    labels : Labels, optional
+        What labelled rows on the wrong side add to `f` (eq. 16).
     """
 
     centred: Floats
     bandwidth: float
     eta: float
     epsilon: float = 1 - 1e-6
+    labels: Labels | None = None
 
     def best_separator(self, direction: Floats, alpha: float) -> Separator:
         """Return the lowest `f` over all offsets, and its exact gradient by the direction.
@@ -102,7 +124,9 @@ class PenalisedDensity:
     def penalty(self) -> Penalty:
         """The constants; the last is ``L / eta^epsilon`` with ``L = 1 / (e^(1/2) h^2 sqrt(2 pi))``."""
         steepness = 1 / (np.exp(0.5) * self.bandwidth**2 * np.sqrt(2 * np.pi)) / self.eta**self.epsilon
-        return Penalty(float(self.bandwidth), float(self.eta), float(self.epsilon), float(steepness))
+        labels = self.labels or Labels(np.empty((0, self.centred.shape[1])), np.empty(0), 0.0)
+        constants = (float(self.bandwidth), float(self.eta), float(self.epsilon), float(steepness))
+        return Penalty(*constants, labels.rows, labels.signs, float(labels.gamma))
 
 
 def depth_at(projections: Floats, offset: float, bandwidth: float) -> float:

@@ -133,7 +133,12 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, ma
         path.append(Step(alpha, v, best.offset, best.index))
         if best.inside:
             chosen = path[-1]
-    depth = depth_at(centred @ chosen.direction, chosen.offset, h) if chosen else 0.0
-    last = chosen or path[-1]
+    return result_of(index, path, chosen)
+
+
+def result_of(index: PenalisedDensity, path: list[Step], chosen: Step | None) -> MDHResult:
+    """Return the hyperplane that was chosen on a path, else the last, with the density on it and beside it."""
+    h, last = index.bandwidth, chosen or path[-1]
+    depth = depth_at(index.centred @ chosen.direction, chosen.offset, h) if chosen else 0.0
     density = index.density(last.direction, last.offset)
     return MDHResult(last.direction, last.offset, density, depth, h, index.eta, tuple(path))
