@@ -17,6 +17,7 @@ from strategies import chunkings, directions_of_nodes, row_sets, seeds, split_tr
 
 from mdh_dask._jit.blocks import loop_ready
 from mdh_dask.chunks import Together, reduce_rows
+from mdh_dask.ensembles.tuples import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
 from mdh_dask.growth.passes import (
     HASH_RANGE,
@@ -137,7 +138,16 @@ def tree_votes(draw):
     return TreeVotes(draw(seeds), draw(st.integers(0, HASH_RANGE - 1)), tuple(trees)), (rows,)
 
 
+@st.composite
+def tuples(draw):
+    rows = draw(row_sets([np.float32, np.float64]))
+    rng, h = np.random.default_rng(draw(seeds)), draw(st.integers(0, 70))
+    planes, offsets = rng.normal(size=(h, rows.shape[1])), rng.normal(0, 100, h)
+    return TuplePass(planes, offsets, draw(st.sampled_from([2, 1000]))), (rows,)
+
+
 STATISTICS = {
+    "TuplePass": tuples(),
     "LabelVotes": label_votes(),
     "TreeVotes": tree_votes(),
     "MomentPass": moments(),

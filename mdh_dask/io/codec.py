@@ -13,6 +13,7 @@ import numpy as np
 
 from .._typing import AnyArray
 from ..chunks import Together
+from ..ensembles.tuples import TuplePass, Tuples
 from ..ensembles.votes import LabelVotes, TreeVotes, Votes
 from ..growth.passes import (
     BranchCounts,
@@ -35,8 +36,8 @@ CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
         BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, LabelVotes, MomentPass, Moments,
-        RangedSums, Sample, SamplePass, Standardiser, Together, Tree, TreeVotes, UpdatePass, ValleyPass, ValleySums,
-        Votes,
+        RangedSums, Sample, SamplePass, Standardiser, Together, Tree, TreeVotes, TuplePass, Tuples, UpdatePass,
+        ValleyPass, ValleySums, Votes,
     )
 }  # fmt: skip
 """Dataclasses and named tuples that can be stored, by name."""

@@ -1,0 +1,290 @@
+"""Plan of an ensemble of minimum density hyperplanes: weak partitions, made one by a mixture of Bernoullis."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._random import generator
+from .._typing import AnyArray, Booleans, Floats, Integers
+from ..chunks import Pass, Plan, work_through
+from ..density.bandwidth import Bandwidth
+from ..growth.branches import Branch, Part, State, branch_pass, hash_bit
+from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from ..growth.scaling import Standardiser, standardiser
+from ..growth.screening import bandwidth_of, candidates_for
+from ..projections.directions import Proposal, StandardDirections
+from ..projections.sqp import constrained_hyperplane
+from ..splits.rules import SplitRule
+from ..splits.stopping import StopRule
+from .mixture import Criterion, Mixture, Tally, bernoulli_tally, cells, fit_components, fits
+from .tuples import TuplePass, Tuples, bits_of, words_of
+
+logger = logging.getLogger(__name__)
+
+DRAWS = 2
+"""Starts for every hyperplane that is wanted, as some end where others did."""
+
+SAME = 0.01
+"""Hyperplanes are the same if a smaller share of the sample lies on different sides: as independent evidence for one
+partition they would inflate the likelihood of any mixture that has it."""
+
+IDENTIFIED = 3
+"""With fewer hyperplanes any table of their sides is that of a single component, or of many mixtures."""
+
+LEAST_ALPHA = 0.05
+"""A smaller bound pins a hyperplane to the mean."""
+
+MOST_TUPLES = 2**16
+
+ROWS_AT_ONCE = 8192
+"""Of which the probabilities are in memory while rows are labelled."""
+
+
+@dataclass(frozen=True)
+class EnsembleSettings:
+    """How hyperplanes are found and combined.
+
+    Parameters
+    ----------
+    n_hyperplanes : int
+    alpha_max : float
+        Every hyperplane is held within a random share of so many standard deviations of the mean.
+    stop : StopRule
+        Which hyperplanes lie in a valley.
+    bandwidth : Bandwidth
+    sample_size : int
+        Rows on which hyperplanes are sought and tested.
+    scale : bool
+    max_clusters : int
+    n_clusters : int or None
+        As many, and no other numbers are tried.
+    criterion : str
+        Of the number of clusters.
+    n_init : int
+        Starts of every mixture.
+    seed : int
+    """
+
+    n_hyperplanes: int
+    alpha_max: float
+    stop: StopRule
+    bandwidth: Bandwidth
+    sample_size: int
+    scale: bool
+    max_clusters: int
+    n_clusters: int | None
+    criterion: Criterion
+    n_init: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class HyperplaneMixture:
+    """Hyperplanes, and a mixture of the tuples of their sides.
+
+    Parameters
+    ----------
+    planes : array of shape (n_hyperplanes, n_features), float64
+        For rows as they are given.
+    offsets : array of shape (n_hyperplanes,), float64
+        A row lies above a hyperplane where ``plane . x > offset``.
+    log_weights : array of shape (n_clusters,), float64
+    log_probabilities : array of shape (n_clusters, n_hyperplanes, 2), float64
+        Of lying below and above each hyperplane.
+    """
+
+    planes: Floats
+    offsets: Floats
+    log_weights: Floats
+    log_probabilities: Floats
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.log_weights)
+
+    def shares(self, rows: AnyArray) -> Floats:
+        """Return the probability of every cluster given the sides of a row, shape (n_rows, n_clusters)."""
+        parts = [self._shares(rows[i : i + ROWS_AT_ONCE]) for i in range(0, max(len(rows), 1), ROWS_AT_ONCE)]
+        return np.concatenate(parts)
+
+    def _shares(self, rows: AnyArray) -> Floats:
+        bits = bits_of(words_of(rows, self.planes, self.offsets), len(self.planes)).astype(np.intp)
+        joint = np.repeat(self.log_weights[None], len(rows), axis=0)
+        # Hyperplane by hyperplane: the last bits of a matrix product depend on the rows of the block.
+        for j, side in enumerate(bits.T):
+            joint += self.log_probabilities[:, j, :].T[side]
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
+
+
+class Ensemble(NamedTuple):
+    """What came of the plan.
+
+    Attributes
+    ----------
+    mixture : HyperplaneMixture
+        The largest cluster first.
+    n_rows : ndarray of shape (n_clusters,), int64
+        Rows of each cluster; if there were more than `MOST_TUPLES` tuples, of those that were kept.
+    scores : tuple of float
+        The criterion for 1, 2, ... components, or for `n_clusters` alone.
+    n_found : int
+        Hyperplanes in valleys, the same ones included.
+    """
+
+    mixture: HyperplaneMixture
+    n_rows: Integers
+    scores: tuple[float, ...]
+    n_found: int
+
+
+def hyperplane_ensemble(
+    settings: EnsembleSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]
+) -> Plan[Ensemble]:
+    """Plan an ensemble of hyperplanes (thesis algorithm 3).
+
+    Parameters
+    ----------
+    settings : EnsembleSettings
+    shape : (n_rows, n_features)
+        Of the rows that the passes will read.
+    check : callable
+        Raises an error if the first look shows that the rows cannot be clustered.
+
+    Notes
+    -----
+    Two passes: the first draws the sample on which hyperplanes are found, the second counts the tuples of their sides.
+    One, if the sample holds all rows, or if no hyperplane lies in a valley.
+    """
+    n_rows, _ = shape
+    look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(settings.sample_size, n_rows)))
+    check(look)
+    sample = smallest_hashes(look.sample, settings.sample_size)
+    standardise = standardiser(look.columns, sample, settings.scale, moderate=True)
+    found = find_hyperplanes(sample, standardise, settings, n_rows)
+    raw = standardise.raw(found.directions)
+    assert found.thresholds is not None
+    offsets = found.thresholds + standardise.shift_along(raw)
+    kept = distinct_partitions(bits_of(words_of(sample.rows, raw.vectors, offsets), len(offsets)))
+    kept = kept[: settings.n_hyperplanes]
+    logger.info("%s of %s hyperplanes lie in valleys and are distinct", len(kept), len(found))
+    counting = TuplePass(np.ascontiguousarray(raw.vectors[kept]), offsets[kept], MOST_TUPLES)
+    if len(kept) == 0 or len(sample.hashes) == n_rows:
+        tuples: Tuples = counting.finalise(counting.chunk(0, sample.rows))
+    else:
+        tuples = yield Pass("counting", counting)
+    return _combined(counting, tuples, len(found), n_rows, settings)
+
+
+def find_hyperplanes(sample: Sample, standardise: Standardiser, settings: EnsembleSettings, n_rows: int) -> Proposal:
+    """Return the hyperplanes, for standardised rows, that random starts lead to and that lie in a valley."""
+    rows = standardise(sample.rows)
+    scoring = rows
+    root = Branch(1, Part.of_all(sample), n_rows, counted=True, state=State.WAITING)
+    if settings.stop.holds_out:
+        scoring = rows[(sample.hashes >> np.uint64(hash_bit(root))) & np.uint64(1) == 0]
+    if len(scoring) < 2 or not np.ptp(scoring, axis=0).any():
+        return Proposal(StandardDirections(np.empty((0, rows.shape[1]))), np.empty(0))
+    ends = _descend(scoring.astype(np.float64), settings)
+    if not ends:
+        return Proposal(StandardDirections(np.empty((0, rows.shape[1]))), np.empty(0))
+    directions, thresholds = (np.array(part) for part in zip(*ends))
+    proposal = Proposal(StandardDirections(directions), thresholds)
+    return proposal[_in_valleys(root, proposal, rows, scoring, standardise, settings)]
+
+
+def _descend(rows: Floats, settings: EnsembleSettings) -> list[tuple[Floats, float]]:
+    """Return the ends of descents from random directions that are local minimisers within random bounds."""
+    ends: dict[int, tuple[Floats, float]] = {}
+
+    def descend(j: int) -> tuple[()]:
+        rng = generator(settings.seed, 0, j)
+        start = rng.standard_normal(rows.shape[1])
+        alpha = settings.alpha_max * rng.uniform(LEAST_ALPHA, 1)
+        end = constrained_hyperplane(rows, np.asarray(start), alpha=alpha)
+        if end.relative_depth > 0:
+            ends[j] = end.direction, end.offset
+        return ()
+
+    work_through(descend, range(DRAWS * settings.n_hyperplanes))
+    return [ends[j] for j in sorted(ends)]
+
+
+def _in_valleys(
+    root: Branch,
+    proposal: Proposal,
+    rows: AnyArray,
+    scoring: AnyArray,
+    standardise: Standardiser,
+    settings: EnsembleSettings,
+) -> Integers:
+    """Return which hyperplanes the stop rule takes for valleys, on the rows that it tests."""
+    bandwidth = bandwidth_of(settings.bandwidth, scoring)
+    root.candidates = candidates_for(rows, proposal, standardise, bandwidth, len(rows))
+    counts = branch_pass([root], settings.seed).sweep(*root.sample.load()).along(slice(None))
+    whole = counts.of(root.candidates)
+    test = counts.of(root.candidates, half=1) if settings.stop.holds_out else whole
+    bins = SplitRule(threshold_rule="proposed").locate(whole, 1)
+    accepted = [
+        k >= 0 and settings.stop.accepts(test[j], k, int(root.n_rows), len(bins), generator(settings.seed, 1, j))
+        for j, k in enumerate(bins.tolist())
+    ]
+    return np.flatnonzero(accepted)
+
+
+def distinct_partitions(bits: Booleans) -> Integers:
+    """Return the columns that differ from all before them, and from their complements, in `SAME` of the rows or more.
+
+    Examples
+    --------
+    >>> distinct_partitions(np.array([[0, 1, 0], [1, 0, 0], [1, 0, 1]], dtype=bool))
+    array([0, 2])
+    """
+    signs = np.where(bits, 1.0, -1.0)
+    alike = np.abs(signs.T @ signs) / max(len(bits), 1)
+    kept: list[int] = []
+    for j in range(bits.shape[1]):
+        if (alike[j, kept] <= 1 - 2 * SAME).all():
+            kept.append(j)
+    return np.array(kept, dtype=np.intp)
+
+
+def _combined(counting: TuplePass, tuples: Tuples, n_found: int, n_rows: int, settings: EnsembleSettings) -> Ensemble:
+    """Return the mixture of the tuples, with the components that any of them has for its most probable one."""
+    n_planes = len(counting.planes)
+    tally = bernoulli_tally(bits_of(tuples.words, n_planes), tuples.counts)
+    found: list[tuple[Mixture, tuple[float, ...]]] = []
+
+    def find(tally: Tally) -> tuple[()]:
+        found.append(_mixture_of(tally, n_planes, settings))
+        return ()
+
+    # As a single item of work, for which BLAS is held to one thread: on their number hang the last bits of products.
+    work_through(find, [tally])
+    mixture, scores = found[0]
+    counts = np.zeros(mixture.n_components, dtype=np.int64)
+    np.add.at(counts, mixture.log_joint(tally.ones).argmax(axis=1), tuples.counts)
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] > 0]
+    own = mixture.of(order)
+    probabilities = own.log_probabilities.reshape(len(order), n_planes, 2)
+    model = HyperplaneMixture(counting.planes, counting.offsets, own.log_weights, probabilities)
+    return Ensemble(model, counts[order], scores, n_found)
+
+
+def _mixture_of(tally: Tally, n_planes: int, settings: EnsembleSettings) -> tuple[Mixture, tuple[float, ...]]:
+    if n_planes == 0:
+        return Mixture(np.zeros(1), np.empty((1, 0))), ()
+    if settings.n_clusters is not None:
+        k = min(settings.n_clusters, len(tally.counts))
+        fit = fit_components(tally, k, settings.n_init, settings.seed)
+        return fit.mixture, (fit.score(settings.criterion, tally),)
+    if n_planes < IDENTIFIED:
+        return cells(tally, least=np.sqrt(tally.counts.sum())), ()
+    tried = list(fits(tally, settings.max_clusters, settings.n_init, settings.seed, settings.criterion))
+    scores = tuple(fit.score(settings.criterion, tally) for fit in tried)
+    return tried[int(np.argmin(scores))].mixture, scores

@@ -1,0 +1,98 @@
+"""The sides of several hyperplanes on which rows lie: distinct tuples of bits and their counts, in one pass."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit.blocks import loop_ready
+from .._jit.sides import side_bits
+from .._typing import AnyArray, Booleans, Floats, Integers
+from ..chunks import Statistic
+
+WORD = 64
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Tuples(NamedTuple):
+    """Value of `TuplePass`: distinct tuples in the order of their hashes.
+
+    Attributes
+    ----------
+    words : ndarray of shape (n_tuples, n_words), uint64
+        Bit ``j % 64`` of word ``j // 64`` is one above hyperplane j.
+    counts : ndarray of shape (n_tuples,), int64
+        Rows that have the tuple.
+    n_rows : int
+        All rows, those of tuples that were left out included.
+    """
+
+    words: Integers
+    counts: Integers
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class TuplePass(Statistic):
+    """Which tuples of sides of hyperplanes occur, and in how many rows.
+
+    Parameters
+    ----------
+    planes : array of shape (n_hyperplanes, n_features)
+    offsets : array of shape (n_hyperplanes,)
+    most : int
+        Tuples kept: if there are more, those with the smallest hashes, a random sample whose counts are exact.
+    """
+
+    planes: Floats
+    offsets: Floats
+    most: int
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Tuples:
+        """Count the tuples of some rows."""
+        words = words_of(blocks[0], self.planes, self.offsets)
+        return self._kept(words, np.ones(len(words), dtype=np.int64), len(words))
+
+    def combine(self, left: Tuples, right: Tuples) -> Tuples:
+        """Add the counts of equal tuples."""
+        words, counts = (np.concatenate(both) for both in zip(left[:2], right[:2]))
+        return self._kept(words, counts, left.n_rows + right.n_rows)
+
+    def _kept(self, words: Integers, counts: Integers, n_rows: int) -> Tuples:
+        """Return each tuple once. One that is left out here has too large a hash to be kept in the end."""
+        hashes = _hashes(words)
+        order = np.lexsort((*words.T, hashes))
+        words = words[order]
+        first = np.flatnonzero(np.append(True, (words[1:] != words[:-1]).any(axis=1))[: len(words)])
+        sums = np.add.reduceat(counts[order], first) if len(first) else counts
+        return Tuples(words[first][: self.most], sums[: self.most], n_rows)
+
+
+def words_of(rows: AnyArray, planes: Floats, offsets: Floats) -> Integers:
+    """Return the sides of hyperplanes on which rows lie, packed, shape (n_rows, n_words), uint64."""
+    words = np.zeros((len(rows), -(-len(planes) // WORD)), dtype=np.uint64)
+    side_bits(loop_ready(rows), planes, offsets, words)
+    return words
+
+
+def bits_of(words: Integers, n_hyperplanes: int) -> Booleans:
+    """Return packed sides as booleans, shape (n_tuples, n_hyperplanes).
+
+    Examples
+    --------
+    >>> bits_of(np.array([[5]], dtype=np.uint64), 3)
+    array([[ True, False,  True]])
+    """
+    j = np.arange(n_hyperplanes)
+    return (words[:, j // WORD] >> (j % WORD).astype(np.uint64) & np.uint64(1)).astype(bool)
+
+
+def _hashes(words: Integers) -> Integers:
+    z = np.zeros(len(words), dtype=np.uint64)
+    for word in words.T:  # SplitMix64, word by word
+        z = (z ^ word) + GOLDEN
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return z
