@@ -123,10 +123,10 @@ def test_axes_are_what_is_told_else_their_names_else_their_lengths(shape, names,
             "zyx",
             None,
             {},
-            "axis z has 5 places, and an image is one of them: choose it with index, as z=0",
+            "axis z has length 5, of which an image uses one: choose it with index, as z=0",
         ),
-        ((5, 50, 40), "zyx", None, {"z": 5}, "expected a place from 0 to 4 on axis z; got 5"),
-        ((5, 50, 40), "cyx", None, {"t": 0}, "there is no axis t to choose a place of"),
+        ((5, 50, 40), "zyx", None, {"z": 5}, "expected an index from 0 to 4 on axis z; got 5"),
+        ((5, 50, 40), "cyx", None, {"t": 0}, "there is no axis t for an index"),
     ],
 )
 def test_axes_that_are_not_clear_are_refused(shape, names, axes, index, message):

@@ -187,7 +187,7 @@ ERRORS = {
     ),
     "index": (
         IMAGE.replace("[output]", "index = {t = -1}\n[output]"),
-        "input.index must be a table of places from 0 by their axes, as {t = 0}; got {'t': -1}, a table",
+        "input.index must be a table of indices from 0 by axis, as {t = 0}; got {'t': -1}, a table",
     ),
     "even window": (
         IMAGE.replace("[output]", "window = 4\n[output]"),

@@ -119,7 +119,7 @@ def test_a_copy_that_is_not_to_be_seen_here_is_told_with_the_remedy(tmp_path, mo
     with pytest.raises(RuntimeError) as caught:
         write_labels(bright, image, tmp_path / "out.zarr", n_labels=3)
     assert str(caught.value) == (
-        "1 of 4 chunks of a smaller copy of the labels are not to be seen here; write to a folder that this process "
+        "1 of 4 chunks of a smaller copy of the labels are not visible here; write to a folder that this process "
         "and all workers share, or to a URL"
     )
     assert names(tmp_path) == ["image.zarr"]

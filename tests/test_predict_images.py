@@ -165,7 +165,7 @@ ERRORS = {
     ),
     "place": (
         ("predict", "../in/stack.zarr", "--model", "../in/bands.model", *OUT), 65,
-        "axis t has 2 places, and an image is one of them: choose it with --index, as t=0",
+        "axis t has length 2, of which an image uses one: choose it with --index, as t=0",
     ),
     "axes of a picture": (
         ("predict", "../in/beach.png", "--axes", "yxc", "--model", "../in/bands.model", *OUT), 65,

@@ -171,7 +171,7 @@ def test_a_failure_to_see_what_was_written_names_the_remedy(image, tmp_path, mon
     with pytest.raises(RuntimeError) as caught:
         write(image, tmp_path / "l.zarr", Labeller())
     assert str(caught.value) == (
-        "4800 of 4800 pixels were written, and 2 of 16 chunks are not to be seen here; write to a folder that this "
+        "4800 of 4800 pixels were written, and 2 of 16 chunks are not visible here; write to a folder that this "
         "process and all workers share, or to a URL"
     )
 

@@ -228,14 +228,14 @@ ERRORS = {
     ),
     "index": (
         "planes.zarr", {}, 65,
-        "axis z has 2 places, and an image is one of them: choose it with index in [input], as z=0",
+        "axis z has length 2, of which an image uses one: choose it with index in [input], as z=0",
     ),
     "place": (
-        "planes.zarr", {"window": "index = {z = 2}\nwindow"}, 65, "expected a place from 0 to 1 on axis z; got 2",
+        "planes.zarr", {"window": "index = {z = 2}\nwindow"}, 65, "expected an index from 0 to 1 on axis z; got 2",
     ),
     "no axis": (
         "tiles.zarr", {"window": "index = {t = 0}\nwindow"}, 65,
-        "there is no axis t to choose a place of: the others than y, x and c are []",
+        "there is no axis t for an index: the axes besides y, x and c are []",
     ),
     "missing": ("nope.zarr", {}, 66, "there is no Zarr array at {path}; check the path"),
     "preview is a folder": (

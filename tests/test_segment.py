@@ -226,7 +226,7 @@ ERRORS = {
         r"got shape \(40, 50, 60\), which does not .* name them with --axes yxc, where",
     ),
     "planes": (("../in/planes.zarr", *OUT), 65, "axis z has 2 places, .*: choose it with --index, as z=0"),
-    "place": (("../in/planes.zarr", *OUT, "--index", "z=2"), 65, "expected a place from 0 to 1 on axis z; got 2"),
+    "place": (("../in/planes.zarr", *OUT, "--index", "z=2"), 65, "expected an index from 0 to 1 on axis z; got 2"),
     "axes": (("../in/stack.zarr", *OUT, "--axes", "yx"), 65, "expected a letter for each of 3 axes"),
     "axes of a picture": (("../in/beach.png", *OUT, "--axes", "yx"), 65, "is a picture, whose axes are known"),
     "NaN": (("../in/nan.zarr", *OUT), 65, "got 1 with NaN or infinity in lines .*, the first in line 200, column 33"),

@@ -1,4 +1,4 @@
-"""Images of any size: their pixels as rows, and labels of the rows as an image."""
+"""Images of any size, with pixels as rows and labels as images."""
 
 from .columns import PixelColumns
 from .features import Features

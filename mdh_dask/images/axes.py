@@ -1,4 +1,4 @@
-"""Which axis of an array is which: lines, columns and bands, and others of which one place is taken."""
+"""Axes of image arrays: lines, columns and bands, and other axes, of which one index is used."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,28 +10,28 @@ from .._typing import AnyArray
 from .order import Block
 
 MOST_BANDS = 32
-"""The first or last axis of three is taken for the bands if it is this short and the other is not."""
+"""The first or last of three axes is assumed to hold bands if it is at most this long and the other is longer."""
 
 NAMES = {"y": "y", "lat": "y", "latitude": "y", "northing": "y", "row": "y", "x": "x", "lon": "x", "longitude": "x",
          "easting": "x", "col": "x", "column": "x", "c": "c", "s": "c", "b": "c", "band": "c", "bands": "c",
          "channel": "c", "channels": "c"}  # fmt: skip
-"""What axes are called, and what they are: lines (y), columns (x) or bands (c)."""
+"""Names of axes for lines (y), columns (x) and bands (c)."""
 
 
 @dataclass(frozen=True)
 class AxesView:
-    """An array of any order of axes as (y, x, band).
+    """A view of an array with axes in any order as (y, x, band).
 
     Parameters
     ----------
     array : array-like
-        With shape and dtype; read by slices and integers.
+        An array with shape and dtype that is read by slices and integers.
     axes : tuple of str
-        Of every axis: ``"y"``, ``"x"``, ``"c"`` for the bands, or another name.
+        Name of every axis: ``"y"``, ``"x"``, ``"c"`` for the bands, or another name.
     index : mapping of str to int
-        The place that is taken of every axis of another name.
+        Index on every axis of another name.
     n_left_out : int
-        Bands at the end that are no bands of the image.
+        Number of bands at the end to ignore.
     """
 
     array: Any
@@ -51,7 +51,7 @@ class AxesView:
         return np.dtype(np.uint8) if self.array.dtype == np.bool_ else np.dtype(self.array.dtype.newbyteorder("="))
 
     def open(self) -> "AxesView":
-        """Return what can be read: this."""
+        """Return this view, which is ready to be read."""
         return self
 
     def __getitem__(self, block: Block) -> AnyArray:
@@ -65,22 +65,22 @@ class AxesView:
 
 
 def view_of(array: Any, names: Sequence[str | None] | None, axes: str | None, index: Mapping[str, int]) -> AxesView:
-    """Find lines, columns and bands of an array: as told, by the names of its axes, else by their lengths.
+    """Find lines, columns and bands of an array by the given axes, by the names of its axes, or by their lengths.
 
     Parameters
     ----------
     array : array-like
     names : sequence of str or None
-        What the array says about its axes.
+        Names of the axes stored with the array.
     axes : str or None
-        What the user says: a letter for every axis, ``"y"``, ``"x"``, ``"c"`` for the bands, others for the rest.
+        Axes given by the user: a letter for every axis, ``"y"``, ``"x"``, ``"c"`` for the bands, others for the rest.
     index : mapping of str to int
-        Places on axes that are neither of these.
+        Indices on all other axes.
 
     Raises
     ------
     ValueError
-        If the axes are not one of y, one of x and at most one of bands, or an axis that is left has several places.
+        If there is not one axis y, one x and at most one of bands, or another axis is longer than 1 and has no index.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def view_of(array: Any, names: Sequence[str | None] | None, axes: str | None, in
 
 
 def _named(names: Sequence[str | None] | None) -> tuple[str, ...]:
-    """Return axes by their names; none if one of them has no name."""
+    """Return the axes by their names, or an empty tuple if one has no name."""
     if not names or not all(names):
         return ()
     return tuple(NAMES.get(str(name).lower(), str(name).lower()) for name in names)
@@ -123,14 +123,12 @@ def _places(sizes: Mapping[str, int], index: Mapping[str, int]) -> dict[str, int
     others = {axis: size for axis, size in sizes.items() if axis not in "yxc"}
     for axis, place in index.items():
         if axis not in others:
-            raise ValueError(
-                f"there is no axis {axis} to choose a place of: the others than y, x and c are {[*others]}"
-            )
+            raise ValueError(f"there is no axis {axis} for an index: the axes besides y, x and c are {[*others]}")
         if not 0 <= place < others[axis]:
-            raise ValueError(f"expected a place from 0 to {others[axis] - 1} on axis {axis}; got {place}")
+            raise ValueError(f"expected an index from 0 to {others[axis] - 1} on axis {axis}; got {place}")
     for axis, size in others.items():
         if size > 1 and axis not in index:
             raise ValueError(
-                f"axis {axis} has {size} places, and an image is one of them: choose it with index, as {axis}=0"
+                f"axis {axis} has length {size}, of which an image uses one: choose it with index, as {axis}=0"
             )
     return {axis: index.get(axis, 0) for axis in others}

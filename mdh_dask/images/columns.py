@@ -1,4 +1,4 @@
-"""What the columns of an image's rows are, as a model keeps it: the pixels of another image become the same."""
+"""The columns of an image's rows, as saved in a model to make the same columns from other images."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -22,19 +22,19 @@ PARTS: Mapping[str, Callable[[Any], bool]] = {
     "factors": lambda value: value is None or (isinstance(value, list) and all(map(_is_finite, value))),
     "axes": lambda value: value is None or isinstance(value, str),
 }
-"""What a model keeps, and what each of it can be."""
+"""Saved entries and checks of their values."""
 
 
 @dataclass(frozen=True)
 class PixelColumns:
-    """What the columns of an image's rows are.
+    """The columns of an image's rows.
 
     Parameters
     ----------
     n_bands : int
     features : Features
     axes : str, optional
-        What the user said of the image's axes; see `open_image`.
+        The image's axes as given by the user; see `open_image`.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class PixelColumns:
     axes: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as plain objects for JSON."""
+        """Return the columns as plain objects for JSON."""
         factors = self.features.factors
         return {
             "n_bands": self.n_bands,
@@ -60,12 +60,12 @@ class PixelColumns:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> "PixelColumns":
-        """Return what `to_dict` gave.
+        """Return the columns from the value of `to_dict`.
 
         Raises
         ------
         ValueError
-            If a part of it is missing, or is nothing that it could have given.
+            If an entry is missing or invalid.
         """
         if saved.keys() != PARTS.keys():
             raise ValueError(f"expected {', '.join(PARTS)} of pixel columns; got {', '.join(map(str, saved))}")
@@ -77,7 +77,7 @@ class PixelColumns:
         return cls(saved["n_bands"], features, saved["axes"])
 
     def check_columns(self, n_columns: int) -> None:
-        """Raise an error if rows of so many columns are not those of pixels.
+        """Raise an error unless pixels have this number of columns.
 
         Raises
         ------
@@ -88,12 +88,12 @@ class PixelColumns:
             raise ValueError(f"expected {n_columns} pixel columns, with as many factors or none; got {own}: {factors}")
 
     def check(self, image: Image, model: object) -> None:
-        """Raise an error if an image does not have the bands that a model, which is named, was fitted to.
+        """Raise an error unless an image has as many bands as a model was fitted to; `model` is its name.
 
         Raises
         ------
         ValueError
-            If it has more or fewer.
+            If the number of bands differs.
         """
         if image.shape[2] != self.n_bands:
             raise ValueError(

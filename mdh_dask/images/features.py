@@ -1,4 +1,4 @@
-"""What a pixel's row holds: its bands, what they are in the neighbourhood, where it is."""
+"""The columns of a pixel's row: bands, local means and deviations, and coordinates."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +11,7 @@ from .._typing import AnyArray, Floats
 from .order import Block
 
 PIECE_BYTES = 2**23
-"""Bytes of float64 that windows are measured on at a time."""
+"""Bytes of float64 values per piece when windows are computed."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Features:
     coordinates : bool
         Whether line and column of the pixel follow.
     factors : tuple of float, optional
-        What each column is multiplied by.
+        Factor of each column.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Features:
     factors: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a window without a pixel in its middle."""
+        """Raise an error for a window without a central pixel."""
         if self.window is not None and (self.window < 3 or self.window % 2 == 0):
             raise ValueError(f"expected an odd window of 3 pixels or more; got {self.window}")
 
@@ -48,16 +48,16 @@ class Features:
         return n_bands * (3 if self.window else 1) + 2 * self.coordinates
 
     def dtype(self, pixels: npt.DTypeLike) -> np.dtype:
-        """Return the dtype of rows: that of the pixels if there is nothing else, else float32 or wider."""
+        """Return the dtype of rows: that of the pixels if they have no other columns, otherwise float32 or wider."""
         alone = not self.window and not self.coordinates and self.factors is None
         return np.dtype(pixels) if alone else np.result_type(pixels, np.float32)
 
     def times(self, factors: Floats) -> "Features":
-        """Return the same with columns multiplied by these factors."""
+        """Return the features with columns multiplied by these factors."""
         return replace(self, factors=tuple(map(float, factors)))
 
     def rows(self, source: Any, height: int, width: int, block: Block) -> AnyArray:
-        """Read a block with the margin that its windows need; return a row for each pixel, line by line.
+        """Read a block with the margin for its windows and return a row for each pixel, line by line.
 
         Raises
         ------
@@ -91,8 +91,8 @@ class Features:
 def write_local_moments(padded: AnyArray, window: int, out: Floats) -> None:
     """Write mean and standard deviation of every band in the window around each pixel.
 
-    Sums are of each window by itself, about its own mean: neither the size of the image nor that of a block nor a large
-    mean takes digits from them.
+    Each window is summed on its own and about its own mean, so neither the size of the image or of a block nor a large
+    mean costs digits.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def write_local_moments(padded: AnyArray, window: int, out: Floats) -> None:
         Means, then standard deviations.
     """
     line_bytes = np.dtype(np.float64).itemsize * padded[0].size
-    step = max(PIECE_BYTES // line_bytes, 4 * window)  # float64 of a whole block would be several times the block
+    step = max(PIECE_BYTES // line_bytes, 4 * window)  # a whole block in float64 would take several times its memory
     for y in range(0, len(out), step):
         _write_piece(padded[y : y + step + window - 1].astype(np.float64), window, out[y : y + step])
 
@@ -110,10 +110,10 @@ def write_local_moments(padded: AnyArray, window: int, out: Floats) -> None:
 def _write_piece(values: Floats, window: int, out: Floats) -> None:
     bands = values.shape[2]
     mean, squared = values, np.zeros_like(values)
-    for n in (1, window):  # down the lines, then along them
+    for n in (1, window):  # first across lines, then along them
         shape = mean.shape
-        parts = window_moments(mean.reshape(shape[0], -1), squared.reshape(shape[0], -1), n, window)
-        turned = (part.reshape(-1, *shape[1:]).transpose(1, 0, 2) for part in parts)
+        moments = window_moments(mean.reshape(shape[0], -1), squared.reshape(shape[0], -1), n, window)
+        turned = (part.reshape(-1, *shape[1:]).transpose(1, 0, 2) for part in moments)
         mean, squared = (np.ascontiguousarray(part) for part in turned)
     out[..., :bands] = mean
     out[..., bands:] = np.sqrt(squared / window**2)

@@ -1,4 +1,4 @@
-"""Where on Earth an image is: the tags of a GeoTIFF as the attributes that GeoZarr's conventions give an array."""
+"""Georeferences of images: the tags of a GeoTIFF as attributes by the GeoZarr conventions."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -12,19 +12,19 @@ CONVENTIONS = (
 )  # fmt: skip
 
 USER_DEFINED = 32767
-"""Code of a coordinate system that a GeoTIFF describes in its own tags."""
+"""Code of a user-defined coordinate system, described by other tags of the GeoTIFF."""
 
 POINT = 2
-"""Raster type whose coordinates are those of the centres of pixels."""
+"""Raster type whose coordinates refer to the centres of pixels."""
 
 
 def georeference(tags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of an array that lies where a GeoTIFF does; ``geotiff`` holds its own tags.
+    """Return the attributes of an array with the georeference of a GeoTIFF; ``geotiff`` holds the original tags.
 
     Parameters
     ----------
     tags : mapping
-        As tifffile gives them.
+        The tags from tifffile.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def georeference(tags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those attributes of a Zarr array that say where on Earth it is."""
+    """Return the attributes of a Zarr array that belong to its georeference."""
     if not any(name.startswith(("spatial:", "proj:")) for name in attributes):
         return {}
     names = ("spatial:dimensions", "spatial:transform", "spatial:transform_type", "spatial:registration",
@@ -73,7 +73,7 @@ def _transform(tags: Mapping[str, Any]) -> list[float] | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a tag's value as JSON knows it."""
+    """Return a tag's value as a JSON value."""
     if isinstance(value, Enum):
         return int(value.value)
     if hasattr(value, "tolist"):

@@ -1,4 +1,4 @@
-"""An image that is opened, but not read."""
+"""Images that are open but not read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ from .ome import Multiscale
 from .order import PixelOrder
 
 MOST_LINES = 4096
-"""Lines of a block of pixels that is not to be whole chunks; an image may be stored in one piece."""
+"""Lines per block of pixels where blocks need not be whole chunks, as an image may be stored in one chunk."""
 
 
 class Source(Protocol):
-    """What pixels are read from: small enough to be sent to workers."""
+    """A source of pixels, small enough to be sent to workers."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -30,28 +30,28 @@ class Source(Protocol):
         """Return the dtype of pixels."""
 
     def open(self) -> Any:
-        """Return what gives the pixels of ``[lines, columns]``, two slices, as an array of lines, columns and bands."""
+        """Return an object whose ``[lines, columns]``, two slices, is an array of lines, columns and bands."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """An image that is opened, but not read.
+    """An image that is open but not read.
 
     Parameters
     ----------
     source : Source
-        What pixels are read from.
+        Source of the pixels.
     path : str
     kind : str
         ``"PNG"`` and other kinds of pictures, ``"TIFF"``, ``"OME-Zarr"`` or ``"Zarr"``.
     chunks : tuple of int
         Lines and columns that are stored together.
     georeference : mapping of str to JSON
-        Where on Earth it is, as attributes of a Zarr array; empty if it does not say.
+        Georeference as attributes of a Zarr array; empty if unknown.
     multiscale : Multiscale, optional
-        Of lines and columns, if it is OME-Zarr.
+        Metadata of lines and columns for OME-Zarr.
     axes : str, optional
-        What the user said of the axes.
+        The axes as given by the user.
     """
 
     source: Source
@@ -74,17 +74,17 @@ class Image:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes of all pixels as they are in memory."""
+        """Return the size of all pixels in memory in bytes."""
         return self.order.n_rows * self.shape[2] * self.dtype.itemsize
 
     @property
     def order(self) -> PixelOrder:
-        """Return the order in which pixels are rows."""
+        """Return the order of pixels as rows."""
         return PixelOrder(*self.shape[:2])
 
     @property
     def label_chunks(self) -> tuple[int, int]:
-        """Return lines and columns of a chunk of labels: those of the image where blocks of rows consist of them.
+        """Return lines and columns of a chunk of labels: those of the image, where blocks of rows consist of them.
 
         Chunks that do not divide a panel of a wide image become the next smaller power of two columns wide.
         """
@@ -96,7 +96,7 @@ class Image:
 
     @property
     def pixels(self) -> da.Array:
-        """Return the pixels as a lazy Dask array of shape (lines, columns, bands), in chunks as those of labels.
+        """Return the pixels as a lazy Dask array of shape (lines, columns, bands), in the chunks of labels.
 
         Nothing is read before it is computed.
         """
@@ -107,14 +107,14 @@ class Image:
         )  # fmt: skip
 
     def block_lines(self, row_bytes: int) -> int:
-        """Return the lines of a block of rows that take `row_bytes` each: whole chunks, of about a block's size."""
+        """Return the lines of a block of rows of `row_bytes` bytes each: whole chunks of about the block size."""
         lines = self.label_chunks[0]
         line_bytes = min(self.shape[1], self.order.panel) * row_bytes
         return lines * max(1, default_block_bytes(self.order.n_rows * row_bytes) // (lines * line_bytes))
 
 
 def opened(source: Source) -> Delayed:
-    """Return what pixels are read from as one node of a graph: a picture is decoded once in a pass."""
+    """Return an open source as one node of a graph, so that a picture is decoded once per pass."""
     return dask.delayed(_open, pure=False)(dask.delayed(source, traverse=False))
 
 

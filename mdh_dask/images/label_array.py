@@ -1,4 +1,4 @@
-"""The array that an image of labels is stored in: made, found again by a write that goes on, and completed."""
+"""The stored array of an image of labels, which is created, found again to resume a write, and completed."""
 
 import json
 import shutil
@@ -19,14 +19,14 @@ from .ome import VERSION, label_metadata
 from .pyramid import n_copies, write_copies
 
 NAME = "segments"
-"""Of the labels in an OME-Zarr group."""
+"""Name of the labels in an OME-Zarr group."""
 
 CONFIG = {"write_empty_chunks": True}
-"""A chunk that is not there is then a chunk that was lost."""
+"""Write all chunks, also those of the fill value, so that a missing chunk is a lost chunk."""
 
 
 def is_label_image(node: object) -> bool:
-    """Tell whether a Zarr node is what `write_labels` writes, or the beginning of it."""
+    """Return whether a Zarr node is a complete or incomplete output of `write_labels`."""
     if isinstance(node, zarr.Group):
         return MARK in node.attrs
     return isinstance(node, zarr.Array) and node.ndim == 2 and MARK in node.attrs
@@ -42,7 +42,7 @@ def create(
     of: Mapping[str, str],
     options: Any,
 ) -> zarr.Array:
-    """Make the array, marked incomplete; in a group of its own for an image that is OME-Zarr."""
+    """Create the array, marked incomplete; for an OME-Zarr image in a new group."""
     begun = {MARK: {"complete": False} | dict(of)}
     layout: dict[str, Any] = {
         "shape": image.shape[:2],
@@ -60,7 +60,7 @@ def create(
 
 
 def find_begun(image: Image, n_labels: int, path: str, name: str | None, storage_options: Options) -> zarr.Array | None:
-    """Return the array that was begun at a path under a name, if it is what would be made now."""
+    """Return the array that was begun at a path under a name, if it has the layout that it would have now."""
     folder = local_path(path)
     if name is None:
         return None
@@ -84,7 +84,7 @@ def find_begun(image: Image, n_labels: int, path: str, name: str | None, storage
 
 
 def label_dtype(n_labels: int) -> np.dtype:
-    """Return the smallest unsigned integers that hold the labels."""
+    """Return the smallest unsigned integer dtype for the labels."""
     return np.min_scalar_type(max(n_labels - 1, 0))
 
 
@@ -98,19 +98,19 @@ def complete(
     of: Mapping[str, str],
     options: Any,
 ) -> None:
-    """Record the blocks that were written beside the array, and mark it complete if they are all there.
+    """Record the written blocks beside the array, and mark it complete if all are present.
 
     Raises
     ------
     RuntimeError
-        If some of them are not.
+        If some blocks are missing.
     """
     missing, expected = count_missing(target)
     n_written = sum(rows for _, rows, _ in blocks)
     if missing or n_written != image.order.n_rows:
         raise RuntimeError(
-            f"{n_written} of {image.order.n_rows} pixels were written, and {missing} of {expected} chunks are not to "
-            "be seen here; write to a folder that this process and all workers share, or to a URL"
+            f"{n_written} of {image.order.n_rows} pixels were written, and {missing} of {expected} chunks are not "
+            "visible here; write to a folder that this process and all workers share, or to a URL"
         )
     record = json.dumps(blocks)
     write_beside(target, RECORD, record)

@@ -1,4 +1,4 @@
-"""The statistics that label rows of an image block by block, and write the labels to their place."""
+"""Statistics that label rows of an image block by block and write the labels."""
 
 import json
 import zlib
@@ -18,24 +18,24 @@ from ..io.resuming import NOTES
 from .order import PixelOrder
 
 Label = Callable[[AnyArray], Integers]
-"""Gives labels of rows."""
+"""Returns the labels of rows."""
 
 
 @dataclass(frozen=True)
 class WriteLabels(Statistic):
-    """Writes every block of labels that is not done to its place; its value is the list of all blocks."""
+    """Write every block of labels that is not done; the value is the list of all blocks."""
 
     target: zarr.Array
     folder: Path | None
-    """Where the array grows; None for a URL."""
+    """Folder in which the array is staged; None for a URL."""
     order: PixelOrder
     done: Mapping[int, list[Block]] = field(default_factory=dict)
-    """What was written before, by the first row of a block."""
+    """Blocks written earlier, by the first row of a block."""
     noted: bool = False
-    """Whether every block that was written is noted beside the array."""
+    """Whether to note every written block beside the array."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
-        """Write one block, or return what it was written as."""
+        """Write one block, or return its earlier record."""
         if start in self.done:
             return self.done[start]
         y, x = self.order.block_of(start, len(blocks[0]))
@@ -48,11 +48,11 @@ class WriteLabels(Statistic):
         return written
 
     def combine(self, left: list[Block], right: list[Block]) -> list[Block]:
-        """Join the lists."""
+        """Concatenate the lists."""
         return left + right
 
     def stored(self, start: int, n_rows: int) -> Integers | None:
-        """Return the labels of a block that is done; None of another."""
+        """Return the stored labels of a block, or None if it is not done."""
         if start not in self.done:
             return None
         return np.asarray(self.target[self.order.block_of(start, n_rows)]).ravel()
@@ -64,16 +64,16 @@ def _nothing(start: int, n_rows: int) -> None:
 
 @dataclass(frozen=True)
 class LabelRows(Statistic):
-    """A statistic of labels and pixels that labels rows on its way: a block of rows is gone before the next comes."""
+    """A statistic of labels and pixels that labels the rows itself, so that each block of rows is freed at once."""
 
     label: Label
     n_labels: int
     of: Statistic
     stored: Callable[[int, int], Integers | None] = _nothing
-    """Gives labels that are known, from the first row of a block and its number of rows."""
+    """Returns known labels from the first row of a block and its number of rows, or None."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Any:
-        """Label a block, the last of which is pixels."""
+        """Label a block and compute its state; the last of the blocks holds the pixels."""
         known = self.stored(start, len(blocks[0]))
         labels = np.asarray(self.label(blocks[0])) if known is None else known
         if labels.shape != blocks[0].shape[:1] or labels.dtype.kind not in "iu":
@@ -85,9 +85,9 @@ class LabelRows(Statistic):
         return self.of.chunk(start, labels, blocks[-1])
 
     def combine(self, left: Any, right: Any) -> Any:
-        """Combine as the statistic does."""
+        """Combine the states of the statistic."""
         return self.of.combine(left, right)
 
     def finalise(self, state: Any) -> Any:
-        """Finalise as the statistic does."""
+        """Return the value of the statistic."""
         return self.of.finalise(state)

@@ -1,4 +1,4 @@
-"""Labels of the rows of an image, written as an image of labels that is complete when it appears."""
+"""Writing of labels as an image that appears only when it is complete."""
 
 import os
 from collections.abc import Mapping
@@ -41,32 +41,32 @@ def write_labels(
     resume: str | None = None,
     storage_options: Options = None,
 ) -> Seen:
-    """Label the rows of an image, write the labels as an image, and look at it on the way.
+    """Label the rows of an image, write the labels as an image, and compute an overview in the same pass.
 
     Parameters
     ----------
     label : callable
-        Gives a label from 0 to ``n_labels - 1`` for each row of an array, as the ``predict`` of an estimator does.
+        Returns a label from 0 to ``n_labels - 1`` for each row of an array, like ``predict`` of an estimator.
     image : Image
     path : path or URL
-        Where to: a Zarr array of shape (lines, columns), in the image's chunks and of the smallest unsigned integers
-        that hold the labels; for OME-Zarr a group, with the array in ``labels/segments/0`` and smaller
-        copies of it, down to 512 pixels, beside it.
+        Path or URL of a Zarr array of shape (lines, columns), in the image's chunks and the smallest unsigned dtype
+        for the labels; for OME-Zarr of a group, with the array in ``labels/segments/0`` and smaller
+        copies, down to 512 pixels, beside it.
     n_labels : int
     features : Features, optional
         Columns of the rows besides the bands.
     overwrite : bool, default False
-        Replace labels that are there. Nothing else is ever replaced.
+        Replace existing labels. Nothing else is ever replaced.
     attributes : dict, optional
-        Of the array, beside the image's place on Earth.
+        Attributes of the array in addition to the image's georeference.
     also : Statistic, optional
-        Of labels and pixels, to compute on the way; the bands come first in a pixel's row.
+        A statistic of labels and pixels to compute in the same pass; a pixel's row starts with the bands.
     progress : callable, optional
         As for `mdh_dask.chunks.reduce_rows`.
     resume : str, optional
-        As for `write_rows`: what an earlier call under the same name has written stays, if it is intact.
+        As for `write_rows`: intact blocks from an earlier call with the same name are reused.
     storage_options : dict, optional
-        For URLs: what fsspec needs to reach them.
+        Options of fsspec for URLs.
 
     Returns
     -------
@@ -76,16 +76,16 @@ def write_labels(
     Raises
     ------
     FileExistsError
-        If something is there, before any work; see `overwrite`.
+        If the path exists, before any work; see `overwrite`.
     ValueError
-        If the image itself is at `path`, or a label is not from 0 to ``n_labels - 1``.
+        If the image itself is at `path`, or a label is not between 0 and ``n_labels - 1``.
     TypeError
-        If labels are no integers.
+        If labels are not integers.
 
     Notes
     -----
-    One pass over the image; with `resume`, pixels that are labelled already are only looked at. As for `write_rows`, in
-    folders nothing is to be seen under its name before it is complete.
+    One pass over the image; with `resume`, labelled pixels only enter the overview. As for `write_rows`, in
+    folders nothing appears under its name before it is complete.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def look(
     also: Statistic | None = None,
     progress: Progress | None = None,
 ) -> Seen:
-    """Return what `write_labels` returns without writing; one pass over the image."""
+    """Return the result of `write_labels` without writing; one pass over the image."""
     labelled = LabelRows(label, n_labels, Together(_looks(image, n_labels, also)))
     return _seen(*reduce_rows(labelled, *_rows(image, features or Features()), progress=progress))
 
@@ -175,7 +175,7 @@ def _seen(seen: Seen, more: Any = None) -> Seen:
 
 
 def _rows(image: Image, features: Features, write: WriteLabels | None = None) -> tuple[da.Array, ...]:
-    """Return the rows, and the pixels too unless rows begin with them; of blocks that are done, the pixels alone."""
+    """Return the rows, and the pixels too unless rows start with them; for blocks that are done, only the pixels."""
     rows = pixel_rows(image, features)
     skips = write is not None and bool(write.done) and features != Features()
     if features.factors is None and not skips:

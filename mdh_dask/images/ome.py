@@ -1,4 +1,4 @@
-"""OME-Zarr: where the image of full resolution is, and what labels of it say about themselves."""
+"""OME-Zarr metadata: of the image at full resolution, and of its labels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from .._locations import redacted
 from .._typing import Integers
 
 VERSION = "0.5"
-"""Of the metadata that are written."""
+"""Version of the written metadata."""
 
 
 @dataclass(frozen=True)
 class Multiscale:
-    """The image of full resolution in an OME-Zarr group.
+    """The image at full resolution in an OME-Zarr group.
 
     Parameters
     ----------
     path : str
-        Of its array in the group.
+        Path of its array in the group.
     axes : tuple of mapping
         Name, type and unit of each axis.
     scale, translation : tuple of float
-        Of each axis: where a pixel is, in its unit.
+        Scale and translation of each axis, which give the position of a pixel in the unit of the axis.
     """
 
     path: str
@@ -36,7 +36,7 @@ class Multiscale:
         return tuple(str(axis["name"]) for axis in self.axes)
 
     def in_plane(self) -> "Multiscale":
-        """Return the same of lines and columns alone."""
+        """Return the metadata of lines and columns only."""
         at = [self.names.index(name) for name in "yx"]
         return Multiscale(
             "0",
@@ -47,12 +47,12 @@ class Multiscale:
 
 
 def multiscale_of(attributes: Mapping[str, Any]) -> Multiscale | None:
-    """Return what the attributes of a group say of version 0.4 or 0.5; None if it is not OME-Zarr.
+    """Return the image described by the attributes of a group in version 0.4 or 0.5, or None if it is not OME-Zarr.
 
     Raises
     ------
     ValueError
-        If they are not complete, or of an older version.
+        If the metadata are incomplete, or of an older version.
     """
     found = attributes.get("ome", attributes).get("multiscales")
     if not found:
@@ -84,13 +84,13 @@ def _placed(steps: Sequence[Mapping[str, Any]], n: int) -> tuple[tuple[float, ..
 
 
 def label_metadata(name: str, image: Multiscale, colours: Integers, source: str, n_copies: int = 0) -> dict[str, Any]:
-    """Return the attributes of a group of labels: an array named ``"0"``, and copies that are half as large each.
+    """Return the attributes of a group of labels: an array named ``"0"``, and copies of half the size each.
 
     Parameters
     ----------
     name : str
     image : Multiscale
-        Of lines and columns of what is labelled.
+        Metadata of the lines and columns of the labelled image.
     colours : array of shape (n_labels, 3), uint8
     source : str
         Path of the image.
@@ -111,7 +111,7 @@ def label_metadata(name: str, image: Multiscale, colours: Integers, source: str,
 
 
 def _steps(image: Multiscale, factor: int) -> list[dict[str, Any]]:
-    """Return where the pixels are of a copy that has the first of every `factor` of them."""
+    """Return the positions of pixels of a copy that has the first of every `factor` pixels."""
     steps: list[dict[str, Any]] = [{"type": "scale", "scale": [factor * step for step in image.scale]}]
     if any(image.translation):
         steps.append({"type": "translation", "translation": list(image.translation)})

@@ -1,4 +1,4 @@
-"""Opening images of all kinds."""
+"""Opening of images of all kinds."""
 
 import os
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from .tiff import open_tiff
 TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 LEAST_STRIP = 2**18
-"""Pixels of the strips of a TIFF that are taken for one chunk."""
+"""Pixels of the TIFF strips that form one chunk."""
 
 
 @hiding_credentials()
@@ -40,29 +40,29 @@ def open_image(
     ----------
     path : path or URL
         PNG, JPEG or another picture that Pillow reads; TIFF of strips, tiles or pages; an OME-Zarr group of version
-        0.4 or 0.5, of which the full resolution is taken; or a Zarr array.
+        0.4 or 0.5, which is opened at full resolution; or a Zarr array.
     axes : str, optional
-        A letter for each axis of a TIFF or Zarr image, as ``"yxc"`` or ``"cyx"`` with c for the bands. By default the
-        file's own names of the axes; for a Zarr array without, a first or last axis of at most 32 is that of the
-        bands. Pages of a TIFF that are not named are bands.
+        A letter for each axis of a TIFF or Zarr image, such as ``"yxc"`` or ``"cyx"`` with c for the bands. By default
+        the names of the axes in the file; for a Zarr array without names, a first or last axis of at most 32 holds the
+        bands. Unnamed pages of a TIFF are bands.
     index : mapping of str to int, optional
-        The place on axes that are neither, as ``{"t": 0, "z": 5}``; ``{"series": 1}`` for a TIFF of several images.
+        Indices on other axes, such as ``{"t": 0, "z": 5}``; ``{"series": 1}`` for a TIFF of several images.
     missing_chunks : {"error", "fill"}, default "error"
         As for `mdh_dask.io.open_rows`, for Zarr.
     storage_options : dict, optional
-        For URLs: what fsspec needs to reach them.
+        Options of fsspec for URLs.
 
     Returns
     -------
     Image
-        Pictures are decoded once to see that they can be, and again in every pass.
+        The open image. Pictures are decoded once as a check, and again in every pass.
 
     Raises
     ------
     FileNotFoundError
         If nothing is there.
     ValueError
-        If it is no image, has no pixels, or its axes are not clear.
+        If it is not an image, has no pixels, or has ambiguous axes.
     TypeError
         If its pixels are not booleans, integers or real numbers.
     ImportError
@@ -70,8 +70,8 @@ def open_image(
 
     Notes
     -----
-    Transparent pixels of pictures lie on white, and their palettes and other colours become red, green and blue; an
-    alpha channel of a TIFF is left out. Grey levels keep their bits; booleans become 0 and 1.
+    Transparent pixels of pictures are set on white, and palettes and other colours become red, green and blue; an alpha
+    channel of a TIFF is ignored. Grey levels keep their bits; booleans become 0 and 1.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def open_image(
 
 @hiding_credentials()
 def kind_of(path: str, storage_options: Options = None) -> Literal["TIFF", "picture", "Zarr"]:
-    """Tell what is at a path or URL by its first bytes; what is no file, or not there, is taken for Zarr."""
+    """Return the kind of an image by its first bytes; anything but an existing file counts as Zarr."""
     refuse_streams(path)
     local = local_path(path)
     magic = b"" if local is not None and not local.is_file() else _magic(path, storage_options)

@@ -1,9 +1,9 @@
-"""The order in which the pixels of an image are rows."""
+"""The order of the pixels of an image as rows."""
 
 from dataclasses import dataclass
 
 PANEL = 2048
-"""Columns of a panel, a power of two: what bounds the memory that a few lines of a very wide image take."""
+"""Columns per panel, a power of two, which bounds the memory for a few lines of a very wide image."""
 
 Block = tuple[slice, slice]
 """Lines and columns of an image."""
@@ -11,14 +11,14 @@ Block = tuple[slice, slice]
 
 @dataclass(frozen=True)
 class PixelOrder:
-    """Pixels panel by panel from the left, and in each line by line: an order that no chunking has a part in.
+    """Pixels panel by panel from the left, and line by line within each: an order independent of the chunks.
 
     Parameters
     ----------
     height, width : int
         Lines and columns of the image.
     panel : int
-        Columns of a panel, but for the last. A narrower image is one panel: its rows are in the order of
+        Columns of each panel but the last. A narrower image is one panel, with rows in the order of
         ``pixels.reshape(-1, n_bands)``.
 
     Examples
@@ -38,19 +38,19 @@ class PixelOrder:
         return self.height * self.width
 
     def number(self, y: int, x: int) -> int:
-        """Return the row of a pixel."""
+        """Return the row number of a pixel."""
         first = x // self.panel * self.panel
         return self.height * first + y * min(self.panel, self.width - first) + x - first
 
     def sizes(self, lines: int) -> tuple[int, ...]:
-        """Return the numbers of pixels of the blocks of at most `lines` lines, in the order of their rows."""
+        """Return the numbers of pixels in blocks of at most `lines` lines, in the order of their rows."""
         n_blocks = -(-self.height // lines) * -(-self.width // self.panel)
         return tuple(
             (y.stop - y.start) * (x.stop - x.start) for y, x in (self.block(i, lines) for i in range(n_blocks))
         )
 
     def block(self, i: int, lines: int) -> Block:
-        """Return the block with number `i` of blocks of at most `lines` lines."""
+        """Return the `i`-th block of at most `lines` lines."""
         panel, down = divmod(i, -(-self.height // lines))
         y, x = down * lines, panel * self.panel
         return slice(y, min(y + lines, self.height)), slice(x, min(x + self.panel, self.width))

@@ -1,4 +1,4 @@
-"""What is to be seen of a segmented image: how large its segments are, their mean colours, and a small picture."""
+"""The overview of a segmented image: sizes and mean colours of its segments, and a small picture."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,30 +13,30 @@ from .image import Image
 from .order import PixelOrder
 
 LARGEST = 2000
-"""Pixels on each side of a small picture, at most."""
+"""Most pixels on each side of a small picture."""
 
 SHOWN_RANGE = (2, 98)
-"""Percentiles of a band that become black and white, unless the image is a photograph."""
+"""Percentiles of a band that are shown as black and white, unless the image is a photograph."""
 
 BOUNDARY = 0.45
-"""How bright the boundaries of segments are beside their mean colours."""
+"""Brightness of the boundaries of segments relative to their mean colours."""
 
 
 class Seen(NamedTuple):
-    """Value of `Overview`."""
+    """The value of `Overview`."""
 
     sizes: Integers
     """Pixels of each segment, shape (n_labels,)."""
     means: Floats
-    """Mean of every band that is shown in each segment, shape (n_labels, 1 or 3); zero for a segment without pixels."""
+    """Mean of every shown band in each segment, shape (n_labels, 1 or 3); zero for a segment without pixels."""
     labels: Integers
     """Labels of every `step`-th pixel in both directions, two-dimensional."""
     pixels: AnyArray
-    """The same of the bands that are shown."""
+    """Shown bands of the same pixels."""
     is_photograph: bool
     """Whether 0 is black and 255 white."""
     more: Any = None
-    """Value of another statistic of labels and pixels, if one was asked for."""
+    """Value of another statistic of labels and pixels, if there is one."""
 
     @property
     def colours(self) -> Integers:
@@ -45,11 +45,11 @@ class Seen(NamedTuple):
 
     @property
     def photograph(self) -> Integers:
-        """Return the small picture as it was, shape (lines, columns, 3), uint8."""
+        """Return the small picture of the image itself, shape (lines, columns, 3), uint8."""
         return self._as_colours(self.pixels)
 
     def segmented(self) -> Integers:
-        """Return the small picture in the mean colours of the segments, their boundaries darker."""
+        """Return the small picture in the mean colours of the segments, with darker boundaries."""
         colours = np.concatenate([self.colours, np.rint(self.colours * BOUNDARY).astype(np.uint8)])
         return colours[self.labels.astype(np.intp) + len(self.means) * _boundaries(self.labels)]
 
@@ -65,20 +65,20 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Overview(Statistic):
-    """Sizes and mean colours of segments, and every few pixels of labels and image.
+    """Sizes and mean colours of segments, and a regular subset of the pixels of labels and image.
 
-    Blocks are labels and rows that begin with the pixels' bands, of whole lines.
+    The blocks hold whole lines: labels, and rows that start with the pixels' bands.
 
     Parameters
     ----------
     order : PixelOrder
     n_labels : int
     n_shown : int
-        Bands that are shown: 3, or 1 as grey.
+        Number of shown bands: 3, or 1 as grey.
     is_photograph : bool
         Whether 0 is black and 255 white in all bands.
     largest : int
-        Pixels on each side of the small picture, at most.
+        Most pixels on each side of the small picture.
     """
 
     order: PixelOrder
@@ -89,11 +89,11 @@ class Overview(Statistic):
 
     @property
     def step(self) -> int:
-        """Return the distance of the pixels that are taken."""
+        """Return the distance between the pixels in the subset."""
         return -(-max(self.order.height, self.order.width) // self.largest)
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, Floats, list]:
-        """Look at one block."""
+        """Return the sums and pixels of one block."""
         labels, pixels = blocks[0], blocks[1][:, : self.n_shown]
         sizes, sums = np.zeros(self.n_labels, dtype=np.int64), np.zeros((self.n_labels, pixels.shape[1]))
         add_to_labels(labels.astype(np.int32, copy=False), loop_ready(blocks[1]), sizes, sums)
@@ -105,11 +105,11 @@ class Overview(Statistic):
         return sizes, sums, [piece]
 
     def combine(self, left: tuple, right: tuple) -> tuple[Integers, Floats, list]:
-        """Add what is counted, join the pieces."""
+        """Add the sums and concatenate the pixels."""
         return left[0] + right[0], left[1] + right[1], left[2] + right[2]
 
     def finalise(self, state: tuple[Integers, Floats, list]) -> Seen:
-        """Put the pieces together."""
+        """Assemble the small picture and divide the sums."""
         sizes, sums, pieces = state
         shape = -(-self.order.height // self.step), -(-self.order.width // self.step)
         small: list[AnyArray] = [np.empty(shape + part.shape[2:], part.dtype) for part in pieces[0][1:]]
@@ -120,13 +120,13 @@ class Overview(Statistic):
 
 
 def overview_of(image: Image, n_labels: int) -> Overview:
-    """Return the overview of an image; bytes in one band or three are a photograph."""
+    """Return the overview of an image; one or three bands of bytes count as a photograph."""
     n_bands = image.shape[2]
     return Overview(image.order, n_labels, 3 if n_bands > 2 else 1, image.dtype == np.uint8 and n_bands in (1, 3))
 
 
 def _boundaries(labels: Integers) -> Integers:
-    """Return 1 where the label is another than that of the pixel before or above, else 0."""
+    """Return 1 where the label differs from that of the pixel to the left or above, else 0."""
     edge = np.zeros(labels.shape, np.intp)
     edge[:, 1:] |= labels[:, 1:] != labels[:, :-1]
     edge[1:] |= labels[1:] != labels[:-1]

@@ -1,4 +1,4 @@
-"""PNG, JPEG and whatever else Pillow reads: pictures that are decoded whole."""
+"""Pictures such as PNG and JPEG, which Pillow decodes as a whole."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from ..io.damage import naming
 from ..io.nodes import Options
 
 CHUNK = 512
-"""Lines and columns of a chunk of labels; fewer in a low picture, which is then still several blocks."""
+"""Lines and columns of a chunk of labels; fewer lines for a low picture, so that it still has several blocks."""
 
 LEAST_BLOCKS = 16
 
@@ -25,12 +25,12 @@ class Picture:
     Parameters
     ----------
     path : str
-        Or URL.
+        Path or URL.
     shape : tuple of int
         Lines, columns, bands.
     dtype : dtype
     kind : str
-        As ``"PNG"``.
+        For example ``"PNG"``.
     storage_options : dict, optional
     """
 
@@ -52,7 +52,7 @@ class Picture:
 
 
 def open_picture(path: str, storage_options: Options = None) -> Picture:
-    """Decode a picture once, to know what it holds.
+    """Decode a picture once, for its shape and dtype.
 
     Raises
     ------
@@ -68,10 +68,10 @@ def open_picture(path: str, storage_options: Options = None) -> Picture:
 
 @hiding_credentials()
 def decode(path: str, storage_options: Options = None) -> tuple[AnyArray, str]:
-    """Return pixels of shape (lines, columns, bands), upright as its camera says, and the kind of the picture.
+    """Return pixels of shape (lines, columns, bands), upright according to the camera, and the kind of the picture.
 
-    Grey levels stay as they are, of 8, 16 or 32 bits; black and white is 0 and 1. Everything else becomes red, green
-    and blue of 8 bits, on white where it is transparent.
+    Grey levels keep their 8, 16 or 32 bits; black and white is 0 and 1. Everything else is converted to red, green
+    and blue of 8 bits, on white where transparent.
     """
     image = needed("PIL.Image", "images")
     opened = fsspec.open(path, "rb", **(storage_options or {}))
@@ -96,7 +96,7 @@ def _plain(picture: Any, image: Any) -> Any:
 
 
 def _refuse_deep_colours(path: str, header: bytes) -> None:
-    # Pillow would drop eight of the sixteen bits without a word.
+    # Pillow would silently drop eight of the sixteen bits.
     depth, colours = header[24:25], header[25:26]
     if header.startswith(b"\x89PNG") and depth == b"\x10" and colours not in (b"\0", b"\4"):
         raise ValueError(

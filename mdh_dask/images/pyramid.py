@@ -1,4 +1,4 @@
-"""Smaller copies of an image of labels, each of every second pixel of the one before, for viewers of OME-Zarr."""
+"""Smaller copies of an image of labels for OME-Zarr viewers, each with every second pixel of the previous one."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +12,14 @@ from ..io.blocks import store
 from ..io.nodes import count_missing
 
 SMALLEST = 512
-"""Lines and columns at most of the smallest copy."""
+"""Most lines and columns of the smallest copy."""
 
 BLOCK = 2048
-"""Lines and columns of a block, about: whole chunks."""
+"""Approximate lines and columns of a block of whole chunks."""
 
 
 def n_copies(shape: tuple[int, ...]) -> int:
-    """Return how many copies an image has.
+    """Return the number of copies of an image.
 
     Examples
     --------
@@ -30,15 +30,15 @@ def n_copies(shape: tuple[int, ...]) -> int:
 
 
 def write_copies(group: zarr.Group, labels: zarr.Array, folder: Path | None) -> None:
-    """Write the copies beside the array ``"0"`` of a group, as ``"1"`` and so on, while a folder is there.
+    """Write the copies beside the array ``"0"`` of a group, as ``"1"`` and so on, while `folder` exists.
 
-    A pass over every array but the last, on the current scheduler. Nearest neighbours are what labels can be: a mean
-    of labels is none.
+    One pass over every array but the last, on the current scheduler. Copies take nearest neighbours, as the mean
+    of labels is not a label.
 
     Raises
     ------
     RuntimeError
-        If what workers have written is not to be seen here.
+        If chunks written by workers are not visible here.
     """
     larger = labels
     for number in range(1, n_copies(labels.shape) + 1):
@@ -65,7 +65,7 @@ def _copy(larger: zarr.Array, smaller: zarr.Array, folder: Path | None) -> None:
     missing, expected = count_missing(smaller)
     if missing:
         raise RuntimeError(
-            f"{missing} of {expected} chunks of a smaller copy of the labels are not to be seen here; write to a "
+            f"{missing} of {expected} chunks of a smaller copy of the labels are not visible here; write to a "
             "folder that this process and all workers share, or to a URL"
         )
 

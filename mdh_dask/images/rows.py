@@ -18,18 +18,18 @@ def pixel_rows(image: Image, features: Features | None = None, lines: int | None
     features : Features, optional
         Columns besides the bands.
     lines : int, optional
-        Of a block; by default whole chunks of lines of about ``mdh-dask.block-size`` bytes.
+        Lines per block; by default whole chunks of about ``mdh-dask.block-size`` bytes.
 
     Returns
     -------
     dask Array of shape (n_pixels, n_columns)
-        In an order that depends on the image's shape only, see `PixelOrder`, so that samples by row number are the
-        same whatever the chunks are. Of the pixels' dtype if bands are all, else float32 or float64.
+        Rows in an order that depends only on the image's shape, see `PixelOrder`, so that samples by row number are the
+        same for all chunks. The dtype is that of the pixels if there are only bands, otherwise float32 or float64.
 
     Notes
     -----
-    A block is one task, which reads its own pixels and the margin that windows need: pixels near the edge of a block
-    are read again with the next, and no block waits for another. A block is at least a row of the image's chunks, and
+    Each block is one task, which reads its own pixels and the margin for windows: pixels near the edge of a block
+    are read again with the next, and no block waits for another. A block has at least one row of the image's chunks and
     at most `PANEL` columns.
 
     Examples

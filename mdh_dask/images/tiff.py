@@ -1,4 +1,4 @@
-"""TIFF files, read strip by strip or tile by tile."""
+"""TIFF files, which are read strip by strip or tile by tile."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,24 +18,24 @@ from ..io.stored import StoredArray
 from .georeference import georeference
 
 PAGES = {"q": "c", "i": "c"}
-"""Axes of pages that the file does not name: they are taken for bands."""
+"""Names of unnamed axes of pages, which count as bands."""
 
 ALPHA = (1, 2)
-"""Extra samples that tell how opaque a pixel is."""
+"""Types of extra samples that hold opacity."""
 
 
 @dataclass(frozen=True)
 class TiffArray:
-    """An image in a TIFF file, of full resolution.
+    """An image in a TIFF file at full resolution.
 
     Parameters
     ----------
     path : str
-        Or URL.
+        Path or URL.
     series : int
         Number of the image in the file.
     shape, chunks : tuple of int
-        Of the image, and of its strips or tiles.
+        Shape of the image, and of its strips or tiles.
     dtype : dtype
     storage_options : dict, optional
     """
@@ -69,17 +69,17 @@ class TiffArray:
 
 @dataclass(frozen=True)
 class TiffImage:
-    """What a TIFF file holds.
+    """An image in a TIFF file with its metadata.
 
     Parameters
     ----------
     array : TiffArray
     axes : tuple of str
-        Their names; pages that are not named are bands.
+        Names of the axes; unnamed pages are bands.
     n_alpha : int
-        Bands at the end that tell how opaque a pixel is.
+        Number of bands at the end that hold opacity.
     georeference : mapping of str to JSON
-        Where on Earth it is, as attributes of a Zarr array; empty if it does not say.
+        Georeference as attributes of a Zarr array; empty if unknown.
     """
 
     array: TiffArray
@@ -89,7 +89,7 @@ class TiffImage:
 
 
 def open_tiff(path: str, series: int | None = None, storage_options: Options = None) -> TiffImage:
-    """Look into a TIFF file.
+    """Open an image in a TIFF file without reading its pixels.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def open_tiff(path: str, series: int | None = None, storage_options: Options = N
         number = _chosen(path, tiff, series)
         with naming(f"{path} is a TIFF file that cannot be read"):
             found = _image_of(path, tiff, number, storage_options)
-        if {"s", "c"} <= set(found.axes):  # as three colours of every page
+        if {"s", "c"} <= set(found.axes):  # for example three colours in every page
             axes = tiff.series[number].axes
             raise ValueError(f"{path} has colours in several channels (axes {axes}): save one of them")
         return found
@@ -125,7 +125,7 @@ def opened(path: str, storage_options: Options = None) -> Any:
     ImportError
         If tifffile is missing.
     ValueError
-        If it is no TIFF file.
+        If it is not a TIFF file.
     """
     tifffile = needed("tifffile", "images")
 
@@ -141,7 +141,7 @@ def opened(path: str, storage_options: Options = None) -> Any:
 
 
 def zarr_of(series: Any) -> zarr.Array:
-    """Return the full resolution of an image as a Zarr array that decodes what is read."""
+    """Return an image at full resolution as a Zarr array that decodes on reading."""
     array = zarr.open(series.aszarr(level=0), mode="r")
     assert isinstance(array, zarr.Array)
     return array

@@ -35,7 +35,7 @@ def _are_columns(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(type(name) in (str, int) for name in value)
 
 
-def _are_places(value: Any) -> bool:
+def _are_indices(value: Any) -> bool:
     return isinstance(value, dict) and all(type(place) is int and place >= 0 for place in value.values())
 
 
@@ -54,7 +54,7 @@ ROWS = {
 IMAGE = {
     "path": PATH,
     "axes": text("a letter for every axis, as 'yxc'"),
-    "index": Field("a table of places from 0 by their axes, as {t = 0}", _are_places),
+    "index": Field("a table of indices from 0 by axis, as {t = 0}", _are_indices),
     "window": Field("an odd integer of 3 or more", _is_window),
     "coordinates": positive(),
     "sample": whole(2),
