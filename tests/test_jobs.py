@@ -320,8 +320,8 @@ ERRORS = {
     ),
     "word for a parameter": (
         LEAST + "[method]\ncriterion = 'dipp'\n",
-        "method.criterion must be 'dip', 'kurtosis', 'relative_depth' or 'variance'; got 'dipp', a string (did you "
-        "mean 'dip'?)",
+        "method.criterion must be 'dip', 'kurtosis', 'minimum_error', 'minimum_error_corrected', 'relative_depth' or "
+        "'variance'; got 'dipp', a string (did you mean 'dip'?)",
     ),
     "boolean for a number": (
         LEAST + "[method]\nmax_levels = true\n",
