@@ -14,7 +14,7 @@ from ..tree.structure import Tree
 from .branches import Branch, Part, State, arrivals_of, branch_pass
 from .examine import Examiner
 from .order import prune
-from .passes import BranchCounts, BranchPass, FirstLook, FirstPass, sample_limit, smallest_hashes
+from .passes import BranchCounts, BranchPass, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
 from .scaling import Standardiser, standardiser
 from .settings import GrowthSettings
@@ -52,16 +52,34 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
     the sample suggests, and more follow only where a split moved or where a large branch showed a further
     valley on a fresh sample. With ``sample_size=None``, a pass per level and one more.
     """
-    n_rows, n_features = shape
-    wanted = rows_held(settings.sample_size, n_features) if settings.sample_size else PILOT_ROWS
-    shared = settings.seed if settings.sample_seed is None else settings.sample_seed
-    look: FirstLook = yield Pass("reading", FirstPass(shared, sample_limit(wanted, n_rows)))
+    look: FirstLook = yield Pass("reading", first_pass(settings, shape))
     check(look)
-    sample = smallest_hashes(look.sample, wanted)
-    if shared != settings.seed:
+    return (yield from grow_from(settings, shape, look))
+
+
+def first_pass(settings: GrowthSettings, shape: tuple[int, int]) -> FirstPass:
+    """Return the statistic that growth begins with."""
+    seed = settings.seed if settings.sample_seed is None else settings.sample_seed
+    return FirstPass(seed, sample_limit(_wanted(settings, shape), shape[0]))
+
+
+def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook) -> tuple[Sample, Standardiser]:
+    """Return the sample of the root, and what standardises its rows."""
+    sample = smallest_hashes(look.sample, _wanted(settings, shape))
+    if settings.sample_seed not in (None, settings.seed):
         sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))
-    examiner = Examiner(settings, standardiser(look.columns, sample, settings.scale, moderate=True))
-    root = Branch(1, Part.of_all(sample), n_rows, counted=True)
+    return sample, standardiser(look.columns, sample, settings.scale, moderate=True)
+
+
+def _wanted(settings: GrowthSettings, shape: tuple[int, int]) -> int:
+    return rows_held(settings.sample_size, shape[1]) if settings.sample_size else PILOT_ROWS
+
+
+def grow_from(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook) -> Plan[Grown]:
+    """Plan the growth of a tree after its first pass."""
+    sample, standardise = first_sample(settings, shape, look)
+    examiner = Examiner(settings, standardise)
+    root = Branch(1, Part.of_all(sample), shape[0], counted=True)
     while True:
         split = examiner.examine_open(root)
         fresh = fresh_samples(root, settings.sample_size)

@@ -1,0 +1,104 @@
+"""One split that leaves labelled rows on their sides: the labelled rows of all, and the plan of the tree."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._jit.hashing import hash_rows
+from .._typing import AnyArray, Floats
+from ..chunks import Pass, Plan, Statistic, Together
+from ..projections.directions import Proposal, StandardDirections
+from ..projections.pursuit import MDHResult
+from .growth import Grown, first_pass, first_sample, grow_from
+from .passes import FirstLook, Sample, smallest_hashes
+from .settings import GrowthSettings
+
+UNLABELLED = -1
+
+
+@dataclass(frozen=True)
+class LabelledPass(Statistic):
+    """The labelled rows: all of them, or those with the smallest hashes.
+
+    Parameters
+    ----------
+    seed : int
+        Of the rows' hashes.
+    most : int
+        Labelled rows that are kept at most.
+    """
+
+    seed: int
+    most: int
+
+    def chunk(self, start: int, *blocks: AnyArray) -> tuple[Sample, AnyArray]:
+        """Return the labelled rows of a block, and their labels."""
+        rows, labels = blocks[0], blocks[1]
+        known = np.flatnonzero(labels != UNLABELLED)
+        hashes = hash_rows(self.seed, start, len(rows))[known]
+        return self._kept(Sample(rows[known], hashes, start + known), labels[known])
+
+    def combine(self, left: tuple[Sample, AnyArray], right: tuple[Sample, AnyArray]) -> tuple[Sample, AnyArray]:
+        """Join the labelled rows of two blocks."""
+        joined = Sample(*(np.concatenate(pair) for pair in zip(left[0], right[0])))
+        return self._kept(joined, np.concatenate([left[1], right[1]]))
+
+    def _kept(self, sample: Sample, labels: AnyArray) -> tuple[Sample, AnyArray]:
+        kept = smallest_hashes(sample, self.most)
+        return kept, labels[np.isin(sample.numbers, kept.numbers)] if len(kept.numbers) < len(labels) else labels
+
+
+Pursue = Callable[[AnyArray, AnyArray, Floats], MDHResult]
+"""Returns a hyperplane for standardised rows, of which the labelled ones come again with their signs."""
+
+
+def split_by_labels(
+    settings: GrowthSettings,
+    shape: tuple[int, int],
+    check: Callable[[FirstLook], None],
+    most_labelled: int,
+    classes: Callable[[AnyArray], Sequence[int]],
+    pursue: Pursue,
+) -> Plan[tuple[Grown, MDHResult]]:
+    """Plan a tree of one split, pursued on a sample and on all labelled rows.
+
+    Parameters
+    ----------
+    settings : GrowthSettings
+        With a threshold rule that splits where it is proposed.
+    shape : (n_rows, n_features)
+    check : callable
+        Raises an error if the first look shows that the rows cannot be clustered.
+    most_labelled : int
+        Labelled rows that take part at most; of more, those with the smallest hashes.
+    classes : callable
+        Returns the two labels of an array of labels, that of the lower side first, or raises an error.
+    pursue : callable
+        See `Pursue`.
+
+    Returns
+    -------
+    generator
+        A plan for rows and their labels; its result is the tree, and the hyperplane for standardised rows.
+
+    Notes
+    -----
+    One pass, which draws a sample and finds the labelled rows; a second one counts all rows if the sample does not
+    hold them.
+    """
+    look, (labelled, labels) = yield Pass(
+        "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, most_labelled)))
+    )
+    check(look)
+    _, upper = classes(labels)
+    sample, standardise = first_sample(settings, shape, look)
+    others = labelled.take(np.flatnonzero(~np.isin(labelled.numbers, sample.numbers)))
+    rows = standardise(np.concatenate([sample.rows, others.rows]))
+    result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))
+
+    def propose(*_: AnyArray | np.random.Generator) -> Proposal:
+        return Proposal(StandardDirections(result.direction[None]), np.array([result.offset]))
+
+    grown = yield from grow_from(replace(settings, propose=propose), shape, look)
+    return grown, result
