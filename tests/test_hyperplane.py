@@ -165,3 +165,17 @@ def test_among_many_columns_too_the_default_is_never_shallower_than_the_componen
         for starts in ("balanced", "pca2")
     ]
     assert depths[0].relative_depth >= depths[1].relative_depth
+
+
+@pytest.mark.parametrize("starts", ["pca2", "balanced"])
+def test_sequential_quadratic_programming_ends_on_a_minimum_no_lower_than_a_pursuit(starts):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5)) + np.repeat([[3.0, 0, 0, 0, 0], [-3.0, 0, 0, 0, 0]], 300, axis=0)
+    pursued, programmed = (
+        MinimumDensityHyperplane(starts=starts, solver=solver).fit(X) for solver in ("pursuit", "sqp")
+    )
+    assert programmed.path_ == ()
+    assert programmed.relative_depth_ > 1
+    assert programmed.density_ >= pursued.density_ * (1 - 1e-3)
+    with pytest.raises(ValueError, match="solver must be one of 'pursuit', 'sqp', got 'newton'"):
+        minimum_density_hyperplanes(X, rng, solver="newton")

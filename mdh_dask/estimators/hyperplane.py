@@ -11,7 +11,7 @@ from .._typing import AnyArray, Floats
 from ..density.kde import kernel_height
 from ..growth.scaling import Standardiser
 from ..projections import Projection
-from ..projections.mdh import Starts, minimum_density_hyperplanes
+from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
 from ..projections.path import path_points
 from ..projections.pursuit import MDHResult, within
 from ..splits.rules import SplitRule
@@ -39,6 +39,10 @@ class MinimumDensityHyperplane(DivisiveClustering):
     max_components : int or None
         With more columns or features than so many, hyperplanes are pursued in the span of so many principal components
         and of the starts, at least 2; None to pursue among all, as ``starts="pca2"`` always does.
+    solver : {"pursuit", "sqp"}
+        How hyperplanes are turned. ``"pursuit"``: by descents of the density on the best hyperplane along a direction.
+        ``"sqp"``: by sequential quadratic programming, direction and threshold at once, which ends in nearer and mostly
+        worse minima (thesis eq. 4.3).
 
     Attributes
     ----------
@@ -54,7 +58,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
         How much the lower mode beside the hyperplane exceeds the density on it, as a share of that (eq. 30).
     path_ : tuple of PathPoint
         Where the pursuit stood for each value of alpha: see `mdh_dask.plotting.plot_mdh_path`. A model that is loaded
-        has none.
+        has none, nor has one of ``solver="sqp"``.
     labels_ : ndarray or dask Array of shape (n_samples,), int32
         NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one pass.
     n_clusters_ : int
@@ -97,6 +101,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
         "starts": [StrOptions(set(get_args(Starts)))],
         "alpha_max": [Interval(Real, 0, None, closed="neither")],
         "max_components": [None, Interval(Integral, 2, None, closed="left")],
+        "solver": [StrOptions(set(get_args(Solver)))],
     }
 
     projection: str | Projection = field(init=False, default="mdh")
@@ -115,6 +120,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
     starts: Starts = "balanced"
     alpha_max: float = 1.5
     max_components: int | None = None
+    solver: Solver = "pursuit"
     bandwidth: str | float = "principal"
 
     def _rule(self) -> SplitRule:
@@ -122,8 +128,9 @@ class MinimumDensityHyperplane(DivisiveClustering):
 
     def _directions(self, rows: AnyArray, rng: np.random.Generator) -> tuple[AnyArray, Floats]:
         ends = minimum_density_hyperplanes(
-            rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components
-        )
+            rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components,
+            solver=self.solver,
+        )  # fmt: skip
         # Pursuits from valleys are held near these, wherever they are.
         best = next((end for end in ends if within(rows, end, self.alpha_max)), ends[0])
         self._pursued: tuple[AnyArray, MDHResult] = rows, best

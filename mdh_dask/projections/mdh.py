@@ -7,19 +7,19 @@ import numpy as np
 from .._typing import AnyArray, Floats
 from .pca import centred_rows, scaled_components
 from .pursuit import MDHResult, Step, growing_alphas, pursue
-from .starts import Start, valley_starts
+from .sqp import constrained_hyperplane
+from .starts import MOST_COMPONENTS, Start, valley_starts
 
 __all__ = ["MDHResult", "Step", "mdh_directions", "minimum_density_hyperplane", "minimum_density_hyperplanes"]
 
 Starts = Literal["balanced", "valleys", "pca2"]
 """Where pursuits start: see `mdh_directions`."""
 
+Solver = Literal["pursuit", "sqp"]
+"""What turns hyperplanes: see `minimum_density_hyperplanes`."""
+
 N_BALANCED, N_VALLEYS = 3, 8
 """Random starts that are pursued besides the two components."""
-
-MOST_COMPONENTS = 50
-"""With more features, trees pursue hyperplanes in the span of so many principal components: where rows are few for
-their features, noise parts them anywhere."""
 
 
 def minimum_density_hyperplane(
@@ -158,10 +158,13 @@ def minimum_density_hyperplanes(
     alpha_max: float = 1.5,
     max_components: int | None = MOST_COMPONENTS,
     max_iterations: int = 50,
+    solver: Solver = "pursuit",
 ) -> list[MDHResult]:
     """Return the hyperplane that each of several starts leads to, the greatest relative depth first.
 
-    Parameters and errors are those of `mdh_directions` and `minimum_density_hyperplane`.
+    Parameters and errors are those of `mdh_directions` and `minimum_density_hyperplane`. With the `solver` ``"sqp"``,
+    sequential quadratic programming turns and moves a hyperplane from each start at once, within the last of its
+    bounds: see `mdh_dask.projections.sqp`.
 
     Examples
     --------
@@ -172,8 +175,16 @@ def minimum_density_hyperplanes(
     True
     """
     _check(bandwidth, alpha_max)
+    if solver not in get_args(Solver):
+        raise ValueError(f"solver must be one of {', '.join(map(repr, get_args(Solver)))}, got {solver!r}")
     searched = searched_rows(rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components)
-    results = [pursue(searched.centred, start, searched.sd, bandwidth, max_iterations) for start in searched.starts]
+    if solver == "sqp":
+        results = [
+            constrained_hyperplane(searched.centred, start.direction, bandwidth=bandwidth, alpha=start.alphas[-1])
+            for start in searched.starts
+        ]
+    else:
+        results = [pursue(searched.centred, start, searched.sd, bandwidth, max_iterations) for start in searched.starts]
     return [searched.back(result) for result in sorted(results, key=lambda r: -r.relative_depth)]
 
 

@@ -15,10 +15,10 @@ from .._jit.kernel_sums import kernel_pulls, kernel_sums
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import BANDWIDTHS
 from ..density.kde import kernel_height
-from .mdh import MOST_COMPONENTS
 from .pca import centred_rows, scaled_components
 from .penalty import depth_at
 from .pursuit import MDHResult
+from .starts import MOST_COMPONENTS
 
 TOLERANCE = 1e-8
 """Relative change of the density at which the descent ends."""

@@ -12,6 +12,10 @@ from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
 from .rows import some_rows
 
+MOST_COMPONENTS = 50
+"""With more features, trees pursue hyperplanes in the span of so many principal components: where rows are few for
+their features, noise parts them anywhere."""
+
 N_DRAWN = 1000
 """Random directions that are looked at."""
 
