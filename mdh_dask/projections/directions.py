@@ -1,7 +1,7 @@
-"""Directions: for standardised rows, for raw rows, with the bins along them, and with the thresholds on them.
+"""Directions for standardised rows and for raw rows, with bins along them or thresholds on them.
 
-Two coordinate systems, two types: a direction for one kind of rows is never taken for a direction for the other. Rows
-are counted along `Axes`, which hold bins that were laid out for these very directions.
+The two coordinate systems are two types, so that a direction for one kind of rows is never used for the other. Rows
+are counted along `Axes`, whose bins belong to their directions.
 """
 
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ class StandardDirections(_Directions):
 
 
 class RawDirections(_Directions):
-    """Directions for rows as they are given."""
+    """Directions for raw rows."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Directions, and the bins that were laid out along them.
+    """Directions with the bins along them.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Axes:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a projection proposes for a branch: directions, and where on them to split, if it says so.
+    """The proposal of a projection for a branch: directions and, optionally, thresholds on them.
 
     Parameters
     ----------
@@ -87,14 +87,14 @@ class Proposal:
         return len(self.directions)
 
     def __getitem__(self, which: Any) -> Self:
-        """Return some of the directions, with their thresholds."""
+        """Return some of the directions with their thresholds."""
         return type(self)(self.directions[which], None if self.thresholds is None else self.thresholds[which])
 
     def of_length_one(self) -> Self:
-        """Return the same hyperplanes, with directions of length one."""
+        """Return the same hyperplanes with unit directions."""
         length = self.directions.length
         directions = StandardDirections(self.directions.vectors / length[:, None])
         if self.thresholds is None:
             return type(self)(directions)
-        # Where the length is one but for its rounding, a threshold is left as it was found.
+        # Thresholds stay unchanged if the length is one up to rounding.
         return type(self)(directions, self.thresholds / np.where(np.abs(length - 1) < 1e-12, 1.0, length))

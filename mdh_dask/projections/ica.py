@@ -7,51 +7,51 @@ from .._typing import AnyArray, Floats
 from .pca import centred_rows, scaled_components, with_fixed_signs
 
 MOST_COMPONENTS = 20
-"""Principal components that are unmixed at most: the cumulants take the fourth power of their number."""
+"""Most principal components to unmix, as the cumulants grow with the fourth power of their number."""
 
 UNMIXED = 5
-"""Principal components that trees unmix at least, however few they score: one alone would come back as it is."""
+"""Fewest principal components that trees unmix, even if they score fewer: a single one would stay as it is."""
 
 ANGLE, MAX_SWEEPS = 0.01, 50
-"""Rotations end with a sweep that turns no pair by more than this over sqrt(n), which is far below what n rows can tell
-(Cardoso's choice), or after so many sweeps."""
+"""Rotations end with a sweep that turns no pair by more than the first number over sqrt(n), far below the statistical
+error with n rows (Cardoso's choice), or after this many sweeps."""
 
 
 def leading_components(rows: AnyArray, n_directions: int, n_unmixed: int = UNMIXED) -> Floats:
-    """Return the independent components of the largest excess kurtosis in size among those of some more.
+    """Return the independent components with the largest absolute excess kurtosis.
 
     Parameters
     ----------
     rows : array of shape (n, n_features)
     n_directions : int
-        Directions wanted.
+        Number of directions.
     n_unmixed : int
-        Leading principal components to unmix, if that is more.
+        Number of leading principal components to unmix, at least `n_directions`.
 
     Returns
     -------
     ndarray of shape (at most n_directions, n_features), float64
-        As of `independent_components`.
+        Rows of `independent_components`.
     """
     return independent_components(rows, max(n_directions, n_unmixed))[:n_directions]
 
 
 def independent_components(rows: AnyArray, n_components: int) -> Floats:
-    """Return directions along which projections are as independent as rotations of the whitened rows can make them.
+    """Return directions whose projections are as independent as a rotation of the whitened rows can make them.
 
     Parameters
     ----------
     rows : array of shape (n, n_features)
         Finite values; they need not be centred.
     n_components : int
-        Leading principal components to unmix, at least 1; more than `MOST_COMPONENTS` count as so many.
+        Number of leading principal components to unmix, at least 1 and at most `MOST_COMPONENTS`.
 
     Returns
     -------
     ndarray of shape (k, n_features), float64
-        In falling order of the size of the excess kurtosis, `n_components` directions or as many as the dimensions
-        that the rows span, but at least one. The projections of the rows are uncorrelated and have variance one,
-        unless all rows are equal. The entry of the largest size is positive in each.
+        In descending order of the absolute excess kurtosis, `n_components` directions or as many as the dimensions
+        spanned by the rows, but at least one. The projections of the rows are uncorrelated and have variance one,
+        unless all rows are equal. The entry with the largest absolute value is positive in each.
 
     Raises
     ------
@@ -60,8 +60,8 @@ def independent_components(rows: AnyArray, n_components: int) -> Floats:
 
     Notes
     -----
-    Kurtosis is large for clusters of equal size (negative) and for heavy tails or single outliers (positive): a
-    direction at the front need not show a valley. Costs O(n k^4) operations.
+    Kurtosis is strongly negative for clusters of equal size and strongly positive for heavy tails or single outliers: a
+    leading direction need not show a valley. Costs O(n k^4) operations.
     Source: Cardoso and Souloumiac, Blind beamforming for non-Gaussian signals (1993); Jacobi angles for simultaneous
     diagonalization (1996).
 
@@ -97,7 +97,7 @@ def cumulant_matrices(white: Floats) -> Floats:
     Returns
     -------
     ndarray of shape (k * (k + 1) / 2, k, k)
-        ``cum(z_p, z_q, z_i, z_j)`` for all ``p <= q``, times sqrt(2) where they differ, as these stand for two.
+        ``cum(z_p, z_q, z_i, z_j)`` for all ``p <= q``, times sqrt(2) where they differ, as each of these replaces two.
     """
     n, k = white.shape
     identity = np.eye(k)
@@ -119,9 +119,9 @@ def joint_diagonaliser(matrices: Floats, smallest_angle: float = 1e-8, max_sweep
     matrices : array of shape (n_matrices, k, k)
         Symmetric.
     smallest_angle : float
-        A sweep that turns no pair by more, in radians, is the last.
+        The last sweep is the one that turns no pair by more than this, in radians.
     max_sweeps : int
-        The last sweep in any case.
+        Most sweeps.
 
     Returns
     -------
@@ -129,6 +129,6 @@ def joint_diagonaliser(matrices: Floats, smallest_angle: float = 1e-8, max_sweep
         Orthonormal.
     """
     axes = np.eye(matrices.shape[1])
-    # The loops run along the entries of all matrices at one place.
+    # The loops run along the same entry of all matrices.
     diagonalise(np.ascontiguousarray(matrices.transpose(1, 2, 0)), axes, smallest_angle, max_sweeps)
     return axes.T

@@ -12,7 +12,7 @@ from .penalty import Labels, PenalisedDensity
 from .pursuit import ETA, STEPS_BEFORE_LAST, MDHResult, Step, growing_alphas, result_of
 
 GAMMAS = (0.1, 1.0, 10.0)
-"""Weights of the labels, one after the other (section 5.2.1), for columns of unit variance."""
+"""Successive weights of the labels (section 5.2.1), for columns of unit variance."""
 
 
 def labelled_hyperplane(
@@ -33,30 +33,30 @@ def labelled_hyperplane(
     rows : array of shape (n, n_features)
         Finite values, in columns of comparable scale; all rows, the labelled ones included.
     labelled : array of shape (n_labelled, n_features)
-        The rows whose side is known.
+        The rows with known sides.
     signs : array of shape (n_labelled,)
         1 for rows that belong where ``direction . x > offset``, -1 for the others.
     starts : sequence of arrays of shape (n_features,)
-        Directions to start from besides the first two principal components, as that of a linear classifier.
+        Directions to start from besides the first two principal components, such as that of a linear classifier.
     gammas : sequence of float
-        Weights of the labels, one after the other, in units in which the mean variance of the columns is one.
+        Successive weights of the labels, in units in which the mean variance of the columns is one.
     alpha_max, bandwidth, max_iterations
         As for `minimum_density_hyperplane`.
 
     Returns
     -------
     MDHResult
-        Its relative depth may be zero: where the density has no valley, labels alone can hold a hyperplane.
+        Its relative depth may be zero, as labels alone can hold a hyperplane where the density has no valley.
 
     Notes
     -----
     The index is ``f(v, b) + gamma sum_i max(0, y_i (b - v . x_i))^(1 + epsilon)`` over the labelled rows (eq. 16). For
-    the first gamma alpha grows as for a clustering; it stays at `alpha_max` for the others.
+    the first gamma, alpha grows as for a clustering; it stays at `alpha_max` for the others.
 
-    The paper starts once, where the index at the smallest alpha is least. With five labels that choice weighs them too
-    little, and a valley that happens to agree with them wins. Here every start is pursued to its end, with both signs;
-    of the ends, the one that is farthest from the nearest labelled row is taken, in standard deviations of the
-    projections (``python -m tests.benchmarks semi_supervised`` compares the choices).
+    The paper starts once, where the index at the smallest alpha is least. With five labels this choice gives them too
+    little weight, and a valley that agrees with them by chance wins. Here every start is pursued to its end, with both
+    signs; the end with the largest distance to its nearest labelled row, in standard deviations of the projections, is
+    chosen (``python -m tests.benchmarks semi_supervised`` compares the choices).
 
     Examples
     --------
@@ -83,7 +83,7 @@ def labelled_hyperplane(
 
 
 def _margin(index: PenalisedDensity, end: Step) -> float:
-    """Return how far the nearest labelled row is on its side of a hyperplane, in standard deviations."""
+    """Return the margin of the nearest labelled row on its side of a hyperplane, in standard deviations."""
     assert index.labels is not None
     beyond = index.labels.signs * (index.labels.rows @ end.direction - end.offset)
     return float(beyond.min() / (index.centred @ end.direction).std())
@@ -92,7 +92,7 @@ def _margin(index: PenalisedDensity, end: Step) -> float:
 def _pursue(
     indices: Sequence[PenalisedDensity], v: Floats, alpha_max: float, sd: float, max_iterations: int
 ) -> list[Step]:
-    """Return where a pursuit stood at the start and at the end of each alpha and weight of the labels."""
+    """Return the steps of a pursuit: the start, and the end of each alpha and weight of the labels."""
     alphas = growing_alphas(alpha_max)
     best = indices[0].best_separator(v, alphas[0])
     path = [Step(alphas[0], v, best.offset, best.index)]

@@ -1,4 +1,4 @@
-"""Directions that may split a branch of a tree: the ends of pursuits, and the valleys that they start from."""
+"""Candidate directions for the branches of a tree: the ends of pursuits, and the valleys that they start from."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ def mdh_candidates(
     alpha_max: float = 1.5,
     max_components: int | None = MOST_COMPONENTS,
 ) -> Floats:
-    """Return directions that may split a branch: ends of pursuits with one bandwidth and with their own, and starts.
+    """Return candidate directions: ends of pursuits with the common bandwidth and with their own, and starts.
 
     Parameters
     ----------
@@ -38,18 +38,18 @@ def mdh_candidates(
     Returns
     -------
     ndarray of shape (k, n_features), float64
-        Of length one each: the directions that `mdh_directions` returns; those that pursuits with a bandwidth of
-        their own lead to, if they are different; and the starts that showed valleys, as they are.
+        Unit directions: those of `mdh_directions`; the ends of pursuits with their own bandwidth, if these differ;
+        and the starts that showed valleys, unchanged.
 
     Raises
     ------
     ValueError
-        As `mdh_directions`.
+        As for `mdh_directions`.
 
     Notes
     -----
-    A pursuit smooths by the bandwidth of the first component. In a branch that is long in one direction and whose
-    clusters lie across the other, it does not see the valley it starts from and leaves it.
+    A pursuit uses the bandwidth of the first component. In a branch that is long in one direction and whose clusters
+    are separated across it, this bandwidth hides the valley of the start, and the pursuit leaves it.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def mdh_candidates(
     searched = searched_rows(rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components)
     results = [pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS) for start in searched.starts]
     results.sort(key=lambda result: -result.relative_depth)
-    # A pursuit from a valley that leaves it for the bound has found nothing.
+    # A pursuit that leaves its valley and ends at the bound has found no hyperplane.
     ends = [result for result in results if result.relative_depth > 0] or results[:1]
     valleys = [start.direction for start in searched.starts[searched.n_components :]]
     found = np.array([*(end.direction for end in (*ends, *_narrow_ends(searched))), *valleys])[:n_directions]
@@ -70,7 +70,7 @@ def mdh_candidates(
 
 
 def _narrow_ends(searched: SearchedRows) -> Iterator[MDHResult]:
-    """Yield the hyperplanes that starts across thin directions lead to with their own bandwidth."""
+    """Yield the hyperplanes from starts along thin directions, pursued with their own bandwidth."""
     for start in searched.starts[searched.n_components :]:
         sd = float((searched.centred @ start.direction).std())
         if 0 < sd < MUCH_NARROWER * searched.sd:

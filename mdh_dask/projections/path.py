@@ -1,4 +1,4 @@
-"""The way of a pursuit: the density and the index along its direction at every value of alpha, for a look at it."""
+"""The path of a pursuit: density and index along its direction at every value of alpha, for drawings."""
 
 from dataclasses import dataclass
 
@@ -15,21 +15,21 @@ N_POSITIONS = 512
 
 @dataclass(frozen=True)
 class PathPoint:
-    """Where a pursuit stood at the end of one value of alpha, and what it saw there.
+    """The state of a pursuit at the end of one value of alpha.
 
     Parameters
     ----------
     alpha : float
-        Standard deviations from the mean to which hyperplanes were free of penalty.
+        Standard deviations from the mean within which hyperplanes had no penalty.
     direction : ndarray of shape (n_features,)
     offset : float
         Projection of the hyperplane.
     index : float
-        Penalised density on it.
+        Penalised density on the hyperplane.
     bounds : tuple of two floats
         Projections between which there is no penalty.
     position, density, penalised : ndarrays of shape (n_positions,)
-        Kernel density along the direction, and the index, of which the hyperplane is the minimiser.
+        Kernel density and penalised density along the direction; the hyperplane minimises the latter.
     """
 
     alpha: float
@@ -50,17 +50,17 @@ def path_points(
     Parameters
     ----------
     rows : array of shape (n, n_features)
-        That the hyperplane was pursued on: ``(raw - centre) * scale``.
+        The rows of the pursuit: ``(raw - centre) * scale``.
     result : MDHResult
     scale, centre : arrays of shape (n_features,)
-        The points are for raw rows.
+        Scale and centre of the columns; the points are for raw rows.
     unit : float
-        Of the projections, which are divided by it.
+        Divisor of the projections.
 
     Returns
     -------
     tuple of PathPoint
-        The start and one for each value of alpha; none if all rows are equal.
+        One point for the start and one for each value of alpha; empty if all rows are equal.
     """
     return tuple(_point(rows, step, result, scale, centre, unit) for step in result.path)
 

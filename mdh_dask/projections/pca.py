@@ -8,24 +8,24 @@ from .._random import generator
 from .._typing import AnyArray, Floats
 
 LARGEST_EXACT = 1000
-"""Rows or features up to which a dense eigenproblem is solved; beyond, Lanczos iteration finds the leading ones."""
+"""Most rows or features for a dense eigenproblem; beyond, Lanczos iteration finds the leading components."""
 
 
 def principal_components(rows: AnyArray, n_components: int) -> Floats:
-    """Return the orthonormal directions along which the rows vary most, in falling order of variance.
+    """Return the orthonormal directions of the largest variance, in descending order.
 
     Parameters
     ----------
     rows : array of shape (n, n_features)
         Finite values; they need not be centred.
     n_components : int
-        Directions wanted, at least 1.
+        Number of directions, at least 1.
 
     Returns
     -------
     ndarray of shape (k, n_features), float64
-        `n_components` directions, or as many as the dimensions that the rows span, but at least one. The entry of
-        the largest size is positive in each.
+        `n_components` directions, or as many as the dimensions spanned by the rows, but at least one. The entry with
+        the largest absolute value is positive in each.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def principal_components(rows: AnyArray, n_components: int) -> Floats:
 
     Notes
     -----
-    Exact for up to `LARGEST_EXACT` rows or features; for more of both, to the accuracy of ARPACK, from a fixed start.
+    Exact for up to `LARGEST_EXACT` rows or features; with more of both, to the accuracy of ARPACK from a fixed start.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def scaled_components(centred: Floats, n_components: int) -> tuple[Floats, Float
 
 
 def centred_rows(rows: AnyArray) -> Floats:
-    """Return rows as float64 with mean zero; columns that hold one value become exactly zero.
+    """Return rows as float64 with mean zero; constant columns become exactly zero.
 
     Many float32 columns stay float32: as float64 they could fill the memory.
     """
@@ -83,7 +83,7 @@ def centred_rows(rows: AnyArray) -> Floats:
 
 
 def with_fixed_signs(directions: Floats) -> Floats:
-    """Return directions whose entry of the largest size is positive."""
+    """Return the directions with the signs that make their largest entries in absolute value positive."""
     largest = np.abs(directions).argmax(axis=1)
     return directions * np.where(directions[np.arange(len(directions)), largest] < 0, -1.0, 1.0)[:, None]
 

@@ -1,4 +1,4 @@
-"""The density on a hyperplane, with a penalty on hyperplanes far from the mean: the index of projection pursuit."""
+"""The index of projection pursuit: the density on a hyperplane with a penalty for distance from the mean."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,9 +25,9 @@ class Separator:
     offset : float
         Projection of the hyperplane, for rows of mean zero.
     inside : bool
-        Whether it carries no penalty, which makes it a local minimiser of the density.
+        Whether it has no penalty, and so is a local minimiser of the density.
     gradient : ndarray of shape (n_features,)
-        Of the index by the direction, tangent to the unit sphere.
+        Gradient of the index by the direction, tangent to the unit sphere.
     """
 
     index: float
@@ -43,7 +43,7 @@ class Labels:
     Parameters
     ----------
     rows : array of shape (n_labelled, n_features), float64
-        Shifted as the rows of the density.
+        Centred like the rows of the density.
     signs : array of shape (n_labelled,), float64
         1 for rows that belong above the hyperplane, -1 for those below.
     gamma : float
@@ -69,11 +69,11 @@ class PenalisedDensity:
     bandwidth : float
         Standard deviation of the Gaussian kernel, positive.
     eta : float
-        Bound on how far the penalty lets a minimiser lie outside, positive.
+        Bound on the distance of a minimiser beyond the bounds, positive.
     epsilon : float
         Between 0 and 1; the larger, the smoother the penalty.
     labels : Labels, optional
-        What labelled rows on the wrong side add to `f` (eq. 16).
+        Penalty on labelled rows on the wrong side, added to `f` (eq. 16).
     """
 
     centred: Floats
@@ -83,19 +83,19 @@ class PenalisedDensity:
     labels: Labels | None = None
 
     def best_separator(self, direction: Floats, alpha: float) -> Separator:
-        """Return the lowest `f` over all offsets, and its exact gradient by the direction.
+        """Return the minimum of `f` over all thresholds, and its exact gradient by the direction.
 
         Parameters
         ----------
         direction : array of shape (n_features,)
-            Of length one.
+            Unit direction.
         alpha : float
-            Standard deviations from the mean to which hyperplanes are free of penalty.
+            Standard deviations from the mean within which hyperplanes have no penalty.
 
         Notes
         -----
         The minimiser is bracketed on a grid and refined by Newton's method; O(n n_features) operations in all. By the
-        envelope theorem the gradient is that of `f` at the minimiser, which comprises the standard deviation's.
+        envelope theorem the gradient is that of `f` at the minimiser, including that of the standard deviation.
         """
         return Separator(*best_separator(self.centred, direction, alpha, self.penalty))
 
@@ -105,24 +105,24 @@ class PenalisedDensity:
         Parameters
         ----------
         start : array of shape (n_features,)
-            Of length one.
+            Unit direction.
         alpha : float
         max_steps : int
-            Steps of BFGS at most (Lewis and Overton 2013, for functions that are not smooth everywhere).
+            Most steps of BFGS (Lewis and Overton 2013, for functions that are not smooth everywhere).
         unit : float
-            A density that counts as large: what makes the tolerance independent of the scale of the rows.
+            A density that counts as large; it makes the tolerance independent of the scale of the rows.
         """
         v = descend(self.centred, start, alpha, max_steps, unit, self.penalty)
         return v, self.best_separator(v, alpha)
 
     def density(self, direction: Floats, offset: float) -> float:
-        """Return the kernel density on a hyperplane, without penalty."""
+        """Return the kernel density on a hyperplane, without the penalty."""
         total, _, _ = kernel_sums(self.centred @ direction, np.ones(len(self.centred)), offset, self.bandwidth)
         return float(total * kernel_height(np.array(len(self.centred)), np.array(self.bandwidth)))
 
     @cached_property
     def penalty(self) -> Penalty:
-        """The constants; the last is ``L / eta^epsilon`` with ``L = 1 / (e^(1/2) h^2 sqrt(2 pi))``."""
+        """Constants of the penalty; the last is ``L / eta^epsilon`` with ``L = 1 / (e^(1/2) h^2 sqrt(2 pi))``."""
         steepness = 1 / (np.exp(0.5) * self.bandwidth**2 * np.sqrt(2 * np.pi)) / self.eta**self.epsilon
         labels = self.labels or Labels(np.empty((0, self.centred.shape[1])), np.empty(0), 0.0)
         constants = (float(self.bandwidth), float(self.eta), float(self.epsilon), float(steepness))
@@ -130,7 +130,7 @@ class PenalisedDensity:
 
 
 def depth_at(projections: Floats, offset: float, bandwidth: float) -> float:
-    """Return the relative depth at one place, from exact densities there and at the highest bins on both sides."""
+    """Return the relative depth at a threshold, from exact densities there and at the highest bins on both sides."""
     low, high = projections.min() - REACH_OF_BINS * bandwidth, projections.max() + REACH_OF_BINS * bandwidth
     n_bins = int(min(2 * BINS_PER_BANDWIDTH * float(high - low) / bandwidth + 3, MAX_BINS))
     width = (high - low) / (n_bins - 2)

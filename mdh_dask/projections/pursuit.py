@@ -11,30 +11,30 @@ from .penalty import PenalisedDensity, depth_at
 from .starts import Start
 
 SMALLEST_ALPHA, ALPHA_STEPS = 0.01, 10
-"""Where alpha begins, and in how many equal steps it grows."""
+"""First value of alpha, and number of equal steps in which it grows."""
 
 STEPS_BEFORE_LAST = 8
-"""Steps of the descent for each value of alpha but the last. From 7 to 10 give the partitions of the paper's table 2;
-fewer, or descending to the end while hyperplanes are held near the mean, lose that of banknote."""
+"""Steps of the descent for each value of alpha but the last. Values from 7 to 10 give the partitions of the paper's
+table 2; fewer steps, or a full descent while hyperplanes are held near the mean, lose that of banknote."""
 
 ETA = 0.01
-"""How far outside the bound a minimiser may lie, in standard deviations along the first principal component."""
+"""Largest distance of a minimiser beyond the bound, in standard deviations along the first principal component."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Where the pursuit stood at the end of one value of alpha.
+    """The state of a pursuit at the end of one value of alpha.
 
     Parameters
     ----------
     alpha : float
-        Standard deviations from the mean to which hyperplanes were free of penalty.
+        Standard deviations from the mean within which hyperplanes had no penalty.
     direction : ndarray of shape (n_features,)
-        Of length one.
+        Unit direction.
     offset : float
         Projection of the hyperplane.
     index : float
-        Penalised density on it.
+        Penalised density on the hyperplane.
     """
 
     alpha: float
@@ -50,9 +50,9 @@ class MDHResult:
     Parameters
     ----------
     direction : ndarray of shape (n_features,), float64
-        Of length one.
+        Unit direction.
     offset : float
-        In units of the projections.
+        Threshold, in units of the projections.
     density : float
         Kernel density on the hyperplane, per unit of the projections; infinite if all rows are equal.
     relative_depth : float
@@ -61,9 +61,9 @@ class MDHResult:
     bandwidth : float
         Standard deviation of the kernel, in units of the projections.
     eta : float
-        How far outside the bound the penalty let a minimiser lie, in units of the projections.
+        Largest distance of a minimiser beyond the bound, in units of the projections.
     path : tuple of Step
-        The start and the outcome of each value of alpha.
+        The start and the end of each value of alpha.
     """
 
     direction: Floats
@@ -75,7 +75,7 @@ class MDHResult:
     path: tuple[Step, ...]
 
     def moved(self, basis: Floats | None, mean: Floats) -> Self:
-        """Return the hyperplane for rows that were centred and then given by their coordinates in a basis."""
+        """Return the hyperplane in the original coordinates of rows that were centred and expressed in a basis."""
 
         def direction_of(v: Floats) -> Floats:
             return v if basis is None else v @ basis
@@ -89,18 +89,18 @@ class MDHResult:
 
 
 def growing_alphas(alpha_max: float) -> tuple[float, ...]:
-    """Return the values of alpha for a start that knows of no valley (JMLR 17(156), section 5.1.1)."""
+    """Return the values of alpha for a start without a known valley (JMLR 17(156), section 5.1.1)."""
     return tuple(np.linspace(min(SMALLEST_ALPHA, alpha_max), alpha_max, ALPHA_STEPS + 1).tolist())
 
 
 def within(rows: AnyArray, result: MDHResult, alpha: float) -> bool:
-    """Tell whether a hyperplane lies at most so many standard deviations from the mean of the projections."""
+    """Return whether a hyperplane lies within `alpha` standard deviations of the mean of the projections."""
     projections = rows @ result.direction
     return bool(abs(result.offset - projections.mean()) <= alpha * projections.std())
 
 
 def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, max_iterations: int) -> MDHResult:
-    """Return the hyperplane that a start leads to.
+    """Return the hyperplane that the pursuit from a start reaches.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, ma
 
 
 def result_of(index: PenalisedDensity, path: list[Step], chosen: Step | None) -> MDHResult:
-    """Return the hyperplane that was chosen on a path, else the last, with the density on it and beside it."""
+    """Return the chosen hyperplane of a path, or the last one, with its density and relative depth."""
     h, last = index.bandwidth, chosen or path[-1]
     depth = depth_at(index.centred @ chosen.direction, chosen.offset, h) if chosen else 0.0
     density = index.density(last.direction, last.offset)

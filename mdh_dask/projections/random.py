@@ -42,7 +42,7 @@ def bernoulli(rng: np.random.Generator, n_directions: int, n_features: int) -> F
 def achlioptas(rng: np.random.Generator, n_directions: int, n_features: int) -> Floats:
     """Return sparse directions: 0 with probability 2/3, else -sqrt(3) or sqrt(3) (Achlioptas 2001).
 
-    A direction that would be zero everywhere, as is likely for few features, is drawn again.
+    A direction with only zeros, as is likely for few features, is drawn again.
     """
     V = np.zeros((n_directions, n_features))
     empty = np.arange(n_directions)
@@ -62,17 +62,17 @@ RANDOM_PROJECTIONS: dict[str, RandomProjection] = {
 
 @dataclass(frozen=True)
 class KeyedDirections:
-    """Random directions as the key of the stream that makes them: what is sent to a worker in their place.
+    """Random directions given by the key of their stream, which is sent to workers instead of the directions.
 
     Parameters
     ----------
     family : str
         A name in `RANDOM_PROJECTIONS`.
     key : tuple of int
-        Of the stream, with the seed first.
+        Key of the stream, which starts with the seed.
     n_directions : int
     scale : array of shape (n_features,)
-        Factors of the entries, which make directions for raw rows of those for standardised ones.
+        Factors of the entries, which turn directions for standardised rows into directions for raw rows.
     """
 
     family: str

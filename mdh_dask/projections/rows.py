@@ -1,27 +1,27 @@
-"""Random directions in the shape of the branch's own rows."""
+"""Random directions with the covariance of the branch's rows."""
 
 import numpy as np
 
 from .._typing import AnyArray, Floats
 
 MOST_ROWS = 250
-"""Rows that a direction combines at most."""
+"""Most rows that a direction combines."""
 
 
 def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray) -> Floats:
-    """Return random combinations of centred rows: Gaussian directions with the rows' own covariance.
+    """Return random combinations of centred rows: Gaussian directions with the covariance of the rows.
 
-    Clusters that lie apart make the covariance large along the lines that join them, so these directions tell
-    clusters apart more often than directions that are uniform on the sphere do, and the more so the more features
-    there are. They are the primal form of the random dual vectors that the thesis (section 6.2.3) draws in a feature
-    space, where the sphere is out of reach.
+    Clusters that lie apart make the covariance large along the lines that join them, so these directions separate
+    clusters more often than directions that are uniform on the sphere, especially with many features.
+    They are the primal form of the random dual vectors that the thesis (section 6.2.3) draws in a feature
+    space, where one cannot sample the sphere.
 
     Parameters
     ----------
     rng : Generator
     n_directions : int
     rows : array of shape (n, n_features)
-        Standardised rows of the branch; `MOST_ROWS` of them, drawn at random, are combined.
+        Standardised rows of the branch; at most `MOST_ROWS` of them, drawn at random, are combined.
 
     Returns
     -------
@@ -40,5 +40,5 @@ def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray
 
 
 def some_rows(rng: np.random.Generator, rows: AnyArray) -> AnyArray:
-    """Return at most `MOST_ROWS` rows, drawn at random, in their order."""
+    """Return at most `MOST_ROWS` rows, drawn at random, in the original order."""
     return rows if len(rows) <= MOST_ROWS else rows[np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))]
