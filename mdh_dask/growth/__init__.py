@@ -1,1 +1,1 @@
-"""Plans that grow trees, refine them, count rows in them and keep them up to date; `mdh_dask.chunks.run` runs them."""
+"""Plans that grow, refine, recount and update trees; `mdh_dask.chunks.run` runs them."""

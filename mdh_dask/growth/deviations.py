@@ -1,4 +1,4 @@
-"""Standard deviations of the columns among the rows of every branch, from the samples that the fit has drawn."""
+"""Standard deviations of the columns among the rows of every branch, from the samples of the fit."""
 
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def deviations_of(root: "Branch") -> "dict[Branch, Floats]":
-    """Return the standard deviation of every column in every branch, shape (n_features,); NaN where no row is known.
+    """Return the standard deviation of every column in every branch, shape (n_features,); NaN without sample rows.
 
-    Leaves are measured on their samples, which may be fresher than those of their parents, and merged upwards in
+    Leaves are measured on their samples, which may be newer than those of their parents, and merged upwards in
     proportion to their rows. No pass.
     """
     moments: dict[Branch, Columns] = {}
@@ -27,15 +27,15 @@ def deviations_of(root: "Branch") -> "dict[Branch, Floats]":
 
 
 def _measured(leaf: "Branch", n_all: float) -> Columns:
-    """Return the columns of a leaf's sample, which stands for the leaf's share of all rows."""
+    """Return the columns of a leaf's sample, weighted by the leaf's share of all rows."""
     columns = columns_of(leaf.sample.load().rows)
     if not columns.n:
         return columns
-    # Shares, as the squares of large values times numbers of rows would overflow.
+    # Shares instead of numbers of rows, as their products with squares of large values would overflow.
     share = leaf.n_rows / n_all
     return columns._replace(n=share, deviations=columns.deviations * (share / columns.n))
 
 
 def _deviation(columns: Columns) -> Floats:
-    # Few bits: enough to rank features, and quick to save.
+    # A few bits suffice to rank features, and compress well when saved.
     return rounded(np.sqrt(columns.deviations / columns.n)) if columns.n else np.full(len(columns.mean), np.nan)

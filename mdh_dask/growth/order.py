@@ -1,4 +1,4 @@
-"""The order of principal direction divisive partitioning: the cluster with the largest scatter is split next."""
+"""The order of principal direction divisive partitioning, which splits the cluster with the largest scatter next."""
 
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
@@ -13,17 +13,17 @@ from .scaling import Standardiser
 
 
 class Spread(NamedTuple):
-    """Centroid of a branch's standardised rows, and their squared distances from it, summed; from its sample."""
+    """Centroid of a branch's standardised rows and the sum of their squared distances from it, from its sample."""
 
     centroid: Floats | None
-    """None if no row of the branch is known."""
+    """None if the branch has no sample rows."""
     scatter: float
 
 
 def spread_of(branch: Branch, standardise: Standardiser) -> Spread:
     """Return centroid and scatter of a branch; exact if its sample holds all rows.
 
-    The mean squared distance of the sample's rows stands for that of all `n_rows`.
+    The mean squared distance of the sample rows estimates that of all `n_rows`.
     """
     if len(branch.sample) == 0:
         return Spread(None, 0.0)
@@ -35,18 +35,18 @@ def spread_of(branch: Branch, standardise: Standardiser) -> Spread:
 def split_by_scatter(
     root: Branch, max_clusters: int | None, standardise: Standardiser, look: Callable[[Branch], object]
 ) -> set[Branch]:
-    """Return the branches that are split, if it is always the cluster with the largest scatter that is split next.
+    """Return the branches that are split if the cluster with the largest scatter is always split next.
 
     Parameters
     ----------
     root : Branch
     max_clusters : int or None
-        Where to stop. If None, when the scatter of the clusters' centroids, each counted once, exceeds that of the
-        cluster that would be split next (Boley 1998). Both stop where nothing can be split.
+        Number of clusters at which to stop. If None, stop when the scatter of the centroids, each counted once, exceeds
+        that of the cluster that would be split next (Boley 1998). Both also stop when no cluster can be split.
     standardise : Standardiser
-        Scatter is that of standardised rows.
+        Defines the standardised rows, whose scatter counts.
     look : callable
-        Looks at an open branch, that is gives it children if it can be split. Only those whose turn comes are.
+        Examines an open branch, and gives it children if it can be split. Called only for branches whose turn comes.
 
     Returns
     -------
@@ -78,14 +78,14 @@ def split_by_scatter(
 
 
 def prune(root: Branch, split: set[Branch]) -> None:
-    """Make a cluster of every branch that is not to be split."""
+    """Turn every branch that is not split into a cluster."""
     for branch in root.walk():
         if branch not in split:
             branch.state, branch.children = State.LEAF, None
 
 
 ORDERS = {"scatter": split_by_scatter}
-"""Orders in which clusters are split until there are enough; without one, all are split that can be."""
+"""Orders in which clusters are split until there are enough; without an order, all possible splits are made."""
 
 
 def _scatter_of(centroids: Iterable[Floats | None]) -> float:

@@ -1,4 +1,4 @@
-"""Turning the hyperplanes of a grown tree until the density of all rows on them is least."""
+"""Refinement of a grown tree: its hyperplanes are turned to minimise the density of all rows on them."""
 
 import logging
 from collections import deque
@@ -22,29 +22,29 @@ from .valleys import BINS_PER_BANDWIDTH, N_BINS, REACH, RangedSums, Valley, Vall
 logger = logging.getLogger(__name__)
 
 ROUNDS = 3
-"""Steps of the descent."""
+"""Most steps of the descent."""
 
 TRIALS = (1.0, 0.3, 0.1)
-"""Lengths of a step that are tried in the same pass, as shares of the quasi-Newton step."""
+"""Lengths of a step that are tried in one pass, as shares of the quasi-Newton step."""
 
 WORTHWHILE = 1e-3
-"""A step that lowers the density by a smaller share is the last."""
+"""The descent ends with a step that lowers the density by a smaller share."""
 
 
 @dataclass
 class Splitter:
-    """A hyperplane on its way: unit direction for standardised rows, valley there, bandwidth, and what it learned."""
+    """A hyperplane during refinement: unit direction for standardised rows, valley, bandwidth and BFGS memory."""
 
     direction: Floats
     bandwidth: float
     length: float
-    """Of the tree's direction: projections on it are so many times those on the direction of length one."""
+    """Length of the tree's direction, by which projections on the unit direction are multiplied."""
     unit: float
-    """About the standard deviation of the projections: what makes a step independent of the scale of the rows."""
+    """Approximate standard deviation of the projections, which makes a step independent of the scale of the rows."""
     place: float
-    """For raw rows, as the directions that are passed to workers."""
+    """Directions for raw rows, as they are sent to workers."""
     range: tuple[float, float] = (np.nan, np.nan)
-    """Smallest and largest projection, for raw rows."""
+    """Smallest and largest projection of raw rows."""
     valley: Valley | None = None
     trials: Floats = field(default_factory=lambda: np.empty((0, 0)))
     moving: bool = True
@@ -52,7 +52,7 @@ class Splitter:
     """Steps, and the changes of the gradient over them."""
 
     def propose(self) -> None:
-        """Set the directions to look at next."""
+        """Set the trial directions of the next pass."""
         if self.valley is None:
             self.trials = self.direction[None]
             return
@@ -62,7 +62,7 @@ class Splitter:
         self.trials = ends / np.linalg.norm(ends, axis=1, keepdims=True)
 
     def axes(self, standardise: Standardiser) -> Axes:
-        """Return the trials with bins around the place to which the rows near the valley move."""
+        """Return the trials with bins around the location to which the rows near the valley move."""
         trials = standardise.raw(StandardDirections(self.trials))
         middle = np.array([self.place])
         if self.valley is not None:
@@ -72,7 +72,7 @@ class Splitter:
         return Axes(trials, middle - REACH * self.bandwidth, np.full(n, width), np.full(n, N_BINS))
 
     def learn(self, sums: RangedSums, i: int, axes: Axes) -> None:
-        """Move to the trial of least density, if that is lower than here."""
+        """Move to the trial of least density, if it is lower than the current one."""
         n_rows, counts, rows = (part[i] for part in sums.near)
         valleys = [
             valley_of(int(n_rows), counts[k], rows[k], v, float(axes.origin[k]), self.bandwidth)
@@ -88,22 +88,22 @@ class Splitter:
         if before is not None:
             step = self.trials[best] - self.direction
             change = (after.gradient - before.gradient) * self.unit
-            # In a gap without rows a change may be so small that its square is zero.
+            # In an empty gap a change may be so small that its square underflows.
             if step @ change > 0 and change @ change >= np.finfo(float).tiny:
                 self.memory.append((step, change))
         self.direction, self.valley, self.place = self.trials[best], after, after.place
-        self.moving = bool(after.gradient.any())  # as a single column has no other direction
+        self.moving = bool(after.gradient.any())  # zero for a single column, which has no other direction
         self.range = float(sums.low[i, best]), float(sums.high[i, best])
 
 
 def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
-    """Plan to turn the hyperplanes of a tree to where the density of all rows on them is least.
+    """Plan the refinement of a tree, which turns its hyperplanes to minimise the density of all rows on them.
 
     Parameters
     ----------
     tree : Tree
     standardise : Standardiser
-        Of the columns, as the tree was grown with.
+        Shift and scale of the columns from the growth of the tree.
 
     Returns
     -------
@@ -113,9 +113,9 @@ def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
 
     Notes
     -----
-    Up to ``ROUNDS + 2`` passes. In each, one step is made for all splits at once: the rows around each split, summed
-    by bins of their projections, give the density and its gradient (JMLR 17(156), section 4) at once, along
-    several lengths of the step. The kernel stays that of the tree; the test of the splits is not repeated.
+    Up to ``ROUNDS + 2`` passes. Each makes one step for all splits at once: the rows around each split, summed
+    by bins of their projections, give the density and its gradient (JMLR 17(156), section 4) for
+    several lengths of the step. The kernel is that of the tree; the splits are not tested again.
     """
     splits = np.flatnonzero(tree.left >= 0)
     if len(splits) == 0:
@@ -134,7 +134,7 @@ def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
             splitters[i].learn(sums, place, axes[place])
         nodes, directions, offsets = _hyperplanes(splits, splitters, standardise)
         current = turned(tree, nodes, directions, offsets)
-        logger.info("%s of %s splits were turned", sum(s.moving for s in splitters), len(splitters))
+        logger.info("%s of %s splits were refined", sum(s.moving for s in splitters), len(splitters))
     return (yield from _measured(tree, splits, splitters, standardise))
 
 
@@ -148,7 +148,7 @@ def _splitter(tree: Tree, node: int, standardise: Standardiser) -> Splitter:
 def _hyperplanes(
     splits: Integers, splitters: list[Splitter], standardise: Standardiser
 ) -> tuple[Integers, RawDirections, Floats]:
-    """Return the nodes whose valleys were found, with their hyperplanes in the lengths that their directions had."""
+    """Return the nodes whose valleys were found, with their hyperplanes at the original lengths of the directions."""
     found = [i for i, splitter in enumerate(splitters) if splitter.valley is not None]
     length = np.array([splitters[i].length for i in found])
     units = StandardDirections(np.array([splitters[i].direction for i in found]).reshape(-1, len(standardise.scale)))
@@ -157,7 +157,7 @@ def _hyperplanes(
 
 
 def _measured(tree: Tree, splits: Integers, splitters: list[Splitter], standardise: Standardiser) -> Plan[Tree]:
-    """Plan to count all rows at the nodes, in bins that cover them along the turned directions."""
+    """Plan to count all rows at the nodes, in bins that cover them along the refined directions."""
     nodes, directions, offsets = _hyperplanes(splits, splitters, standardise)
     width, bandwidth = tree.width[nodes], tree.bandwidth[nodes]
     found = [splitter for splitter in splitters if splitter.valley is not None]
@@ -171,7 +171,7 @@ def _measured(tree: Tree, splits: Integers, splitters: list[Splitter], standardi
     depth = counted.relative_depth.copy()
     for node in np.flatnonzero(np.diff(counted.first_bin)).tolist():
         depth[node] = _depth(counted.histogram(node), counted, node)
-    # Few rows change sides: the deviations of the fit still rank the columns, and other ones would take a pass.
+    # Few rows change sides, so the deviations of the fit still rank the columns; new ones would take a pass.
     return replace(counted, relative_depth=depth, deviations=tree.deviations)
 
 

@@ -1,25 +1,25 @@
-"""How many rows of which branches are sampled."""
+"""Sizes of the samples of branches."""
 
 from .branches import Branch, State
 
 PILOT_ROWS = 1024
-"""Rows of a branch that lay out its histograms when every direction is scored on all rows."""
+"""Sample rows of a branch that set the bins of its histograms if every direction is scored on all rows."""
 
 RESERVOIR = 4
 """The root's sample, and all fresh samples of one pass together, hold this many times `sample_size` rows."""
 
 RESERVOIR_VALUES = 2**25
-"""Of wide rows they hold fewer, but `sample_size`: one worker and the driver hold them all (128 MiB of float32)."""
+"""Most values in these samples, but at least `sample_size` rows: one worker and the driver hold them (128 MiB)."""
 
 INFORMATIVE_ROWS = 500
-"""A branch is not grown ahead on fewer rows of its sample."""
+"""Fewest sample rows on which a branch is grown ahead."""
 
 FRESH_ROWS = 2500
-"""A fresh sample holds at least this many rows; the largest branches come first, the others wait for a later pass."""
+"""Fewest rows of a fresh sample; the largest branches come first, the others wait for a later pass."""
 
 
 def rows_held(sample_size: int, n_columns: int) -> int:
-    """Return how many rows the root's sample holds, and all fresh samples of one pass together.
+    """Return the number of rows in the root's sample, and in all fresh samples of one pass together.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def rows_held(sample_size: int, n_columns: int) -> int:
 
 
 def fresh_samples(root: Branch, sample_size: int | None) -> dict[Branch, float]:
-    """Choose the leaves whose samples the next pass renews, the largest first; close the unsure ones it cannot.
+    """Choose the leaves whose samples the next pass renews, the largest first, and close uncertain ones that it cannot.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def fresh_samples(root: Branch, sample_size: int | None) -> dict[Branch, float]:
     Returns
     -------
     dict
-        The number of rows wanted of each leaf.
+        Number of rows to sample in each leaf.
     """
     leaves = [b for b in root.walk() if b.state in (State.UNSURE, State.WAITING) and not b.children]
     if sample_size is None:

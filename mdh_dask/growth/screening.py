@@ -1,4 +1,4 @@
-"""Directions scored on a sample: only the best few are counted on all rows."""
+"""Scores of directions on a sample, of which only the best few are counted on all rows."""
 
 from dataclasses import replace
 
@@ -16,25 +16,25 @@ from ..splits.rules import SplitRule
 from .scaling import Standardiser
 
 DIRECTIONS_AT_ONCE = 256
-"""Directions scored together: their projections should fit the processor's cache, and of fewer, the Python between the
-loops would take the larger part and keep other threads waiting."""
+"""Directions scored together: few enough for their projections to fit the processor's cache, but enough that the Python
+code between the loops does not dominate and block other threads."""
 
 MAX_BINS = 4096
 
 KERNEL_REACH = 4
-"""Bandwidths beyond the outermost rows that are binned: there their kernels end."""
+"""Bandwidths of bins beyond the outermost rows, where their kernels end."""
 
 FIRST_ROUND_ROWS = 1000
-"""Rows on which all directions are scored; only the best of them are scored on all rows of the sample."""
+"""Sample rows of a first round for all directions; only the best of them are scored on the whole sample."""
 
 FIRST_ROUND_KEEPS = 64
 
 ROUGH_BINS = 2.5
-"""Bins on one bandwidth in the first round, which only sorts out."""
+"""Bins per bandwidth in the first round, which only discards directions."""
 
 
 def bandwidth_of(rule: Bandwidth, rows: AnyArray) -> Bandwidth:
-    """Return the rule for the densities of a branch: a principal one is fixed to the spread of its rows."""
+    """Return the rule for the densities of a branch; a principal rule takes the spread of its rows."""
     if not rule.principal or len(rows) == 0:
         return rule
     return rule.fixed(float(scaled_components(centred_rows(rows), 1)[1][0]))
@@ -58,20 +58,20 @@ def screen(
     proposal : Proposal
     n_kept : int
     rule, bandwidth
-        Score the density of each direction.
+        The split rule that scores each direction, and the bandwidth of its density.
     min_rows : float
-        Rows of the sample that a split leaves on both sides at least.
+        Least number of sample rows on each side of a split.
     standardise : Standardiser
-        What standardised the rows.
+        Shift and scale of the columns.
 
     Returns
     -------
     Proposal of at most `n_kept` directions
-        Directions without an admissible split are left out. Those that are within two degrees of a better one too:
+        Directions without an admissible split are left out, and so are those within two degrees of a better one:
         they would find the same valley.
     """
     if len(rows) > 2 * FIRST_ROUND_ROWS and len(proposal) > FIRST_ROUND_KEEPS:
-        # The sample does not depend on the chunking, so neither does every n-th of its rows.
+        # Every n-th row of the sample is as independent of the chunking as the sample itself.
         some = rows[:: len(rows) // FIRST_ROUND_ROWS]
         scores = _scores(some, proposal, rule, bandwidth, min_rows * len(some) / len(rows), standardise, ROUGH_BINS)
         proposal = proposal[np.sort(np.argsort(-scores, kind="stable")[:FIRST_ROUND_KEEPS])]
@@ -89,23 +89,23 @@ def screen(
 def candidates_for(
     rows: AnyArray, proposal: Proposal, standardise: Standardiser, bandwidth: Bandwidth, n_rows: float
 ) -> Candidates:
-    """Lay out histograms that will resolve the densities of a branch's `n_rows` rows.
+    """Return candidates with bins that resolve the densities of a branch's `n_rows` rows.
 
     Parameters
     ----------
     rows : array of shape (n, n_features)
         Standardised sample of the branch.
     proposal : Proposal
-        Where it has thresholds, bins end at them.
+        If it has thresholds, bins end at them.
     standardise : Standardiser
     bandwidth : Bandwidth
     n_rows : float
-        Rows that will be counted.
+        Number of rows to count.
 
     Returns
     -------
     Candidates
-        For raw rows.
+        Candidates for raw rows.
     """
     directions, suggested = proposal.directions, proposal.thresholds
     projections = directions.vectors @ rows.astype(np.float64).T
@@ -121,19 +121,19 @@ def candidates_for(
 
 
 def bins_over(low: Floats, high: Floats, margin: Floats, width: Floats, middle: Floats) -> tuple[Floats, int]:
-    """Return where bins begin that cover ranges and margins, and their number.
+    """Return the origins and the number of bins that cover ranges with margins.
 
     Parameters
     ----------
     low, high, margin, width : arrays of shape (n_directions,)
     middle : array of shape (n_directions,)
-        What the bins lie around where they are too many to cover the range.
+        Centre of the bins if too many would be needed to cover the range.
 
     Returns
     -------
     origin : array of shape (n_directions,)
     n_bins : int
-        The same for all directions, with one beyond each end of the widest range.
+        Number of bins, the same for all directions, with one beyond each end of the widest range.
     """
     wanted = np.ceil((high - low + 2 * margin) / width) + 2
     n_bins = int(min(wanted.max(), MAX_BINS))
@@ -185,11 +185,11 @@ def _bins(
         lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
         quartiles = upper - lower
     h = np.hypot(bandwidth.of(n_rows, sd, quartiles), resolution)
-    # Equal rows may differ in the last bits of their projections: what is left of a constant direction is no spread.
+    # Equal rows may differ in the last bits of their projections, which must not count as spread.
     size = np.maximum(np.abs(low), np.abs(high))
     h = np.where(h > 4 * np.finfo(projections.dtype).eps * size, h, np.maximum(size, 1.0))
     width = h / bins_per_bandwidth
-    # Room for the kernels of the outermost rows, and for rows that the sample does not hold.
+    # Margins for the kernels of the outermost rows, and for rows outside the sample.
     margin = KERNEL_REACH * h + 0.1 * (high - low) * (n_rows > projections.shape[1])
     origin, n_bins = bins_over(low, high, margin, width, mean)
     return origin, width, n_bins

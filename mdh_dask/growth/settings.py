@@ -1,4 +1,4 @@
-"""What is open to choice about growing a tree."""
+"""The settings of growing a tree."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,36 +11,36 @@ from ..projections.directions import Proposal
 from ..splits.choose import Chooser
 
 Proposer = Callable[[Any, np.random.Generator], Proposal]
-"""Proposes directions for the standardised rows of a branch: ``(rows, rng) -> proposal``."""
+"""A function ``(rows, rng) -> proposal`` of the standardised rows of a branch."""
 
 
 @dataclass(frozen=True)
 class GrowthSettings:
-    """How one tree is grown.
+    """The settings for growing one tree.
 
     Parameters
     ----------
     propose : callable
-        Gives the directions of a branch; see `Proposer`.
+        Proposes the directions of a branch; see `Proposer`.
     chooser : Chooser
     bandwidth : Bandwidth
     n_candidates : int
-        Directions of a branch that are counted on all rows, if they are scored on a sample.
+        Number of directions of a branch to count on all rows, if directions are scored on a sample.
     sample_size : int or None
-        Rows on which the directions of a branch are scored; None to score every direction on all rows.
+        Number of rows on which the directions of a branch are scored; None to score every direction on all rows.
     scale : bool
         Whether directions are proposed for columns of unit variance.
     max_levels : int or None
-        Splits on the way to a leaf, at most.
+        Most splits above a leaf.
     seed : int
     order : str or None
-        A name in `ORDERS`: clusters are split in this order until there are enough. None to split all that can be.
+        A name in `ORDERS`: clusters are split in this order until there are enough. None to make all possible splits.
     max_clusters : int or None
-        What is enough, for an order; None to let the order say.
+        Number of clusters that is enough for an order; None to let the order decide.
     family : str or None
-        Family of random directions that `propose` gives whatever the rows are, so that workers can make them.
+        Family of random directions that `propose` draws independently of the rows, so that workers can make them.
     sample_seed : int or None
-        Of the hashes that choose the first sample, which trees that grow together share; None for `seed`, of whose
+        Seed of the hashes that choose the first sample, shared by trees that grow together; None for `seed`, from whose
         hashes everything else comes.
     """
 

@@ -1,4 +1,4 @@
-"""Branches made a tree when they have grown, and a tree made branches that go on growing."""
+"""Conversion of grown branches to a tree, and of a tree to branches that can grow further."""
 
 from typing import Any
 
@@ -40,24 +40,24 @@ def tree_of(root: Branch) -> Tree:
 
 
 def branches_of(tree: Tree, rule: Bandwidth, sample: Part | None = None) -> Branch:
-    """Return the root of the branches that a tree was made of: the inverse of `tree_of`.
+    """Return the root of the branches of a tree, the inverse of `tree_of`.
 
     Parameters
     ----------
     tree : Tree
     rule : Bandwidth
-        For the densities along new directions; those of the tree keep their bandwidths.
+        Rule for the densities along new directions; the tree's own directions keep their bandwidths.
     sample : Part, optional
-        Rows of the root. Without them the branches have no samples, and cannot be split further.
+        Sample rows of the root. Without them the branches have no samples and cannot be split further.
 
     Returns
     -------
     Branch
-        Walking it gives the branches in the order of the nodes. The samples of the other branches are empty.
+        The root; walking it yields the branches in the order of the nodes. The samples of the other branches are empty.
     """
     none = Part.of_all(Sample(np.empty((0, tree.n_features)), np.empty(0, np.uint64), np.empty(0, np.int64)))
     branches: list[Branch] = []
-    path = np.ones(tree.n_nodes, dtype=object)  # Python's integers: a tree may be deeper than 64 levels
+    path = np.ones(tree.n_nodes, dtype=object)  # Python integers, as a tree may have more than 64 levels
     for node in range(tree.n_nodes):
         inner = tree.left[node] >= 0
         if inner:
