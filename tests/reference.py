@@ -32,7 +32,25 @@ def bin_of(value, origin, width, n_bins):
     return int(min(max((value - float(origin)) * (1.0 / float(width)), 0.0), n_bins - 1.0))
 
 
-def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, extremes):
+def offset_within(row_hash, key):
+    """The hash of a hash, as a number between -1/2 and 1/2."""
+    word = 2**64
+    z = ((int(row_hash) ^ int(key)) + 0x9E3779B97F4A7C15) % word
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % word
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % word
+    return ((z ^ (z >> 31)) // 2**12 + 0.5) / 2**52 - 0.5
+
+
+def spread_rows(rows, hashes, lattices):
+    """One value after the other."""
+    for row, row_hash in zip(rows, hashes, strict=True):
+        for j, step, key in zip(*lattices, strict=True):
+            row[j] = float(row[j]) + float(step) * offset_within(row_hash, key)
+
+
+def sweep_branches(
+    rows, left, right, planes, offsets, first, bit, hashes, lattices, directions, origin, width, counts, extremes
+):
     """Follow one row after the other from the root to its leaf."""
     leaves = []
     for row, row_hash in zip(rows, hashes, strict=True):
@@ -41,7 +59,8 @@ def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, direc
             own = slice(first[node], first[node + 1])
             inner, here = left[node] >= 0, [0]
             goes_left = visit_node([row], here, inner, planes[node], offsets[node], None, bit[node], [row_hash],
-                                   directions[own], origin[own], width[own], counts[own], extremes[own])  # fmt: skip
+                                   lattices, directions[own], origin[own], width[own], counts[own],
+                                   extremes[own])  # fmt: skip
             if not inner:
                 break
             node = left[node] if goes_left else right[node]
@@ -50,22 +69,28 @@ def sweep_branches(rows, left, right, planes, offsets, first, bit, hashes, direc
 
 
 def sweep_block(
-    rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, extremes, leaf
+    rows, left, right, planes, offsets, first, bit, hashes, lattices, directions, origin, width, counts, extremes, leaf
 ):
     """The same, writing the leaves to the last argument."""
     leaf[:] = sweep_branches(
-        rows, left, right, planes, offsets, first, bit, hashes, directions, origin, width, counts, extremes
+        rows, left, right, planes, offsets, first, bit, hashes, lattices, directions, origin, width, counts, extremes
     )
 
 
-def visit_node(rows, here, inner, plane, offset, spare, bit, hashes, directions, origin, width, counts, extremes):
+def visit_node(
+    rows, here, inner, plane, offset, spare, bit, hashes, lattices, directions, origin, width, counts, extremes
+):
     """Count each row once along each direction, in the half that its hash names; then left rows first."""
     for i in here:
         half = (int(hashes[i]) >> int(bit)) % 2
+        spread = [[float(x) for x in rows[i]]]
+        spread_rows(spread, [hashes[i]], lattices)
         for c, direction in enumerate(directions):
-            x = project(rows[i], direction)
-            counts[c][half][bin_of(x, origin[c], width[c], len(counts[c][half]))] += 1
+            x, n_bins = project(spread[0], direction), len(counts[c][half])
+            counts[c][half][bin_of(x, origin[c], width[c], n_bins)] += 1
             widen(x, origin[c], width[c], extremes[c][half])
+            if len(counts[c]) > 2:
+                counts[c][2][bin_of(project(rows[i], direction), origin[c], width[c], n_bins)] += 1
     if not inner:
         return 0
     is_left = [project(rows[i], plane) <= offset for i in here]
@@ -85,6 +110,12 @@ def widen_tile(sums, half, origin, scale, extremes):
     """Widen the bin of one value after the other."""
     for value, side in zip(sums, half):
         widen(value, origin, 1.0 / scale, extremes[side])
+
+
+def count_tile(sums, half, origin, scale, counts):
+    """Count one value after the other."""
+    for value, side in zip(sums, half):
+        counts[side][bin_of(value, origin, 1.0 / scale, len(counts[side]))] += 1
 
 
 def fill_tile(rows, here, start, tile):

@@ -5,6 +5,8 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
+from mdh_dask._jit.lattices import Lattices
+
 LOOP_DTYPES = [np.uint8, np.int64, np.float32, np.float64]
 """What the compiled loops are run on; each costs a compilation."""
 
@@ -62,6 +64,15 @@ def split_trees(draw, rows, max_splits=5):
 def directions_of_nodes(rng, n_nodes, most=3):
     """Where the directions of each node start, and the end of all; some nodes have none."""
     return np.concatenate([[0], np.cumsum(rng.integers(0, most + 1, n_nodes))])
+
+
+@st.composite
+def lattices(draw, n_features):
+    """Some of the columns as lattices, mostly none."""
+    rng = np.random.default_rng(draw(seeds))
+    columns = np.flatnonzero(rng.random(n_features) < draw(st.sampled_from([0.0, 0.0, 0.5, 1.0])))
+    keys = rng.integers(0, 2**64, len(columns), dtype=np.uint64)
+    return Lattices(columns, rng.choice([0.1, 1.0, 4.0], len(columns)), keys)
 
 
 @st.composite

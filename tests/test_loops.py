@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import chi2
-from strategies import LOOP_DTYPES, chunkings, directions_of_nodes, row_sets, seeds, split_trees
+from strategies import LOOP_DTYPES, chunkings, directions_of_nodes, lattices, row_sets, seeds, split_trees
 
 from mdh_dask._jit.binning import bin_extremes, bin_projections, projection_ranges
 from mdh_dask._jit.branches import (
     BLOCK,
     TILE,
+    count_tile,
     fill_tile,
     project_tile,
     sweep_block,
@@ -26,6 +27,7 @@ from mdh_dask._jit.columns import column_moments
 from mdh_dask._jit.hashing import hash_rows
 from mdh_dask._jit.histograms import bin_spreads, relative_depths, rows_on_both_sides
 from mdh_dask._jit.label_sums import add_to_labels
+from mdh_dask._jit.lattices import offset_within, spread_rows, spread_tile
 from mdh_dask.density.histograms import no_extremes
 from mdh_dask.tree.routing import leaves_of
 
@@ -78,12 +80,17 @@ def sweeps(draw):
     n_nodes, d = planes.shape
     first = directions_of_nodes(rng, n_nodes)
     n = int(first[-1])
+    coarse = draw(lattices(d))
     arguments = (
-        left, right, planes, offsets, first, rng.integers(0, 64, n_nodes), hash_rows(draw(word), 0, len(rows)),
+        left, right, planes, offsets, first, rng.integers(0, 64, n_nodes), hash_rows(draw(word), 0, len(rows)), coarse,
         rng.integers(-1, 2, (n, d)) * rng.choice([1.0, 0.1]), rng.normal(0, 50, n), rng.uniform(0.1, 20, n),
     )  # fmt: skip
     n_bins, with_extremes = draw(st.integers(1, 12)), draw(st.booleans())
-    return rows, arguments, lambda: (np.zeros((n, 2, n_bins), np.int64), no_extremes(n, 2, n_bins * with_extremes))
+    return (
+        rows,
+        arguments,
+        lambda: (np.zeros((n, 2 + bool(coarse), n_bins), np.int64), no_extremes(n, 2, n_bins * with_extremes)),
+    )
 
 
 def assert_all_equal(actual, expected):
@@ -141,23 +148,28 @@ class TestSweepBranches:
 
 class TestPartsOfTheSweep:
     @pytest.mark.parametrize("inner", [True, False])
-    @given(rows=row_sets([np.float64], max_rows=150), seed=seeds, n=st.integers(0, 3))
-    def test_visiting_a_node_equals_its_twin(self, inner, rows, seed, n):
+    @given(rows=row_sets([np.float64], max_rows=150), seed=seeds, n=st.integers(0, 3), data=st.data())
+    def test_visiting_a_node_equals_its_twin(self, inner, rows, seed, n, data):
+        coarse = data.draw(lattices(rows.shape[1]))
         rng = np.random.default_rng(seed)
         plane, here = rng.integers(-1, 2, rows.shape[1]) * 1.0, rng.permutation(len(rows))[: len(rows) // 2 + 1]
         offset, hashes, spare = float(np.median(rows @ plane)), hash_rows(seed, 0, len(rows)), np.empty_like(here)
         directions, origin, width = rng.normal(size=(n, rows.shape[1])), rng.normal(0, 50, n), rng.uniform(0.1, 9, n)
-        taken, expected = ((np.zeros((n, 2, 9), np.int64), no_extremes(n, 2, 9)) for _ in range(2))
-        rest, order = (3, hashes, directions, origin, width), here.tolist()
+        taken, expected = ((np.zeros((n, 2 + bool(coarse), 9), np.int64), no_extremes(n, 2, 9)) for _ in range(2))
+        rest, order = (3, hashes, coarse, directions, origin, width), here.tolist()
         n_left = visit_node(rows, here, inner, plane, offset, spare, *rest, *taken)
         assert n_left == reference.visit_node(rows, order, inner, plane, offset, None, *rest, *expected)
         assert here.tolist() == order
         assert_all_equal(taken, expected)
 
     @given(st.integers(0, TILE), st.integers(1, 12), seeds)
-    def test_widening_bins_equals_its_twin(self, n, n_bins, seed):
+    def test_counting_and_widening_bins_equal_their_twins(self, n, n_bins, seed):
         rng = np.random.default_rng(seed)
         sums, half, origin, scale = rng.normal(0, 9, n), rng.integers(0, 2, n), rng.normal(-5, 1), 1 / rng.uniform(1, 3)
+        counts, counted = np.zeros((2, 2, n_bins), np.int64)
+        count_tile(sums, half, origin, scale, counts)
+        reference.count_tile(sums, half, origin, scale, counted)
+        np.testing.assert_array_equal(counts, counted)
         extremes, expected = no_extremes(2, n_bins), no_extremes(2, n_bins)
         widen_tile(sums, half, origin, scale, extremes)
         reference.widen_tile(sums, half, origin, scale, expected)
@@ -178,6 +190,31 @@ class TestPartsOfTheSweep:
         project_tile(tile, direction, sums)
         reference.project_tile(expected, direction, expected_sums)
         np.testing.assert_array_equal(sums, expected_sums)
+
+
+class TestSpreading:
+    @given(row_sets([np.float32, np.float64], max_rows=150), word, st.data())
+    def test_spreading_rows_and_tiles_equals_the_twin(self, rows, seed, data):
+        coarse, hashes = data.draw(lattices(rows.shape[1])), hash_rows(seed, 0, len(rows))
+        spread, expected = rows.astype(np.float64), rows.astype(np.float64).tolist()
+        here, tile = np.arange(len(rows))[::-1].copy(), np.zeros((rows.shape[1], TILE))
+        size = fill_tile(rows, here, 0, tile)
+        spread_tile(tile, here, 0, size, hashes, coarse)
+        spread_rows(spread, hashes, coarse)
+        reference.spread_rows(expected, hashes, coarse)
+        np.testing.assert_array_equal(spread, np.array(expected).reshape(rows.shape))
+        np.testing.assert_array_equal(tile[:, :size], spread[here[:size]].T)
+
+    def test_offsets_are_uniform_between_minus_and_plus_a_half_and_independent_of_halves_and_other_keys(self):
+        n = 2**14
+        hashes = hash_rows(0, 0, n)
+        offsets = np.array([[offset_within(h, np.uint64(key)) for h in hashes] for key in (0, 1, 2, 2**63)])
+        assert np.abs(offsets).max() < 0.5
+        for line in offsets:
+            assert ((np.histogram(line, 64, (-0.5, 0.5))[0] - n / 64) ** 2 / (n / 64)).sum() < chi2.isf(1e-5, 63)
+        halves = [(hashes >> np.uint64(bit)) & np.uint64(1) for bit in range(32)]
+        correlation = np.corrcoef(np.concatenate([offsets, halves]))[:4]
+        assert np.abs(correlation[correlation < 0.999]).max() < 5.5 / np.sqrt(n)
 
 
 class TestBinProjections:

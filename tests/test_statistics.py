@@ -13,9 +13,10 @@ from helpers import assert_same_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
-from strategies import chunkings, directions_of_nodes, row_sets, seeds, split_trees
+from strategies import chunkings, directions_of_nodes, lattices, row_sets, seeds, split_trees
 
 from mdh_dask._jit.blocks import loop_ready
+from mdh_dask._jit.lattices import NO_LATTICES
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.ensembles.tuples import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
@@ -48,7 +49,7 @@ def branch_pass(draw, rows):
         draw(seeds), left, right, planes, offsets, first, rng.normal(size=(n, d)), rng.normal(0, 100, n),
         rng.uniform(0.1, 20, n), draw(st.integers(2, 20)), rng.integers(0, 64, n_nodes),
         (rng.random(n_nodes) * HASH_RANGE).astype(np.uint64) * rng.integers(0, 2, n_nodes, dtype=np.uint64),
-        draw(st.booleans()),
+        draw(st.booleans()), draw(lattices(d)),
     )  # fmt: skip
 
 
@@ -98,7 +99,7 @@ def valleys(draw):
     ]
     tree = tree_from_nodes(nodes, d)
     splits = np.flatnonzero(tree.left >= 0)
-    standardise = Standardiser(rng.normal(size=d), rng.uniform(0.01, 1, d), np.zeros(d))
+    standardise = Standardiser(rng.normal(size=d), rng.uniform(0.01, 1, d), np.zeros(d), lattices=draw(lattices(d)))
     directions = rng.normal(size=(len(splits), 2, d))
     return ValleyPass(
         tree, splits, directions, rng.normal(-100, 50, (len(splits), 2)), rng.uniform(0.1, 20, len(splits)), standardise
@@ -322,7 +323,10 @@ class TestBranchPass:
         passing = value.arrivals.copy()
         for node in np.flatnonzero(sweep.left >= 0)[::-1]:
             passing[node] = passing[sweep.left[node]] + passing[sweep.right[node]]
-        np.testing.assert_array_equal(value.counts.sum(axis=(1, 2)), np.repeat(passing, np.diff(sweep.first)))
+        np.testing.assert_array_equal(value.counts[:, :2].sum(axis=(1, 2)), np.repeat(passing, np.diff(sweep.first)))
+        if sweep.lattices:
+            as_they_are = replace(sweep, lattices=NO_LATTICES).chunk(0, rows).counts
+            np.testing.assert_array_equal(value.counts[:, 2], as_they_are.sum(axis=1))
 
     @given(st.data())
     def test_samples_the_rows_under_the_limit_of_their_leaf(self, data):
@@ -339,7 +343,7 @@ class TestBranchPass:
     @given(st.data())
     def test_the_extremes_are_those_of_the_projections_in_each_bin(self, data):
         rows = data.draw(row_sets())
-        sweep = replace(branch_pass(data.draw, rows), extremes=True)
+        sweep = replace(branch_pass(data.draw, rows), extremes=True, lattices=NO_LATTICES)
         value = sweep.chunk(0, rows)
         held = value.counts > 0
         smallest, largest = value.extremes[:, :, 0], value.extremes[:, :, 1]

@@ -8,6 +8,7 @@ be as fast, but the last bits of its results depend on the number of rows, and s
 import numpy as np
 
 from .._numba import jit
+from .lattices import spread_tile
 
 TILE = 64
 
@@ -20,7 +21,7 @@ BLOCK = 8192
 
 @jit
 def sweep_branches(
-    rows, left, right, planes, thresholds, first, bit, hashes, directions, origin, width, counts, extremes
+    rows, left, right, planes, thresholds, first, bit, hashes, lattices, directions, origin, width, counts, extremes
 ):
     """Return the leaf of every row, adding the projections of the measured nodes to `counts` and `extremes`.
 
@@ -29,20 +30,38 @@ def sweep_branches(
     from ``first[node]`` to ``first[node + 1]``, whose bins are laid out by `origin` and `width`; `counts` is
     directions x 2 x bins. The row's half is the bit ``bit[node]`` of its hash. `extremes`, directions x 2 x 2 x bins,
     is updated with the smallest and the largest projection of every bin; pass it without bins to skip this.
+
+    Rows are routed as they are, and counted after their values in the columns of `lattices` are spread. Then `counts`
+    is directions x 3 x bins: the last one counts the rows as they are, that is as a split at the end of a bin
+    would route them.
     """
     leaf = np.empty(rows.shape[0], dtype=np.int32)
     for begin in range(0, rows.shape[0], BLOCK):
         block = slice(begin, begin + BLOCK)
         sweep_block(
-            rows[block], left, right, planes, thresholds, first, bit, hashes[block], directions, origin, width, counts,
-            extremes, leaf[block],
+            rows[block], left, right, planes, thresholds, first, bit, hashes[block], lattices, directions, origin,
+            width, counts, extremes, leaf[block],
         )  # fmt: skip
     return leaf
 
 
 @jit
 def sweep_block(
-    rows, left, right, planes, thresholds, first, bit, hashes, directions, origin, width, counts, extremes, leaf
+    rows,
+    left,
+    right,
+    planes,
+    thresholds,
+    first,
+    bit,
+    hashes,
+    lattices,
+    directions,
+    origin,
+    width,
+    counts,
+    extremes,
+    leaf,
 ):
     """Sweep rows that fit the cache, as `sweep_branches` does, and write their leaves to `leaf`."""
     n = rows.shape[0]
@@ -60,7 +79,7 @@ def sweep_block(
         if inner or own.start < own.stop:
             n_left = visit_node(
                 rows, here, inner, planes[node], thresholds[node], spare,
-                bit[node], hashes, directions[own], origin[own], width[own], counts[own],
+                bit[node], hashes, lattices, directions[own], origin[own], width[own], counts[own],
                 extremes[own],
             )  # fmt: skip
         if inner:
@@ -73,32 +92,36 @@ def sweep_block(
 
 
 @jit
-def visit_node(rows, here, inner, plane, threshold, spare, bit, hashes, directions, origin, width, counts, extremes):
-    """Count ``rows[here]`` along the directions. At an inner node, reorder `here` so that rows that go left come
+def visit_node(
+    rows, here, inner, plane, threshold, spare, bit, hashes, lattices, directions, origin, width, counts, extremes
+):
+    """Count ``rows[here]`` along the directions; at an inner node, reorder `here` so that rows that go left come
     first, each side in its former order. Return the number of rows that go left.
     """  # noqa: D205
     tile = np.zeros((rows.shape[1], TILE))
-    sums = np.empty(TILE)
-    half = np.empty(TILE, dtype=np.int64)
-    top = counts.shape[2] - 1.0
+    sums, along_plane = np.empty(TILE), np.empty(TILE)
+    half, third = np.empty(TILE, dtype=np.int64), np.full(TILE, 2)
     n_left = n_right = 0
     for start in range(0, here.shape[0], TILE):
         size = fill_tile(rows, here, start, tile)
+        if inner:
+            project_tile(tile, plane, along_plane)
+        if directions.shape[0] > 0 and lattices.columns.shape[0] > 0:
+            for c in range(directions.shape[0]):
+                project_tile(tile, directions[c], sums)
+                count_tile(sums[:size], third, origin[c], 1.0 / width[c], counts[c])
+            spread_tile(tile, here, start, size, hashes, lattices)
         for c in range(directions.shape[0]):
             if c == 0:
                 for i in range(size):
                     half[i] = (hashes[here[start + i]] >> np.uint64(bit)) & np.uint64(1)
             project_tile(tile, directions[c], sums)
-            scale = 1.0 / width[c]
-            for i in range(size):
-                k = min(max((sums[i] - origin[c]) * scale, 0.0), top)
-                counts[c, half[i], int(k)] += 1
+            count_tile(sums[:size], half, origin[c], 1.0 / width[c], counts[c])
             if extremes.shape[3] > 0:
-                widen_tile(sums[:size], half, origin[c], scale, extremes[c])
+                widen_tile(sums[:size], half, origin[c], 1.0 / width[c], extremes[c])
         if inner:
-            project_tile(tile, plane, sums)
             for i in range(size):
-                if sums[i] <= threshold:
+                if along_plane[i] <= threshold:
                     here[n_left] = here[start + i]
                     n_left += 1
                 else:
@@ -107,6 +130,15 @@ def visit_node(rows, here, inner, plane, threshold, spare, bit, hashes, directio
     for i in range(n_right):  # assigning a slice would take seconds to compile, for the text of its shape error
         here[n_left + i] = spare[i]
     return n_left
+
+
+@jit
+def count_tile(sums, half, origin, scale, counts):
+    """Add the projections to `counts` (halves x bins), whose outermost bins take the tails."""
+    top = counts.shape[1] - 1.0
+    for i in range(sums.shape[0]):
+        k = min(max((sums[i] - origin) * scale, 0.0), top)
+        counts[half[i], int(k)] += 1
 
 
 @jit

@@ -36,6 +36,8 @@ class Histograms:
         Length of each direction. Spreads along different directions are divided by it before they are compared.
     known_bandwidth : array of shape (n_directions,), optional
         Bandwidths to use instead of the rule, for example those of a finished tree.
+    routed : integer array of shape (n_directions, n_bins), optional
+        Rows per bin by the values that splits see, where those that are counted are spread; see `Lattices`.
     """
 
     counts: AnyArray
@@ -47,6 +49,7 @@ class Histograms:
     suggested: Floats | None = None
     length: Floats | float = 1.0
     known_bandwidth: Floats | None = None
+    routed: AnyArray | None = None
 
     def __getitem__(self, which: "int | slice | list[int]") -> Self:
         """Return the histograms of some of the directions."""
@@ -61,6 +64,7 @@ class Histograms:
             suggested=None if self.suggested is None else self.suggested[which],
             length=np.broadcast_to(self.length, self.origin.shape)[which],
             known_bandwidth=None if self.known_bandwidth is None else self.known_bandwidth[which],
+            routed=None if self.routed is None else self.routed[which],
         )
 
     @cached_property
@@ -87,8 +91,8 @@ class Histograms:
 
     @cached_property
     def n_left(self) -> AnyArray:
-        """Number of rows up to the end of each bin, shape (n_directions, n_bins)."""
-        return np.cumsum(self.counts, axis=-1)
+        """Number of rows that a split after each bin sends to the left, shape (n_directions, n_bins)."""
+        return np.cumsum(self.counts if self.routed is None else self.routed, axis=-1)
 
     @cached_property
     def gaps(self) -> tuple[Floats, Floats]:
@@ -137,7 +141,7 @@ class Histograms:
     def leaves_rows(self, n: float) -> Booleans:
         """Return a mask of the splits with at least `n` rows on both sides, shape (n_directions, n_bins)."""
         allowed = np.empty(self.counts.shape, dtype=bool)
-        rows_on_both_sides(self.counts, float(n), allowed)
+        rows_on_both_sides(self.counts if self.routed is None else self.routed, float(n), allowed)
         return allowed
 
     def within(self, alpha: float) -> Booleans:

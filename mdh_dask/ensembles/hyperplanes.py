@@ -182,7 +182,7 @@ def hyperplane_ensemble(
 
 def find_hyperplanes(sample: Sample, standardise: Standardiser, settings: EnsembleSettings, n_rows: int) -> Proposal:
     """Return the hyperplanes, for standardised rows, that random starts lead to and that lie in a valley."""
-    rows = standardise(sample.rows)
+    rows = standardise.spread(sample.rows, sample.hashes)
     scoring = rows
     root = Branch(1, Part.of_all(sample), n_rows, counted=True, state=State.WAITING)
     if settings.stop.holds_out:
@@ -225,7 +225,8 @@ def _in_valleys(
     """Return which hyperplanes the stop rule takes for valleys, on the rows that it tests."""
     bandwidth = bandwidth_of(settings.bandwidth, scoring)
     root.candidates = candidates_for(rows, proposal, standardise, bandwidth, len(rows))
-    counts = branch_pass([root], settings.seed).sweep(*root.sample.load()).along(slice(None))
+    sweep = branch_pass([root], settings.seed, lattices=standardise.lattices)
+    counts = sweep.sweep(*root.sample.load()).along(slice(None))
     whole = counts.of(root.candidates)
     test = counts.of(root.candidates, half=1) if settings.stop.holds_out else whole
     bins = SplitRule(threshold_rule="proposed").locate(whole, 1)

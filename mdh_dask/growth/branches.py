@@ -6,6 +6,7 @@ from enum import Enum, auto
 
 import numpy as np
 
+from .._jit.lattices import NO_LATTICES, Lattices
 from .._typing import AnyArray, Floats, Integers
 from ..projections.random import KeyedDirections
 from ..splits.choose import Candidates, Verdict
@@ -161,7 +162,11 @@ def hash_bit(branch: Branch) -> int:
 
 
 def branch_pass(
-    branches: list[Branch], seed: int, fresh: "dict[Branch, float] | None" = None, extremes: bool = False
+    branches: list[Branch],
+    seed: int,
+    fresh: "dict[Branch, float] | None" = None,
+    extremes: bool = False,
+    lattices: Lattices = NO_LATTICES,
 ) -> BranchPass:
     """Return the statistic that counts the waiting ones of some branches on the rows that reach them.
 
@@ -175,6 +180,8 @@ def branch_pass(
         Leaves of which a fresh sample is drawn, with the number of rows wanted.
     extremes : bool
         Whether the smallest and the largest projection in every bin are looked for.
+    lattices : Lattices
+        Columns whose values are spread where rows are counted.
     """
     place = {branch: i for i, branch in enumerate(branches)}
     d = branches[0].sample.n_columns
@@ -197,6 +204,7 @@ def branch_pass(
         width=np.concatenate([none, *(c.axes.width for c in measured if c)]),
         n_bins=max((int(c.axes.n_bins.max()) for c in measured if c), default=0),
         bit=np.array([hash_bit(b) for b in branches]), limit=limit, extremes=extremes,
+        lattices=lattices,
     )  # fmt: skip
 
 

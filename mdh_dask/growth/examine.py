@@ -100,7 +100,8 @@ class Examiner:
             return
         branch.candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows)
         counted = whole if branch.complete else sample
-        counts = branch_pass([branch], self.settings.seed, extremes=self.extremes).sweep(*counted)
+        sweep = branch_pass([branch], self.settings.seed, extremes=self.extremes, lattices=self.standardise.lattices)
+        counts = sweep.sweep(*counted)
         self._decide(branch, counts.along(slice(None)), share=len(counted.hashes) / branch.n_rows)
         found = branch.verdict is not None and branch.verdict.accepted
         if found:
@@ -111,7 +112,7 @@ class Examiner:
 
     def _rows(self, branch: Branch, sample: Sample) -> tuple[AnyArray, AnyArray]:
         """Return standardised rows of a sample, and those that score directions: not the half that tests them."""
-        rows = self.standardise(sample.rows)
+        rows = self.standardise.spread(sample.rows, sample.hashes)
         if not self.settings.chooser.stop.holds_out:
             return rows, rows
         half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -86,7 +87,7 @@ def grow_from(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook)
         if not fresh and not any(branch.state is State.WAITING for branch in root.walk()):
             break
         branches = list(root.walk())
-        sweep = branch_pass(branches, settings.seed, fresh, examiner.extremes)
+        sweep = branch_pass(branches, settings.seed, fresh, examiner.extremes, examiner.standardise.lattices)
         waiting = sum(branch.state is State.WAITING for branch in branches)
         logger.info("%s branches are counted, %s sampled anew", waiting, len(fresh))
         counts: BranchCounts = yield Pass("counting", sweep)
@@ -94,7 +95,8 @@ def grow_from(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook)
         _confirm(root, branches, sweep, counts, fresh if settings.sample_size else {}, examiner)
     if split is not None:
         prune(root, split)
-    return Grown(multiplied(tree_of(root), 1 / examiner.standardise.unit), examiner.standardise)
+    standardise = examiner.standardise
+    return Grown(replace(multiplied(tree_of(root), 1 / standardise.unit), steps=standardise.steps), standardise)
 
 
 def _learn(

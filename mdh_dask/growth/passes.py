@@ -9,6 +9,7 @@ from .._jit.blocks import loop_ready
 from .._jit.branches import sweep_branches
 from .._jit.columns import column_moments
 from .._jit.hashing import hash_rows
+from .._jit.lattices import NO_LATTICES, Lattices
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from ..density.histograms import joint_extremes, no_extremes
@@ -55,7 +56,7 @@ class BranchCounts(NamedTuple):
     """Value of `BranchPass`."""
 
     counts: Integers
-    """Shape (n_directions, 2 halves, n_bins)."""
+    """Shape (n_directions, 2 halves, n_bins); with lattices a third one, of all rows as they are."""
     extremes: Floats
     """Smallest and largest projection in every bin, shape (n_directions, 2 halves, 2, n_bins); no bins unless asked."""
     arrivals: Integers
@@ -175,6 +176,8 @@ class BranchPass(Statistic):
         Rows of this leaf whose hash is under the limit are sampled.
     extremes : bool
         Whether the smallest and the largest projection in every bin are looked for.
+    lattices : Lattices
+        Columns whose values are spread where rows are counted; rows are routed as they are.
     """
 
     seed: int
@@ -190,6 +193,7 @@ class BranchPass(Statistic):
     bit: Integers
     limit: Integers
     extremes: bool = False
+    lattices: Lattices = NO_LATTICES
 
     def chunk(self, start: int, *blocks: AnyArray) -> BranchCounts:
         """Sweep one block of consecutive rows."""
@@ -202,11 +206,11 @@ class BranchPass(Statistic):
         if isinstance(directions, tuple):
             made = (part.make() if isinstance(part, KeyedDirections) else part for part in directions)
             directions = np.concatenate([np.empty((0, rows.shape[1])), *made])
-        counts = np.zeros((len(directions), 2, self.n_bins), dtype=np.int64)
+        counts = np.zeros((len(directions), 3 if self.lattices else 2, self.n_bins), dtype=np.int64)
         extremes = no_extremes(len(directions), 2, self.n_bins if self.extremes else 0)
         leaf = sweep_branches(
             rows, self.left, self.right, self.planes, self.offsets, self.first, self.bit, hashes,
-            directions, self.origin, self.width, counts, extremes,
+            self.lattices, directions, self.origin, self.width, counts, extremes,
         )  # fmt: skip
         chosen = np.flatnonzero(hashes < self.limit[leaf])
         sample = Sample(rows[chosen], hashes[chosen], numbers[chosen])

@@ -8,6 +8,7 @@ from .._typing import Integers
 from ..chunks import Pass, Plan
 from ..projections.directions import Axes, RawDirections
 from ..tree.structure import Tree
+from .lattices import lattices_of
 from .passes import BranchCounts, BranchPass
 
 
@@ -41,7 +42,7 @@ def recount(tree: Tree) -> Plan[Tree]:
     """
     axes = axes_of(tree)
     counted: BranchCounts = yield Pass("counting", tree_pass(tree, axes))
-    along = counted.counts.sum(axis=1)
+    along = counted.counts[:, :2].sum(axis=1)
     parts = [folded(row, n) for row, n in zip(along, axes.n_bins)]
     return replace(
         tree,
@@ -68,7 +69,7 @@ def tree_pass(tree: Tree, axes: Axes) -> BranchPass:
         first=np.cumsum([0, *(np.diff(tree.first_bin) > 0)]),
         directions=axes.directions.vectors, origin=axes.origin, width=axes.width,
         n_bins=int(axes.n_bins.max(initial=0)),
-        bit=np.zeros(n, dtype=np.int64), limit=np.zeros(n, dtype=np.uint64),
+        bit=np.zeros(n, dtype=np.int64), limit=np.zeros(n, dtype=np.uint64), lattices=lattices_of(tree.steps),
     )  # fmt: skip
 
 

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import AnyArray, Floats
+from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
+from .._typing import AnyArray, Floats, Integers
 from ..projections.directions import RawDirections, StandardDirections
+from .lattices import MOST_LEVELS, lattices_in
 from .passes import Columns, Sample
 
 ROWS_FOR_RESOLUTION = 2000
-
-LEAST_LEVELS = 20
-"""A column with fewer levels counts or names something; one with more is a measurement that was rounded."""
 
 SMOOTHS_A_LATTICE = 0.6
 """A Gaussian kernel of this many lattice constants leaves a ripple of ``2 exp(-2 pi^2 0.6^2)``, 0.2 %."""
@@ -33,15 +32,18 @@ class Standardiser:
     centre, scale : arrays of shape (n_features,)
         Rows become ``(x - centre) * scale``; a scale of zero drops a column.
     resolution : array of shape (n_features,)
-        The step between neighbouring values of a rounded column, as of an image's 256 grey levels; else zero.
+        The step between neighbouring values of a finely rounded column, as of an image's 256 grey levels; else zero.
     unit : float
         The power of two by which columns that are not scaled one by one are multiplied; see `MODERATE`.
+    lattices : Lattices
+        Coarsely rounded columns, as counts and ratings, whose values are spread where rows are scored and counted.
     """
 
     centre: Floats
     scale: Floats
     resolution: Floats
     unit: float = 1.0
+    lattices: Lattices = NO_LATTICES
 
     def __call__(self, rows: AnyArray) -> AnyArray:
         """Return the standardised rows; float32 where that holds all their digits, else float64."""
@@ -49,6 +51,21 @@ class Standardiser:
         single = rows.dtype.itemsize < 8 and bool(((factors < SINGLE) & (factors > 1 / SINGLE)).all())
         dtype = np.result_type(rows.dtype, np.float32) if single else np.float64
         return (rows - self.centre.astype(dtype)) * self.scale.astype(dtype)
+
+    def spread(self, rows: AnyArray, hashes: Integers) -> AnyArray:
+        """Return standardised rows in which values of `lattices` are spread over their steps by the rows' hashes."""
+        standard = self(rows)
+        if self.lattices:
+            scaled = self.lattices._replace(steps=self.lattices.steps * self.scale[self.lattices.columns])
+            spread_rows(standard, hashes, scaled)
+        return standard
+
+    @property
+    def steps(self) -> Floats:
+        """Steps of the columns of `lattices`, zero for all others, shape (n_features,)."""
+        steps = np.zeros(len(self.scale))
+        steps[self.lattices.columns] = self.lattices.steps
+        return steps
 
     def raw(self, directions: StandardDirections) -> RawDirections:
         """Return the same directions for raw rows: projections differ by `shift_along` them."""
@@ -84,9 +101,11 @@ def standardiser(columns: Columns, sample: Sample, scale: bool, *, moderate: boo
     sd = np.where(constant, 1.0, rounded(sd))
     centre = np.rint(columns.mean / sd * 16) / 16 * sd
     step = _smallest_gaps(sample.rows[np.argsort(sample.hashes, kind="stable")[:ROWS_FOR_RESOLUTION]])
-    step[columns.high - columns.low < LEAST_LEVELS * step] = 0.0
+    lattices = lattices_in(sample, np.where(constant, 0.0, step))
+    step[columns.high - columns.low < MOST_LEVELS * step] = 0.0
+    step[lattices.columns] = 0.0
     unit = _moderate_unit(sd[~constant]) if moderate and not scale else 1.0
-    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else unit), step, unit)
+    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else unit), step, unit, lattices)
 
 
 def _moderate_unit(sd: Floats) -> float:

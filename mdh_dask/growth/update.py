@@ -18,6 +18,7 @@ from ..tree.structure import Tree
 from .branches import Branch, Part, State
 from .examine import Examiner
 from .growth import Grown
+from .lattices import lattices_of
 from .order import prune
 from .passes import BranchCounts, FirstLook, FirstPass, UpdatePass, sample_limit, smallest_hashes
 from .recount import axes_of, folded, rows_of_nodes, tree_pass
@@ -72,12 +73,13 @@ def update(
     check(look)
     sample = smallest_hashes(look.sample, wanted)
     standardise = standardiser(look.columns, sample, settings.scale, moderate=True)
+    standardise = replace(standardise, lattices=lattices_of(tree.steps))
     updater, n_old = Updater(settings, standardise), round(decay * int(tree.n_rows[0]))
     root = updater.settle(updater.added(tree, n_old, axes, counts, Part.of_all(sample)))
     split = updater.examine_open(root)
     if split is not None:
         prune(root, split)
-    grown = multiplied(tree_of(root), 1 / standardise.unit)
+    grown = replace(multiplied(tree_of(root), 1 / standardise.unit), steps=tree.steps)
     return Grown(proportioned(grown, n_old + shape[0]), standardise)
 
 
@@ -115,9 +117,10 @@ class Updater(Examiner):
             assert branch.candidates is not None
             assert branch.verdict is not None
             n_bins, extremes = int(axes.n_bins[place]), counts.extremes[place] * self.standardise.unit
-            new = folded(counts.counts[place].sum(axis=0), n_bins)
-            both = np.stack([old.histogram(node), new])
-            self.counts[branch] = Counts(both[None], _extremes(both[0], extremes, branch.candidates)[None])
+            before, new = old.histogram(node), [folded(part, n_bins) for part in counts.counts[place]]
+            # Of old rows that were spread nothing else is known than where they were counted.
+            parts = np.stack([before, new[0] + new[1], *(before + routed for routed in new[2:])])
+            self.counts[branch] = Counts(parts[None], _extremes(before, extremes, branch.candidates)[None])
             branch.candidates = self._candidates(branch, tree, node)
             branch.verdict = replace(branch.verdict, histogram=self.counts[branch].of(branch.candidates))
             place += 1

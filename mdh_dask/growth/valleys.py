@@ -1,12 +1,14 @@
 """One pass that tells, for every split of a tree and some directions each, the density near it and how it changes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from .._jit.blocks import loop_ready
+from .._jit.hashing import hash_rows
+from .._jit.lattices import spread_rows
 from .._jit.row_sums import RowSums, sum_rows_in_bins
 from .._jit.valleys import Penalty, descend_to_valley
 from .._typing import AnyArray, Booleans, Floats, Integers
@@ -20,6 +22,9 @@ REACH = 4
 """Bandwidths on both sides of a split within which rows are looked at."""
 
 BINS_PER_BANDWIDTH = 8
+
+ROWS_AT_ONCE = 8192
+"""Rows that are copied together where their values are spread."""
 
 N_BINS = 2 * REACH * BINS_PER_BANDWIDTH
 
@@ -105,11 +110,24 @@ class ValleyPass(Statistic):
         for i, under in enumerate(leaves_under(tree, self.splits)):
             chosen = np.flatnonzero(under[leaf])
             n_rows[i] = len(chosen)
-            sum_rows_in_bins(
-                rows, chosen, self.directions[i], self.origin[i], np.full(n_trials, self.width[i]),
-                standardise.centre, standardise.scale, RowSums(counts[i], sums[i], low[i], high[i]),
-            )  # fmt: skip
+            for values, some in self._spread(rows, chosen, start):
+                sum_rows_in_bins(
+                    values, some, self.directions[i], self.origin[i], np.full(n_trials, self.width[i]),
+                    standardise.centre, standardise.scale, RowSums(counts[i], sums[i], low[i], high[i]),
+                )  # fmt: skip
         return RangedSums(ValleySums(n_rows, counts, sums), low, high)
+
+    def _spread(self, rows: AnyArray, chosen: Integers, start: int) -> Iterator[tuple[AnyArray, Integers]]:
+        """Yield rows and which of them are chosen; where values are spread, copies of a few at a time."""
+        if not self.standardise.lattices:
+            yield rows, chosen
+            return
+        hashes = hash_rows(0, start, len(rows))
+        for first in range(0, len(chosen), ROWS_AT_ONCE):
+            some = chosen[first : first + ROWS_AT_ONCE]
+            values = rows[some].astype(np.float64)
+            spread_rows(values, hashes[some], self.standardise.lattices)
+            yield values, np.arange(len(some))
 
     def combine(self, left: RangedSums, right: RangedSums) -> RangedSums:
         """Add, and join the ranges."""

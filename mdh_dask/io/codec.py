@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._jit.lattices import Lattices
 from .._typing import AnyArray
 from ..chunks import Together
 from ..ensembles.tuples import TuplePass, Tuples
@@ -35,8 +36,8 @@ from .folders import write_whole
 CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, LabelVotes, MomentPass, Moments,
-        RangedSums, Sample, SamplePass, Standardiser, Together, Tree, TreeVotes, TuplePass, Tuples, UpdatePass,
+        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, LabelVotes, Lattices, MomentPass,
+        Moments, RangedSums, Sample, SamplePass, Standardiser, Together, Tree, TreeVotes, TuplePass, Tuples, UpdatePass,
         ValleyPass, ValleySums, Votes,
     )
 }  # fmt: skip

@@ -32,7 +32,13 @@ def check_sizes(arrays: Mapping[str, zarr.Array], beside: Mapping[str, zarr.Arra
             raise ValueError(f"the array {name} takes {size:,} bytes, and there are {MEMORY_LIMIT:,} of memory")
     n, wide = arrays["left"].shape[:1], arrays["planes"].shape[-1:]
     ends = tuple(size + 1 for size in n)
-    shapes = {"planes": n + wide, "deviations": n + wide, "bins": arrays["bins"].shape[:1], "first_bin": ends}
+    shapes = {
+        "planes": n + wide,
+        "deviations": n + wide,
+        "steps": wide,
+        "bins": arrays["bins"].shape[:1],
+        "first_bin": ends,
+    }
     for name, array in arrays.items():
         if array.shape != shapes.get(name, n):
             raise ValueError(f"expected shape {shapes.get(name, n)} for the array {name}, got {array.shape}")
@@ -59,7 +65,8 @@ def check_values(arrays: Mapping[str, AnyArray]) -> None:
     _check("origin", np.isfinite(arrays["origin"][pictured]), "finite numbers where there is a histogram")
     for name in ("width", "bandwidth"):
         _check(name, arrays[name][pictured] > 0, "numbers above 0 where there is a histogram")
-    for name in ("n_rows", "bins", "deviations"):
+    _check("steps", np.isfinite(arrays["steps"]), "finite numbers")
+    for name in ("n_rows", "bins", "deviations", "steps"):
         _check(name, ~(arrays[name] < 0), "no negative numbers")
 
 

@@ -31,11 +31,13 @@ FORMAT = 1
 FIELDS = (
     dict.fromkeys(("left", "right"), "int32")
     | dict.fromkeys(("n_rows", "bins", "first_bin"), "int64")
-    | dict.fromkeys(("planes", "offsets", "relative_depth", "origin", "width", "bandwidth", "deviations"), "float64")
+    | dict.fromkeys(
+        ("planes", "offsets", "relative_depth", "origin", "width", "bandwidth", "deviations", "steps"), "float64"
+    )
 )
 """The arrays of format 1 and their dtypes."""
 
-ADDED = ("deviations",)
+ADDED = ("deviations", "steps")
 """Those that the first models of format 1 did not have; the checksum covers what is there."""
 
 BESIDE = "beside_"
@@ -243,7 +245,8 @@ def _checked(group: zarr.Group, mark: dict[str, Any]) -> tuple[Tree, dict[str, A
     if not isinstance(mark.get("parameters"), dict):
         raise ValueError(f"expected a dict of parameters, got a {type(mark.get('parameters')).__name__}")
     saved = {name: arrays.pop(name) for name in fields}
-    whole: dict[str, Any] = {name: np.full_like(saved["planes"], np.nan) for name in ADDED} | saved
+    planes = saved["planes"]
+    whole: dict[str, Any] = {"deviations": np.full_like(planes, np.nan), "steps": np.zeros(planes.shape[1])} | saved
     check_values(whole)
     return Tree(**whole), {name.removeprefix(BESIDE): array for name, array in arrays.items()}
 

@@ -59,7 +59,8 @@ class Counts(NamedTuple):
     """What was counted of a branch's rows, in two halves, along its candidates."""
 
     counts: Integers
-    """Histograms, shape (n_candidates, 2 halves, n_bins)."""
+    """Histograms, shape (n_candidates, 2 halves, n_bins); a third one holds both halves by the values that route them,
+    where those are not the values that are counted."""
     extremes: Floats
     """Smallest and largest projection in every bin, (n_candidates, 2 halves, 2, n_bins); no bins unless asked for."""
 
@@ -67,7 +68,7 @@ class Counts(NamedTuple):
         """Return the histograms of one half of the rows, or of both."""
         counts, extremes = self.counts.swapaxes(0, 1), self.extremes.swapaxes(0, 1)
         return Histograms(
-            counts.sum(axis=0) if half is None else np.ascontiguousarray(counts[half]),
+            counts[:2].sum(axis=0) if half is None else np.ascontiguousarray(counts[half]),
             candidates.axes.origin,
             candidates.axes.width,
             candidates.bandwidth,
@@ -76,6 +77,7 @@ class Counts(NamedTuple):
             candidates.suggested,
             candidates.length,
             candidates.known_bandwidth,
+            np.ascontiguousarray(counts[2]) if half is None and len(counts) > 2 else None,
         )
 
 

@@ -154,13 +154,13 @@ class Gap(ThresholdRule):
         return histograms.gaps[0]
 
     def threshold(self, histogram: Histograms, k: int) -> float:
-        """See `ThresholdRule`."""
-        return float(histogram.gaps[1][0, k])
+        """See `ThresholdRule`; the end of the bin, in the gap, too, if rows are routed by values not counted."""
+        return histogram.last_before(k) if histogram.routed is not None else float(histogram.gaps[1][0, k])
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; within the same gap, which all rows may make narrower, the middle is taken anew."""
         gap, middle = (part[0, k] for part in histogram.gaps)
-        return (k, float(middle)) if abs(standing - middle) < gap / 2 else None
+        return (k, self.threshold(histogram, k)) if abs(standing - middle) < gap / 2 else None
 
     def follow(self, histogram: Histograms, standing: float) -> int:
         """See `ThresholdRule`; its own gap, unless that has closed."""

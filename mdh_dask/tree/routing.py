@@ -4,6 +4,7 @@ import numpy as np
 
 from .._jit.blocks import loop_ready
 from .._jit.branches import sweep_branches
+from .._jit.lattices import NO_LATTICES
 from .._typing import AnyArray, Floats, Integers
 from ..density.histograms import no_extremes
 
@@ -14,5 +15,5 @@ def leaves_of(rows: AnyArray, left: Integers, right: Integers, planes: Floats, o
     zeros, nothing = np.zeros(n + 1, dtype=np.int64), np.empty(0)
     return sweep_branches(
         loop_ready(rows), left, right, planes, offsets, zeros, zeros, np.empty(0, dtype=np.uint64),
-        np.empty((0, d)), nothing, nothing, np.empty((0, 2, 0), dtype=np.int64), no_extremes(0, 2, 0),
+        NO_LATTICES, np.empty((0, d)), nothing, nothing, np.empty((0, 2, 0), dtype=np.int64), no_extremes(0, 2, 0),
     )  # fmt: skip

@@ -47,6 +47,9 @@ class Tree:
     deviations : array of shape (n_nodes, n_features), float64
         Standard deviations of the columns among the rows of each node, to 12 bits, from the samples of the fit; NaN
         where unknown, as in models of version 0.1.0.
+    steps : array of shape (n_features,), float64
+        Steps between the values of coarsely rounded columns, as counts and ratings, which were spread evenly over them
+        where rows were counted in bins; zero for all other columns.
     feature_names : tuple of str, optional
         Names of the columns; not compared by ``==``.
     """
@@ -63,6 +66,7 @@ class Tree:
     bins: Integers
     first_bin: Integers
     deviations: Floats
+    steps: Floats
     feature_names: tuple[str, ...] | None = field(default=None, compare=False)
 
     @property
@@ -120,7 +124,8 @@ class Tree:
         inner = np.flatnonzero(self.left >= 0)
         planes = np.zeros((self.n_nodes, len(inner)))
         planes[inner, np.arange(len(inner))] = 1
-        projected = replace(self, planes=planes, deviations=np.full_like(planes, np.nan), feature_names=None)
+        unknown, steps = np.full_like(planes, np.nan), np.zeros(len(inner))
+        projected = replace(self, planes=planes, deviations=unknown, steps=steps, feature_names=None)
         return self.planes[inner], projected
 
     def histogram(self, node: int) -> Integers:
@@ -190,7 +195,11 @@ class Tree:
         histograms = [self.histogram(node) for node in order]
         return replace(
             self,
-            **{f.name: getattr(self, f.name)[order] for f in _arrays_of(self) if f.name not in ("bins", "first_bin")}
+            **{
+                f.name: getattr(self, f.name)[order]
+                for f in _arrays_of(self)
+                if f.name not in ("bins", "first_bin", "steps")
+            }
             | {
                 "left": _moved(self.left[order], number),
                 "right": _moved(self.right[order], number),
@@ -239,6 +248,7 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
         bins=np.concatenate(bins),
         first_bin=np.cumsum([0, *(len(b) for b in bins)]),
         deviations=deviations,
+        steps=np.zeros(n_features),
     )._renumbered()
 
 

@@ -1,0 +1,53 @@
+"""Values of coarse columns spread evenly over the steps between them, by the hash of the row."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._numba import jit
+from .._typing import Floats, Integers
+
+
+class Lattices(NamedTuple):
+    """Columns that hold a few evenly spaced values; each value stands for all numbers that are rounded to it."""
+
+    columns: Integers
+    """Their places among all columns, int64."""
+    steps: Floats
+    """Between neighbouring values, float64."""
+    keys: Integers
+    """What makes the numbers of a column independent of those of another, uint64."""
+
+    def __bool__(self) -> bool:
+        """Tell whether there are any."""
+        return len(self.columns) > 0
+
+
+NO_LATTICES = Lattices(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=np.uint64))
+
+
+@jit
+def offset_within(row_hash, key):
+    """Return a number uniform on (-1/2, 1/2) by the hash of a row and the key of a column (SplitMix64)."""
+    z = (row_hash ^ key) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return (np.float64(z >> np.uint64(12)) + 0.5) * 2.0**-52 - 0.5
+
+
+@jit
+def spread_tile(tile, here, start, size, hashes, lattices):
+    """Spread the values of the first `size` columns of `tile`, which are the rows ``here[start : start + size]``."""
+    for c in range(lattices.columns.shape[0]):
+        j, step, key = lattices.columns[c], lattices.steps[c], lattices.keys[c]
+        for i in range(size):
+            tile[j, i] += step * offset_within(hashes[here[start + i]], key)
+
+
+@jit
+def spread_rows(rows, hashes, lattices):
+    """Spread the values of rows of floating-point numbers, in place."""
+    for i in range(rows.shape[0]):
+        for c in range(lattices.columns.shape[0]):
+            rows[i, lattices.columns[c]] += lattices.steps[c] * offset_within(hashes[i], lattices.keys[c])

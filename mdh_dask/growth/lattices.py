@@ -1,0 +1,71 @@
+"""Columns of a few evenly spaced values: counts, ratings, coarsely rounded measurements."""
+
+import numpy as np
+
+from .._jit.lattices import Lattices
+from .._typing import Floats, Integers
+from ..density.modes import unimodal_fit
+from .passes import Sample, smallest_hashes
+
+LEAST_LEVELS, MOST_LEVELS = 3, 20
+"""Values from the smallest to the largest of a coarse lattice. Two values name something; between more of them the
+bandwidth hides the steps without hiding anything else (`SMOOTHS_A_LATTICE`)."""
+
+OFF_THE_LATTICE = 1e-3
+"""Share of a step that a value may be away from its level: float32 columns of tenths are so nearly."""
+
+CERTAINLY_MULTIMODAL = 4.0
+"""Standard errors by which a level may differ from the closest unimodal counts; where levels are names, it is more."""
+
+ROWS_FOR_LEVELS = 10_000
+"""Rows of the sample whose levels are counted."""
+
+
+def lattices_in(sample: Sample, step: Floats) -> Lattices:
+    """Return the columns that are coarse lattices with unimodal counts.
+
+    Parameters
+    ----------
+    sample : Sample
+    step : array of shape (n_features,)
+        Smallest gaps between values of the columns.
+
+    Returns
+    -------
+    Lattices
+        A split between two neighbouring values of such a column says nothing. Evenly spread over its steps, the column
+        has a unimodal density, and its variance grows by ``step**2 / 12`` only: less than a quarter of what a
+        bandwidth that hides the steps would add, which hides clusters in many coarse columns, too.
+
+    Notes
+    -----
+    The key of a column comes from its values, so that permuted columns are spread as before.
+    """
+    sample = smallest_hashes(sample, ROWS_FOR_LEVELS)
+    found, keys = [], []
+    for j in np.flatnonzero(step > 0).tolist():
+        levels = _levels(sample.rows[:, j].astype(np.float64), float(step[j]))
+        if levels is not None and _unimodal(np.bincount(levels)):
+            found.append(j)
+            keys.append((sample.hashes * (levels + 1).astype(np.uint64)).sum(dtype=np.uint64))
+    return Lattices(np.array(found, dtype=np.int64), step[found].astype(np.float64), np.array(keys, dtype=np.uint64))
+
+
+def _levels(values: Floats, step: float) -> Integers | None:
+    """Return the levels of values on a coarse lattice, from zero; None where they lie on none."""
+    exact = (values - values.min()) / step
+    if not LEAST_LEVELS - 1.5 < exact.max() < MOST_LEVELS - 0.5:
+        return None
+    levels = np.rint(exact)
+    return levels.astype(np.int64) if np.abs(exact - levels).max() <= OFF_THE_LATTICE else None
+
+
+def _unimodal(counts: Integers) -> bool:
+    fit = unimodal_fit(counts, int(counts.argmax())) * counts.sum()
+    return bool((np.abs(counts - fit) <= CERTAINLY_MULTIMODAL * np.sqrt(np.maximum(fit, 1))).all())
+
+
+def lattices_of(steps: Floats) -> Lattices:
+    """Return the lattices of a finished tree, from the steps of all columns; zero where there is none."""
+    columns = np.flatnonzero(steps > 0)
+    return Lattices(columns, np.ascontiguousarray(steps[columns]), columns.astype(np.uint64))

@@ -1,0 +1,123 @@
+"""Columns of a few evenly spaced values: no split between neighbouring ones, and the same clusters as before else."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree, drift, load_model
+from mdh_dask.growth.passes import HASH_RANGE, FirstPass
+from mdh_dask.growth.scaling import standardiser
+from mdh_dask.metrics import adjusted_rand_index
+
+CLOUDS = {
+    "Poisson(2)": lambda rng, shape: rng.poisson(2, shape),
+    "ratings from 1 to 5": lambda rng, shape: np.clip(np.rint(rng.normal(3, 1, shape)), 1, 5),
+    "rounded normal": lambda rng, shape: np.rint(rng.normal(size=shape)).astype(np.float32),
+    "tenths": lambda rng, shape: rng.integers(0, 5, shape) * 0.1,
+    "geometric": lambda rng, shape: rng.geometric(0.4, shape).astype(np.uint8),
+}
+
+METHODS = {"random": RandomProjectionTree(100), "mdh": HierarchicalMDH(starts="pca2")}
+
+
+def lattices_of(rows):
+    look = FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
+    return standardiser(look.columns, look.sample, True).lattices
+
+
+def two_groups(n, seed=0):
+    """Integers in three columns, each with one mode, and two clusters that the difference of two of them shows."""
+    rng = np.random.default_rng(seed)
+    labels, first = rng.integers(0, 2, n), rng.integers(0, 9, n)
+    second = first + 7 * labels + rng.integers(-1, 2, n)
+    return np.column_stack([first, second, rng.poisson(2, n)]), labels
+
+
+def assert_law(model):
+    tree = model.tree_
+    assert_array_equal(tree.n_rows[tree.leaves], np.bincount(np.asarray(model.labels_), minlength=tree.n_leaves))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_a_cloud_of_integers_is_not_cut_between_neighbouring_values(cloud, method):
+    for seed in range(2):
+        rows = CLOUDS[cloud](np.random.default_rng(seed), (2000, 2))
+        assert METHODS[method].fit(rows).n_clusters_ == 1, seed
+
+
+def test_clusters_of_integers_are_found_and_counted_as_they_are_labelled_in_every_chunking():
+    rows, labels = two_groups(6000)
+    for sample_size in (1000, 10_000):
+        model = RandomProjectionTree(100, sample_size=sample_size).fit(rows)
+        assert adjusted_rand_index(labels, model.labels_) > 0.98
+        assert_law(model)
+        for chunks in (6000, 1001, (1, 2999, 3000)):
+            lazy = RandomProjectionTree(100, sample_size=sample_size).fit(da.from_array(rows, chunks=(chunks, 3)))
+            assert lazy.tree_ == model.tree_
+            assert_array_equal(lazy.labels_.compute(), model.labels_)
+
+
+@pytest.mark.parametrize("threshold_rule", ["relative_depth", "minimum_density", "mean", "gap"])
+def test_splits_across_a_lattice_count_the_rows_that_they_route(threshold_rule):
+    # With coarse steps along slanted directions, many rows are counted beyond the threshold that they stay before.
+    rows = np.random.default_rng(0).integers(0, 4, (3000, 3))
+    options = {"stop_rule": "none", "threshold_rule": threshold_rule, "max_levels": 3, "min_relative_depth": 0.0}
+    for sample_size in (300, None):
+        assert_law(DivisiveClustering(n_projections=20, sample_size=sample_size, **options).fit(rows))
+
+
+def test_permuted_shifted_or_multiplied_columns_are_spread_as_before():
+    rows = np.random.default_rng(0).poisson(2, (500, 3)).astype(float)
+    before = lattices_of(rows)
+    for other, steps in (
+        (rows[:, ::-1], [1, 1, 1]),
+        (rows + np.array([0, 1000, -7]), [1, 1, 1]),
+        (rows * [1, 0.5, 8], [1, 0.5, 8]),
+        (np.insert(rows, 1, 5.0, axis=1), [1, 1, 1]),
+    ):
+        after = lattices_of(other)
+        assert_array_equal(sorted(after.keys), sorted(before.keys))
+        assert_array_equal(after.steps, steps)
+    assert len(set(before.keys.tolist())) == 3
+
+
+def test_names_pairs_measurements_and_values_off_the_steps_are_no_coarse_lattices():
+    rng = np.random.default_rng(0)
+    n = 2000
+    rows = np.column_stack(
+        [
+            rng.choice([0, 1, 2, 5], n, p=[0.4, 0.1, 0.1, 0.4]),  # counts with two modes
+            rng.integers(0, 2, n),
+            rng.normal(100, 20, n).round(),
+            rng.normal(size=n),
+            rng.integers(0, 5, n) + 0.01 * rng.integers(0, 2, n),
+            np.full(n, 3.0),
+            rng.poisson(2, n),
+        ]
+    )
+    assert_array_equal(lattices_of(rows).columns, [6])
+
+
+def test_a_model_of_integers_keeps_their_steps_and_sees_no_drift_in_rows_like_its_own(tmp_path):
+    rows, labels = two_groups(3000)
+    model = RandomProjectionTree(100).fit(rows)
+    assert_array_equal(model.tree_.steps, [1, 1, 1])
+    model.save(tmp_path / "model.zarr")
+    loaded = load_model(tmp_path / "model.zarr")
+    assert loaded.tree_ == model.tree_
+    assert not drift(loaded, two_groups(3000, seed=1)[0]).found
+    for seed in (2, 3):
+        loaded.partial_fit(two_groups(1000, seed)[0])
+    assert loaded.n_clusters_ == 2
+    assert_array_equal(loaded.tree_.steps, [1, 1, 1])
+    assert adjusted_rand_index(labels, loaded.predict(rows)) > 0.98
+
+
+def test_refined_splits_of_integers_do_not_depend_on_the_chunks():
+    rows, labels = two_groups(3000)
+    model = RandomProjectionTree(30, refine=True).fit(rows)
+    assert adjusted_rand_index(labels, model.labels_) > 0.98
+    assert_law(model)
+    assert RandomProjectionTree(30, refine=True).fit(da.from_array(rows, chunks=(701, 3))).tree_ == model.tree_
