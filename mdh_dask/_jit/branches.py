@@ -178,7 +178,7 @@ def project_tile(tile, direction, sums):
     j = 0
     while j + 4 <= d:
         a, b, c, e = direction[j], direction[j + 1], direction[j + 2], direction[j + 3]
-        for i in range(TILE):
+        for i in range(TILE):  # the parentheses keep the order of sums, and so the bits, of one feature at a time
             sums[i] = (((sums[i] + a * tile[j, i]) + b * tile[j + 1, i]) + c * tile[j + 2, i]) + e * tile[j + 3, i]
         j += 4
     while j < d:

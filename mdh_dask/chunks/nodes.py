@@ -18,7 +18,7 @@ def under_own_names(array: da.Array) -> da.Array:
     """Return the same array with task names that no other graph shares.
 
     The scheduler remembers the tasks of a persisted array. Another graph that starts with the same tasks, but was
-    fused differently, would redefine them; Dask warns that this causes deadlocks.
+    fused differently, would redefine them; Dask warns that this causes deadlocks (dask/dask#9888).
 
     Examples
     --------

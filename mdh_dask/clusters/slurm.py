@@ -25,7 +25,7 @@ DASHBOARD = "127.0.0.1:0"
 """Address of dashboards, which only users of the same node reach, through ``ssh -L``."""
 
 IDLE_SECONDS = 60
-"""Idle time after which workers above the minimum end; pauses between passes are shorter."""
+"""Idle time after which workers above the minimum end; pauses between passes are shorter (dask/dask-jobqueue#701)."""
 
 BUSY_CONTROLLER = ("Unable to contact", "Socket timed out", "Connection refused")
 

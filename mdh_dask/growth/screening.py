@@ -20,6 +20,7 @@ DIRECTIONS_AT_ONCE = 256
 code between the loops does not dominate and block other threads."""
 
 MAX_BINS = 4096
+"""Most bins of a histogram, also for a branch with far outliers."""
 
 KERNEL_REACH = 4
 """Bandwidths of bins beyond the outermost rows, where their kernels end."""

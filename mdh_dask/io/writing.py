@@ -1,8 +1,8 @@
 """Writing of rows to Zarr arrays that appear only when they are complete.
 
-Zarr does not lock: two tasks that write parts of one chunk or shard silently lose rows. Here every block covers
-whole chunks or shards and is written once, and the written blocks are recorded and compared with the array's shape
-before the array appears under its name.
+Zarr does not lock: two tasks that write parts of one chunk or shard silently lose rows (dask/dask#12583,
+zarr-developers/zarr-python#3682). Here every block covers whole chunks or shards and is written once, and the written
+blocks are recorded and compared with the array's shape before the array appears under its name.
 """
 
 import json

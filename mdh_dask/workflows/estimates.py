@@ -131,7 +131,7 @@ def format_bytes(size: int) -> str:
 
 
 class DiedWorkersError(RuntimeError):
-    """Several workers died of the same task."""
+    """Several workers died of the same task; Dask does not say that memory was the reason (dask/distributed#2297)."""
 
 
 @contextmanager

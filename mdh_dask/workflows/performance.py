@@ -37,7 +37,7 @@ def recorded(outputs: Outputs) -> Iterator[None]:
 
     with TemporaryDirectory(prefix="mdh-dask-") as folder:
         file = Path(folder) / "performance.html"
-        # By default the page loads its scripts from the web, and is blank without a connection.
+        # By default the page loads its scripts from the web, and is blank without a connection (dask/distributed#4999).
         recording = performance_report(filename=str(file), mode="inline")
         recording.__enter__()
         yield
