@@ -342,7 +342,7 @@ def broken(tmp_path):
         ("empty.png", ValueError, "expected an image, as PNG, JPEG, TIFF"),
         ("half.png", ValueError, "half.png, which cannot be read"),
         ("broken.tif", ValueError, "broken.tif is a TIFF file that cannot be read"),
-        ("deep.png", ValueError, "deep.png has colours of 16 bits, of which 8 would be lost: convert it to TIFF"),
+        ("deep.png", ValueError, "deep.png has colours of 16 bits, 8 of which would be lost: convert it to TIFF"),
         ("folder", ValueError, "is not a Zarr array"),
         ("group.zarr", ValueError, "add one to the path, for example .*group.zarr/a"),
         ("missing.zarr", ValueError, "2 of 2 chunks are missing .* pass missing_chunks='fill'"),

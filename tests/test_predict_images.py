@@ -173,7 +173,7 @@ ERRORS = {
     ),
     "output is input": (
         ("predict", "../in/ome.zarr", "--model", "../in/bands.model", "--out", "../in/ome.zarr/l"), 2,
-        "expected separate places; got ../in/ome.zarr/l and ../in/ome.zarr, of which one holds the other: name another",
+        "expected separate paths; got ../in/ome.zarr/l and ../in/ome.zarr, which overlap: name another",
     ),
 }  # fmt: skip
 

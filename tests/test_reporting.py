@@ -184,7 +184,7 @@ def test_a_performance_report_alone_is_no_output(here):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--performance-report", "r.html"), "expected separate places; got r.html and r.html"),
+        (("--performance-report", "r.html"), "expected separate paths; got r.html and r.html"),
         (
             ("--performance-report", "https://b/p.html"),
             "a store that can be written to, as s3://; got https://b/p.html",

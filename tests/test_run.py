@@ -246,7 +246,7 @@ def test_outputs_on_top_of_something_of_the_job_are_refused(place, here):
     (here / "job.toml").write_text(JOB.replace("out/l.zarr", place))
     result = run("job.toml", "--overwrite")
     assert result.exit_code == exits.USAGE
-    assert "expected separate places" in result.stderr
+    assert "expected separate paths" in result.stderr
 
 
 def test_a_missing_input_is_an_error_and_no_folder_of_work_is_made(here):

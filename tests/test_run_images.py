@@ -240,7 +240,7 @@ ERRORS = {
     "missing": ("nope.zarr", {}, 66, "there is no Zarr array at {path}; check the path"),
     "preview is a folder": (
         "tiles.zarr", {"out/p.png": "out"}, 2,
-        "expected separate places; got {here}/out and {here}/out/l.zarr, of which one holds the other: name another",
+        "expected separate paths; got {here}/out and {here}/out/l.zarr, which overlap: name another",
     ),
     "preview at a URL": (
         "tiles.zarr", {"out/p.png": "https://b/p.png"}, 2,

@@ -16,7 +16,7 @@ ACTION_SECONDS = 60.0
 """Time for the operator to make the pod of a scheduler; after this it has missed the resource."""
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where Kubernetes mounts the credentials and the namespace of a pod."""
+"""Folder in which Kubernetes mounts the credentials and the namespace of a pod."""
 
 SCHEDULER = "dask.org/component=scheduler,dask.org/cluster-name="
 

@@ -1,4 +1,4 @@
-"""Axes of image arrays: lines, columns and bands, and other axes, of which one index is used."""
+"""Axes of image arrays: lines, columns and bands, and other axes, which need an index."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -100,5 +100,5 @@ def _refuse_deep_colours(path: str, header: bytes) -> None:
     depth, colours = header[24:25], header[25:26]
     if header.startswith(b"\x89PNG") and depth == b"\x10" and colours not in (b"\0", b"\4"):
         raise ValueError(
-            f"{path} has colours of 16 bits, of which 8 would be lost: convert it to TIFF, or to colours of 8 bits"
+            f"{path} has colours of 16 bits, 8 of which would be lost: convert it to TIFF, or to colours of 8 bits"
         )

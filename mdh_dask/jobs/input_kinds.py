@@ -86,7 +86,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 
 
 def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of ``[input]`` and of ``[output]``, the keys of which depend on the kind of the input.
+    """Return the values of ``[input]`` and ``[output]``, whose keys depend on the kind of the input.
 
     Raises
     ------

@@ -18,7 +18,7 @@ ZARR = ("labels", "model")
 
 @dataclass(frozen=True)
 class JobOutputs(Outputs):
-    """What a job writes.
+    """The outputs of a job.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ MAX_CELLS = 2**27
 
 
 class ContingencyTable(NamedTuple):
-    """How many rows have each pair of a true and a predicted label.
+    """The number of rows with each pair of a true and a predicted label.
 
     Attributes
     ----------

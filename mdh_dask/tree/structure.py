@@ -219,7 +219,7 @@ class Tree:
 
 
 def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
-    """Build a tree from one dict per node: ``left``, ``right``, ``n_rows`` and what is known about its split.
+    """Build a tree from one dict per node: ``left``, ``right``, ``n_rows`` and fields of its split.
 
     Nodes may come in any order that starts with the root.
     """

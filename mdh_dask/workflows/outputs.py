@@ -60,9 +60,7 @@ class Outputs:
             check_writable(path)
             for other in (*given[:i], *inputs):
                 if overlap(path, other):
-                    raise SettingError(
-                        f"expected separate places; got {path} and {other}, of which one holds the other: name another"
-                    )
+                    raise SettingError(f"expected separate paths; got {path} and {other}, which overlap: name another")
         if self.labels is not None:
             self._check_labels(self.labels)
         if self.model is not None:
