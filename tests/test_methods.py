@@ -172,7 +172,8 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
 def test_every_projection_finds_separated_clusters(projection, rows):
-    assert DivisiveClustering(projection=projection, n_projections=60).fit(rows).n_clusters_ == 4
+    searched = rows[:, :3] if projection == "brute_force" else rows
+    assert DivisiveClustering(projection=projection, n_projections=60).fit(searched).n_clusters_ == 4
 
 
 def columns(rows, rng, n_directions):

@@ -41,7 +41,8 @@ class DivisiveClustering(TreeEstimator):
     ----------
     projection : str or callable
         What gives the directions of a branch: a name in `mdh_dask.projections.PROJECTIONS`, that is ``"pca"`` and
-        ``"ica"`` (principal and independent components), ``"mdh"`` (minimum density pursuit) or a random family of
+        ``"ica"`` (principal and independent components), ``"mdh"`` (minimum density pursuit), ``"pursuit"``,
+        ``"genetic"`` or ``"brute_force"`` (searches for the largest index of TR-2003009), or a random family of
         `RandomProjectionTree`; or a function ``(rows, rng, n_directions) -> directions`` of the branch's standardised
         sample and a NumPy generator, which returns an array of shape (at most n_directions, n_features), or a pair of
         that and an array of thresholds, where along each direction to split, and may be called by several threads at

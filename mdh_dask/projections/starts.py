@@ -7,7 +7,7 @@ from numpy.linalg import multi_dot
 
 from .._jit.binning import bin_projections, projection_ranges
 from .._typing import AnyArray, Floats
-from ..density.bandwidth import BANDWIDTHS
+from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
 from .rows import some_rows
@@ -105,7 +105,7 @@ def _deepest_valleys(projections: Floats, least_share: float, within: float) -> 
     depth, alpha = np.zeros((2, len(projections)))
     for first in range(0, len(projections), DIRECTIONS_AT_ONCE):
         part = slice(first, first + DIRECTIONS_AT_ONCE)
-        histograms = _histograms(projections[part])
+        histograms = sample_histograms(projections[part])
         allowed = histograms.leaves_rows(least_share * projections.shape[1])
         if np.isfinite(within):
             allowed &= histograms.within(within)
@@ -118,12 +118,16 @@ def _deepest_valleys(projections: Floats, least_share: float, within: float) -> 
     return depth, alpha
 
 
-def _histograms(projections: Floats) -> Histograms:
+def sample_histograms(projections: Floats, rule: Bandwidth = BANDWIDTHS["multimodal"]) -> Histograms:
+    """Return the histograms of a sample's projections, (n_directions, n_rows), whose means are near zero."""
     _, sd, low, high = projection_ranges(projections)
-    rule = BANDWIDTHS["multimodal"]
-    h = np.maximum(rule.of(projections.shape[1], sd, sd), 1e-6 * np.maximum(-low, high))
+    quartiles = sd
+    if rule.robust:
+        lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
+        quartiles = upper - lower
+    h = np.maximum(rule.of(projections.shape[1], sd, quartiles), 1e-6 * np.maximum(-low, high))
     width = np.where(h > 0, h, 1.0) / BINS_PER_BANDWIDTH
-    # The mean is zero; far outliers may fall into the outermost bins.
+    # Far outliers may fall into the outermost bins.
     n_bins = int(min(2 * (np.maximum(-low, high) / width).max(initial=0.0) + 40, MAX_BINS))
     origin = -width * n_bins / 2
     counts = np.zeros((len(projections), n_bins), dtype=np.int64)
