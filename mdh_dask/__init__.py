@@ -6,49 +6,16 @@ from typing import TYPE_CHECKING, Any
 from ._config import load_defaults
 
 if TYPE_CHECKING:
-    from .clusters import start_cluster
-    from .ensembles.labels import consensus
-    from .estimators import (
-        IPDDP,
-        PDDP,
-        DePDDP,
-        DivisiveClustering,
-        HierarchicalKernelMDH,
-        HierarchicalMDH,
-        ICATree,
-        KernelDePDDP,
-        KernelPCAFeatures,
-        MinimumDensityHyperplane,
-        PCATree,
-        RandomProjectionTree,
-        cluster_profiles,
-        drift,
-        load_model,
-    )
-    from .tree.structure import Tree
+    from .clusters import start_cluster as start_cluster
+    from .ensembles.labels import consensus as consensus
+    from .estimators import *
+    from .tree.structure import Tree as Tree
 
-__all__ = [
-    "IPDDP",
-    "PDDP",
-    "DePDDP",
-    "DivisiveClustering",
-    "HierarchicalKernelMDH",
-    "HierarchicalMDH",
-    "ICATree",
-    "KernelDePDDP",
-    "KernelPCAFeatures",
-    "MinimumDensityHyperplane",
-    "PCATree",
-    "RandomProjectionTree",
-    "Tree",
-    "cluster_profiles",
-    "consensus",
-    "drift",
-    "load_model",
-    "start_cluster",
-]
 ELSEWHERE = {"Tree": ".tree.structure", "consensus": ".ensembles.labels", "start_cluster": ".clusters"}
 """Modules of the public names apart from the estimators."""
+
+FUNCTIONS = ("cluster_profiles", "drift", "load_model")
+"""Public functions that take or return estimators."""
 
 ROOMS = ("clusters", "jobs", "workflows")
 """Public subpackages."""
@@ -62,6 +29,13 @@ def __getattr__(name: str) -> Any:
     """Import a public name on first use, so that the command line's help starts without these imports."""
     if name in ROOMS:
         return import_module(f".{name}", __name__)
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(ELSEWHERE.get(name, ".estimators"), __name__), name)
+    if name in ELSEWHERE:
+        return getattr(import_module(ELSEWHERE[name], __name__), name)
+    if name == "__all__":
+        public = import_module(".estimators.registry", __name__).public_names()
+        return sorted([*public, *FUNCTIONS, *ELSEWHERE])
+    if not name.startswith("_"):
+        estimators = import_module(".estimators", __name__)
+        if name in FUNCTIONS or name in estimators.registry.public_names():
+            return getattr(estimators, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

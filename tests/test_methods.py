@@ -9,7 +9,6 @@ from sklearn.base import clone
 
 import mdh_dask
 from mdh_dask import (
-    IPDDP,
     PDDP,
     DePDDP,
     DivisiveClustering,
@@ -22,21 +21,24 @@ from mdh_dask import (
     RandomProjectionTree,
     load_model,
 )
-from mdh_dask.estimators.models import ESTIMATORS
+from mdh_dask.estimators.registry import estimators
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture
 
+SETTINGS = {
+    DivisiveClustering: {"n_projections": 60},
+    RandomProjectionTree: {"n_projections": 60},
+    ICATree: {"n_projections": 3},
+    PDDP: {"max_clusters": 4},
+    DePDDP: {"min_cluster_size": 100},
+    KernelDePDDP: {"min_cluster_size": 100, "feature_map": "quadratic"},
+    HierarchicalMDH: {"starts": "pca2"},
+    HierarchicalKernelMDH: {"starts": "pca2", "feature_map": "quadratic"},
+}
 METHODS = [
-    DivisiveClustering(n_projections=60),
-    RandomProjectionTree(60),
-    PCATree(),
-    ICATree(n_projections=3),
-    PDDP(max_clusters=4),
-    IPDDP(),
-    DePDDP(min_cluster_size=100),
-    KernelDePDDP(min_cluster_size=100, feature_map="quadratic"),
-    HierarchicalMDH(starts="pca2"),
-    HierarchicalKernelMDH(starts="pca2", feature_map="quadratic"),
+    cls(**SETTINGS.get(cls, {}))
+    for cls in estimators().values()
+    if issubclass(cls, DivisiveClustering) and cls is not MinimumDensityHyperplane
 ]
 
 
@@ -128,8 +130,10 @@ def test_a_parameter_that_a_method_settles_cannot_be_given():
             cls().set_params(**hidden)
 
 
-@pytest.mark.parametrize("method", METHODS[:-2], ids=lambda method: type(method).__name__)
-def test_a_method_but_the_last_two_is_the_composable_class_with_its_settings(method, rows):
+@pytest.mark.parametrize(
+    "method", [m for m in METHODS if not isinstance(m, HierarchicalMDH)], ids=lambda method: type(method).__name__
+)
+def test_a_method_without_pursuit_is_the_composable_class_with_its_settings(method, rows):
     # HierarchicalMDH and its variant let the pursuit know its starts and alpha.
     settings = {name: getattr(method, name) for name in inspect.signature(DivisiveClustering).parameters}
     assert DivisiveClustering(**settings).fit(rows).tree_ == clone(method).fit(rows).tree_
@@ -142,7 +146,7 @@ def test_the_composable_class_has_the_defaults_of_random_projection_trees():
 
 def test_only_the_number_of_random_projections_may_be_given_without_a_name():
     assert RandomProjectionTree(77).n_projections == 77
-    for cls in ESTIMATORS.values():
+    for cls in estimators().values():
         with pytest.raises(TypeError, match="positional argument"):
             cls(5, 5)
 
@@ -244,8 +248,8 @@ def test_density_between_the_outermost_modes_ends_where_it_has_one_mode():
 
 
 def test_all_names_are_exported():
-    assert set(ESTIMATORS) <= set(mdh_dask.__all__)
-    for name, cls in ESTIMATORS.items():
+    assert set(estimators()) <= set(mdh_dask.__all__)
+    for name, cls in estimators().items():
         assert getattr(mdh_dask, name) is getattr(mdh_dask.estimators, name) is cls
 
 

@@ -18,8 +18,8 @@ from trees import four_groups, grown_tree, random_tree, trees
 import mdh_dask
 from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
 from mdh_dask.io import models, write_rows
-from mdh_dask.io.model_checks import PER_NODE, check_children
-from mdh_dask.io.models import ADDED, FIELDS, MODEL_MARK, load_tree, save_tree
+from mdh_dask.io.models import MODEL_MARK, read_model, save_model
+from mdh_dask.tree.saving import ADDED, FIELDS, PER_NODE, check_children, tree_from_arrays, tree_to_arrays
 from mdh_dask.tree.structure import Tree
 
 TREE = random_tree(5, 6, 3)
@@ -32,6 +32,21 @@ plain = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab.", max_size=3), inner, max_size=3),
     max_leaves=8,
 )
+
+
+def save_tree(path, tree, arrays=None, **options):
+    save_model(path, tree_to_arrays(tree) | (arrays or {}), **options)
+
+
+def load_tree(path):
+    """Return the tree, the parameters and the other arrays that were saved."""
+
+    def parts(kind, parameters, arrays):
+        assert kind == "tree"
+        tree = tree_from_arrays({name: array for name, array in arrays.items() if name in FIELDS})
+        return tree, parameters, {name: array for name, array in arrays.items() if name not in FIELDS}
+
+    return read_model(path, parts)
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from click.core import ParameterSource
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
-from ..estimators import DivisiveClustering, KernelPCAFeatures
+from ..estimators import KernelPCAFeatures
+from ..estimators.base import ClusterEstimator
 from ..estimators.docstrings import entries, sections
-from ..estimators.registry import METHODS, parameters_of
+from ..estimators.registry import METHODS, options_of
 from .parameters import ParameterType, hyphenated
 
 MAP_OPTIONS = {
@@ -50,10 +51,11 @@ class MethodOption(DocumentedOption):
 
     def __init__(self, name: str) -> None:
         self.parameter = name
-        self.defaults = {method: parameters_of(method)[name] for method in METHODS if name in parameters_of(method)}
-        # The first method's constraint is the widest; `estimator_of` rejects what other methods do not accept.
-        constraints = METHODS[next(iter(self.defaults))]._parameter_constraints[name]
-        kind = None if constraints == ["boolean"] else ParameterType(constraints)
+        self.defaults = {method: options_of(method)[name] for method in METHODS if name in options_of(method)}
+        # The union of what the methods accept; `estimator_of` rejects what the chosen one does not.
+        allowed = [METHODS[method]._parameter_constraints[name] for method in self.defaults]
+        constraints = [each for of_method in allowed for each in of_method if each != "boolean"]
+        kind = ParameterType(constraints) if constraints else None
         flag = flag_of(name)
         flags = flag if kind else f"{flag}/--no-{flag[2:]}"
         super().__init__([flags, name], type=kind, default=None, help=self.text())
@@ -71,8 +73,9 @@ class MethodOption(DocumentedOption):
         methods: dict[str, list[str]] = {}
         for method, default in self.defaults.items():
             methods.setdefault(shown(self.parameter, default), []).append(method)
-        if len(methods) == 1 and len(self.defaults) == len(METHODS):
-            return f"default: {next(iter(methods))}"
+        without = [method for method in METHODS if method not in self.defaults]
+        if len(methods) == 1 and len(without) < len(self.defaults):
+            return f"default: {next(iter(methods))}" + (f"; not for {', '.join(without)}" if without else "")
         return "default: " + "; ".join(f"{default} for {', '.join(names)}" for default, names in methods.items())
 
 
@@ -98,35 +101,42 @@ class MapOption(DocumentedOption):
         return f"default: {self.shown_default}"
 
 
-@cache
 def method_options() -> list[click.Option]:
     """Return ``--method`` and an option for every parameter of the methods, named like the parameter."""
+    return _method_options(tuple(METHODS.items()))
+
+
+@cache
+def _method_options(_: tuple[tuple[str, type[ClusterEstimator]], ...]) -> list[click.Option]:
+    """Make the options once for every set of registered methods."""
     classes = ", ".join(f"{method} ({estimator.__name__})" for method, estimator in METHODS.items())
     method = click.Option(
         ["--method"], default=next(iter(METHODS)), type=click.Choice(list(METHODS)), show_default=True,
-        help=f"How directions and thresholds of splits are found: {classes}.",
+        help=f"How the rows are clustered: {classes}.",
     )  # fmt: skip
-    names = dict.fromkeys(name for method in METHODS for name in parameters_of(method))
+    names = dict.fromkeys(name for method in METHODS for name in options_of(method))
     of_methods = {name: MethodOption(name) for name in names}
     after_the_map = list(names).index("feature_map") + 1
     options = list(of_methods.values())
     return [method, *options[:after_the_map], *map(MapOption, MAP_OPTIONS), *options[after_the_map:]]
 
 
-def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], progress: bool) -> DivisiveClustering:
+def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], progress: bool) -> ClusterEstimator:
     """Return the estimator of a method with the given options, or raise an error if one is not for this method."""
-    own = parameters_of(method)
+    own = options_of(method)
     typed = {name: options[name] for name in options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     of_map = {name: typed.pop(name) for name in MAP_OPTIONS if name in typed}
     for name in typed:
         if name not in own:
-            flags = ", ".join(map(flag_of, [*own, *MAP_OPTIONS]))
+            flags = ", ".join(map(flag_of, [*own, *(MAP_OPTIONS if "feature_map" in own else ())]))
             raise click.UsageError(f"--method {method} has no option {flag_of(name)}; its options are {flags}", ctx)
     try:
         validate_parameter_constraints(METHODS[method]._parameter_constraints, typed, f"--method {method}")
     except InvalidParameterError as error:
         raise click.UsageError(str(error), ctx) from error
-    estimator = METHODS[method](**typed, progress=progress)
+    estimator: Any = METHODS[method](**typed, progress=progress)
+    if of_map and "feature_map" not in own:
+        raise click.UsageError(f"--method {method} has no option {flag_of(next(iter(of_map)))}", ctx)
     if of_map and estimator.feature_map is None:
         raise click.UsageError(
             f"{flag_of(next(iter(of_map)))} is an option of a feature map, but there is none: give one with "
@@ -136,7 +146,7 @@ def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], pr
     return with_map_options(estimator, of_map) if of_map else estimator
 
 
-def with_map_options(estimator: DivisiveClustering, options: Mapping[str, Any]) -> DivisiveClustering:
+def with_map_options(estimator: Any, options: Mapping[str, Any]) -> ClusterEstimator:
     """Return an estimator whose feature map, otherwise as the estimator makes it by name, has the given options."""
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     feature_map = estimator._new_feature_map(seed)
@@ -163,7 +173,7 @@ def shown(name: str, default: Any) -> str:
     return "none" if default is None else str(default)
 
 
-def description(estimator: type[DivisiveClustering | KernelPCAFeatures], parameter: str) -> str:
+def description(estimator: type[ClusterEstimator | KernelPCAFeatures], parameter: str) -> str:
     """Return the description of a parameter from an estimator's documentation, in words of the command line.
 
     Examples

@@ -1,41 +1,38 @@
-"""What all estimators of one tree share: fit, predict, save."""
+"""What all estimators share, whatever the kind of their models: fit, predict, save."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._state import State
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Announce, Plan, Progress, announced, fit_chunks, is_dask, map_rows, merge_chunks, run
-from ..growth.growth import Grown, grow
-from ..growth.refine import refine
-from ..growth.scaling import Standardiser
-from ..growth.settings import GrowthSettings
-from ..io.keeping import Cache, kept
-from ..io.models import save_tree
-from ..kernels import NystromMap, kernel_settings, map_to_arrays
-from ..tree.structure import Tree
-from .kernel_pca_features import KernelPCAFeatures
-from .updating import Updating
-from .validation import as_rows, check_finite, check_first_look
-
-ROWS_AT_ONCE = 8192
-"""Of which the features are in memory while rows are labelled."""
+from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, run
+from ..io.models import save_model
+from .validation import as_rows, check_finite
 
 
-class TreeEstimator(Updating, ClusterMixin, BaseEstimator):
-    """Base of the estimators that grow one tree of separators."""
+class ClusterEstimator(ClusterMixin, BaseEstimator):
+    """Base of the estimators: the scikit-learn face of a `State` that a plan of passes over the rows makes.
 
-    cache: Cache | None
-    feature_map_: KernelPCAFeatures | None
+    A subclass is a dataclass of parameters, `random_state` and `progress` among them, with scikit-learn's
+    ``_parameter_constraints`` for them. It names its `state_type` and implements `_plan`. A line in
+    `mdh_dask.estimators.registry` makes it public and known to `load_model`, the command line and job files.
+    """
+
+    state_type: ClassVar[type[State]]
+    """The kind of its models."""
+    random_state: Any
+    progress: bool
+    n_clusters_: int
+    n_features_in_: int
+    n_passes_: int
     pixel_columns_: dict[str, Any] | None = None
     """What the columns are of an image of which the rows are pixels; see `mdh_dask.images.PixelColumns`."""
 
@@ -47,17 +44,13 @@ class TreeEstimator(Updating, ClusterMixin, BaseEstimator):
             raise TypeError(f"{cls.__name__}() has no parameter n_clusters: the number of clusters is found; {bound}")
         return super().__new__(cls)
 
-    @abstractmethod
-    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
-        """Return how the tree is grown, from the estimator's parameters."""
-
-    @abstractmethod
-    def _new_feature_map(self, seed: int) -> KernelPCAFeatures | None:
-        """Return what is to be fitted to the rows to map them, from the estimator's parameters."""
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
+        """Plan the state of rows of a shape: a generator of `mdh_dask.chunks.Pass`."""
+        raise NotImplementedError
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Grow the tree.
+        """Cluster rows.
 
         Parameters
         ----------
@@ -77,75 +70,46 @@ class TreeEstimator(Updating, ClusterMixin, BaseEstimator):
         rows = as_rows(self, X, reset=True)
         self.pixel_columns_ = None
         seed = int(check_random_state(self.random_state).randint(2**31))
-        self.feature_map_ = self._new_feature_map(seed)
-        if self.feature_map_ is None:
-            self.n_passes_ = self._grow(seed, merge_chunks(rows), self._bar)
-        else:
-            self.n_passes_ = self._map_and_grow(seed, self.feature_map_.fit(rows), rows)
-        self.n_batches_ = 1
+        self.n_passes_ = self._learn(rows, seed)
         self._finish(rows)
         return self
 
-    def _finish(self, rows: RowArray) -> None:
-        """Set what follows from the tree, and the labels of the rows."""
-        self.name_columns(getattr(self, "feature_names_in_", None))
-        self.n_clusters_ = self.tree_.n_leaves
-        self.labels_ = self._labels_of(rows)
-
-    def _map_and_grow(self, seed: int, feature_map: KernelPCAFeatures, rows: RowArray) -> int:
-        """Grow the tree on features; return the number of passes over the rows."""
-        row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
-        features = feature_map.transform(fit_chunks(rows, row_bytes))
-        with kept(features, self.cache, self._bar("pass 2: mapping")) as there:
-            if is_dask(features) and there is features:
-                # One pass was that of the feature map; the others map all rows again.
-                return self._grow(seed, there, self._bar, n_passes=1)
-            self._grow(seed, there, lambda description: self._bar(f"features, {description}"))
-            return 2
-
-    def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
-        """Grow the tree; return the number of passes, those that were made before included."""
+    def _learn(self, rows: RowArray, seed: int) -> int:
+        """Set the state; return the number of passes over the rows."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
-        grown, n_passes = run(plan, rows, announce=announce, n_passes=n_passes)
-        self.tree_ = grown.tree
-        self._keep(grown.standardise)
+        state, n_passes = run(plan, merge_chunks(rows), announce=self._bar)
+        self._adopt(state)
         return n_passes
 
-    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Grown]:
-        """Plan the tree of rows, or features, of a shape."""
-        settings = self._settings(shape[0], seed)
-        if self.feature_map_ is not None:
-            settings = replace(settings, scale=False)  # features are taken as they are
-        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
-        tree, standardise = yield from grow(settings, shape, partial(check_first_look, names=names))
-        tree = tree if self.max_clusters is None else tree.prune(self.max_clusters)
-        if self.refine:
-            tree = yield from refine(tree, standardise)
-        return Grown(tree, standardise)
+    @property
+    def state_(self) -> Any:
+        """What was learned: a value of `state_type`."""
+        return self._state
+
+    def _adopt(self, state: Any) -> None:
+        """Take a state that was learned or loaded."""
+        self._state = state
+
+    def _finish(self, rows: RowArray) -> None:
+        """Set what follows from the state, and the labels of the rows."""
+        self.name_columns(getattr(self, "feature_names_in_", None))
+        self.n_clusters_ = self.state_.n_clusters
+        self.labels_ = self._labels_of(rows)
 
     def name_columns(self, names: Sequence[str] | None) -> None:
-        """Give the columns of the rows that were fitted their names; the columns of a feature map have none."""
-        if names is None:
-            return
-        self.feature_names_in_ = np.array(names, dtype=object)
-        if self.feature_map_ is None:
-            self.tree_ = replace(self.tree_, feature_names=tuple(map(str, names)))
+        """Give the columns of the rows that were fitted their names."""
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     def _labels_of(self, rows: RowArray) -> RowArray:
         if not is_dask(rows):
             check_finite(rows)  # here, where row numbers are those of all rows
-        return map_rows(_labels, rows, dtype="int32", shared=self._labelling())
-
-    def _labelling(self) -> tuple[NystromMap | None, Tree]:
-        return (None, self.tree_) if self.feature_map_ is None else _short_cut(self.feature_map_.map_, self.tree_)
+        return map_rows(_labels, rows, dtype="int32", shared=self.state_.for_labels())
 
     def block_labels(self) -> Callable[[AnyArray], Integers]:
         """Return what labels a block of rows on the thread that calls it, and is small enough to be sent to workers."""
         check_is_fitted(self)
-        return partial(_labels, self._labelling())
-
-    def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
-        """Set what an estimator keeps besides the tree of a fit, or of an update."""
+        return partial(_labels, self.state_.for_labels())
 
     def predict(self, X: Any) -> RowArray:
         """Return the label of every row.
@@ -185,45 +149,60 @@ class TreeEstimator(Updating, ClusterMixin, BaseEstimator):
             If a parameter has a value that JSON cannot hold, as a function; before anything is written.
         """
         check_is_fitted(self)
-        settings, arrays = (None, {}) if self.feature_map_ is None else map_to_arrays(self.feature_map_.map_)
+        settings, arrays = self.state_.to_arrays()
         parameters = {
             "estimator": type(self).__name__,
             "parameters": self._saved_parameters(),
-            "feature_map": settings,
             "n_features": self.n_features_in_,
             "feature_names": list(getattr(self, "feature_names_in_", [])) or None,
             "n_passes": self.n_passes_,
-            "n_batches": self.n_batches_,
+            **self._saved_state(settings),
         }
         if self.pixel_columns_ is not None:
             parameters["pixel_columns"] = self.pixel_columns_
-        save_tree(path, self.tree_, parameters=parameters, arrays=arrays, overwrite=overwrite)
+        save_model(path, arrays, parameters=parameters, kind=self.state_type.kind, overwrite=overwrite)
+
+    def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Return what is saved of the state but its arrays."""
+        return {"state": settings}
+
+    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        """Take the state that was saved, checked."""
+        if not isinstance(settings := saved.get("state"), dict):
+            raise ValueError(f"expected a dict for state, got a {type(settings).__name__}")
+        self._adopt(self.state_type.from_arrays(settings, arrays))
 
     def _saved_parameters(self) -> dict[str, Any]:
         """Return the parameters that a saved model gets again."""
-        parameters = self.get_params(deep=False)
-        if isinstance(feature_map := parameters["feature_map"], KernelPCAFeatures):
-            own = feature_map.get_params(deep=False)
-            parameters["feature_map"] = own | {"kernel": kernel_settings(own["kernel"])}
-        return parameters
+        return self.get_params(deep=False)
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return an estimator with the parameters that were saved, checked."""
+        refuse_others(cls, parameters, "parameters")
+        model = cls(**parameters)
+        model._validate_params()
+        return model
+
+    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
+        """Return the fewest and the most passes of `fit` over rows of a shape; None if their number is not known."""
+        return 1, None
+
+    def _task_bytes(self, rows: RowArray) -> int:
+        """Return the most bytes that a task of `fit` returns, or holds beside its rows."""
+        return 0
 
     def _bar(self, description: str) -> Progress | None:
         return announced(description, self.progress)
 
 
-def _short_cut(feature_map: NystromMap, tree: Tree) -> tuple[NystromMap, Tree]:
-    """Return a map to what the tree asks for, and the tree to ask it: mostly there are more features than splits."""
-    planes, asking = tree.on_projections()
-    if not 0 < len(planes) < feature_map.n_components:
-        return feature_map, tree
-    return feature_map.along(planes), asking
+def refuse_others(estimator: Any, given: Mapping[str, Any], what: str) -> None:
+    """Raise an error if an estimator has no parameters of some names."""
+    known = estimator._get_param_names()
+    if others := sorted(set(given) - set(known)):
+        raise ValueError(f"expected {what} among {', '.join(known)}; got {', '.join(others)}")
 
 
-def _labels(shared: tuple[NystromMap | None, Tree], rows: Any) -> Integers:
+def _labels(state: State, rows: Any) -> Integers:
     check_finite(rows)
-    feature_map, tree = shared
-    if feature_map is None:
-        return tree.labels(rows)
-    # A long block of rows may have more features than fit into memory.
-    parts = (rows[i : i + ROWS_AT_ONCE] for i in range(0, max(len(rows), 1), ROWS_AT_ONCE))
-    return np.concatenate([tree.labels(feature_map(part)) for part in parts])
+    return np.asarray(state.labels(rows), dtype=np.int32)

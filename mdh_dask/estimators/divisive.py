@@ -22,9 +22,9 @@ from ..projections.random import RANDOM_PROJECTIONS
 from ..splits.choose import Chooser
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
 from ..splits.stopping import STOP_RULES
-from .base import TreeEstimator
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
+from .tree_estimator import TreeEstimator
 from .validation import checked_proposal
 
 

@@ -52,7 +52,8 @@ def drift(
     NotFittedError
         Before the model is fitted.
     ValueError
-        If a threshold is no share, or `X` has another number of columns than the model, or NaN or infinities.
+        If the model has no tree, a threshold is no share, or `X` has another number of columns than the model, or NaN
+        or infinities.
 
     Notes
     -----
@@ -76,7 +77,11 @@ def drift(
     shares of the clusters: 30% of the rows are in others
     """
     check_is_fitted(model)
-    tree = model.tree_
+    if (tree := model.state_.tree) is None:
+        raise ValueError(
+            f"expected a model of a tree, whose densities new rows are compared with; got a {type(model).__name__}: "
+            "compare the sizes and profiles of its clusters instead"
+        )
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     Drift(tree, tree, **limits)  # before any work
     counted, _ = run(recount(tree), _rows_of_tree(model, X), announce=lambda description: progress)

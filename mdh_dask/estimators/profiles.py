@@ -27,7 +27,8 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
     Returns
     -------
     Profiles
-        `mean`, `sd` and `difference` have shape (n_clusters, n_features) and are in the units of `X`; `top` names the
+        `mean`, `sd` and `difference` have shape (n_clusters, n_features) and are in the units of `X`; if the model
+        labels rows -1, they come first; `top` names the
         columns in which a cluster differs most from all other rows; `to_text` is a table of these, and
         ``pandas.DataFrame(profiles.to_records())`` one of everything.
 
@@ -65,10 +66,12 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
 
 def moments_of(model: Any, rows: RowArray) -> MomentPass:
     """Return the statistic of labels and rows behind profiles; it reads the first row."""
-    return MomentPass(model.n_clusters_, np.asarray(rows[:1], dtype=np.float64)[0])
+    shift, noise = np.asarray(rows[:1], dtype=np.float64)[0], model.state_type.noise
+    return MomentPass(model.n_clusters_ + noise, shift, lowest=-int(noise))
 
 
 def profiles_of(model: Any, moments: Any) -> Profiles:
     """Return profiles with the names of the columns that a model was fitted to; ``x0``, ``x1`` and so on without."""
     names = getattr(model, "feature_names_in_", None)
-    return Profiles(tuple(f"x{i}" for i in range(model.n_features_in_)) if names is None else tuple(names), moments)
+    names = [f"x{i}" for i in range(model.n_features_in_)] if names is None else names
+    return Profiles(tuple(names), moments, lowest=-int(model.state_type.noise))

@@ -1,17 +1,29 @@
-"""The one list of methods: what ``--method`` and job files call them, and the estimators that they are."""
+"""The one list of estimators: what is public, loaded, and known to ``--method`` and job files.
+
+To add an estimator, import it here under its own name, and give it a line in `METHODS`, or in `WITHOUT_METHOD`. Other
+packages add theirs to the same collections.
+"""
 
 import inspect
 from typing import Any
 
-from .components import ICATree, PCATree
-from .divisive import DivisiveClustering
-from .hyperplane import MinimumDensityHyperplane
-from .kernel_variants import HierarchicalKernelMDH, KernelDePDDP
-from .minimum_density import HierarchicalMDH
-from .principal_directions import IPDDP, PDDP, DePDDP
-from .random_projection_tree import RandomProjectionTree
+from sklearn.utils._param_validation import Interval, StrOptions
 
-METHODS: dict[str, type[DivisiveClustering]] = {
+from .base import ClusterEstimator
+from .components import ICATree as ICATree
+from .components import PCATree as PCATree
+from .divisive import DivisiveClustering as DivisiveClustering
+from .hyperplane import MinimumDensityHyperplane as MinimumDensityHyperplane
+from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
+from .kernel_variants import HierarchicalKernelMDH as HierarchicalKernelMDH
+from .kernel_variants import KernelDePDDP as KernelDePDDP
+from .minimum_density import HierarchicalMDH as HierarchicalMDH
+from .principal_directions import IPDDP as IPDDP
+from .principal_directions import PDDP as PDDP
+from .principal_directions import DePDDP as DePDDP
+from .random_projection_tree import RandomProjectionTree as RandomProjectionTree
+
+METHODS: dict[str, type[ClusterEstimator]] = {
     "rp": RandomProjectionTree,
     "pca": PCATree,
     "ica": ICATree,
@@ -25,8 +37,31 @@ METHODS: dict[str, type[DivisiveClustering]] = {
 }
 """Estimators by the names of their methods, the default first."""
 
+WITHOUT_METHOD: list[type[ClusterEstimator]] = [DivisiveClustering]
+"""Estimators that have no name on the command line."""
 
-def parameters_of(method: str) -> dict[str, Any]:
-    """Return the parameters of a method that are options, with their defaults."""
-    signature = inspect.signature(METHODS[method])
-    return {name: parameter.default for name, parameter in signature.parameters.items() if name != "progress"}
+
+def estimators() -> dict[str, type[ClusterEstimator]]:
+    """Return the classes of which models are saved, by their names."""
+    return {cls.__name__: cls for cls in (*WITHOUT_METHOD, *METHODS.values())}
+
+
+def public_names() -> list[str]:
+    """Return the names of the package's own classes that users import from it."""
+    own = [cls for cls in estimators().values() if cls.__module__.startswith(__package__ or "")]
+    return [KernelPCAFeatures.__name__, *(cls.__name__ for cls in own)]
+
+
+def options_of(method: str) -> dict[str, Any]:
+    """Return the parameters of a method that a command or a job file may give, with their defaults."""
+    signature, constraints = inspect.signature(METHODS[method]), METHODS[method]._parameter_constraints
+    return {
+        name: parameter.default
+        for name, parameter in signature.parameters.items()
+        if name != "progress" and any(is_typed(constraint) for constraint in constraints[name])
+    }
+
+
+def is_typed(constraint: Any) -> bool:
+    """Tell whether values that one of scikit-learn's constraints allows can be typed: words, numbers, yes or no."""
+    return isinstance(constraint, StrOptions | Interval) or constraint in ("boolean", "random_state")

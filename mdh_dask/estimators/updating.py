@@ -9,41 +9,32 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 
 from .._random import generator
-from .._typing import RowArray
-from ..chunks import Progress, fit_chunks, merge_chunks, run
+from ..chunks import fit_chunks, merge_chunks, run
 from ..growth.scaling import Standardiser
 from ..growth.settings import GrowthSettings
 from ..growth.update import update
 from ..tree.structure import Tree
+from .base import ClusterEstimator
 from .kernel_pca_features import KernelPCAFeatures
 from .validation import as_rows, check_first_look
 
 
-class Updating:
+class Updating(ClusterEstimator):
     """The part of an estimator of one tree that learns from batches of rows."""
 
     decay: float
     max_clusters: int | None
-    random_state: Any
     feature_map_: KernelPCAFeatures | None
     tree_: Tree
     n_batches_: int
 
     @abstractmethod
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Grow the tree."""
+    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
+        """Return how the tree is grown, from the estimator's parameters."""
 
     @abstractmethod
-    def _settings(self, n_rows: int, seed: int) -> GrowthSettings: ...
-
-    @abstractmethod
-    def _keep(self, standardise: Standardiser, updated: bool = False) -> None: ...
-
-    @abstractmethod
-    def _finish(self, rows: RowArray) -> None: ...
-
-    @abstractmethod
-    def _bar(self, description: str) -> Progress | None: ...
+    def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
+        """Set what an estimator keeps besides the tree of a fit, or of an update."""
 
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any = None) -> Self:

@@ -1,70 +1,64 @@
-"""Saved models: a tree and its parameters in a Zarr group, JSON and numbers only, checked in full when it is read.
+"""Saved models: parameters and arrays in a Zarr group, JSON and numbers only, checked in full when it is read.
 
-The group holds an array for each field of `Tree`; its attribute ``mdh_dask_model`` the format's number, the version of
-the package that wrote it, the parameters and a CRC-32 of it all.
+The group's attribute ``mdh_dask_model`` holds the format's number, the version of the package that wrote it, the kind
+of model, the parameters and a CRC-32 of it all. What the arrays and parameters of a kind must be, its `State` knows.
 """
 
 import json
 import math
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import zarr
+from distributed.system import MEMORY_LIMIT
 
 from .._locations import hiding_credentials
 from .._typing import AnyArray
-from ..tree.structure import Tree
+from ..tree.saving import ADDED, FIELDS
 from .folders import naming_place, published
-from .model_checks import check_sizes, check_values
 from .nodes import Options, find_node, local_path, url_options
+
+T = TypeVar("T")
 
 MODEL_MARK = "mdh_dask_model"
 """The attribute that makes a group a model; the checksum in it is written last."""
 
 FORMAT = 1
 
-FIELDS = (
-    dict.fromkeys(("left", "right"), "int32")
-    | dict.fromkeys(("n_rows", "bins", "first_bin"), "int64")
-    | dict.fromkeys(
-        ("planes", "offsets", "relative_depth", "origin", "width", "bandwidth", "deviations", "steps"), "float64"
-    )
-)
-"""The arrays of format 1 and their dtypes."""
-
-ADDED = ("deviations", "steps")
-"""Those that the first models of format 1 did not have; the checksum covers what is there."""
+TREE = "tree"
+"""The kind of models that do not say theirs, as those of 0.1.0; arrays of the tree have its own names."""
 
 BESIDE = "beside_"
-"""Begins the names of the arrays that are not the tree's."""
+"""Begins the names of the arrays that are not those of a tree."""
 
 
 @hiding_credentials()
-def save_tree(
+def save_model(
     path: str | os.PathLike[str],
-    tree: Tree,
+    arrays: Mapping[str, AnyArray],
     *,
     parameters: Mapping[str, Any],
-    arrays: Mapping[str, AnyArray] | None = None,
+    kind: str = TREE,
     overwrite: bool = False,
     storage_options: Options = None,
 ) -> None:
-    """Write a tree and its parameters to a Zarr group of format 3 that appears only when it is complete.
+    """Write a model to a Zarr group of format 3 that appears only when it is complete.
 
     Parameters
     ----------
     path : path or URL
-    tree : Tree
+    arrays : dict of str to ndarray
+        Arrays of numbers.
     parameters : dict
-        What `load_tree` is to return beside the tree: None, booleans, finite numbers, strings, and lists and dicts of
-        these. NumPy scalars become Python's, tuples lists.
-    arrays : dict of str to ndarray, optional
-        Arrays of numbers to keep beside the tree, as those of a feature map.
+        None, booleans, finite numbers, strings, and lists and dicts of these. NumPy scalars become Python's, tuples
+        lists.
+    kind : str, default "tree"
+        The kind of the model's `State`.
     overwrite : bool, default False
         Replace a model that is there. Nothing else is ever replaced.
     storage_options : dict, optional
@@ -80,25 +74,23 @@ def save_tree(
     Notes
     -----
     In folders the group grows under a hidden name beside `path` and is renamed at the end; object stores cannot
-    rename: there an older model is deleted first, and `load_tree` refuses the new one until its end.
+    rename: there an older model is deleted first, and `read_model` refuses the new one until its end.
 
     Examples
     --------
     >>> import tempfile
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9}], n_features=2)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_tree(f"{folder}/model.zarr", tree, parameters={"seed": np.int64(3)})
-    ...     loaded, parameters, _ = load_tree(f"{folder}/model.zarr")
-    >>> loaded == tree, parameters
-    (True, {'seed': 3})
+    ...     save_model(f"{folder}/m.zarr", {"points": np.eye(1)}, parameters={"seed": np.int64(3)}, kind="points")
+    ...     read_model(f"{folder}/m.zarr", lambda kind, parameters, arrays: (kind, parameters, arrays))
+    ('points', {'seed': 3}, {'points': array([[1.]])})
     """
-    stored = {name: np.ascontiguousarray(getattr(tree, name), dtype) for name, dtype in FIELDS.items()}
-    stored |= {BESIDE + name: np.ascontiguousarray(array) for name, array in (arrays or {}).items()}
+    stored = {_stored_name(kind, name): np.ascontiguousarray(array) for name, array in arrays.items()}
     plain = _plain(parameters, "parameters")
     mark = {"format": FORMAT, "package_version": version("mdh_dask"), "parameters": plain}
-    if arrays:
-        mark["beside"] = [BESIDE + name for name in arrays]
+    if kind != TREE:
+        mark["kind"] = kind
+    if beside := [name for name in stored if name.startswith(BESIDE)]:
+        mark["beside"] = beside
     folder = local_path(path)
     replace = _will_replace(path, overwrite, storage_options)
     if folder is None:
@@ -109,24 +101,27 @@ def save_tree(
 
 
 @hiding_credentials()
-def load_tree(
-    path: str | os.PathLike[str], *, storage_options: Options = None
-) -> tuple[Tree, dict[str, Any], dict[str, AnyArray]]:
-    """Read what `save_tree` wrote.
+def read_model(
+    path: str | os.PathLike[str],
+    make: Callable[[str, dict[str, Any], dict[str, AnyArray]], T],
+    *,
+    storage_options: Options = None,
+) -> T:
+    """Read what `save_model` wrote.
 
     Parameters
     ----------
     path : path or URL
+    make : callable
+        Makes the model of the kind, the parameters and the arrays, which are the same to the last bit. If it cannot,
+        they are damaged.
     storage_options : dict, optional
         For URLs: what fsspec needs to reach them.
 
     Returns
     -------
-    tree : Tree
-        The same to the last bit.
-    parameters : dict
-    arrays : dict of str to ndarray
-        What was kept beside the tree.
+    object
+        What `make` returned.
 
     Raises
     ------
@@ -143,12 +138,25 @@ def load_tree(
     mark = group.attrs[MODEL_MARK]
     _check_format(mark, path)
     try:
-        tree, arrays = _checked(group, mark)
-        return tree, mark["parameters"], arrays
+        found = _checked(group, mark)
     except OSError:
         raise
     except Exception as error:  # whatever Zarr and its codecs raise for bytes that they did not write
         raise damaged(path, error) from error
+    try:
+        return make(*found)
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+    ) as error:
+        raise damaged(path, error) from error
+
+
+def _stored_name(kind: str, name: str) -> str:
+    return name if kind == TREE and name in FIELDS else BESIDE + name
 
 
 def _fill(place: Path | str, mark: dict[str, Any], arrays: dict[str, AnyArray], **options: Any) -> None:
@@ -230,31 +238,40 @@ def damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
     return ValueError(f"{path} is a damaged model: {reason}; restore it from a copy, or fit and save the model again")
 
 
-def _checked(group: zarr.Group, mark: dict[str, Any]) -> tuple[Tree, dict[str, AnyArray]]:
-    """Return what was saved, if it is that and the tree can be walked."""
-    beside = mark.get("beside", [])
+def _checked(group: zarr.Group, mark: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, AnyArray]]:
+    """Return the kind, the parameters and the arrays that were saved, if they are those."""
+    kind, beside = mark.get("kind", TREE), mark.get("beside", [])
+    if not isinstance(kind, str):
+        raise ValueError(f"expected a text for the kind of model, got {kind!r}")
     if not isinstance(beside, list) or not all(isinstance(name, str) and name.startswith(BESIDE) for name in beside):
         raise ValueError(f"expected names that begin with {BESIDE} for the arrays beside the tree, got {beside!r}")
-    fields = {name: dtype for name, dtype in FIELDS.items() if name not in ADDED or name in group}
-    found = {name: _found(group, name, dtype) for name, dtype in fields.items()}
-    others = {name: _found(group, name) for name in beside}
-    check_sizes(found, others)
-    arrays = {name: np.ascontiguousarray(array[...]) for name, array in (found | others).items()}
+    fields = [name for name in FIELDS if name not in ADDED or name in group] if kind == TREE else []
+    found = {name: _found(group, name, FIELDS.get(name)) for name in [*fields, *beside]}
+    _check_memory(found)
+    arrays = {name: np.ascontiguousarray(array[...]) for name, array in found.items()}
     if mark["checksum"] != _checksum(mark, arrays):
         raise ValueError("its contents do not have the checksum that was recorded")
     if not isinstance(mark.get("parameters"), dict):
         raise ValueError(f"expected a dict of parameters, got a {type(mark.get('parameters')).__name__}")
-    saved = {name: arrays.pop(name) for name in fields}
-    planes = saved["planes"]
-    whole: dict[str, Any] = {"deviations": np.full_like(planes, np.nan), "steps": np.zeros(planes.shape[1])} | saved
-    check_values(whole)
-    return Tree(**whole), {name.removeprefix(BESIDE): array for name, array in arrays.items()}
+    return kind, mark["parameters"], {name.removeprefix(BESIDE): array for name, array in arrays.items()}
 
 
-def _found(group: zarr.Group, name: str, dtype: str | None = None) -> zarr.Array:
+def _found(group: zarr.Group, name: str, dtype: str | None) -> zarr.Array:
     array = group.get(name)
     if not isinstance(array, zarr.Array):
         raise ValueError(f"the array {name} is missing")
     if dtype is not None and array.dtype != np.dtype(dtype):
         raise ValueError(f"expected {dtype} for the array {name}, got {array.dtype}")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"expected numbers in the array {name}, got {array.dtype}")
     return array
+
+
+def _check_memory(arrays: Mapping[str, zarr.Array]) -> None:
+    """Raise an error if arrays that are still to be read do not fit into memory."""
+    whole = 0
+    for name, array in arrays.items():
+        unit = array.shards or array.chunks  # is decoded whole
+        whole += array.dtype.itemsize * math.prod(max(sizes) for sizes in zip(array.shape, unit))
+        if whole > MEMORY_LIMIT:
+            raise ValueError(f"the array {name} takes {whole:,} bytes, and there are {MEMORY_LIMIT:,} of memory")

@@ -141,7 +141,7 @@ def _made(
     journal = FolderJournal(job.work / PASSES, name)
     with keeping(journal):
         made = opened.cluster(estimator, growing, job.start_cluster(), resume=name)
-    metrics = metrics_of(estimator, opened.rows, journal.passes, opened.n_passes_after(outputs), made.sizes)
+    metrics = metrics_of(estimator, opened.rows, journal.passes, opened.n_passes_after(outputs), made.counts)
     if growing.metrics is not None:
         write_json(growing.metrics, metrics)
     manifest = manifest_of(job, about, opened.rows, metrics, work.attempts(), outputs, growing)

@@ -3,25 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import dask.array as da
 
 from ..images import Image, pixel_rows
 from ..io.inputs import Table
-from ..workflows._fit import Cluster, fit_rows
+from ..workflows._fit import Cluster, Made, fit_rows
 from ..workflows.estimates import Estimate, estimate
 from ..workflows.pixels import PixelOptions, columns_of, segment_image
 from ..workflows.reading import Reading
 from .outputs import ImageJobOutputs, JobOutputs
-
-
-class Made(NamedTuple):
-    """The result of clustering an input."""
-
-    summary: str
-    sizes: list[int] | None
-    """Rows of every cluster if all rows were labelled; otherwise None, and the counts of the tree apply."""
 
 
 class Input(Protocol):
@@ -84,7 +76,7 @@ class RowsInput:
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> Made:
         """Fit the estimator and write the outputs."""
-        return Made(fit_rows(self.path, self.table, estimator, outputs, cluster, resume), None)
+        return fit_rows(self.path, self.table, estimator, outputs, cluster, resume)
 
 
 @dataclass(frozen=True)
@@ -123,8 +115,7 @@ class ImageInput:
 
     def cluster(self, estimator: Any, outputs: ImageJobOutputs, cluster: Cluster, resume: str) -> Made:
         """Segment the image and write the outputs."""
-        made = segment_image(self.image, estimator, self.options, outputs, cluster, resume=resume)
-        return Made(made.summary, None if made.sizes is None else made.sizes.tolist())
+        return segment_image(self.image, estimator, self.options, outputs, cluster, resume=resume)
 
 
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:

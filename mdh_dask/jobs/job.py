@@ -11,7 +11,7 @@ from .._errors import SettingError
 from .._fields import JobError, check_keys, checked_table, choice, flag, text
 from ..clusters.current import LOCAL_SCHEDULERS
 from ..clusters.kinds import CLUSTERS, cluster_settings
-from ..estimators import DivisiveClustering
+from ..estimators.base import ClusterEstimator
 from .input_kinds import INPUTS, checked_input
 from .inputs import Input
 from .methods import estimator_of
@@ -65,7 +65,7 @@ class Job:
         """The folder with the state from which a killed job resumes."""
         return Path(self.run["work"] or self.path.with_suffix(".work"))
 
-    def estimator(self, progress: bool = False) -> DivisiveClustering:
+    def estimator(self, progress: bool = False) -> ClusterEstimator:
         """Return the estimator."""
         return estimator_of(self.content.get("method", {}), progress)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .._locations import all_redacted, redacted, stored
+from .._typing import Integers
 from ..io.files import write_file
 from ..io.journal import Pass
 from ..workflows.facts import versions
@@ -17,20 +18,23 @@ from .state import FORMAT
 
 
 def metrics_of(
-    estimator: Any, rows: Any, passes: Sequence[Pass], n_after: int, sizes: list[int] | None
+    estimator: Any, rows: Any, passes: Sequence[Pass], n_after: int, counts: Integers | None
 ) -> dict[str, Any]:
     """Return the metrics of a fit, as if it had not been interrupted.
 
-    `n_after` passes followed once the tree had grown; without `sizes`, the sizes of clusters come from the tree.
+    `n_after` passes followed the fit; without `counts` of the labels, the sizes of clusters come from the model.
     ``"bytes_read"`` counts the size of the input in memory once for every pass.
     """
-    tree = estimator.tree_
+    noise = int(estimator.state_type.noise)
+    sizes = estimator.state_.sizes if counts is None else counts[noise:]
+    outside = {"n_in_no_cluster": None if counts is None else int(counts[0])} if noise else {}
     n_passes = estimator.n_passes_ + n_after
     return {
         "n_rows": int(rows.shape[0]),
         "n_columns": int(rows.shape[1]),
-        "n_clusters": int(tree.n_leaves),
-        "cluster_sizes": sizes or tree.n_rows[tree.leaves].tolist(),
+        "n_clusters": int(estimator.n_clusters_),
+        "cluster_sizes": None if sizes is None else sizes.tolist(),
+        **outside,
         "passes": n_passes,
         "bytes_read": n_passes * int(rows.nbytes),
         "seconds": sum(made.seconds for made in passes),

@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
 from .._fields import Field, JobError, check_keys, checked_table, choice, either, flag
-from ..estimators import DivisiveClustering, KernelPCAFeatures
-from ..estimators.registry import METHODS, parameters_of
+from ..estimators import KernelPCAFeatures
+from ..estimators.base import ClusterEstimator
+from ..estimators.registry import METHODS, options_of
 from ..kernels import KERNELS, Kernel
 
 NONE = "none"
@@ -21,7 +22,7 @@ NONE = "none"
 SEED = Field("an integer from 0 to 4294967295", lambda value: type(value) is int and 0 <= value < 2**32)
 
 
-def estimator_of(table: Any, progress: bool) -> DivisiveClustering:
+def estimator_of(table: Any, progress: bool) -> ClusterEstimator:
     """Return the estimator that the table ``[method]`` describes.
 
     Raises
@@ -35,17 +36,17 @@ def estimator_of(table: Any, progress: bool) -> DivisiveClustering:
         "name"
     ]
     constraints = METHODS[name]._parameter_constraints
-    parameters = {parameter: field_of(constraints[parameter]) for parameter in parameters_of(name)}
+    parameters = {parameter: field_of(constraints[parameter]) for parameter in options_of(name)}
     check_keys(f"[method] with name = {name!r}", table, ["name", *parameters])
     given = {key: parameters[key] for key in table if key != "name"}
     values = checked_table("method", {key: table[key] for key in given}, given)
-    estimator = METHODS[name](**values, progress=progress)
+    estimator: Any = METHODS[name](**values, progress=progress)
     if isinstance(given := table.get("feature_map"), dict):
-        estimator.feature_map.set_params(**_settings_for_map(estimator, given))  # type: ignore[union-attr]
+        estimator.feature_map.set_params(**_settings_for_map(estimator, given))
     return estimator
 
 
-def _settings_for_map(estimator: DivisiveClustering, given: Mapping[str, Any]) -> dict[str, Any]:
+def _settings_for_map(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that a map given only by name takes from its estimator, updated with the given ones."""
     named = clone(estimator).set_params(feature_map="rbf")
     by_name = named._new_feature_map(int(check_random_state(estimator.random_state).randint(2**31)))

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from .._state import checked_array
 from .._typing import AnyArray, Floats, Integers
 
 Filler = Callable[[Floats, Floats], None]
@@ -97,12 +98,3 @@ def checked_number(name: str, value: object, least: float, kind: type | tuple[ty
     """Raise an error unless a parameter of a kernel is a number above `least`."""
     if isinstance(value, bool) or not isinstance(value, (kind, np.number)) or not least < value < np.inf:  # type: ignore[operator]
         raise ValueError(f"{name} must be a finite number greater than {least:g}, got {value!r}")
-
-
-def checked_array(name: str, value: object, shape: tuple[int, ...], least: float = -np.inf) -> None:
-    """Raise an error unless a fitted array has this shape and finite values of at least `least`."""
-    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype.kind not in "if":
-        got = f"shape {value.shape} and {value.dtype}" if isinstance(value, np.ndarray) else repr(value)
-        raise ValueError(f"expected an array {name} of numbers and of shape {shape}, got {got}")
-    if not (np.isfinite(value) & (value >= least)).all():
-        raise ValueError(f"expected finite numbers in the array {name}, none below {least:g}; got others")

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from .._state import checked_array
 from .._typing import AnyArray, Floats, Integers
-from .base import Filler, Kernel, checked_array
+from .base import Filler, Kernel
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .._jit.affinities import neighbour_affinities
+from .._state import checked_array
 from .._typing import Floats
-from .base import Filler, Kernel, checked_array, checked_number
+from .base import Filler, Kernel, checked_number
 from .distances import least_scale, neighbour_distances, squared_distances_to
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._state import checked_array
 from .._typing import AnyArray
-from .base import Kernel, checked_array
+from .base import Kernel
 from .nystrom import NystromMap
 from .registry import KERNELS
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
 from ..plotting.parts import depth_text, full_count, has_valley
+from ..summaries.profiles import Profiles
 from ..tree.export import direction_text
 from ..tree.structure import Tree
 from .pictures import Picture, picture_of
@@ -88,6 +89,13 @@ class Entry:
         return self.level < OPEN_LEVELS
 
     @property
+    def title(self) -> str:
+        """What the node is called."""
+        if self.label is None:
+            return f"Split {self.node}"
+        return f"Cluster {self.label}" if self.label >= 0 else "Rows in no cluster"
+
+    @property
     def percent(self) -> str:
         """The share of all rows as text."""
         return percent(self.share)
@@ -135,6 +143,22 @@ def entries_of(tree: Tree, colours: AnyArray | None) -> list[Entry]:
             )
         )
     return entries
+
+
+def clusters_of(profiles: Profiles, colours: AnyArray | None) -> list[Entry]:
+    """Return the clusters of a model without a tree, as nodes of one level, from their profiles."""
+    n_rows, lowest = profiles.n_rows.tolist(), profiles.lowest
+    paint = np.full((len(n_rows), 3), 128)
+    paint[-lowest:] = _palette(len(n_rows) + lowest) if colours is None else colours
+    return [
+        Entry(
+            node=label, label=label, level=0, n_clusters=1, rows=rows, share=rows / max(sum(n_rows), 1), depth=None,
+            parent_depth=None, sides=(), threshold="", direction="", picture=None, summary="",
+            colour="#{:02x}{:02x}{:02x}".format(*colour), ink="#000" if _is_light(colour) else "#fff",
+            opens=False, closes=0,
+        )
+        for label, (rows, colour) in enumerate(zip(n_rows, paint), lowest)
+    ]  # fmt: skip
 
 
 def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[Tile], int]:

@@ -18,9 +18,9 @@ from ..summaries.drift import Drift
 from ..summaries.profiles import Profiles
 from ..tree.structure import Tree
 from .differences import differences_of
-from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, Entry, entries_of, map_of
+from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, Entry, clusters_of, entries_of, map_of
 from .profiles import Overview, overview_of
-from .spectrum import Spectrum, spectrum_of
+from .spectrum import spectrum_of
 
 MEDIA_TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 """Formats of images that can be embedded, by their first bytes."""
@@ -32,7 +32,7 @@ OPEN_PROFILES = 3
 @hiding_credentials()
 def write_report(
     path: str | PathLike[str],
-    tree: Tree,
+    tree: Tree | None,
     *,
     title: str,
     facts: Mapping[str, str | Mapping[str, str]],
@@ -44,13 +44,14 @@ def write_report(
     links: Mapping[str, str] | None = None,
     overwrite: bool = False,
 ) -> Path | str:
-    """Write a report of a tree as one HTML file that needs no other file and no network.
+    """Write a report of clusters as one HTML file that needs no other file and no network.
 
     Parameters
     ----------
     path : path or URL
         Path of the file; a missing local folder is created.
-    tree : Tree
+    tree : Tree or None
+        None for a model without a tree: then the clusters come from `profiles`.
     title : str
     facts : mapping of str to (str or mapping of str to str)
         Shown in this order: the input, the method, passes over the data, run times. A mapping is shown folded.
@@ -79,7 +80,8 @@ def write_report(
     FileExistsError
         If the file exists and `overwrite` is False.
     ValueError
-        If an image is neither PNG nor JPEG, colours have another shape, or profiles belong to other clusters.
+        If an image is neither PNG nor JPEG, colours have another shape, profiles belong to other clusters, or there is
+        neither a tree nor profiles.
     ImportError
         If Jinja2 is missing.
 
@@ -99,7 +101,19 @@ def write_report(
     """
     _refuse_existing(path, overwrite)
     spectrum = None if feature_map is None else spectrum_of(feature_map)
-    contents = _contents(tree, title, facts, spectrum, images or {}, _checked(colours, tree.n_leaves))
+    shown = _contents_of_clusters(profiles, colours) if tree is None else _contents_of_tree(tree, colours)
+    contents = shown | {
+        "title": redacted(title),
+        "facts": all_redacted(facts),
+        "spectrum": spectrum,
+        "images": {caption: _embedded(caption, image) for caption, image in (images or {}).items()},
+        "tree": tree,
+        "max_pictures": MAX_PICTURES,
+        "max_nesting": MAX_NESTING,
+        "own_colours": colours is not None,
+        "open_profiles": OPEN_PROFILES,
+        "count": full_count,
+    }
     html = _template().render(
         contents,
         drift=None if drift is None else differences_of(drift),
@@ -110,35 +124,33 @@ def write_report(
     return fspath(path) if local_path(path) is None else Path(path)
 
 
-def _contents(
-    tree: Tree,
-    title: str,
-    facts: Mapping[str, str | Mapping[str, str]],
-    spectrum: Spectrum | None,
-    images: Mapping[str, bytes | str | PathLike[str]],
-    colours: AnyArray | None,
-) -> dict[str, Any]:
-    entries = entries_of(tree, colours)
+def _contents_of_tree(tree: Tree, colours: AnyArray | None) -> dict[str, Any]:
+    entries = entries_of(tree, _checked(colours, tree.n_leaves))
     tiles, n_levels = map_of(tree, entries)
     n_levels_all = max(entry.level for entry in entries) + 1
     return {
-        "title": redacted(title),
-        "facts": all_redacted(facts),
-        "spectrum": spectrum,
-        "images": {caption: _embedded(caption, image) for caption, image in images.items()},
-        "tree": tree,
+        "n_rows": entries[0].rows,
+        "n_features": tree.n_features,
+        "n_clusters": tree.n_leaves,
         "entries": entries,
         "clusters": [entry for entry in entries if entry.label is not None],
         "tiles": tiles,
         "n_levels": n_levels,
         "n_splits_deep": n_levels_all - 1,
         "n_left_out": int(np.count_nonzero(np.diff(tree.first_bin))) - sum(e.picture is not None for e in entries),
-        "max_pictures": MAX_PICTURES,
-        "max_nesting": MAX_NESTING,
         "map_is_cut": n_levels_all > MAP_LEVELS or len(tiles) < len(entries),
-        "own_colours": colours is not None,
-        "open_profiles": OPEN_PROFILES,
-        "count": full_count,
+    }
+
+
+def _contents_of_clusters(profiles: Profiles | None, colours: AnyArray | None) -> dict[str, Any]:
+    if profiles is None:
+        raise ValueError("expected a tree or profiles of clusters for a report; got neither: give profiles=...")
+    n_clusters = profiles.n_clusters + profiles.lowest
+    return {
+        "n_rows": int(profiles.n_rows.sum()),
+        "n_features": len(profiles.names),
+        "n_clusters": n_clusters,
+        "clusters": clusters_of(profiles, _checked(colours, n_clusters)),
     }
 
 

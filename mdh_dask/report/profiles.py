@@ -101,7 +101,7 @@ def overview_of(profiles: Profiles, clusters: list[Entry]) -> Overview:
     return Overview(
         [(profiles.names[i], percent(float(explained[i]))) for i in columns],
         rows,
-        [_profile(profiles, clusters[i]) for i in largest],
+        [_profile(profiles, i, clusters[i]) for i in largest],
         len(profiles.names) - len(columns),
         profiles.n_clusters - len(largest),
     )
@@ -128,11 +128,10 @@ def explained_variance(profiles: Profiles) -> Floats:
     return np.divide(between, between + within, out=np.zeros_like(within), where=differs)
 
 
-def _profile(profiles: Profiles, entry: Entry) -> Profile:
-    assert entry.label is not None
-    top = profiles.top(entry.label, TOP_FEATURES)
-    features = [_feature(profiles, entry.label, i) for i in top]
-    difference = profiles.difference[entry.label]
+def _profile(profiles: Profiles, cluster: int, entry: Entry) -> Profile:
+    top = profiles.top(cluster, TOP_FEATURES)
+    features = [_feature(profiles, cluster, i) for i in top]
+    difference = profiles.difference[cluster]
     said = [i for i in top[:SAID_FEATURES] if abs(difference[i]) >= LEAST_SAID]
     words = [f"{'high' if difference[i] > 0 else 'low'} {profiles.names[i]}" for i in said]
     return Profile(entry, ", ".join(words), features)

@@ -58,6 +58,8 @@ class MomentPass(Statistic):
     shift : array of shape (n_features,)
         Any one of the rows. It is subtracted from all rows so that squares keep their digits. Further columns of the
         rows are ignored.
+    lowest : int
+        The lowest label: -1 if rows may be in no cluster; these count as the first of `n_clusters`.
 
     Notes
     -----
@@ -68,10 +70,11 @@ class MomentPass(Statistic):
 
     n_clusters: int
     shift: Floats
+    lowest: int = 0
 
     def chunk(self, start: int, *blocks: AnyArray) -> SlicedSums:
         """Sum the rows of one block."""
-        labels, rows = np.asarray(blocks[0], dtype=np.intp), loop_ready(blocks[1][:, : len(self.shift)])
+        labels, rows = np.asarray(blocks[0], dtype=np.intp) - self.lowest, loop_ready(blocks[1][:, : len(self.shift)])
         top = self._tops(rows)
         scale = np.ldexp(1.0, -SLICE * (top - 1))
         shape = (self.n_clusters, 2, N_SLICES, rows.shape[1])

@@ -23,6 +23,8 @@ class Profiles:
         Names of the columns.
     moments : Moments
         Moments of the columns in every cluster.
+    lowest : int
+        Label of the first cluster: -1 if it holds the rows in no cluster.
 
     Examples
     --------
@@ -38,6 +40,7 @@ class Profiles:
 
     names: tuple[str, ...]
     moments: Moments
+    lowest: int = 0
 
     @property
     def n_clusters(self) -> int:
@@ -90,7 +93,7 @@ class Profiles:
         """Return a table of the features in which the clusters differ most from all other rows."""
         lines: list[tuple[str, ...]] = [COLUMNS]
         for cluster in range(self.n_clusters):
-            own = str(cluster), f"{self.n_rows[cluster]:,}"
+            own = str(cluster + self.lowest), f"{self.n_rows[cluster]:,}"
             lines += [(*own, *self._cells(cluster, i)) for i in self.top(cluster, n_top)] or [(*own, *"-----")]
         widths = [max(map(len, cells)) for cells in zip(*lines)]
         return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines)
@@ -104,7 +107,7 @@ class Profiles:
         for cluster in range(self.n_clusters):
             for i, name in enumerate(self.names):
                 yield {
-                    "cluster": cluster,
+                    "cluster": cluster + self.lowest,
                     "n_rows": int(self.n_rows[cluster]),
                     "feature": name,
                     "mean": float(self.mean[cluster, i]),

@@ -98,8 +98,8 @@ def drift(
             "Software": f"mdh_dask {__version__}",
         }
         write_report(
-            outputs.report, estimator.tree_, title=f"Drift of {name_of(features)}", facts=facts, drift=found,
-            feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
+            outputs.report, estimator.state_.tree, title=f"Drift of {name_of(features)}", facts=facts, drift=found,
+            feature_map=getattr(estimator.state_, "feature_map", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
     return found

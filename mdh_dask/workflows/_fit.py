@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask.array as da
 import numpy as np
@@ -34,13 +34,14 @@ WIDE = 128
 
 @dataclass(frozen=True)
 class RowsPerLabel(Statistic):
-    """Number of rows with each label, shape (n_labels,)."""
+    """Number of rows with each label from the lowest, shape (n_labels,)."""
 
     n_labels: int
+    lowest: int = 0
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
         """Count the labels of a block."""
-        return np.bincount(blocks[0], minlength=self.n_labels)
+        return np.bincount(blocks[0] - self.lowest, minlength=self.n_labels)
 
     def combine(self, left: Integers, right: Integers) -> Integers:
         """Add counts."""
@@ -49,6 +50,14 @@ class RowsPerLabel(Statistic):
 
 Cluster = AbstractContextManager[str]
 """A context that makes a cluster the current one; its value describes the cluster."""
+
+
+class Made(NamedTuple):
+    """The result of clustering an input."""
+
+    summary: str
+    counts: Integers | None
+    """Number of rows with each label from the lowest; None if the rows were not labelled."""
 
 
 def fit(
@@ -115,19 +124,19 @@ def fit(
     outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report)
     outputs.check(features)
     table = Reading(missing_chunks, columns).table(features)
-    return f"{fit_rows(features, table, estimator, outputs, cluster or current_cluster())}: {outputs.kept()}"
+    return f"{fit_rows(features, table, estimator, outputs, cluster or current_cluster()).summary}: {outputs.kept()}"
 
 
 def fit_rows(
     name: str, table: Table, estimator: Any, outputs: Outputs, cluster: Cluster, resume: str | None = None
-) -> str:
-    """Fit an estimator to lazy rows, write the outputs and return a summary; `name` names the rows in the report.
+) -> Made:
+    """Fit an estimator to lazy rows and write the outputs; `name` names the rows in the report.
 
     With `resume`, writing the labels continues where an interrupted call with the same text stopped.
     """
     started = perf_counter()
     rows = table.rows
-    profiles = None
+    profiles = counts = None
     with cluster as where, recorded(outputs), telling_of_memory(rows, estimator):
         estimator.fit(rows)
         estimator.name_columns(table.names)
@@ -140,18 +149,19 @@ def fit_rows(
         elif outputs.report:
             profiles = cluster_profiles(estimator, rows, progress=announced("profiling", estimator.progress))
         elif outputs.labels:
-            write_labels(estimator, estimator.labels_, outputs, estimator.progress, resume)
+            counts = write_labels(estimator, estimator.labels_, outputs, estimator.progress, resume)
     seconds = perf_counter() - started
     if outputs.report:
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
         facts = facts_of(estimator, where, seconds, pass_bytes=rows.nbytes)
         write_report(
-            outputs.report, estimator.tree_, title=f"Clusters of {name_of(name)}",
+            outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",
             facts={"Input": f"{name}, {shape}", **facts}, profiles=profiles, links=outputs.links(),
-            feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
+            feature_map=getattr(estimator.state_, "feature_map", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
-    return f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s"
+    summary = f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s"
+    return Made(summary, counts if profiles is None else profiles.n_rows)
 
 
 def write_labels(
@@ -165,8 +175,10 @@ def write_labels(
 ) -> Any:
     """Write lazy labels in one pass and return the value of a statistic, by default the number of rows per label."""
     assert outputs.labels is not None
+    noise = int(estimator.state_type.noise)
+    counts = RowsPerLabel(estimator.n_clusters_ + noise, -noise)
     value = write_rows(
-        labels, outputs.labels, overwrite=outputs.overwrite, also=also or RowsPerLabel(estimator.n_clusters_),
+        labels, outputs.labels, overwrite=outputs.overwrite, also=also or counts,
         attributes={"n_clusters": int(estimator.n_clusters_)}, progress=announced("writing labels", progress),
         resume=resume, **options,
     )  # fmt: skip

@@ -98,7 +98,10 @@ def _rows(
     rows = rows_for_model(estimator, model, path, reading)
     with cluster, telling_of_memory(rows, estimator):
         counts = write_labels(estimator, estimator.predict(rows), outputs, progress)
-    return f"{len(rows)} rows in {np.count_nonzero(counts)} of {estimator.n_clusters_} clusters: {outputs.kept()}"
+    noise = int(estimator.state_type.noise)
+    found = f"{np.count_nonzero(counts[noise:])} of {estimator.n_clusters_} clusters"
+    none = f", {counts[0]} in none" if noise else ""
+    return f"{len(rows)} rows in {found}{none}: {outputs.kept()}"
 
 
 def _image(

@@ -6,19 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..chunks import COMBINE_EVERY, default_block_bytes, merge_chunks
-from ..estimators.base import ROWS_AT_ONCE
-from ..growth.refine import ROUNDS
-from ..growth.sampling import rows_held
-from ..kernels.landmarks import SAMPLE
 
 WORKER_BYTES = 400 * 10**6
 """Memory of a worker that has imported everything and compiled the loops."""
 
 BLOCKS_OF_A_THREAD = 5
 """Most blocks in memory per thread: stored, read and joined ones, and memory that the allocator has not returned."""
-
-BINS, BRANCHES = 1024, 16
-"""Bytes of the histograms of one pass for a large tree."""
 
 
 @dataclass(frozen=True)
@@ -84,39 +77,14 @@ class Estimate:
 def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
     """Return the estimate for fitting an estimator to lazy rows and, with `labels`, labelling them."""
     merged = merge_chunks(rows)
-    row_bytes = rows.dtype.itemsize * rows.shape[1]
-    fewest, most = _passes(estimator, *rows.shape)
-    sample = rows_held(estimator.sample_size or 0, rows.shape[1]) * row_bytes
-    directions = getattr(estimator, "n_projections", 1) if estimator.sample_size is None else estimator.n_candidates
-    counts = directions * BRANCHES * 2 * BINS * 8
-    if estimator.feature_map is not None:
-        landmarks = getattr(estimator.feature_map, "n_landmarks", 1000)
-        counts += 2 * 8 * ROWS_AT_ONCE * landmarks
-        sample = max(sample, SAMPLE * landmarks * row_bytes)
+    fewest, most = estimator._passes(*rows.shape)
     return Estimate(
         fewest + labels,
         None if most is None else most + labels,
         merged.numblocks[0],
-        max(merged.chunks[0]) * row_bytes,
-        max(min(sample, rows.nbytes), counts),
+        max(merged.chunks[0]) * rows.dtype.itemsize * rows.shape[1],
+        estimator._task_bytes(rows),
     )
-
-
-def _passes(estimator: Any, n_rows: int, n_columns: int) -> tuple[int, int | None]:
-    most: int | None
-    if estimator.sample_size is None:
-        fewest, most = 2, None if estimator.max_levels is None else estimator.max_levels + 2
-    elif n_rows <= rows_held(estimator.sample_size, n_columns):
-        fewest = most = 1
-    else:
-        fewest, most = 2, 4
-    if estimator.refine:
-        most = None if most is None else most + ROUNDS + 2
-    if estimator.feature_map is not None:
-        # Materialised features are mapped once, after the pass that chooses the landmarks.
-        fewest = 2 if estimator.cache is not None else fewest + 1
-        most = 2 if estimator.cache in ("memory", "disk") else None if most is None else most + 1
-    return fewest, most
 
 
 def format_bytes(size: int) -> str:

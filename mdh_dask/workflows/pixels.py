@@ -3,13 +3,13 @@
 import logging
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask.array as da
 from sklearn.utils import check_random_state
 
 from .._locations import name_of
-from .._typing import AnyArray, Integers
+from .._typing import AnyArray
 from ..chunks import Statistic, announced, reduce_rows
 from ..estimators.profiles import moments_of
 from ..growth.passes import FirstPass, SamplePass, sample_limit, smallest_hashes
@@ -20,7 +20,7 @@ from ..images.overview import Seen
 from ..io.files import write_file
 from ..report import write_report
 from ..summaries.profiles import Profiles
-from ._fit import Cluster
+from ._fit import Cluster, Made
 from .estimates import telling_of_memory
 from .facts import Facts, facts_of
 from .outputs import ImageOutputs
@@ -54,14 +54,6 @@ class PixelOptions:
     sample: int | None = None
 
 
-class Segmented(NamedTuple):
-    """The result of a segmentation."""
-
-    summary: str
-    sizes: Integers | None
-    """Pixels of each segment; None if only the model is written."""
-
-
 def segment_image(
     image: Image,
     estimator: Any,
@@ -71,7 +63,7 @@ def segment_image(
     *,
     name: str = "",
     resume: str | None = None,
-) -> Segmented:
+) -> Made:
     """Cluster the pixels of an image and write the outputs.
 
     `name` is the name of the image in the report, by default its path. With `resume`, writing the labels continues
@@ -101,7 +93,7 @@ def segment_image(
         write_preview(seen, outputs)
         _write_report(seen, estimator, outputs, title, facts)
     summary = f"{estimator.n_clusters_} segments of {width} x {height} pixels in {seconds:.1f} s"
-    return Segmented(summary, seen.sizes if outputs.shows_pixels else None)
+    return Made(summary, seen.sizes if outputs.shows_pixels else None)
 
 
 def columns_of(options: PixelOptions) -> Features:
@@ -124,7 +116,7 @@ def _prepared(
     first = reduce_rows(FirstPass(seed, limit), rows, progress=bar)
     sample = smallest_hashes(first.sample, wanted)
     # Weights need columns of one scale, and scaling by the estimator would undo the weights.
-    factors = standardiser(first.columns, sample, estimator.scale).scale
+    factors = standardiser(first.columns, sample, getattr(estimator, "scale", True)).scale
     factors[-2:] *= options.coordinates
     features = features.times(factors)
     own = {name: False for name in ("scale", "feature_map__scale") if name in estimator.get_params()}
@@ -175,9 +167,9 @@ def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str,
             "Every pixel in the mean colour of its segment": encoded(seen.segmented(), "PNG", WIDEST),
         }
         write_report(
-            outputs.report, estimator.tree_, title=title, facts=facts, images=images, colours=seen.colours,
+            outputs.report, estimator.state_.tree, title=title, facts=facts, images=images, colours=seen.colours,
             profiles=Profiles(_names_of_bands(seen), seen.more), links=outputs.links(),
-            feature_map=getattr(estimator.feature_map_, "map_", None), overwrite=outputs.overwrite,
+            feature_map=getattr(estimator.state_, "feature_map", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
 

@@ -1,35 +1,64 @@
-"""Validation of the arrays of a saved model, so that any tree that is loaded can be walked and can label rows."""
+"""Trees as plain arrays for saved models, validated so that any tree that is loaded can label rows."""
 
-import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-import zarr
-from distributed.system import MEMORY_LIMIT
 
 from .._typing import AnyArray, Booleans, Integers
+from .structure import Tree
+
+FIELDS = (
+    dict.fromkeys(("left", "right"), "int32")
+    | dict.fromkeys(("n_rows", "bins", "first_bin"), "int64")
+    | dict.fromkeys(
+        ("planes", "offsets", "relative_depth", "origin", "width", "bandwidth", "deviations", "steps"), "float64"
+    )
+)
+"""The arrays of a tree and their dtypes."""
+
+ADDED = ("deviations", "steps")
+"""Those that the first models of 0.1.0 did not have."""
 
 PER_NODE = ("offsets", "relative_depth", "origin", "width", "bandwidth", "deviations")
 """Arrays with NaN for unknown values."""
 
 
-def check_sizes(arrays: Mapping[str, zarr.Array], beside: Mapping[str, zarr.Array]) -> None:
-    """Raise an error if arrays, before they are read, are not numeric, too large, or cannot belong to a tree.
+def tree_to_arrays(tree: Tree) -> dict[str, AnyArray]:
+    """Return a tree as arrays by the names of `FIELDS`.
 
-    The arrays `beside` those of the tree may have any shape.
+    Examples
+    --------
+    >>> from .structure import tree_from_nodes
+    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9}], n_features=2)
+    >>> tree_from_arrays(tree_to_arrays(tree)) == tree
+    True
+    """
+    return {name: np.ascontiguousarray(getattr(tree, name), dtype) for name, dtype in FIELDS.items()}
+
+
+def tree_from_arrays(arrays: Mapping[str, AnyArray]) -> Tree:
+    """Return the tree that `tree_to_arrays` took apart.
 
     Raises
     ------
     ValueError
-        The message names the array.
+        If an array is missing, or is not that of a tree that could have been grown, with the name of the array.
     """
-    for name, array in {**arrays, **beside}.items():
-        if array.dtype.kind not in "biuf":
-            raise ValueError(f"expected numbers in the array {name}, got {array.dtype}")
-        unit = array.shards or array.chunks  # is decoded as a whole
-        size = array.dtype.itemsize * math.prod(max(sizes) for sizes in zip(array.shape, unit))
-        if size > MEMORY_LIMIT:
-            raise ValueError(f"the array {name} takes {size:,} bytes, and there are {MEMORY_LIMIT:,} of memory")
+    for name, dtype in FIELDS.items():
+        if name not in arrays and name not in ADDED:
+            raise ValueError(f"the array {name} is missing")
+        if name in arrays and arrays[name].dtype != np.dtype(dtype):
+            raise ValueError(f"expected {dtype} for the array {name}, got {arrays[name].dtype}")
+    _check_shapes(arrays)
+    planes = arrays["planes"]
+    added = {"deviations": np.full_like(planes, np.nan), "steps": np.zeros(planes.shape[1:])}
+    whole: dict[str, Any] = added | dict(arrays)
+    check_values(whole)
+    return Tree(**whole)
+
+
+def _check_shapes(arrays: Mapping[str, AnyArray]) -> None:
     n, wide = arrays["left"].shape[:1], arrays["planes"].shape[-1:]
     ends = tuple(size + 1 for size in n)
     shapes = {

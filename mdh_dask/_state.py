@@ -1,0 +1,108 @@
+"""What a fitted model is, whatever its kind: a small value that labels rows, and is saved as JSON and arrays."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ._typing import AnyArray, Integers
+
+
+class State(ABC):
+    """What an estimator has learned: all that labels rows, and all that is saved.
+
+    Subclasses are frozen dataclasses of numbers, strings and small arrays. They are sent to workers, so they must be
+    picklable. An estimator names its subclass as `ClusterEstimator.state_type`.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Points(State):
+    ...     '''Cluster centres; a row is in the cluster of the nearest.'''
+    ...
+    ...     kind = "points"
+    ...     points: AnyArray
+    ...     n_clusters = property(lambda self: len(self.points))
+    ...     n_features = property(lambda self: self.points.shape[1])
+    ...
+    ...     def labels(self, rows):
+    ...         return ((rows[:, None] - self.points) ** 2).sum(axis=2).argmin(axis=1)
+    ...
+    ...     def check(self):
+    ...         checked_array("points", self.points, (len(self.points), self.points[0].size))
+    >>> state = Points(np.array([[0.0], [4.0]]))
+    >>> Points.from_arrays(*state.to_arrays()).labels(np.array([[1.0], [3.0]])).tolist()
+    [0, 1]
+    """
+
+    kind: ClassVar[str]
+    """Name of the kind, which saved models hold."""
+    noise: ClassVar[bool] = False
+    """Whether rows may have the label -1: they are in no cluster."""
+    tree: Any = None
+    """The tree of splits that reports show and drift is measured in, if there is one."""
+
+    @property
+    @abstractmethod
+    def n_clusters(self) -> int:
+        """Return the number of clusters; -1 is none of them."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Return the number of columns that rows must have."""
+
+    @abstractmethod
+    def labels(self, rows: AnyArray) -> Integers:
+        """Return the label of every row of a block, integers from 0, or from -1 if there is `noise`.
+
+        The label of a row must not depend on the other rows of the block.
+        """
+
+    def for_labels(self) -> "State":
+        """Return what is sent to workers to label rows: this, or something that gives the same labels faster."""
+        return self
+
+    @property
+    def sizes(self) -> Integers | None:
+        """Return the number of rows of `fit` in every cluster, shape (n_clusters,), or None if it is not known."""
+        return None
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return settings that JSON can hold, and arrays of numbers by their names."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        return {name: value for name, value in values.items() if name not in arrays}, arrays
+
+    @classmethod
+    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the state that `to_arrays` took apart; an enemy may have changed anything.
+
+        Raises
+        ------
+        ValueError
+            If it is not one that a fit could have made.
+        """
+        own = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        values = {**settings, **arrays}
+        if sorted(values) != sorted(own):
+            raise ValueError(f"expected {', '.join(own)} in a model of kind {cls.kind}; got {', '.join(values)}")
+        state = cls(**values)
+        state.check()
+        return state
+
+    def check(self) -> None:
+        """Raise a ValueError unless all values are of the types, shapes and ranges that a fit gives."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method check, or a from_arrays of its own")
+
+
+def checked_array(name: str, value: object, shape: tuple[int, ...], least: float = -np.inf) -> None:
+    """Raise an error unless a value is an array of finite numbers from `least` on, of a shape."""
+    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype.kind not in "if":
+        got = f"shape {value.shape} and {value.dtype}" if isinstance(value, np.ndarray) else repr(value)
+        raise ValueError(f"expected an array {name} of numbers and of shape {shape}, got {got}")
+    if not (np.isfinite(value) & (value >= least)).all():
+        raise ValueError(f"expected finite numbers in the array {name}, none below {least:g}; got others")

@@ -1,0 +1,41 @@
+"""Values of saved models, checked when they are read."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..images import PixelColumns
+
+
+def part(saved: Mapping[str, Any], key: str, kind: type) -> Any:
+    """Return a value that was saved, if it is of a type."""
+    value = saved.get(key)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"expected a {kind.__name__} for {key}, got a {type(value).__name__}")
+    return value
+
+
+def count(saved: Mapping[str, Any], key: str, least: int) -> int:
+    """Return a number that was saved, if it is an integer and not below another."""
+    value: int = part(saved, key, int)
+    if value < least:
+        raise ValueError(f"expected {key} of at least {least}, got {value}")
+    return value
+
+
+def names(saved: Mapping[str, Any], n_columns: int) -> list[str] | None:
+    """Return the names of the columns, or None if there are none."""
+    if saved.get("feature_names") is None:
+        return None
+    found: list[str] = part(saved, "feature_names", list)
+    if len(found) != n_columns or not all(isinstance(name, str) for name in found):
+        raise ValueError(f"expected {n_columns} texts for feature_names, got {len(found)} values")
+    return found
+
+
+def pixel_columns(saved: Mapping[str, Any], n_columns: int) -> dict[str, Any] | None:
+    """Return what the columns are of a model of pixels, or None if it is of rows."""
+    if saved.get("pixel_columns") is None:
+        return None
+    columns: dict[str, Any] = part(saved, "pixel_columns", dict)
+    PixelColumns.from_dict(columns).check_columns(n_columns)
+    return columns

@@ -1,0 +1,167 @@
+"""What all estimators of one tree share."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
+
+from .._typing import AnyArray, RowArray
+from ..chunks import Announce, Plan, fit_chunks, is_dask, merge_chunks, run
+from ..growth.growth import Grown, grow
+from ..growth.refine import ROUNDS, refine
+from ..growth.sampling import rows_held
+from ..growth.scaling import Standardiser
+from ..io.keeping import Cache, kept
+from ..kernels import kernel_from_settings, kernel_settings
+from ..kernels.landmarks import SAMPLE
+from .base import refuse_others
+from .kernel_pca_features import KernelPCAFeatures
+from .saved import count
+from .tree_state import ROWS_AT_ONCE, TreeState
+from .updating import Updating
+from .validation import check_first_look
+
+NAMES_OF_0_1_0 = {
+    "split_rule": "threshold_rule",
+    "min_depth": "min_relative_depth",
+    "max_depth": "max_levels",
+    "polish": "refine",
+}
+"""What parameters are called that had other names in models of 0.1.0."""
+
+BINS, BRANCHES = 1024, 16
+"""Of the histograms of a pass, as there are in a large tree."""
+
+
+class TreeEstimator(Updating):
+    """Base of the estimators that grow one tree of separators."""
+
+    state_type = TreeState
+    cache: Cache | None
+    sample_size: int | None
+    n_candidates: int
+    max_levels: int | None
+    refine: bool
+    feature_map: Any
+    feature_map_: KernelPCAFeatures | None
+
+    @abstractmethod
+    def _new_feature_map(self, seed: int) -> KernelPCAFeatures | None:
+        """Return what is to be fitted to the rows to map them, from the estimator's parameters."""
+
+    @property
+    def state_(self) -> TreeState:
+        """The tree and the map of the rows: all that labels rows."""
+        return TreeState(self.tree_, None if self.feature_map_ is None else self.feature_map_.map_)
+
+    def _learn(self, rows: RowArray, seed: int) -> int:
+        self.feature_map_ = self._new_feature_map(seed)
+        if self.feature_map_ is None:
+            n_passes = self._grow(seed, merge_chunks(rows), self._bar)
+        else:
+            n_passes = self._map_and_grow(seed, self.feature_map_.fit(rows), rows)
+        self.n_batches_ = 1
+        return n_passes
+
+    def _map_and_grow(self, seed: int, feature_map: KernelPCAFeatures, rows: RowArray) -> int:
+        """Grow the tree on features; return the number of passes over the rows."""
+        row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
+        features = feature_map.transform(fit_chunks(rows, row_bytes))
+        with kept(features, self.cache, self._bar("pass 2: mapping")) as there:
+            if is_dask(features) and there is features:
+                # One pass was that of the feature map; the others map all rows again.
+                return self._grow(seed, there, self._bar, n_passes=1)
+            self._grow(seed, there, lambda description: self._bar(f"features, {description}"))
+            return 2
+
+    def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
+        """Grow the tree; return the number of passes, those that were made before included."""
+        plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
+        grown, n_passes = run(plan, rows, announce=announce, n_passes=n_passes)
+        self.tree_ = grown.tree
+        self._keep(grown.standardise)
+        return n_passes
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Grown]:
+        """Plan the tree of rows, or features, of a shape."""
+        settings = self._settings(shape[0], seed)
+        if self.feature_map_ is not None:
+            settings = replace(settings, scale=False)  # features are taken as they are
+        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
+        tree, standardise = yield from grow(settings, shape, partial(check_first_look, names=names))
+        tree = tree if self.max_clusters is None else tree.prune(self.max_clusters)
+        if self.refine:
+            tree = yield from refine(tree, standardise)
+        return Grown(tree, standardise)
+
+    def name_columns(self, names: Sequence[str] | None) -> None:
+        """Give the columns of the rows that were fitted their names; the columns of a feature map have none."""
+        super().name_columns(names)
+        if names is not None and self.feature_map_ is None:
+            self.tree_ = replace(self.tree_, feature_names=tuple(map(str, names)))
+
+    def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
+        """Set what an estimator keeps besides the tree of a fit, or of an update."""
+
+    def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return {**settings, "n_batches": self.n_batches_}
+
+    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        state = TreeState.from_arrays(saved, arrays)
+        self.feature_map_ = self._new_feature_map(seed=0)
+        if (self.feature_map_ is None) != (state.feature_map is None):
+            raise ValueError("expected a feature map if the parameter feature_map is one, and none if it is None")
+        self.tree_ = state.tree
+        if self.feature_map_ is not None and state.feature_map is not None:
+            self.feature_map_.n_features_in_ = state.n_features
+            self.feature_map_._keep(state.feature_map)
+        # Models of 0.1.0 were fitted once.
+        self.n_batches_ = count(saved, "n_batches", 1) if "n_batches" in saved else 1
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        parameters = super()._saved_parameters()
+        if isinstance(feature_map := parameters["feature_map"], KernelPCAFeatures):
+            own = feature_map.get_params(deep=False)
+            parameters["feature_map"] = own | {"kernel": kernel_settings(own["kernel"])}
+        return parameters
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        given = {NAMES_OF_0_1_0.get(name, name): value for name, value in parameters.items()}
+        if isinstance(own := given.get("feature_map"), dict):
+            refuse_others(KernelPCAFeatures, own, "parameters of the feature map")
+            given["feature_map"] = KernelPCAFeatures(**own | {"kernel": kernel_from_settings(own.get("kernel"))})
+            given["feature_map"]._validate_params()
+        refuse_others(cls, given, "parameters")
+        # A projection that was registered where the model was fitted may be unknown here: labels do not need it.
+        unknown = {"projection"} if isinstance(given.get("projection"), str) else set()
+        model = super()._from_saved({name: value for name, value in given.items() if name not in unknown})
+        return cls(**given) if unknown else model
+
+    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
+        most: int | None
+        if self.sample_size is None:
+            fewest, most = 2, None if self.max_levels is None else self.max_levels + 2
+        elif n_rows <= rows_held(self.sample_size, n_columns):
+            fewest = most = 1
+        else:
+            fewest, most = 2, 4
+        if self.refine:
+            most = None if most is None else most + ROUNDS + 2
+        if self.feature_map is not None:
+            # Features that are kept are mapped once, after the pass that chooses the landmarks.
+            fewest = 2 if self.cache is not None else fewest + 1
+            most = 2 if self.cache in ("memory", "disk") else None if most is None else most + 1
+        return fewest, most
+
+    def _task_bytes(self, rows: RowArray) -> int:
+        row_bytes = rows.dtype.itemsize * rows.shape[1]
+        sample = rows_held(self.sample_size or 0, rows.shape[1]) * row_bytes
+        directions = getattr(self, "n_projections", 1) if self.sample_size is None else self.n_candidates
+        counts = directions * BRANCHES * 2 * BINS * 8
+        if self.feature_map is not None:
+            landmarks = getattr(self.feature_map, "n_landmarks", 1000)
+            counts += 2 * 8 * ROWS_AT_ONCE * landmarks
+            sample = max(sample, SAMPLE * landmarks * row_bytes)
+        return max(min(sample, rows.nbytes), counts)
