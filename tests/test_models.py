@@ -591,7 +591,7 @@ def test_a_harmed_array_of_a_map_is_refused_with_its_name(originals, path, kerne
         (lambda p: p.update(estimator="PCA"), "expected a model of .*; got PCA"),
         (lambda p: p.update(estimator=["PCATree"]), "expected a str for estimator, got a list"),
         (lambda p: p.update(n_features=0), "expected n_features of at least 1, got 0"),
-        (lambda p: p.update(n_features=4), "expected 4 columns in the array planes, got 3"),
+        (lambda p: p.update(n_features=4), "expected arrays of a model of 4 columns, got those of 3"),
         (lambda p: p.update(n_features="3"), "expected a int for n_features, got a str"),
         (lambda p: p.update(feature_names=["a", "b"]), "expected 3 texts for feature_names, got 2 values"),
         (lambda p: p.update(feature_names=["a", "b", 3]), "expected 3 texts for feature_names, got 3 values"),

@@ -15,9 +15,10 @@ from ..growth.scaling import Standardiser
 from ..io.keeping import Cache, kept
 from ..kernels import kernel_from_settings, kernel_settings
 from ..kernels.landmarks import SAMPLE
+from ..tree.saving import FIELDS
 from .base import refuse_others
 from .kernel_pca_features import KernelPCAFeatures
-from .saved import count
+from .saved import count, part
 from .tree_state import ROWS_AT_ONCE, TreeState
 from .updating import Updating
 from .validation import check_first_look
@@ -108,10 +109,12 @@ class TreeEstimator(Updating):
         return {**settings, "n_batches": self.n_batches_}
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        state = TreeState.from_arrays(saved, arrays)
         self.feature_map_ = self._new_feature_map(seed=0)
-        if (self.feature_map_ is None) != (state.feature_map is None):
-            raise ValueError("expected a feature map if the parameter feature_map is one, and none if it is None")
+        if self.feature_map_ is not None:
+            part(saved, "feature_map", dict)
+        elif saved.get("feature_map") is not None or not arrays.keys() <= FIELDS.keys():
+            raise ValueError("expected no feature map, as its parameter is None; got one")
+        state = TreeState.from_arrays(saved, arrays)
         self.tree_ = state.tree
         if self.feature_map_ is not None and state.feature_map is not None:
             self.feature_map_.n_features_in_ = state.n_features
