@@ -339,7 +339,7 @@ ERRORS = {
     "precomputed without a square": (
         ("fit", "../in/x.zarr", *OUT, "--feature-map", "precomputed"),
         65,
-        r"expected a square array for a precomputed kernel, of all rows with all; got shape \(900, 3\)",
+        r"expected a square array for a precomputed kernel among all rows; got shape \(900, 3\)",
     ),
     "NaN with a map": (("fit", "../in/nan.zarr", *OUT, "--feature-map", "rbf"), 65, "got 1 NaN .* in row 333"),
     "unknown command": (("cluster",), 2, "No such command"),

@@ -1,4 +1,4 @@
-"""Trees of separators on leading components."""
+"""Trees of separators on principal and independent components."""
 
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -19,20 +19,20 @@ from .docstrings import documented
 class PCATree(DivisiveClustering):
     """Divisive clustering by low-density separators on principal components; finds the number of clusters.
 
-    Every branch is projected on its leading principal components. The one whose density has the deepest valley splits
-    it there, if the valley is deeper than chance would make it.
+    Every branch is projected on its leading principal components, and split at the deepest valley of the densities
+    along them, if this valley is significant.
 
     Parameters
     ----------
     n_projections : int
-        Leading principal components of every branch that are scored.
+        Number of leading principal components to score for every branch.
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
-    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
-    the tree plus two. The components are those of `sample_size` rows of a branch, with None of 1024, and with a
-    hold-out rule of the half of them that does not test the split.
+    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
+    if a fresh sample of a large branch shows a new valley. With ``sample_size=None``, the depth of the tree plus two.
+    The components are computed from `sample_size` rows of a branch (1024 with None); with a hold-out rule, from the
+    half of them that does not test the split.
 
     References
     ----------
@@ -59,23 +59,23 @@ class PCATree(DivisiveClustering):
 class ICATree(DivisiveClustering):
     """Divisive clustering by low-density separators on independent components; finds the number of clusters.
 
-    Every branch is projected on its leading independent components, those of the largest excess kurtosis in size.
-    The one whose density has the deepest valley splits it there, if the valley is deeper than chance would make it.
+    Every branch is projected on its independent components with the largest absolute excess kurtosis, and split at the
+    deepest valley of the densities along them, if this valley is significant.
 
     Parameters
     ----------
     n_projections : int
-        Leading independent components of every branch that are scored.
+        Number of leading independent components to score for every branch.
     n_unmixed : int
-        Leading principal components of every branch that are unmixed into as many independent ones: at least as many
-        as are scored, and 20 at most.
+        Number of leading principal components of every branch to unmix into as many independent ones, at least
+        `n_projections` and at most 20.
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
-    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
-    the tree plus two. The components are those of `sample_size` rows of a branch, with None of 1024, and with a
-    hold-out rule of the half of them that does not test the split.
+    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
+    if a fresh sample of a large branch shows a new valley. With ``sample_size=None``, the depth of the tree plus two.
+    The components are computed from `sample_size` rows of a branch (1024 with None); with a hold-out rule, from the
+    half of them that does not test the split.
 
     References
     ----------

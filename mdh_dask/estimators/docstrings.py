@@ -1,4 +1,4 @@
-"""Docstrings of configurations: a parameter is described once, in the class that is configured."""
+"""Docstrings of configured classes, whose parameters are described once in the base class."""
 
 import inspect
 import re
@@ -7,14 +7,13 @@ from typing import Any, TypeVar
 C = TypeVar("C", bound=type)
 
 INHERITED = ("Attributes", "See Also")
-"""Sections that are the same for a class and what it configures."""
+"""Sections that a class shares with its base."""
 
 
 def documented(cls: C) -> C:
     r"""Complete the docstring of a class: its parameters with their defaults, in order, and the sections `INHERITED`.
 
-    What the class does not describe itself is taken from its base. Parameters that the base has and the class has not
-    are left out.
+    Descriptions that the class lacks come from its base. Parameters that the class does not have are omitted.
 
     Examples
     --------
@@ -52,13 +51,13 @@ def documented(cls: C) -> C:
 
 
 def sections(docstring: str | None) -> dict[str, str]:
-    """Return the sections of a numpydoc docstring by their titles, what comes before them under an empty one."""
+    """Return the sections of a numpydoc docstring by title; the text before them has an empty title."""
     first, *rest = re.split(r"^(\w[\w ]*)\n-+\n", inspect.cleandoc(docstring or ""), flags=re.MULTILINE)
     return {"": first.strip(), **{title: text.strip() for title, text in zip(rest[::2], rest[1::2])}}
 
 
 def entries(section: str) -> dict[str, str]:
-    r"""Return the entries of a section by the names they begin with.
+    r"""Return the entries of a section by name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Kernel principal components of rows, by the Nyström method, as a transformer of scikit-learn."""
+"""Kernel principal components of rows by the Nyström method, as a scikit-learn transformer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,34 +25,34 @@ from .validation import as_rows, check_finite, check_first_look
 class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Coordinates of rows along the leading principal components of a kernel's feature space.
 
-    Clusters that no hyperplane separates may be separated by one in these coordinates. The components are those of
-    some rows, the landmarks; with no more rows than landmarks this is kernel principal component analysis, with more
+    Clusters that no hyperplane separates may be separated by one in these coordinates. The components are computed from
+    some of the rows, the landmarks. If all rows are landmarks this is kernel principal component analysis, otherwise
     its Nyström approximation.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="local_scaling"
-        ``"rbf"``: Gaussian, twice as wide as the median distance of a landmark to its 7th neighbour.
-        ``"local_scaling"``: Gaussian, with a width for each row that is its distance to the 7th neighbour.
+        ``"rbf"``: Gaussian; its width is twice the median distance of a landmark to its 7th neighbour.
+        ``"local_scaling"``: Gaussian; the width of each row is the distance to its 7th neighbour.
         ``"polynomial"``, of degree 3; ``"quadratic"``: all columns and their products; ``"cosine"``.
-        ``"nearest_neighbors"``: the graph of the 10 nearest neighbours, along whose links a random walk makes 16 steps
-        (a diffusion map, a spectral embedding).
-        ``"precomputed"``: `X` holds the kernel of all rows with all in `fit`, of new rows with these in `transform`.
-        Parameters are given with a kernel of `mdh_dask.kernels`, as ``RBF(width=2.0)``. A function
+        ``"nearest_neighbors"``: 16 steps of a random walk on the graph of the 10 nearest neighbours (a diffusion map
+        or spectral embedding).
+        ``"precomputed"``: `X` holds the kernel among all rows in `fit`, and of new rows with these in `transform`.
+        To set parameters, pass a kernel of `mdh_dask.kernels`, for example ``RBF(width=2.0)``. A function
         ``(rows, landmarks) -> matrix`` is a kernel, too.
     n_landmarks : int, default=1000
-        Rows whose images span the feature space; mapping costs time in proportion, finding the components its cube.
+        Number of rows whose images span the feature space. Mapping takes time in proportion to it, `fit` to its cube.
     variance : float, default=0.9
-        Share of the landmarks' variance in the feature space that the components keep.
+        Share of the landmarks' variance in the feature space that the components explain.
     n_components : int or None, default=None
-        Number of components; None for as many as keep `variance`.
+        Number of components; None for as many as explain `variance`.
     landmark_method : {"uniform", "kmeans++", "leverage"}, default="uniform"
-        ``"uniform"``: any rows. Of a sample of ten times as many rows, ``"kmeans++"`` takes some that lie far apart;
-        ``"leverage"`` draws those that others explain the least in the feature space.
+        ``"uniform"``: a uniform sample. From a sample of ten times as many rows, ``"kmeans++"`` takes rows that are far
+        apart, and ``"leverage"`` draws those that others explain least in the feature space.
     scale : bool, default=True
-        Whether the columns are centred and taken in units of their standard deviation before the kernel.
+        Whether to standardise the columns before the kernel.
     random_state : int, RandomState instance or None, default=0
-        The same integer gives the same map whatever the chunks, the scheduler and the number of workers.
+        The same integer gives the same map for any chunks, scheduler and number of workers.
     progress : bool, default=False
         Whether `fit` shows a progress bar.
 
@@ -64,9 +64,9 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Row numbers of the landmarks.
     n_components_ : int
     eigenvalues_ : ndarray of shape (n_components_,), float64
-        Variances of the landmarks' features, in falling order.
+        Variances of the landmarks' features, in descending order.
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64
-        The same as shares of the variance in the whole feature space.
+        These variances as shares of the total variance in the feature space.
     n_features_in_ : int
 
     See Also
@@ -75,9 +75,9 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     Notes
     -----
-    Passes: `fit` makes one, the result of `transform` one when it is computed. Features are float32 and centred at the
-    mean of the landmarks in the feature space. A row has the same features whatever the chunks are. Components of less
-    than a millionth of the first one's variance are left out.
+    Passes: one for `fit`, and one to compute the result of `transform`. Features are float32 and centred at the mean of
+    the landmarks in the feature space. The features of a row do not depend on the chunks. Components with less than a
+    millionth of the first one's variance are left out.
 
     References
     ----------
@@ -97,7 +97,7 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     array([1000, 1000])
     """
 
-    # The keys are views: a name that is registered later is an option, too.
+    # The keys are views, so that names registered later are valid, too.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(KERNELS.keys()), Kernel, callable],
         "n_landmarks": [Interval(Integral, 2, None, closed="left")],
@@ -135,7 +135,7 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Raises
         ------
         ValueError
-            If a parameter or `X` is not as described; before any work where that can be seen, else in the pass.
+            If a parameter or `X` is invalid; before any work if possible, otherwise in the pass.
         """
         rows = as_rows(self, X, reset=True)
         kernel = resolve_kernel(self.kernel)
@@ -156,28 +156,26 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Returns
         -------
         ndarray or dask Array of shape (n_samples, n_components_), float32
-            NumPy for NumPy input; else lazy, in the row chunks of `X`, one pass to compute.
+            NumPy for NumPy input, otherwise lazy in the row chunks of `X` with one pass to compute.
 
         Raises
         ------
         NotFittedError
             Before `fit`.
         ValueError
-            If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+            If `X` has a different number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
         """
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
         if not is_dask(rows):
-            check_finite(rows)  # here, where row numbers are those of all rows
+            check_finite(rows)  # before the blocks are divided, so that row numbers in errors are those of `X`
         return map_rows(features_of, rows, dtype="float32", n_columns=self.n_components_, shared=self.map_)
 
     def _check_precomputed(self, kernel: Kernel, rows: RowArray) -> None:
         if kernel.uses_columns:
             return
         if rows.shape[0] != rows.shape[1]:
-            raise ValueError(
-                f"expected a square array for a precomputed kernel, of all rows with all; got shape {rows.shape}"
-            )
+            raise ValueError(f"expected a square array for a precomputed kernel among all rows; got shape {rows.shape}")
         if self.landmark_method != "uniform":
             raise ValueError(
                 f"expected landmark_method='uniform' with a precomputed kernel; got {self.landmark_method!r}, which "
@@ -185,7 +183,7 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             )
 
     def _plan(self, kernel: Kernel, n_rows: int, seed: int) -> Plan[tuple[Integers, NystromMap]]:
-        """Plan the numbers of the landmarks among the rows, and the map."""
+        """Plan the choice of the landmarks and the map; the result holds their row numbers and the map."""
         wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
         look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(wanted, n_rows)))
         check_first_look(look, getattr(self, "feature_names_in_", None))
@@ -207,7 +205,7 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return announced(description, self.progress)
 
     def _standard(self, kernel: Kernel, look: FirstLook, sample: Sample) -> tuple[Floats, Floats]:
-        """Return the shift and the scale of the columns: none, where they would change what the user asks for."""
+        """Return the shift and the scale of the columns, without effect if they would change the requested kernel."""
         if kernel.uses_columns and (self.scale or kernel.shift_invariant):
             columns = standardiser(look.columns, sample, self.scale)
             return columns.centre, columns.scale
@@ -222,12 +220,12 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        # Features are float32 whatever the rows are.
+        # Features are float32 for every dtype of the rows.
         tags.transformer_tags.preserves_dtype = []
         return tags
 
 
 def features_of(feature_map: NystromMap, rows: AnyArray) -> Floats:
-    """Return the features of a block of rows, or an error if these are not finite."""
+    """Return the features of a block of rows, or raise an error if they are not finite."""
     check_finite(rows)
     return feature_map(rows)

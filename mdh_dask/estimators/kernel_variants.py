@@ -1,4 +1,4 @@
-"""The kernel variants of divisive methods: the same trees, on features."""
+"""Kernel variants of divisive methods: the same trees on features."""
 
 from dataclasses import dataclass
 
@@ -14,23 +14,23 @@ from .principal_directions import DePDDP
 class HierarchicalKernelMDH(HierarchicalMDH):
     """Divisive clustering by minimum density hyperplanes in a kernel's feature space; finds the number of clusters.
 
-    Clusters may have any shape: a hyperplane among the features is a curved surface among the rows.
+    Clusters may have any shape: a hyperplane in the feature space is a curved surface in the space of the rows.
 
     Parameters
     ----------
     min_relative_depth : float
-        Least relative depth of a split. With 1 the lower mode is at least twice as high as the valley: features show
-        the grain of the landmarks, too, in shallow valleys that are there among any number of rows.
+        Least relative depth of a split. With 1 the lower mode is at least twice as high as the valley. Smaller values
+        let through shallow valleys between landmarks, which features show for any number of rows.
 
     Notes
     -----
     The thesis uses ``feature_map="local_scaling"``. With ``KernelPCAFeatures(variance=1.0)`` and `max_components` None,
-    hyperplanes may lie anyhow in the span of the landmarks (KMDH_hier there); with less variance or fewer components in
-    the subspace of the leading ones (S-KMDH_hier). By default the features are the leading components of the rows, and
-    in every branch hyperplanes are pursued in the span of at most 50 of its own components and of the starts.
+    hyperplanes are free in the span of the landmarks (KMDH_hier there); with less variance or fewer components, in the
+    subspace of the leading ones (S-KMDH_hier). By default the features are the leading components of the rows, and in
+    every branch hyperplanes are pursued in the span of at most 50 of its own components and of the starts.
 
-    Passes: two, if the features can be kept: one chooses the landmarks, one maps the rows. Else one more than
-    `HierarchicalMDH`, which each map all rows. To compute `labels_` or a prediction is one pass that maps.
+    Passes: two if the features are cached, one to choose the landmarks and one to map the rows. Otherwise one more than
+    for `HierarchicalMDH`, each of which maps all rows. Computing `labels_` or a prediction takes one mapping pass.
 
     References
     ----------
@@ -63,12 +63,12 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 class KernelDePDDP(DePDDP):
     """Divide branches where the density along their first kernel principal component is lowest.
 
-    `DePDDP` on features: the component is that of the features of each branch.
+    `DePDDP` on features: the component is computed from the features of each branch.
 
     Notes
     -----
-    Passes: two, if the features can be kept: one chooses the landmarks, one maps the rows. Else one more than
-    `DePDDP`, which each map all rows. To compute `labels_` or a prediction is one pass that maps.
+    Passes: two if the features are cached, one to choose the landmarks and one to map the rows. Otherwise one more than
+    for `DePDDP`, each of which maps all rows. Computing `labels_` or a prediction takes one mapping pass.
 
     References
     ----------

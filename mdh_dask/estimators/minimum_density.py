@@ -20,32 +20,30 @@ from .docstrings import documented
 class HierarchicalMDH(DivisiveClustering):
     """Divisive clustering by minimum density hyperplanes; finds the number of clusters.
 
-    For every branch projection pursuit turns hyperplanes until the density on them is least. Of these and of the
-    directions it started from, the one whose valley is deepest splits the branch, if the valley is deeper than chance
-    would make it.
+    For every branch, projection pursuit turns hyperplanes to minimise the density on them. Among their directions and
+    the starts of the pursuits, the one with the deepest valley splits the branch, if this valley is significant.
 
     Parameters
     ----------
     starts : {"valleys", "balanced", "pca2"}
-        Where the pursuits start. ``"pca2"``: at the first two principal components, as in the paper. ``"valleys"``: at
-        these and at the eight directions that show the deepest valleys among 1000 random combinations of rows and the
-        single columns. ``"balanced"``: at the components and three such directions, with hyperplanes first held near
-        the mean.
+        Starts of the pursuits. ``"pca2"``: the first two principal components, as in the paper. ``"valleys"``: these
+        and the eight directions with the deepest valleys among 1000 random combinations of rows and the single columns.
+        ``"balanced"``: the components and three such directions, with hyperplanes first held near the mean.
     alpha_max : float
-        Standard deviations from the mean of the branch within which pursuits from the components keep hyperplanes.
+        Largest distance of hyperplanes from the branch's mean, in standard deviations, in pursuits from components.
     max_components : int or None
-        With more columns or features than so many, hyperplanes are pursued in the span of so many principal components
-        of the branch and of the starts, at least 2: where rows are few for their columns, noise parts them anywhere.
-        None to pursue among all, as ``starts="pca2"`` always does.
+        With more columns or features than this, at least 2, hyperplanes are pursued in the span of this many principal
+        components of the branch and of the starts, as noise would separate a few rows in many columns anywhere. None to
+        search all directions, as ``starts="pca2"`` always does.
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
-    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
-    the tree plus two. The pursuit works on `sample_size` rows of a branch, with None on 1024, and with a hold-out rule
-    on the half of them that does not test the split. It smooths by ``0.9 sd(pc1) n^(-1/5)``, with the standard
-    deviation along the first principal component, and from starts along which that is much smaller once more by their
-    own; `bandwidth` is that of the densities that place and test the split.
+    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
+    if a fresh sample of a large branch shows a new valley. With ``sample_size=None``, the depth of the tree plus two.
+    The pursuit works on `sample_size` rows of a branch (1024 with None); with a hold-out rule, on the half of them that
+    does not test the split. Its bandwidth is ``0.9 sd(pc1) n^(-1/5)``, with the standard deviation along the first
+    principal component; starts with a much smaller standard deviation are also pursued with their own. `bandwidth` is
+    for the densities that place and test the split.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Principal direction divisive partitioning, and its variants that look for a separation."""
+"""Principal direction divisive partitioning, and its variants that search for a separation."""
 
 from dataclasses import dataclass, field
 
@@ -10,24 +10,24 @@ from .docstrings import documented
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class PDDP(DivisiveClustering):
-    """Divide branches at the mean of their first principal component, always the one with the largest scatter.
+    """Split the branch with the largest scatter at the mean of its first principal component, repeatedly.
 
-    Principal direction divisive partitioning. It looks for no valley: clusters are compact rather than apart. The
-    scatter of a cluster is the sum of the squared distances of its rows from their centroid.
+    Principal direction divisive partitioning. It does not search for valleys: clusters are compact, but not separated.
+    The scatter of a cluster is the sum of the squared distances of its rows from their centroid.
 
     Parameters
     ----------
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
-        Rule for the bandwidth of the densities that the tree keeps, for pictures. A split lies on the bound of two
-        bins, which are a fifth of a bandwidth wide.
+        Rule for the bandwidth of the densities that the tree stores for drawings. A split lies between two bins, which
+        are a fifth of a bandwidth wide.
     max_clusters : int or None
         Clusters to find. If None, branches are split until the scatter of the centroids of the clusters exceeds the
-        largest scatter of a cluster (Boley 1998): that takes the more clusters the more rows there are.
+        largest scatter of a cluster (Boley 1998), which gives more clusters for more rows.
 
     Notes
     -----
-    Passes: one if the first sample holds all rows; else two or more. Scatter and component are those
-    of the sample of a branch, all of its rows if the sample holds them.
+    Passes: one if the first sample holds all rows, otherwise two or more. Scatter and component are computed from the
+    sample of a branch, which may hold all its rows.
 
     References
     ----------
@@ -61,16 +61,16 @@ class PDDP(DivisiveClustering):
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class IPDDP(DivisiveClustering):
-    """Divide branches in the middle of the widest gap along their first principal component.
+    """Split branches in the middle of the widest gap along their first principal component.
 
-    Interval principal direction divisive partitioning, with a test whether the density has a valley at the gap.
+    Interval principal direction divisive partitioning, with a test for a valley of the density at the gap.
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
-    ones follow only if a large branch shows a new split on a fresh sample. With ``sample_size=None``, the depth of
-    the tree plus two. The component is that of `sample_size` rows of a branch, with None of 1024, and with a hold-out
-    rule of the half of them that does not test the split. The gap is that of all rows. The test is not the paper's.
+    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
+    if a fresh sample of a large branch shows a new split. With ``sample_size=None``, the depth of the tree plus two.
+    The component is computed from `sample_size` rows of a branch (1024 with None); with a hold-out rule, from the half
+    of them that does not test the split. The gap is that of all rows. The test is not that of the paper.
 
     References
     ----------
@@ -102,18 +102,18 @@ class IPDDP(DivisiveClustering):
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class DePDDP(DivisiveClustering):
-    """Divide branches where the density along their first principal component is lowest between its outermost modes.
+    """Split branches at the lowest density between the outermost modes along their first principal component.
 
-    Density enhanced principal direction divisive partitioning. A branch of which this density is unimodal is a
-    cluster. Nothing is tested, so that rows far out in the tails become clusters of their own: `PCATree` with
-    ``threshold_rule="minimum_density"`` tests.
+    Density enhanced principal direction divisive partitioning. A branch with a unimodal density is a cluster. Splits
+    are not tested, so rows far out in the tails become separate clusters; for a test, use `PCATree` with
+    ``threshold_rule="minimum_density"``.
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
-    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
-    the tree plus two. The component is that of `sample_size` rows of a branch, with None of 1024. The default
-    bandwidth is that of the paper, ``sd(pc1) (4 / (3 n))^(1/5)``; a smaller one finds more clusters.
+    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
+    if a fresh sample of a large branch shows a new valley. With ``sample_size=None``, the depth of the tree plus two.
+    The component is computed from `sample_size` rows of a branch (1024 with None). The default bandwidth is that of the
+    paper, ``sd(pc1) (4 / (3 n))^(1/5)``; a smaller one finds more clusters.
 
     References
     ----------

@@ -15,21 +15,20 @@ from .docstrings import documented
 class RandomProjectionTree(DivisiveClustering):
     """Divisive clustering by low-density separators on random projections; finds the number of clusters.
 
-    Every branch is projected on many random directions. The direction whose density has the deepest valley splits it
-    there, if the valley is deeper than chance would make it; the branches that are left are the clusters.
+    Every branch is projected on many random directions and split at the deepest valley of the densities along them, if
+    this valley is significant. The branches that are not split are the clusters.
 
     Parameters
     ----------
     projection : str
-        Family of the directions: ``"row_combinations"`` (random weights of the branch's own rows, that is Gaussian
-        directions with their covariance) or one of thesis section 6.2.3: ``"uniform_sphere"``, ``"normal"``,
+        Family of the directions: ``"row_combinations"`` (random combinations of the branch's rows, that is Gaussian
+        directions with their covariance) or one from thesis section 6.2.3: ``"uniform_sphere"``, ``"normal"``,
         ``"bernoulli"``, ``"achlioptas"``.
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
-    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
-    the tree plus two.
+    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
+    if a fresh sample of a large branch shows a new valley. With ``sample_size=None``, the depth of the tree plus two.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What an estimator accepts: everything is checked here before any work is done on it."""
+"""Validation of all input of estimators, before any work is done."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,15 +24,15 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
     Parameters
     ----------
     estimator : estimator
-        Whose `n_features_in_` is set or compared.
+        The estimator whose `n_features_in_` is set or compared.
     X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
     reset : bool
-        Whether `n_features_in_` is set.
+        Whether to set `n_features_in_` instead of comparing it.
 
     Raises
     ------
     ValueError, TypeError
-        With what was expected, what was got, and what to do.
+        With the expected and the actual input, and a remedy.
     """
     if isinstance(X, zarr.Array):
         X = open_rows(X)
@@ -56,13 +56,13 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
 
 
 def _validated(estimator: Any, X: Any, reset: bool) -> AnyArray:
-    """Return what scikit-learn makes of an array-like; an error names the columns of a frame that are no numbers."""
+    """Return an array-like as validated by scikit-learn; errors name the columns of a frame that are not numeric."""
     try:
         rows = validate_data(
             estimator, X, reset=reset, accept_sparse=False, dtype="numeric", ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )  # fmt: skip
-        _check_dtype(rows)  # dates and categories pass
+        _check_dtype(rows)  # scikit-learn lets dates and categories pass
     except (ValueError, TypeError) as error:
         if found := _not_numbers(X):
             raise ValueError(
@@ -74,7 +74,7 @@ def _validated(estimator: Any, X: Any, reset: bool) -> AnyArray:
 
 
 def _not_numbers(X: Any) -> list[str]:
-    """Return the columns of a frame that have no numbers, with their dtypes; nothing, if it is none."""
+    """Return the non-numeric columns of a frame with their dtypes, or an empty list for anything else."""
     names = X.columns if hasattr(X, "dtypes") and hasattr(X, "columns") else ()
     return [f"{name!r} ({X[name].dtype})" for name in names if not _holds_numbers(np.asarray(X[name]))]
 
@@ -118,13 +118,13 @@ def _check_shape(X: RowArray, least_rows: int) -> None:
 
 
 def check_first_look(look: FirstLook, names: Sequence[str] | None = None) -> None:
-    """Raise an error if the first pass found values that have no density.
+    """Raise an error if the first pass found values that are not finite, too large or too small.
 
     Parameters
     ----------
     look : FirstLook
     names : sequence of str, optional
-        Of the columns.
+        Names of the columns.
     """
     if look.n_nan or look.n_infinite:
         raise ValueError(
@@ -153,7 +153,7 @@ def _column(j: int, names: Sequence[str] | None) -> str:
 
 
 def check_finite(rows: AnyArray) -> None:
-    """Raise an error if a block to be labelled holds NaN or infinity."""
+    """Raise an error if a block of rows contains NaN or infinity."""
     if rows.dtype.kind == "f" and not np.isfinite(rows).all():
         bad = ~np.isfinite(rows)
         raise ValueError(
@@ -164,13 +164,13 @@ def check_finite(rows: AnyArray) -> None:
 
 
 def checked_proposal(proposed: Any, n_features: int) -> Proposal:
-    """Return what a projection proposed, if it is directions, or a pair of directions and thresholds.
+    """Return the proposal of a projection, after checking the directions and any thresholds.
 
     Raises
     ------
     ValueError
         If the directions are not an array of finite numbers of shape (n_directions, `n_features`), or the thresholds
-        not one of shape (n_directions,).
+        do not have shape (n_directions,).
     """
     directions, thresholds = proposed if isinstance(proposed, tuple) and len(proposed) == 2 else (proposed, None)
     directions = np.asarray(directions)
