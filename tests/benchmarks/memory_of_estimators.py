@@ -10,7 +10,7 @@ import dask
 from dask.utils import parse_bytes
 
 import mdh_dask
-from mdh_dask.estimators.models import ESTIMATORS as CLASSES
+from mdh_dask.estimators.registry import estimators
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.simulate import gaussian_mixture
 
@@ -18,7 +18,7 @@ from .cells import Begin, run_cell
 from .clusters import apart
 from .shared import Table, two_threads
 
-ESTIMATORS = tuple(name for name in CLASSES if name != "DivisiveClustering")
+ESTIMATORS = tuple(name for name in estimators() if name != "DivisiveClustering")
 """All but that of which the defaults are those of `RandomProjectionTree`."""
 
 LIMIT = 600.0
