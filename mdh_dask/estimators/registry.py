@@ -22,6 +22,7 @@ from .principal_directions import IPDDP as IPDDP
 from .principal_directions import PDDP as PDDP
 from .principal_directions import DePDDP as DePDDP
 from .random_projection_tree import RandomProjectionTree as RandomProjectionTree
+from .semi_supervised import SemiSupervisedMDH as SemiSupervisedMDH
 
 METHODS: dict[str, type[ClusterEstimator]] = {
     "rp": RandomProjectionTree,
@@ -37,7 +38,7 @@ METHODS: dict[str, type[ClusterEstimator]] = {
 }
 """Estimators by the names of their methods, the default first."""
 
-WITHOUT_METHOD: list[type[ClusterEstimator]] = [DivisiveClustering]
+WITHOUT_METHOD: list[type[ClusterEstimator]] = [DivisiveClustering, SemiSupervisedMDH]
 """Estimators that have no name on the command line."""
 
 

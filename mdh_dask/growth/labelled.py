@@ -1,6 +1,6 @@
 """One split that leaves labelled rows on their sides: the labelled rows of all, and the plan of the tree."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,9 +58,9 @@ def split_by_labels(
     shape: tuple[int, int],
     check: Callable[[FirstLook], None],
     most_labelled: int,
-    classes: Callable[[AnyArray], Sequence[int]],
+    classes: Callable[[AnyArray], AnyArray],
     pursue: Pursue,
-) -> Plan[tuple[Grown, MDHResult]]:
+) -> Plan[Grown]:
     """Plan a tree of one split, pursued on a sample and on all labelled rows.
 
     Parameters
@@ -80,7 +80,7 @@ def split_by_labels(
     Returns
     -------
     generator
-        A plan for rows and their labels; its result is the tree, and the hyperplane for standardised rows.
+        A plan for rows and their labels; its result is a `Grown`.
 
     Notes
     -----
@@ -93,6 +93,7 @@ def split_by_labels(
     check(look)
     _, upper = classes(labels)
     sample, standardise = first_sample(settings, shape, look)
+    sample = smallest_hashes(sample, settings.sample_size or len(sample.rows))
     others = labelled.take(np.flatnonzero(~np.isin(labelled.numbers, sample.numbers)))
     rows = standardise(np.concatenate([sample.rows, others.rows]))
     result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))
@@ -100,5 +101,4 @@ def split_by_labels(
     def propose(*_: AnyArray | np.random.Generator) -> Proposal:
         return Proposal(StandardDirections(result.direction[None]), np.array([result.offset]))
 
-    grown = yield from grow_from(replace(settings, propose=propose), shape, look)
-    return grown, result
+    return (yield from grow_from(replace(settings, propose=propose), shape, look))

@@ -16,6 +16,7 @@ from .._typing import AnyArray
 from ..chunks import Together
 from ..ensembles.tuples import TuplePass, Tuples
 from ..ensembles.votes import LabelVotes, TreeVotes, Votes
+from ..growth.labelled import LabelledPass
 from ..growth.passes import (
     BranchCounts,
     BranchPass,
@@ -36,9 +37,9 @@ from .folders import write_whole
 CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, LabelVotes, Lattices, MomentPass,
-        Moments, RangedSums, Sample, SamplePass, Standardiser, Together, Tree, TreeVotes, TuplePass, Tuples, UpdatePass,
-        ValleyPass, ValleySums, Votes,
+        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, LabelledPass, LabelVotes, Lattices,
+        MomentPass, Moments, RangedSums, Sample, SamplePass, Standardiser, Together, Tree, TreeVotes, TuplePass, Tuples,
+        UpdatePass, ValleyPass, ValleySums, Votes,
     )
 }  # fmt: skip
 """Dataclasses and named tuples that can be stored, by name."""

@@ -1,0 +1,302 @@
+"""One minimum density hyperplane that leaves labelled rows on their sides: a classifier for few labels."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
+from sklearn.svm import LinearSVC
+from sklearn.utils import ClassifierTags, Tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import AnyArray, Floats, RowArray
+from ..chunks import Announce, is_dask, map_rows, run
+from ..growth.labelled import UNLABELLED, split_by_labels
+from ..projections.labelled import GAMMAS, labelled_hyperplane
+from ..projections.mdh import Starts
+from ..projections.pursuit import MDHResult
+from .docstrings import documented
+from .hyperplane import MinimumDensityHyperplane
+from .saved import part
+from .tree_state import TreeState
+from .validation import as_rows, check_finite, check_first_look
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class SemiSupervisedMDH(MinimumDensityHyperplane):
+    """The hyperplane of least density that leaves the labelled rows on their sides: a classifier for two classes.
+
+    Few rows are labelled; all rows, labelled or not, make the density. So the classes are parted where both the labels
+    and the rows themselves say so.
+
+    Parameters
+    ----------
+    gamma : sequence of float
+        Weights of the labels, one after the other: the pursuit continues from each to the next, in units in which the
+        columns have variance one on average.
+    alpha_max : float
+        Farther from the mean than this many standard deviations, hyperplanes are penalised; 0.9 in the paper.
+    max_labelled : int
+        Labelled rows that take part at most; of more, those that a hash of their numbers chooses.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels that were given; the second is predicted where ``x @ direction_ > offset_``.
+    direction_ : ndarray of shape (n_features,), float64
+        Normal of the hyperplane, for rows as they are given. With a feature map: of shape
+        (feature_map_.n_components_,).
+    offset_ : float
+        Projection of the hyperplane.
+    density_ : float
+        Kernel density on the hyperplane, of all rows, per unit of the projections.
+    relative_depth_ : float
+        How much the lower mode beside the hyperplane exceeds the density on it, as a share of that; zero where labels
+        alone hold the hyperplane.
+    path_ : tuple of PathPoint
+        Where the pursuit stood for each value of alpha and gamma. A model that is loaded has none.
+    labels_ : ndarray or dask Array of shape (n_samples,), int32
+        Place in `classes_` of the class of every row.
+    n_clusters_ : int
+        2.
+    tree_ : Tree
+    n_passes_ : int
+    n_features_in_ : int
+
+    Notes
+    -----
+    Passes: one, which draws a sample and finds the labelled rows. If the sample does not hold all rows, a second one
+    counts all rows along the hyperplane, which minimises the density of the sample and of the labelled rows.
+
+    References
+    ----------
+    N. G. Pavlidis, D. P. Hofmeyr and S. K. Tasoulis, Minimum density hyperplanes, Journal of Machine Learning Research
+    17(156), 2016, sections 2.2 and 5.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import SemiSupervisedMDH
+    >>> rng = np.random.default_rng(0)
+    >>> sides = np.repeat([0, 1], 200)
+    >>> X = rng.normal(size=(400, 2)) + np.where(sides, 3.0, -3.0)[:, None] * [1, 0]
+    >>> y = np.full(400, -1)
+    >>> y[[0, 399]] = [0, 1]
+    >>> model = SemiSupervisedMDH().fit(X, y)
+    >>> bool((model.predict(X) == sides).mean() > 0.99)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MinimumDensityHyperplane._parameter_constraints,
+        "gamma": ["array-like"],
+        "max_labelled": [Interval(Integral, 2, None, closed="left")],
+    }
+
+    threshold_rule: str = field(init=False, default="proposed")
+    starts: Starts = field(init=False, default="pca2")
+    max_components: int | None = field(init=False, default=None)
+    decay: float = field(init=False, default=0.7)
+    refine: bool = field(init=False, default=False)
+    gamma: Sequence[float] = GAMMAS
+    alpha_max: float = 0.9
+    max_labelled: int = 100_000
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the hyperplane.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            Numbers without NaN and infinities. Dask arrays need known row chunks.
+        y : array-like or Dask array of shape (n_samples,)
+            Two classes, as integers or strings; -1 (for strings, "-1" or "") where a row is not labelled. Dask arrays
+            hold integers.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, `X` or `y` is not as described, or the labelled rows are not of two classes.
+        """
+        _check_weights(self.gamma)
+        labels, self._names = _encoded(y, len(as_rows(self, X, reset=True)))
+        self._given = labels
+        try:
+            return super().fit(X)
+        finally:
+            del self._given
+
+    @available_if(lambda _: False)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # pragma: no cover
+        """Not available: the hyperplane belongs to the labels of one fit."""
+        raise NotImplementedError
+
+    def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
+        mapped = self.feature_map_ is not None
+        settings = self._settings(rows.shape[0], seed)
+        names = None if mapped else getattr(self, "feature_names_in_", None)
+        plan = split_by_labels(
+            replace(settings, scale=False) if mapped else settings, (rows.shape[0], rows.shape[1]),
+            partial(check_first_look, names=names), self.max_labelled, self._two_classes, self._pursue,
+        )  # fmt: skip
+        grown, n_passes = run(plan, rows, self._given, announce=announce, n_passes=n_passes)
+        self.tree_ = grown.tree
+        self._keep(grown.standardise)
+        return n_passes
+
+    def _two_classes(self, labels: AnyArray) -> AnyArray:
+        """Set the classes; return their codes."""
+        codes = np.unique(labels)
+        self.classes_ = codes if self._names is None else self._names[codes]
+        if len(codes) != 2:
+            got = f"those of {self.classes_.tolist()}" if len(codes) else "none"
+            raise ValueError(
+                f"expected labelled rows of two classes; got {got}. "
+                + ("Fit one model for each pair of classes." if len(codes) > 2 else "Label a row of another class.")
+            )
+        return codes
+
+    def _pursue(self, rows: AnyArray, labelled: AnyArray, signs: Floats) -> MDHResult:
+        result = labelled_hyperplane(
+            rows, labelled, signs, starts=_linear_classifier(labelled, signs), gammas=self.gamma,
+            alpha_max=self.alpha_max, bandwidth=self.bandwidth if isinstance(self.bandwidth, float) else None,
+        )  # fmt: skip
+        self._pursued = rows, result
+        return result
+
+    def predict(self, X: Any) -> RowArray:
+        """Return the class of every row.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,)
+            Entries of `classes_`; NumPy for NumPy input, else lazy, one pass to compute.
+        """
+        places = super().predict(X)
+        return places.map_blocks(_named, self.classes_, dtype=self.classes_.dtype) if is_dask(places) else (
+            self.classes_[places]
+        )  # fmt: skip
+
+    def decision_function(self, X: Any) -> RowArray:
+        """Return how far every row lies above the hyperplane, in units of the projections; negative below.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), float64
+            NumPy for NumPy input, else lazy, one pass to compute.
+        """
+        check_is_fitted(self)
+        return map_rows(_distances, as_rows(self, X, reset=False), dtype="float64", shared=self.state_)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the share of rows of which the class is predicted.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            The classes.
+
+        Returns
+        -------
+        float
+        """
+        return float(accuracy_score(np.asarray(y), np.asarray(self.predict(X))))
+
+    def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return super()._saved_state(settings) | {"classes": self.classes_.tolist()}
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        _check_weights(part(parameters, "gamma", list))
+        return super()._from_saved({**parameters, "gamma": tuple(parameters["gamma"])})
+
+    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        super()._restore(saved, arrays)
+        self.classes_ = np.array(part(saved, "classes", list))
+        if self.classes_.shape != (2,) or self.classes_.dtype.kind not in "iuU":
+            raise ValueError(f"expected two integers or texts for classes, got {self.classes_.tolist()}")
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return what scikit-learn's checks need to know."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        tags.target_tags.required = True
+        return tags
+
+
+def _check_weights(gamma: Any) -> None:
+    if not len(gamma) or not all(isinstance(weight, int | float) and 0 < weight < np.inf for weight in gamma):
+        raise ValueError(f"gamma must be positive numbers, got {gamma!r}")
+
+
+def _encoded(y: Any, n_rows: int) -> tuple[RowArray, AnyArray | None]:
+    """Return integers for labels, -1 where there is none, and the texts that they stand for.
+
+    Raises
+    ------
+    ValueError
+        If these are no labels of so many rows.
+    """
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: labels of some rows, -1 for the others. "
+            "MinimumDensityHyperplane needs none."
+        )
+    labels = y if is_dask(y) else np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"expected one label for each of the {n_rows} rows; got an array of shape {labels.shape}")
+    if labels.dtype.kind in "iu":
+        return labels.astype(np.int64), None
+    if is_dask(labels) or labels.dtype.kind not in "UO":
+        raise ValueError(
+            f"expected integers, -1 for rows without a label; got labels of dtype {labels.dtype}. "
+            "numpy.unique(labels, return_inverse=True) makes integers of them."
+        )
+    texts = labels.astype(str)
+    known = ~np.isin(texts, ("", "-1"))
+    names, codes = np.unique(texts[known], return_inverse=True)
+    encoded = np.full(n_rows, UNLABELLED, dtype=np.int64)
+    encoded[known] = codes
+    return encoded, names
+
+
+def _linear_classifier(labelled: AnyArray, signs: Floats) -> list[Floats]:
+    """Return the direction of a linear support vector machine on the labelled rows, if it has one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is only a start
+        normal = LinearSVC(random_state=0).fit(labelled, signs).coef_[0]
+    return [normal] if np.linalg.norm(normal) > 0 else []
+
+
+def _named(places: AnyArray, classes: AnyArray) -> AnyArray:
+    return classes[places]
+
+
+def _distances(state: TreeState, rows: AnyArray) -> Floats:
+    check_finite(rows)
+    features = rows if state.feature_map is None else state.feature_map(rows)
+    return np.asarray(features @ state.tree.planes[0] - state.tree.offsets[0], dtype=np.float64)

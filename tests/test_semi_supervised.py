@@ -1,0 +1,123 @@
+"""Semi-supervised minimum density hyperplanes: labels, passes, chunks, files, and what is refused."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from mdh_dask import SemiSupervisedMDH, load_model
+from mdh_dask.growth.labelled import LabelledPass
+
+
+def two_groups(n=600, d=3, seed=0):
+    """Return rows of two groups, their classes, and labels for eight rows."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, d)) + 2.5 * (2 * classes[:, None] - 1) * np.eye(d)[0]
+    y = np.full(n, -1)
+    some = np.concatenate([np.flatnonzero(classes == c)[:4] for c in (0, 1)])
+    y[some] = classes[some]
+    return X, classes, y
+
+
+def test_the_other_rows_get_the_class_of_their_side():
+    X, classes, y = two_groups()
+    model = SemiSupervisedMDH().fit(X, y)
+    assert model.score(X, classes) > 0.98
+    assert model.classes_.tolist() == [0, 1]
+    np.testing.assert_array_equal(model.predict(X), model.classes_[model.labels_])
+    np.testing.assert_array_equal(model.decision_function(X) > 0, model.labels_ == 1)
+    assert (model.n_clusters_, model.n_passes_) == (2, 1)
+    assert len(model.path_) == 14
+    assert np.isfinite([model.density_, model.relative_depth_]).all()
+
+
+@pytest.mark.parametrize(
+    ("names", "classes"),
+    [((7, 3), [3, 7]), (("spam", "ham"), ["ham", "spam"])],
+    ids=["integers", "texts"],
+)
+def test_classes_have_their_own_names_and_order(names, classes):
+    X, truth, y = two_groups()
+    named = np.array(names, dtype=object)
+    model = SemiSupervisedMDH().fit(X, np.where(y < 0, -1, named[y]).astype(type(names[0])))
+    assert model.classes_.tolist() == classes
+    assert (model.predict(X) == named[truth]).mean() > 0.98
+
+
+def test_the_model_is_the_same_to_the_last_bit_whatever_the_chunks():
+    X, _, y = two_groups()
+    models = [
+        SemiSupervisedMDH(sample_size=size).fit(rows, labels)
+        for size in (10_000, 100)
+        for rows, labels in (
+            (X, y),
+            (da.from_array(X, chunks=(97, 2)), da.from_array(y, chunks=200)),
+            (da.from_array(X, chunks=(600, 3)), y),
+        )
+    ]
+    for first, *others in (models[:3], models[3:]):
+        for other in others:
+            np.testing.assert_array_equal(other.direction_, first.direction_)
+            assert other.offset_ == first.offset_
+            np.testing.assert_array_equal(other.predict(X), first.predict(X))
+    assert [model.n_passes_ for model in models] == [1, 1, 1, 2, 2, 2]
+    assert isinstance(models[1].predict(da.from_array(X)), da.Array)
+    assert models[3].tree_.n_rows.sum() == 1200
+
+
+def test_labelled_rows_count_though_the_sample_does_not_hold_them():
+    # Two valleys; which of them is meant, only the labels tell.
+    rng = np.random.default_rng(0)
+    corners = rng.choice([-1, 1], (5000, 2))
+    X = rng.normal(size=(5000, 2)) + 3 * corners
+    for axis in (0, 1):
+        y = np.full(5000, -1)
+        y[:6] = corners[:6, axis] > 0
+        model = SemiSupervisedMDH(sample_size=500).fit(X, y)
+        assert ((model.predict(X) == 1) == (corners[:, axis] > 0)).mean() > 0.98
+
+
+def test_a_model_that_is_loaded_predicts_the_same(tmp_path):
+    X, _, y = two_groups()
+    model = SemiSupervisedMDH(feature_map="rbf").fit(X, np.array(["", "a", "b"])[y + 1])
+    model.save(tmp_path / "model.zarr")
+    loaded = load_model(tmp_path / "model.zarr")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert clone(loaded).get_params() == model.get_params()
+    assert not hasattr(model, "partial_fit")
+
+
+def test_of_more_labelled_rows_than_wanted_the_smallest_hashes_stay():
+    X, y = np.arange(200.0)[:, None], np.arange(200) % 2
+    whole = LabelledPass(3, 200).chunk(0, X, y)
+    few = LabelledPass(3, 20)
+    halves = few.combine(few.chunk(0, X[:90], y[:90]), few.chunk(90, X[90:], y[90:]))
+    chosen = np.sort(np.argsort(whole[0].hashes)[:20])
+    np.testing.assert_array_equal(halves[0].numbers, chosen)
+    np.testing.assert_array_equal(halves[1], y[chosen])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "the target y is None: labels of some rows, -1 for the others. MinimumDensityHyperplane needs none"),
+        (np.zeros(5, int), r"expected one label for each of the 600 rows; got an array of shape \(5,\)"),
+        (np.full(600, 0.5), "expected integers, -1 for rows without a label; got labels of dtype float64"),
+        (np.full(600, -1), "expected labelled rows of two classes; got none"),
+        (np.zeros(600, int), r"expected labelled rows of two classes; got those of \[0\]. Label a row of another"),
+        (np.arange(600) % 3, r"got those of \[0, 1, 2\]. Fit one model for each pair of classes"),
+    ],
+    ids=["none", "length", "fractions", "unlabelled", "one class", "three classes"],
+)
+def test_labels_that_cannot_be_learned_from_are_refused(y, message):
+    X, _, _ = two_groups()
+    with pytest.raises(ValueError, match=message):
+        SemiSupervisedMDH().fit(X, y)
+
+
+def test_weights_of_labels_must_be_positive():
+    X, _, y = two_groups()
+    with pytest.raises(ValueError, match=r"gamma must be positive numbers, got \(0.1, -1\)"):
+        SemiSupervisedMDH(gamma=(0.1, -1)).fit(X, y)
