@@ -51,7 +51,8 @@ def test_help_has_what_a_reader_looks_for(estimator):
     assert re.search(r"[12][0-9]{3}", " ".join(parsed["References"]))
     assert f"{estimator.__name__}(" in " ".join(parsed["Examples"])
     attributes = {attribute.name for attribute in parsed["Attributes"]}
-    assert attributes >= {"labels_", "n_clusters_", "tree_", "n_passes_", "n_features_in_"}
+    assert attributes >= {"labels_", "n_clusters_", "n_passes_", "n_features_in_"}
+    assert ("tree_" in attributes) == (estimator.state_type.kind == "tree")
 
 
 def test_what_a_class_describes_itself_comes_first():

@@ -31,6 +31,8 @@ SETTINGS = {
     "HierarchicalMDH": {"starts": "pca2"},
     "HierarchicalKernelMDH": {"starts": "pca2"},
     "MinimumDensityHyperplane": {"starts": "pca2"},
+    "ConsensusClustering": {"n_trees": 3},
+    "HyperplaneEnsemble": {"n_hyperplanes": 6},
 }
 
 

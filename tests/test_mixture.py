@@ -154,11 +154,11 @@ class TestEnsemble:
     def test_equal_rows_are_one_cluster(self):
         found, _ = ensemble(np.full((50, 2), 7.0))
         assert found.mixture.n_clusters == 1
-        assert found.n_rows.tolist() == [50]
+        assert found.mixture.n_rows.tolist() == [50]
 
     def test_rows_beyond_the_sample_are_counted_in_a_second_pass(self):
         rng = np.random.default_rng(1)
         X = rng.normal(size=(5000, 3)) + np.repeat([[0.0, 0, 0], [9, 0, 0]], [3000, 2000], axis=0)
         found, n_passes = ensemble(X, sample_size=1000)
         assert n_passes == 2
-        assert found.n_rows.tolist() == [3000, 2000]
+        assert found.mixture.n_rows.tolist() == [3000, 2000]

@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .._random import generator
+from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Pass, Plan, work_through
 from ..density.bandwidth import Bandwidth
-from ..growth.branches import Branch, Part, State, branch_pass, hash_bit
+from ..growth.branches import Branch, Part, branch_pass, hash_bit
+from ..growth.branches import State as BranchState
 from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from ..growth.scaling import Standardiser, standardiser
 from ..growth.screening import bandwidth_of, candidates_for
@@ -82,7 +84,7 @@ class EnsembleSettings:
 
 
 @dataclass(frozen=True)
-class HyperplaneMixture:
+class HyperplaneMixture(State):
     """Hyperplanes, and a mixture of the tuples of their sides.
 
     Parameters
@@ -94,17 +96,46 @@ class HyperplaneMixture:
     log_weights : array of shape (n_clusters,), float64
     log_probabilities : array of shape (n_clusters, n_hyperplanes, 2), float64
         Of lying below and above each hyperplane.
+    n_rows : array of shape (n_clusters,), int64
+        Rows of each cluster; if there were more than `MOST_TUPLES` tuples, of those that were kept.
     """
 
+    kind = "hyperplanes"
     planes: Floats
     offsets: Floats
     log_weights: Floats
     log_probabilities: Floats
+    n_rows: Integers
 
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
         return len(self.log_weights)
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns that rows must have."""
+        return self.planes.shape[1]
+
+    def labels(self, rows: AnyArray) -> Integers:
+        """Return the most probable cluster of every row, shape (n_rows,), int32."""
+        return self.shares(rows).argmax(axis=1).astype(np.int32)
+
+    def agreeing(self, rows: AnyArray) -> Floats:
+        """Return the probability of the most probable cluster of every row."""
+        return self.shares(rows).max(axis=1)
+
+    def check(self) -> None:
+        """Raise an error unless the arrays are those of hyperplanes and of logarithms of probabilities."""
+        h, k = len(np.atleast_1d(self.offsets)), len(np.atleast_1d(self.log_weights))
+        width = self.planes.shape[-1] if self.planes.ndim == 2 else 0
+        if k < 1 or width < 1:
+            raise ValueError(f"expected at least 1 cluster and 1 column, got {k} and {width}")
+        checked_array("planes", self.planes, (h, width))
+        checked_array("offsets", self.offsets, (h,))
+        checked_array("log_weights", self.log_weights, (k,))
+        checked_array("log_probabilities", self.log_probabilities, (k, h, 2))
+        checked_array("n_rows", self.n_rows, (k,), least=0)
 
     def shares(self, rows: AnyArray) -> Floats:
         """Return the probability of every cluster given the sides of a row, shape (n_rows, n_clusters)."""
@@ -128,8 +159,6 @@ class Ensemble(NamedTuple):
     ----------
     mixture : HyperplaneMixture
         The largest cluster first.
-    n_rows : ndarray of shape (n_clusters,), int64
-        Rows of each cluster; if there were more than `MOST_TUPLES` tuples, of those that were kept.
     scores : tuple of float
         The criterion for 1, 2, ... components, or for `n_clusters` alone.
     n_found : int
@@ -137,7 +166,6 @@ class Ensemble(NamedTuple):
     """
 
     mixture: HyperplaneMixture
-    n_rows: Integers
     scores: tuple[float, ...]
     n_found: int
 
@@ -184,7 +212,7 @@ def find_hyperplanes(sample: Sample, standardise: Standardiser, settings: Ensemb
     """Return the hyperplanes, for standardised rows, that random starts lead to and that lie in a valley."""
     rows = standardise.spread(sample.rows, sample.hashes)
     scoring = rows
-    root = Branch(1, Part.of_all(sample), n_rows, counted=True, state=State.WAITING)
+    root = Branch(1, Part.of_all(sample), n_rows, counted=True, state=BranchState.WAITING)
     if settings.stop.holds_out:
         scoring = rows[(sample.hashes >> np.uint64(hash_bit(root))) & np.uint64(1) == 0]
     if len(scoring) < 2 or not np.ptp(scoring, axis=0).any():
@@ -273,8 +301,8 @@ def _combined(counting: TuplePass, tuples: Tuples, n_found: int, n_rows: int, se
     order = order[counts[order] > 0]
     own = mixture.of(order)
     probabilities = own.log_probabilities.reshape(len(order), n_planes, 2)
-    model = HyperplaneMixture(counting.planes, counting.offsets, own.log_weights, probabilities)
-    return Ensemble(model, counts[order], scores, n_found)
+    model = HyperplaneMixture(counting.planes, counting.offsets, own.log_weights, probabilities, counts[order])
+    return Ensemble(model, scores, n_found)
 
 
 def _mixture_of(tally: Tally, n_planes: int, settings: EnsembleSettings) -> tuple[Mixture, tuple[float, ...]]:

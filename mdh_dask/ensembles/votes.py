@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from .._typing import AnyArray, Integers
 from ..chunks import Statistic
 from ..growth.passes import Sample
 from ..metrics.contingency import factorise
-from ..tree.structure import Tree
 
 NO_LABEL = -1
 
@@ -125,10 +124,11 @@ class TreeVotes(VotePass):
 
     Parameters
     ----------
-    trees : tuple of Tree
+    trees : tuple
+        Of `Tree`, or whatever else labels rows by its function `labels`, as a tree among the features of a map.
     """
 
-    trees: tuple[Tree, ...]
+    trees: tuple[Any, ...]
 
     def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
         """Return the labels of the trees' leaves."""

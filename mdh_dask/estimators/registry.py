@@ -12,8 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .base import ClusterEstimator
 from .components import ICATree as ICATree
 from .components import PCATree as PCATree
+from .consensus_clustering import ConsensusClustering as ConsensusClustering
 from .divisive import DivisiveClustering as DivisiveClustering
 from .hyperplane import MinimumDensityHyperplane as MinimumDensityHyperplane
+from .hyperplane_ensemble import HyperplaneEnsemble as HyperplaneEnsemble
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .kernel_variants import HierarchicalKernelMDH as HierarchicalKernelMDH
 from .kernel_variants import KernelDePDDP as KernelDePDDP
@@ -35,6 +37,8 @@ METHODS: dict[str, type[ClusterEstimator]] = {
     "hyperplane": MinimumDensityHyperplane,
     "kernel-mdh": HierarchicalKernelMDH,
     "kernel-depddp": KernelDePDDP,
+    "consensus": ConsensusClustering,
+    "ensemble": HyperplaneEnsemble,
 }
 """Estimators by the names of their methods, the default first."""
 

@@ -84,9 +84,9 @@ class TreeEstimator(Updating):
         self._keep(grown.standardise)
         return n_passes
 
-    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Grown]:
-        """Plan the tree of rows, or features, of a shape."""
-        settings = self._settings(shape[0], seed)
+    def _plan(self, seed: int, shape: tuple[int, int], sample_seed: int | None = None) -> Plan[Grown]:
+        """Plan the tree of rows, or features, of a shape; see `GrowthSettings` for `sample_seed`."""
+        settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed)
         if self.feature_map_ is not None:
             settings = replace(settings, scale=False)  # features are taken as they are
         names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None

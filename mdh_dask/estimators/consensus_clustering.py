@@ -1,0 +1,219 @@
+"""The consensus of many trees."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval
+
+from .._random import generator
+from .._typing import Floats, RowArray
+from ..chunks import Pass, Plan, merge_chunks, run, run_together
+from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
+from ..ensembles.votes import TreeVotes
+from ..growth.passes import sample_limit
+from ..tree.structure import Tree
+from .consensus_state import MOST_TREES, ConsensusState
+from .random_projection_tree import RandomProjectionTree
+from .saved import part
+from .soft import SoftEstimator
+from .tree_estimator import TreeEstimator
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ConsensusClustering(SoftEstimator):
+    """The clustering that many trees agree on most.
+
+    Trees that differ by the randomness of their directions differ most where the rows hardly tell where a cluster ends.
+    All of them grow in the same passes over the rows. Their clusters are then matched, so that as many rows as can be
+    are in the same cluster in as many trees as can be, and every row goes to the cluster of most trees.
+
+    Parameters
+    ----------
+    estimator : estimator of a tree, list of these, or None, default=None
+        What grows the trees, each with its own `random_state`: as ``RandomProjectionTree(n_projections=100)``, which
+        None stands for. Several take turns.
+    n_trees : int, default=30
+        At least 2.
+    n_clusters : int or None, default=None
+        If there are more clusters, those that the trees put together most often are merged. With None there are at most
+        as many as in the tree with most.
+    n_init : int, default=10
+        Random orders in which the clusters are matched; the best of the ends is taken.
+    random_state : int, RandomState instance or None, default=0
+        The same integer gives the same clusters whatever the chunks, the scheduler and the number of workers.
+    progress : bool, default=False
+        Whether every pass shows a progress bar.
+
+    Attributes
+    ----------
+    labels_ : ndarray or dask Array of shape (n_samples,), int32
+        The largest cluster is 0. NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one
+        pass.
+    n_clusters_ : int
+        Clusters that are the first choice of any of 65,536 sample rows.
+    trees_ : list of Tree
+    agreement_ : ndarray of shape (n_trees,), float64
+        Mean share of the rows to which a tree gives the cluster of another.
+    representative_ : int
+        The tree that agrees most with the others.
+    n_passes_ : int
+        Passes over the data that `fit` made.
+    n_features_in_ : int
+
+    See Also
+    --------
+    consensus : The same of labels that any methods gave.
+    HyperplaneEnsemble : A mixture of hyperplanes.
+
+    Notes
+    -----
+    Passes: those of the tree that takes most, and one that counts the contingency tables of all pairs of trees, from
+    which all else follows, exactly and whatever the number of rows. Trees on features of a kernel take their own
+    passes, one tree after the other. The driver and one worker hold a first sample of the rows, which the trees share,
+    and the fresh samples of all trees.
+
+    References
+    ----------
+    E. Dimitriadou, A. Weingessel and K. Hornik, A combination scheme for fuzzy clustering, International Journal of
+    Pattern Recognition and Artificial Intelligence 16(7), 2002.
+
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, section 6.2.5.
+
+    Examples
+    --------
+    >>> from mdh_dask import ConsensusClustering
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+    >>> model = ConsensusClustering(n_trees=5).fit(X)
+    >>> model.n_clusters_
+    4
+    >>> model.confidence(X[:2]).compute()
+    array([1., 1.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [None, TreeEstimator, list],
+        "n_trees": [Interval(Integral, 2, MOST_TREES, closed="both")],
+        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "progress": ["boolean"],
+    }
+    state_type = ConsensusState
+
+    estimator: TreeEstimator | Sequence[TreeEstimator] | None = field(default=None, kw_only=False)
+    n_trees: int = 30
+    n_clusters: int | None = None
+    n_init: int = 10
+    random_state: Any = 0
+    progress: bool = False
+
+    def _members(self, seed: int) -> list[tuple[TreeEstimator, int]]:
+        """Return the estimators of the trees, with their seeds."""
+        given = RandomProjectionTree(n_projections=100) if self.estimator is None else self.estimator
+        turns = given if isinstance(given, list) else [given]
+        if not turns or not all(isinstance(own, TreeEstimator) for own in turns):
+            names = [type(own).__name__ for own in turns]
+            raise TypeError(f"expected estimators of trees for estimator, at least one; got {names}")
+        members = [clone(turns[j % len(turns)]) for j in range(self.n_trees)]
+        return [(own, int(generator(seed, j).integers(2**31))) for j, own in enumerate(members)]
+
+    def _learn(self, rows: RowArray, seed: int) -> int:
+        members, merged = self._members(seed), merge_chunks(rows)
+        shape = (rows.shape[0], rows.shape[1])
+        for own, _ in members:
+            own._validate_params()
+            own.n_features_in_, own.progress = shape[1], self.progress
+            own.feature_map_ = None
+            if hasattr(self, "feature_names_in_"):
+                own.feature_names_in_ = self.feature_names_in_  # for errors
+        alone = [(own, s) for own, s in members if own.feature_map is not None]
+        together = [(own, s) for own, s in members if own.feature_map is None]
+        plans = [own._plan(s, shape, sample_seed=seed) for own, s in together]
+        n_passes = 0
+        if plans:
+            grown, n_passes = run_together(plans, merged, announce=self._bar)
+            for (own, _), found in zip(together, grown):
+                own.tree_ = found.tree
+        for own, s in alone:
+            n_passes += own._learn(rows, s)
+        trees = tuple(own.state_ for own, _ in members)
+        votes, n_passes = run(self._votes(trees, seed, shape[0]), merged, announce=self._bar, n_passes=n_passes)
+        self._adopt(ConsensusState.of(trees, votes))
+        return n_passes
+
+    def _votes(self, trees: Sequence[Any], seed: int, n_rows: int) -> Plan[Found]:
+        # A tree without a map is known to the journal of a job.
+        labelling = tuple(tree.tree if tree.feature_map is None else tree.for_labels() for tree in trees)
+        statistic = TreeVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), labelling)
+        votes = yield Pass("counting votes", statistic)
+        return find_consensus(votes, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
+
+    def name_columns(self, names: Sequence[str] | None) -> None:
+        """Give the columns of the rows, and of the trees without a feature map, their names."""
+        super().name_columns(names)
+        if names is not None:
+            self._adopt(self.state_.named(tuple(map(str, names))))
+
+    @property
+    def trees_(self) -> list[Tree]:
+        """The trees, of the rows or of the features of their maps."""
+        return [tree.tree for tree in self.state_.trees]
+
+    @property
+    def agreement_(self) -> Floats:
+        """Mean share of the rows to which a tree gives the cluster of another."""
+        return np.asarray(self.state_.agreement)
+
+    @property
+    def representative_(self) -> int:
+        """The tree that agrees most with the others."""
+        return int(self.state_.representative)
+
+    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
+        members = [own for own, _ in self._members(0)]
+        together = [own._passes(n_rows, n_columns) for own in members if own.feature_map is None]
+        alone = [own._passes(n_rows, n_columns) for own in members if own.feature_map is not None]
+        fewest = max((few for few, _ in together), default=0) + sum(few for few, _ in alone)
+        most = [max((many or np.inf for _, many in together), default=0), *(many or np.inf for _, many in alone)]
+        return fewest + 1, int(sum(most)) + 1 if np.isfinite(sum(most)) else None
+
+    def _task_bytes(self, rows: RowArray) -> int:
+        # Most of it are the fresh samples and the counts of each tree.
+        return sum(own._task_bytes(rows) for own, _ in self._members(0))
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        parameters = super()._saved_parameters()
+        if isinstance(given := parameters["estimator"], list):
+            parameters["estimator"] = [_taken_apart(own) for own in given]
+        elif given is not None:
+            parameters["estimator"] = _taken_apart(given)
+        return parameters
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        if isinstance(given := parameters.get("estimator"), list):
+            parameters = {**parameters, "estimator": [_put_together(own) for own in given]}
+        elif given is not None:
+            parameters = {**parameters, "estimator": _put_together(given)}
+        return super()._from_saved(parameters)
+
+
+def _taken_apart(estimator: TreeEstimator) -> dict[str, Any]:
+    return {"estimator": type(estimator).__name__, "parameters": estimator._saved_parameters()}
+
+
+def _put_together(saved: Any) -> TreeEstimator:
+    from .registry import estimators  # which holds this estimator, too
+
+    if not isinstance(saved, dict):
+        raise ValueError(f"expected a dict for an estimator of trees, got a {type(saved).__name__}")
+    known = {name: own for name, own in estimators().items() if issubclass(own, TreeEstimator)}
+    if (name := part(saved, "estimator", str)) not in known:
+        raise ValueError(f"expected an estimator of trees among {', '.join(sorted(known))}; got {name}")
+    return known[name]._from_saved(part(saved, "parameters", dict))

@@ -1,0 +1,156 @@
+"""The state of a consensus: its trees, and the cluster that each of their leaves votes for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from .._jit.votes import count_votes
+from .._state import State, checked_array
+from .._typing import AnyArray, Floats, Integers
+from ..ensembles.consensus import Found
+from ..ensembles.votes import NO_LABEL
+from .tree_state import TreeState
+
+MOST_TREES = 10_000
+
+
+@dataclass(frozen=True)
+class ConsensusState(State):
+    """Trees and the votes of their leaves.
+
+    Parameters
+    ----------
+    trees : tuple of TreeState
+    clusters : tuple of int32 arrays
+        The cluster that each leaf votes for; -1 for a leaf that votes for none.
+    n_voted : int
+        Clusters that any leaf votes for.
+    agreement : array of shape (n_trees,), float64
+        Mean share of the rows to which a tree gives the label of another.
+    confidence : array of shape (n_trees + 1,), int64
+        Rows of a sample by the number of trees that agree with their label.
+    """
+
+    kind = "consensus"
+    trees: tuple[TreeState, ...]
+    clusters: tuple[Integers, ...]
+    n_voted: int
+    agreement: Floats
+    confidence: Integers
+
+    @classmethod
+    def of(cls, trees: tuple[TreeState, ...], found: Found) -> Self:
+        """Return the state of a consensus that was found."""
+        clusters = []
+        for tree, names, own in zip(trees, found.consensus.names, found.consensus.clusters):
+            of_leaf = np.full(tree.n_clusters, NO_LABEL, dtype=np.int32)
+            of_leaf[names] = own
+            clusters.append(of_leaf)
+        return cls(trees, tuple(clusters), found.consensus.n_clusters, found.agreement, found.confidence)
+
+    @property
+    def n_clusters(self) -> int:
+        """Return the number of clusters."""
+        return self.n_voted
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns that rows must have."""
+        return self.trees[0].n_features
+
+    @property
+    def representative(self) -> int:
+        """Return which tree agrees most with the others."""
+        return int(self.agreement.argmax())
+
+    def named(self, names: tuple[str, ...]) -> Self:
+        """Return the state with names for the columns of trees that split these."""
+        trees = [
+            replace(own, tree=replace(own.tree, feature_names=names)) if own.feature_map is None else own
+            for own in self.trees
+        ]
+        return replace(self, trees=tuple(trees))
+
+    def votes(self, rows: AnyArray) -> Integers:
+        """Return how many trees put every row into every cluster, shape (n_rows, n_clusters), int32."""
+        chosen = np.empty((len(rows), len(self.trees)), dtype=np.int32)
+        for j, (tree, clusters) in enumerate(zip(self.trees, self.clusters)):
+            chosen[:, j] = clusters[tree.labels(rows)]
+        votes = np.zeros((len(rows), self.n_clusters), dtype=np.int32)
+        count_votes(chosen, votes)
+        return votes
+
+    def labels(self, rows: AnyArray) -> Integers:
+        """Return the cluster with most votes; of several the first, which is the largest."""
+        return self.votes(rows).argmax(axis=1).astype(np.int32)
+
+    def shares(self, rows: AnyArray) -> Floats:
+        """Return the shares of the votes for every cluster; equal ones for a row without votes."""
+        votes = self.votes(rows)
+        total = votes.sum(axis=1, keepdims=True)
+        return np.where(total > 0, votes / np.maximum(total, 1), 1 / self.n_clusters)
+
+    def agreeing(self, rows: AnyArray) -> Floats:
+        """Return the share of the trees that agree with the label of every row."""
+        return self.votes(rows).max(axis=1) / len(self.trees)
+
+    def for_labels(self) -> "ConsensusState":
+        """Return the state with trees that are sent to workers."""
+        trees = tuple(tree.for_labels() for tree in self.trees)
+        return replace(self, trees=trees)
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return the settings and the arrays of every tree under its number."""
+        arrays = {"agreement": self.agreement, "confidence": self.confidence}
+        settings = []
+        for j, (tree, clusters) in enumerate(zip(self.trees, self.clusters)):
+            own, found = tree.to_arrays()
+            settings.append(own)
+            arrays |= {f"{j}_{name}": array for name, array in found.items()} | {f"{j}_clusters": clusters}
+        return {"trees": settings, "n_clusters": self.n_clusters}, arrays
+
+    @classmethod
+    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the state that `to_arrays` took apart, checked."""
+        given, n_clusters = settings.get("trees"), settings.get("n_clusters")
+        if not isinstance(given, list) or not all(isinstance(own, dict) for own in given) or not given:
+            raise ValueError("expected a list of dicts for trees, at least one")
+        if not isinstance(n_clusters, int) or isinstance(n_clusters, bool) or n_clusters < 1:
+            raise ValueError(f"expected an integer of at least 1 for n_clusters, got {n_clusters!r}")
+        parts: list[dict[str, AnyArray]] = [{} for _ in given]
+        others = {}
+        for name, array in arrays.items():
+            number, _, own_name = name.partition("_")
+            if number.isdecimal() and own_name and int(number) < len(parts):
+                parts[int(number)][own_name] = array
+            else:
+                others[name] = array
+        if sorted(others) != ["agreement", "confidence"]:
+            raise ValueError(f"expected the arrays agreement and confidence beside those of trees, got {[*others]}")
+        clusters = [_checked_clusters(j, part.pop("clusters", None), n_clusters) for j, part in enumerate(parts)]
+        trees = [TreeState.from_arrays(own, part) for own, part in zip(given, parts)]
+        state = cls(tuple(trees), tuple(clusters), n_clusters, others["agreement"], others["confidence"])
+        state.check()
+        return state
+
+    def check(self) -> None:
+        """Raise an error unless the trees, their votes and their agreement fit together."""
+        m = len(self.trees)
+        checked_array("agreement", self.agreement, (m,), least=0)
+        checked_array("confidence", self.confidence, (m + 1,), least=0)
+        for j, (tree, clusters) in enumerate(zip(self.trees, self.clusters)):
+            if tree.n_features != self.n_features:
+                raise ValueError(f"expected {self.n_features} columns of the tree {j}, got {tree.n_features}")
+            checked_array(f"{j}_clusters", clusters, (tree.n_clusters,), least=NO_LABEL)
+        if len(np.setdiff1d(np.arange(self.n_clusters), np.concatenate(self.clusters))):
+            raise ValueError(f"expected votes for each of {self.n_clusters} clusters, got none for some")
+
+
+def _checked_clusters(j: int, clusters: AnyArray | None, n_clusters: int) -> AnyArray:
+    if clusters is None or clusters.dtype != np.dtype(np.int32) or clusters.ndim != 1:
+        raise ValueError(f"expected an int32 array {j}_clusters, a cluster for each leaf of the tree")
+    if (clusters >= n_clusters).any():
+        raise ValueError(f"expected clusters below {n_clusters} in the array {j}_clusters, got others")
+    return clusters

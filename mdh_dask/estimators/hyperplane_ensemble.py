@@ -1,0 +1,180 @@
+"""Many minimum density hyperplanes, combined."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._typing import Floats
+from ..chunks import Plan
+from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
+from ..ensembles.hyperplanes import EnsembleSettings, HyperplaneMixture, hyperplane_ensemble
+from ..ensembles.mixture import Criterion
+from ..splits.stopping import STOP_RULES
+from .soft import SoftEstimator
+from .validation import check_first_look
+
+MOST_HYPERPLANES = 1024
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HyperplaneEnsemble(SoftEstimator):
+    """A mixture of the sides of many minimum density hyperplanes; finds the number of clusters.
+
+    From random directions, sequential quadratic programming turns and moves hyperplanes within random distances of the
+    mean to local minima of the density on them. Each parts the rows in two. A row is then a tuple of bits, the sides on
+    which it lies, and a mixture of products of Bernoulli distributions of these bits makes the clusters, which may
+    have any shape.
+
+    Parameters
+    ----------
+    n_hyperplanes : int, default=30
+        Hyperplanes that are combined at most; twice as many are sought, as some part the rows as others do.
+    alpha_max : float, default=1.0
+        A hyperplane lies within a random share of so many standard deviations of the mean.
+    stop_rule : {"hold-out", "hold-out-uniform", "level", "fixed", "none"}, default="hold-out"
+        Which hyperplanes lie in a valley of the density; see `DivisiveClustering`. ``"none"`` takes every hyperplane,
+        as the thesis does; a cloud without valleys is then split too.
+    quantile : float, default=0.975
+        One minus this bounds the probability that any hyperplane passes where there are no valleys.
+    bandwidth : {"normal", "multimodal", "silverman", "principal"} or float, default="normal"
+        Of the densities that test the hyperplanes; see `DivisiveClustering`.
+    sample_size : int, default=10000
+        Rows on which hyperplanes are sought and tested.
+    scale : bool, default=True
+        Whether the columns are taken in units of their standard deviation, which the first pass measures.
+    max_clusters : int, default=30
+        Numbers of clusters that are tried at most.
+    n_clusters : int or None, default=None
+        The number of components; None to choose it by `information_criterion`.
+    information_criterion : {"bic", "aic", "icl"}, default="bic"
+        Which number of components is best: by the Bayesian or Akaike's information criterion, or by the integrated
+        classification likelihood, which wants clusters that do not overlap.
+    n_init : int, default=5
+        Starts of every mixture.
+    random_state : int, RandomState instance or None, default=0
+        The same integer gives the same clusters whatever the chunks, the scheduler and the number of workers.
+    progress : bool, default=False
+        Whether every pass shows a progress bar.
+
+    Attributes
+    ----------
+    labels_ : ndarray or dask Array of shape (n_samples,), int32
+        The largest cluster is 0. NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one
+        pass.
+    n_clusters_ : int
+        Components that are the most probable one of any row.
+    directions_ : ndarray of shape (n_distinct, n_features), float64
+        Normals of the hyperplanes that part the rows in different ways.
+    offsets_ : ndarray of shape (n_distinct,), float64
+        Rows with ``x @ direction > offset`` lie above.
+    probabilities_ : ndarray of shape (n_clusters, n_distinct), float64
+        Of lying above each hyperplane.
+    scores_ : tuple of float
+        The information criterion for 1, 2, ... components, or for `n_clusters` alone, of which less is better. A model
+        that is loaded has none.
+    n_passes_ : int
+        Passes over the data that `fit` made.
+    n_features_in_ : int
+
+    See Also
+    --------
+    ConsensusClustering : The consensus of trees.
+
+    Notes
+    -----
+    Passes: one draws the sample on which hyperplanes are found; a second counts the tuples of the sides of all rows,
+    unless the sample holds them all or no hyperplane lies in a valley. The mixture is fitted to the distinct tuples and
+    their counts, at a cost that does not depend on the number of rows. Fewer than three hyperplanes make a cluster of
+    every tuple that the square root of the number of rows have, as no mixture of them is determined. Hyperplanes that
+    part 99 % of the sample as an earlier one does count once. With more than 50 columns they are sought in the span of
+    50 principal components and of the start.
+
+    References
+    ----------
+    A. Topchy, A. K. Jain and W. Punch, Clustering ensembles: models of consensus and weak partitions, IEEE Transactions
+    on Pattern Analysis and Machine Intelligence 27(12), 2005.
+
+    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
+    thesis, Lancaster University, 2017, section 4.2.3 and algorithm 3.
+
+    Examples
+    --------
+    >>> from mdh_dask import HyperplaneEnsemble
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(2000, 8, 4, sd=1.0, random_state=0)
+    >>> model = HyperplaneEnsemble().fit(X)
+    >>> model.n_clusters_, model.predict_proba(X).shape
+    (4, (2000, 4))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_hyperplanes": [Interval(Integral, 1, MOST_HYPERPLANES, closed="both")],
+        "alpha_max": [Interval(Real, 0, None, closed="neither")],
+        "stop_rule": [StrOptions(STOP_RULES.keys())],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "bandwidth": [StrOptions(BANDWIDTHS.keys()), Interval(Real, 0, None, closed="neither")],
+        "sample_size": [Interval(Integral, 2, None, closed="left")],
+        "scale": ["boolean"],
+        "max_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
+        "information_criterion": [StrOptions(set(get_args(Criterion)))],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "progress": ["boolean"],
+    }
+    state_type = HyperplaneMixture
+
+    n_hyperplanes: int = field(default=30, kw_only=False)
+    alpha_max: float = 1.0
+    stop_rule: str = "hold-out"
+    quantile: float = 0.975
+    bandwidth: str | float = "normal"
+    sample_size: int = 10_000
+    scale: bool = True
+    max_clusters: int = 30
+    n_clusters: int | None = None
+    information_criterion: Criterion = "bic"
+    n_init: int = 5
+    random_state: Any = 0
+    progress: bool = False
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[HyperplaneMixture]:
+        settings = EnsembleSettings(
+            n_hyperplanes=self.n_hyperplanes,
+            alpha_max=self.alpha_max,
+            stop=STOP_RULES[self.stop_rule](self.quantile),
+            bandwidth=resolve_bandwidth(self.bandwidth),
+            sample_size=self.sample_size,
+            scale=self.scale,
+            max_clusters=self.max_clusters,
+            n_clusters=self.n_clusters,
+            criterion=self.information_criterion,
+            n_init=self.n_init,
+            seed=seed,
+        )
+        names = getattr(self, "feature_names_in_", None)
+        found = yield from hyperplane_ensemble(settings, shape, partial(check_first_look, names=names))
+        self.scores_ = found.scores
+        return found.mixture
+
+    @property
+    def directions_(self) -> Floats:
+        """Normals of the hyperplanes, for rows as they are given."""
+        return self.state_.planes
+
+    @property
+    def offsets_(self) -> Floats:
+        """Projections of the hyperplanes."""
+        return self.state_.offsets
+
+    @property
+    def probabilities_(self) -> Floats:
+        """Probabilities of lying above each hyperplane in each cluster."""
+        return np.exp(self.state_.log_probabilities[:, :, 1])
+
+    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
+        return 1, 1 if n_rows <= self.sample_size else 2

@@ -1,0 +1,227 @@
+"""Estimators that combine many trees, or many hyperplanes."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from mdh_dask import (
+    ConsensusClustering,
+    DivisiveClustering,
+    HierarchicalKernelMDH,
+    HyperplaneEnsemble,
+    PCATree,
+    RandomProjectionTree,
+    load_model,
+)
+from mdh_dask._journal import keeping
+from mdh_dask.io.journal import FolderJournal
+from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
+from mdh_dask.simulate import gaussian_mixture
+
+QUICK = RandomProjectionTree(40, sample_size=500)
+MODELS = [ConsensusClustering(QUICK, n_trees=4), HyperplaneEnsemble(8, sample_size=500)]
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    return [part.compute() for part in gaussian_mixture(6000, 5, 4, sd=1.0, random_state=3)]
+
+
+@pytest.fixture(scope="module")
+def rows(mixture):
+    return mixture[0]
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    return [part.compute() for part in gaussian_mixture(3000, 4, 6, centre_range=(-5, 5), sd=1.3, random_state=0)]
+
+
+@pytest.fixture(params=MODELS, ids=lambda model: type(model).__name__)
+def model(request):
+    return clone(request.param)
+
+
+class TestBoth:
+    def test_separated_clusters_are_found_with_confidence(self, model, rows, mixture):
+        model.fit(rows)
+        assert model.n_clusters_ == 4
+        assert adjusted_rand_index(mixture[1], model.labels_) > 0.99
+        assert model.confidence(rows).mean() > 0.99
+        np.testing.assert_array_equal(model.predict(rows), model.labels_)
+
+    def test_chunks_change_no_bit(self, model, overlapping):
+        X, _ = overlapping
+        whole = model.fit(X)
+        for rows_of_chunk in (999, 170):
+            lazy = da.from_array(X, chunks=(rows_of_chunk, 2))
+            other = clone(model).fit(lazy)
+            settings, arrays = whole.state_.to_arrays()
+            own_settings, own_arrays = other.state_.to_arrays()
+            assert settings == own_settings
+            for name, array in arrays.items():
+                np.testing.assert_array_equal(array, own_arrays[name])
+            assert isinstance(other.labels_, da.Array)
+            np.testing.assert_array_equal(other.labels_.compute(), whole.labels_)
+            np.testing.assert_array_equal(other.predict_proba(lazy).compute(), whole.predict_proba(X))
+            np.testing.assert_array_equal(other.confidence(lazy).compute(), whole.confidence(X))
+
+    def test_shares_sum_to_one_and_the_label_has_the_largest(self, model, overlapping):
+        X, _ = overlapping
+        shares = model.fit(X).predict_proba(X)
+        assert shares.shape == (len(X), model.n_clusters_)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        np.testing.assert_array_equal(shares.argmax(axis=1), model.labels_)
+        assert set(model.labels_) == set(range(model.n_clusters_))
+        assert (np.diff(np.bincount(model.labels_)) <= 0).all() or isinstance(model, ConsensusClustering)
+
+    def test_a_loaded_model_is_the_same(self, model, overlapping, tmp_path):
+        X, _ = overlapping
+        model.fit(X).save(tmp_path / "model.zarr")
+        loaded = load_model(tmp_path / "model.zarr")
+        assert str(loaded) == str(model)
+        assert loaded.n_clusters_ == model.n_clusters_
+        np.testing.assert_array_equal(loaded.predict(X), model.labels_)
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+    def test_passes_that_a_job_made_are_replayed(self, model, rows, tmp_path):
+        found = []
+        for _ in range(2):
+            journal = FolderJournal(tmp_path, "job")
+            with keeping(journal):
+                found.append(clone(model).fit(rows).labels_)
+        np.testing.assert_array_equal(*found)
+        assert len(journal.passes) > 1
+        assert all(made.replayed for made in journal.passes)
+
+    def test_bad_rows_are_refused(self, model, rows):
+        with pytest.raises(NotFittedError):
+            model.predict_proba(rows)
+        model.fit(rows)
+        bad = rows.copy()
+        bad[7, 2] = np.nan
+        for ask in (model.predict_proba, model.confidence):
+            with pytest.raises(ValueError, match=r"1 NaN and 0 infinite .* row 7"):
+                ask(bad)
+            with pytest.raises(ValueError, match="expected finite values"):
+                ask(da.from_array(bad, chunks=(5000, 5))).compute()
+        with pytest.raises(ValueError, match="1 NaN"):
+            clone(model).fit(bad)
+
+
+class TestConsensusClustering:
+    def test_trees_take_one_pass_more_than_one_of_them(self, rows):
+        alone = clone(QUICK).fit(rows).n_passes_
+        read = []
+        lazy = da.from_array(rows, chunks=(1000, 5)).map_blocks(
+            lambda block: read.append(len(block)) or block, dtype=rows.dtype, meta=np.empty((0, 0))
+        )
+        many = ConsensusClustering(QUICK, n_trees=30).fit(lazy)
+        assert alone > 1
+        assert many.n_passes_ == alone + 1 == sum(read) / len(rows)
+
+    def test_of_equal_trees_is_the_tree(self, rows):
+        # Directions that do not depend on chance make every tree the same.
+        tree = PCATree().fit(rows)
+        many = ConsensusClustering(PCATree(), n_trees=3).fit(rows)
+        assert adjusted_rand_index(tree.labels_, many.labels_) == 1
+        assert (many.confidence(rows) == 1).all()
+        assert (many.agreement_ == 1).all()
+        assert many.trees_[many.representative_].n_leaves == many.n_clusters_
+
+    def test_is_nearer_to_the_groups_than_the_median_tree(self, overlapping):
+        X, y = overlapping
+        model = ConsensusClustering(RandomProjectionTree(20), n_trees=15).fit(X)
+        single = [normalized_mutual_information(y, tree.labels(X)) for tree in model.trees_]
+        assert len(set(single)) > 5
+        assert normalized_mutual_information(y, model.labels_) > np.median(single)
+
+    def test_estimators_take_turns(self, rows, mixture):
+        turns = [RandomProjectionTree(40), PCATree(), HierarchicalKernelMDH(starts="pca2", feature_map="quadratic")]
+        model = ConsensusClustering(turns, n_trees=4).fit(rows)
+        assert [state.feature_map is not None for state in model.state_.trees] == [False, False, True, False]
+        assert adjusted_rand_index(mixture[1], model.labels_) == 1
+        assert not hasattr(turns[0], "tree_")
+
+    def test_estimators_are_saved_with_their_parameters(self, rows, tmp_path):
+        model = ConsensusClustering([PCATree(n_projections=3), QUICK], n_trees=2).fit(rows)
+        model.save(tmp_path / "model.zarr")
+        first, second = load_model(tmp_path / "model.zarr").estimator
+        assert (first.n_projections, second.sample_size) == (3, 500)
+
+    def test_few_clusters_are_merged_ones(self, overlapping):
+        X, _ = overlapping
+        free = ConsensusClustering(QUICK, n_trees=5).fit(X)
+        few = ConsensusClustering(QUICK, n_trees=5, n_clusters=2).fit(X)
+        assert few.n_clusters_ == 2 < free.n_clusters_
+
+    @pytest.mark.parametrize(
+        ("estimator", "error", "message"),
+        [
+            ([], TypeError, "expected estimators of trees for estimator, at least one"),
+            ([QUICK, "rp"], TypeError, "at least one; got .*'str'"),
+            (DivisiveClustering(n_projections=0), ValueError, "n_projections"),
+            ("rp", ValueError, "'estimator' parameter of ConsensusClustering must be"),
+        ],
+    )
+    def test_other_estimators_are_refused(self, rows, estimator, error, message):
+        with pytest.raises(error, match=message):
+            ConsensusClustering(estimator).fit(rows)
+
+    @pytest.mark.parametrize(
+        ("name", "change", "message"),
+        [
+            ("0_clusters", lambda x: x + 9, "expected clusters below 4 in the array 0_clusters"),
+            ("0_clusters", lambda x: np.zeros_like(x), "expected votes for each of 4 clusters"),
+            ("1_clusters", lambda x: x - 3, "none below -1"),
+            ("agreement", lambda x: -x, "none below 0"),
+        ],
+    )
+    def test_a_state_that_no_fit_gives_is_refused(self, rows, name, change, message):
+        state = ConsensusClustering(PCATree(), n_trees=2).fit(rows).state_
+        settings, arrays = state.to_arrays()
+        if message.startswith("expected votes"):
+            arrays["1_clusters"] = change(arrays["1_clusters"])
+        with pytest.raises(ValueError, match=message):
+            type(state).from_arrays(settings, arrays | {name: change(arrays[name])})
+
+
+class TestHyperplaneEnsemble:
+    def test_takes_two_passes_or_one(self, rows):
+        assert HyperplaneEnsemble(8, sample_size=500).fit(rows).n_passes_ == 2
+        assert HyperplaneEnsemble(8).fit(rows).n_passes_ == 1
+
+    def test_partitions_are_distinct_and_apart_from_each_other(self, rows):
+        model = HyperplaneEnsemble(20).fit(rows)
+        sides = np.where(rows @ model.directions_.T > model.offsets_, 1, -1)
+        alike = np.abs(sides.T @ sides) / len(rows)
+        assert len(model.offsets_) > 2
+        assert (alike[~np.eye(len(alike), dtype=bool)] < 0.99).all()
+        assert model.probabilities_.shape == (4, len(model.offsets_))
+
+    def test_a_known_number_of_clusters_is_not_sought(self, rows):
+        model = HyperplaneEnsemble(20, n_clusters=2).fit(rows)
+        assert model.n_clusters_ == 2
+        assert len(model.scores_) == 1
+
+    def test_every_hyperplane_is_taken_without_a_test(self):
+        X = np.random.default_rng(0).normal(size=(1000, 4))
+        assert HyperplaneEnsemble().fit(X).n_clusters_ == 1
+        assert HyperplaneEnsemble(stop_rule="none").fit(X).n_clusters_ > 1
+
+    @pytest.mark.parametrize(
+        ("name", "change", "message"),
+        [
+            ("offsets", lambda x: x * np.nan, "finite numbers in the array offsets"),
+            ("planes", lambda x: x[:1], "array planes of numbers and of shape"),
+            ("log_weights", lambda x: x[:0], "at least 1 cluster"),
+            ("n_rows", lambda x: -x, "array n_rows, none below 0"),
+        ],
+    )
+    def test_a_state_that_no_fit_gives_is_refused(self, rows, name, change, message):
+        state = HyperplaneEnsemble(8).fit(rows).state_
+        settings, arrays = state.to_arrays()
+        with pytest.raises(ValueError, match=message):
+            type(state).from_arrays(settings, arrays | {name: change(arrays[name])})
