@@ -207,8 +207,8 @@ def test_progress_bars_cover_every_pass_where_asked_for_and_no_other_place(here)
 def test_choices_are_shown_as_they_are_typed():
     text = run("fit", "--help").output
     for choices in (
-        "dip|kurtosis|relative_depth|variance",
-        "multimodal|normal|principal|silverman|FLOAT",
+        "dip|kurtosis|minimum_error|minimum_error_corrected|relative_depth|variance",
+        "--bandwidth multimodal|normal|principal|silverman|FLOAT",
         "INT|FLOAT|none",
     ):
         assert choices in text

@@ -16,7 +16,7 @@ class ParameterType(click.ParamType):
     def __init__(self, constraints: list[Any]) -> None:
         self.constraints = [make_constraint(c) for c in constraints if c is not None]
         self.optional = None in constraints
-        self.words = sorted(word for c in constraints if isinstance(c, StrOptions) for word in c.options)
+        self.words = sorted({word for c in constraints if isinstance(c, StrOptions) for word in c.options})
         self.typed = {hyphenated(word): word for word in self.words}
         kinds = [c.type for c in constraints if isinstance(c, Interval)]
         kinds += [Integral] if "random_state" in constraints else []
