@@ -7,6 +7,8 @@ from sklearn.base import clone
 
 from mdh_dask import SemiSupervisedMDH, load_model
 from mdh_dask.growth.labelled import LabelledPass
+from mdh_dask.io import open_rows
+from mdh_dask.workflows import predict
 
 
 def two_groups(n=600, d=3, seed=0):
@@ -121,3 +123,11 @@ def test_weights_of_labels_must_be_positive():
     X, _, y = two_groups()
     with pytest.raises(ValueError, match=r"gamma must be positive numbers, got \(0.1, -1\)"):
         SemiSupervisedMDH(gamma=(0.1, -1)).fit(X, y)
+
+
+def test_commands_write_the_places_of_the_classes(tmp_path):
+    X, truth, y = two_groups()
+    SemiSupervisedMDH().fit(X, np.array(["", "a", "b"])[y + 1]).save(tmp_path / "model.zarr")
+    np.save(tmp_path / "x.npy", X)
+    predict(f"{tmp_path}/x.npy", f"{tmp_path}/model.zarr", f"{tmp_path}/labels.zarr")
+    assert (open_rows(tmp_path / "labels.zarr", ndim=1).compute() == truth).mean() > 0.98

@@ -130,6 +130,10 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         ValueError
             If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
         """
+        return self.cluster_labels(X)
+
+    def cluster_labels(self, X: Any) -> RowArray:
+        """Return the number of the cluster of every row, int32; `predict` of a classifier returns their classes."""
         check_is_fitted(self)
         return self._labels_of(as_rows(self, X, reset=False))
 

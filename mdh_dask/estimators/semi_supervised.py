@@ -190,7 +190,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         ndarray or dask Array of shape (n_samples,)
             Entries of `classes_`; NumPy for NumPy input, else lazy, one pass to compute.
         """
-        places = super().predict(X)
+        places = self.cluster_labels(X)
         return places.map_blocks(_named, self.classes_, dtype=self.classes_.dtype) if is_dask(places) else (
             self.classes_[places]
         )  # fmt: skip

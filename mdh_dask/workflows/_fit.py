@@ -192,7 +192,7 @@ def _write_labels_and_profile(estimator: Any, rows: da.Array, outputs: Outputs, 
     # A chunk of labels needs all its rows at once, and wide rows of that many labels would not fit in memory.
     chunk_rows = max(merged.chunks[0]) if rows.dtype.itemsize * rows.shape[1] > WIDE else None
     moments = write_labels(
-        estimator, estimator.predict(merged), outputs, estimator.progress, resume, also=moments_of(estimator, rows),
-        beside=merged, chunk_rows=chunk_rows,
+        estimator, estimator.cluster_labels(merged), outputs, estimator.progress, resume,
+        also=moments_of(estimator, rows), beside=merged, chunk_rows=chunk_rows,
     )  # fmt: skip
     return profiles_of(estimator, moments)

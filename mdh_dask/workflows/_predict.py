@@ -97,7 +97,7 @@ def _rows(
 ) -> str:
     rows = rows_for_model(estimator, model, path, reading)
     with cluster, telling_of_memory(rows, estimator):
-        counts = write_labels(estimator, estimator.predict(rows), outputs, progress)
+        counts = write_labels(estimator, estimator.cluster_labels(rows), outputs, progress)
     noise = int(estimator.state_type.noise)
     found = f"{np.count_nonzero(counts[noise:])} of {estimator.n_clusters_} clusters"
     none = f", {counts[0]} in none" if noise else ""

@@ -21,6 +21,7 @@ from . import (
     quality,
     random_projections,
     scale_out,
+    semi_supervised,
     speed,
     tree_speed,
 )
@@ -44,6 +45,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "passes": passes,
     "pursuit": pursuit,
     "pursuit_speed": pursuit_speed,
+    "semi_supervised": semi_supervised,
     "kernels": kernels,
     "kernels_scale": kernels_scale,
     "images": images,
