@@ -13,6 +13,7 @@ from strategies import row_sets
 from mdh_dask.chunks import run
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.modes import modes, relative_depth
+from mdh_dask.growth.bounds import bounds_of
 from mdh_dask.growth.branches import Branch, Part
 from mdh_dask.growth.growth import grow
 from mdh_dask.growth.order import split_by_scatter, spread_of
@@ -197,6 +198,8 @@ class TestSpread:
         standardise = Standardiser(np.full(d, 3.0), np.linspace(0.5, 2, d), np.zeros(d))
         spread = spread_of(branch_of(rows, times * len(rows)), standardise)
         standard = standardise(rows).astype(float)
+        standard = bounds_of(standard).near(standard)
+        times *= len(rows) / len(standard)
         np.testing.assert_allclose(spread.centroid, standard.mean(axis=0), rtol=1e-9, atol=1e-9)
         size = len(rows) * np.abs(standard).max() ** 2
         assert spread.scatter == pytest.approx(times * naive.scatter(standard), rel=1e-9, abs=1e-9 * times * size)

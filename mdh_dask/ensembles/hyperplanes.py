@@ -12,6 +12,7 @@ from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Pass, Plan, work_through
 from ..density.bandwidth import Bandwidth
+from ..growth.bounds import bounds_of
 from ..growth.branches import Branch, Part, branch_pass, hash_bit
 from ..growth.branches import State as BranchState
 from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
@@ -215,6 +216,8 @@ def find_hyperplanes(sample: Sample, standardise: Standardiser, settings: Ensemb
     root = Branch(1, Part.of_all(sample), n_rows, counted=True, state=BranchState.WAITING)
     if settings.stop.holds_out:
         scoring = rows[(sample.hashes >> np.uint64(hash_bit(root))) & np.uint64(1) == 0]
+    bounds = bounds_of(scoring)
+    rows, scoring = bounds.near(rows), bounds.near(scoring)
     if len(scoring) < 2 or not np.ptp(scoring, axis=0).any():
         return Proposal(StandardDirections(np.empty((0, rows.shape[1]))), np.empty(0))
     ends = _descend(scoring.astype(np.float64), settings)

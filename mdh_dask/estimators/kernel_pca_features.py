@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Pass, Plan, Progress, announced, is_dask, map_rows, merge_chunks, run
+from ..growth.bounds import bounds_of
 from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from ..growth.scaling import standardiser
 from ..kernels import KERNELS, LANDMARKS, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
@@ -187,8 +188,12 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
         look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(wanted, n_rows)))
         check_first_look(look, getattr(self, "feature_names_in_", None))
-        sample = smallest_hashes(look.sample, wanted)
-        centre, scale = self._standard(kernel, look, sample)
+        centre, scale = self._standard(kernel, look, smallest_hashes(look.sample, wanted))
+        sample = look.sample
+        if kernel.uses_columns:
+            # The features of a polynomial kernel would all be those of a landmark far from all others.
+            sample = sample.take(np.flatnonzero(bounds_of(sample.rows).contain(sample.rows)))
+        sample = smallest_hashes(sample, wanted)
         sample = sample.take(np.argsort(sample.hashes, kind="stable"))
         standardised = (sample.rows - centre) * scale
         rng = generator(seed, SAMPLE)

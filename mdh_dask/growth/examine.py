@@ -12,6 +12,7 @@ from ..density.bandwidth import Bandwidth
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.random import KeyedDirections
 from ..splits.choose import Counts
+from .bounds import bounds_of, least_share
 from .branches import Branch, State, branch_pass, hash_bit
 from .order import ORDERS
 from .passes import Sample, smallest_hashes
@@ -113,10 +114,12 @@ class Examiner:
     def _rows(self, branch: Branch, sample: Sample) -> tuple[AnyArray, AnyArray]:
         """Return standardised rows of a sample, and those that score directions: not the half that tests them."""
         rows = self.standardise.spread(sample.rows, sample.hashes)
-        if not self.settings.chooser.stop.holds_out:
-            return rows, rows
-        half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
-        return rows, rows[half == 0]
+        scoring = rows
+        if self.settings.chooser.stop.holds_out:
+            half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
+            scoring = rows[half == 0]
+        bounds = bounds_of(scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
+        return bounds.near(rows), bounds.near(scoring)
 
     def _propose(self, branch: Branch, scoring: AnyArray) -> Proposal:
         """Return directions for the rows that score them; none if all rows are the same."""

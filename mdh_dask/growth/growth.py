@@ -12,6 +12,7 @@ from .._jit.hashing import hash_numbers
 from ..chunks import Pass, Plan
 from ..tree.editing import multiplied
 from ..tree.structure import Tree
+from .bounds import least_share
 from .branches import Branch, Part, State, arrivals_of, branch_pass
 from .examine import Examiner
 from .order import prune
@@ -69,7 +70,8 @@ def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLo
     sample = smallest_hashes(look.sample, _wanted(settings, shape))
     if settings.sample_seed not in (None, settings.seed):
         sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))
-    return sample, standardiser(look.columns, sample, settings.scale, moderate=True)
+    share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
+    return sample, standardiser(look.columns, sample, settings.scale, moderate=True, least_share=share)
 
 
 def _wanted(settings: GrowthSettings, shape: tuple[int, int]) -> int:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Floats
+from .bounds import bounds_of
 from .branches import Branch, State
 from .scaling import Standardiser
 
@@ -23,11 +24,12 @@ class Spread(NamedTuple):
 def spread_of(branch: Branch, standardise: Standardiser) -> Spread:
     """Return centroid and scatter of a branch; exact if its sample holds all rows.
 
-    The mean squared distance of the sample rows estimates that of all `n_rows`.
+    The mean squared distance of the sample rows estimates that of all `n_rows`. Rows far from all others are left out.
     """
     if len(branch.sample) == 0:
         return Spread(None, 0.0)
     rows = standardise(branch.sample.load().rows).astype(np.float64)
+    rows = bounds_of(rows).near(rows)
     centroid = rows.mean(axis=0)
     return Spread(centroid, branch.n_rows * float(((rows - centroid) ** 2).sum(axis=1).mean()))
 

@@ -7,6 +7,7 @@ import numpy as np
 from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
 from .._typing import AnyArray, Floats, Integers
 from ..projections.directions import RawDirections, StandardDirections
+from .bounds import without_far_rows
 from .lattices import MOST_LEVELS, lattices_in
 from .passes import Columns, Sample
 
@@ -90,12 +91,16 @@ class Standardiser:
         return SMOOTHS_A_LATTICE * np.sqrt(directions.vectors**2 @ self.resolution**2)
 
 
-def standardiser(columns: Columns, sample: Sample, scale: bool, *, moderate: bool = False) -> Standardiser:
+def standardiser(
+    columns: Columns, sample: Sample, scale: bool, *, moderate: bool = False, least_share: float | None = None
+) -> Standardiser:
     """Return the shift, scale and resolution of the columns.
 
     Shift and scale are rounded to a few bits: sums depend in their last bits on the chunking, the tree must not.
     Constant columns are dropped. With `moderate`, columns that are not scaled are multiplied as `MODERATE` says.
+    Rows far from all others are left out, as `without_far_rows` does for a `least_share` of the rows.
     """
+    columns, sample = without_far_rows(columns, sample, least_share)
     sd = np.sqrt(columns.deviations / max(columns.n, 1))
     constant = ~(columns.high > columns.low) | (sd <= 1e-12 * np.maximum(np.abs(columns.low), np.abs(columns.high)))
     sd = np.where(constant, 1.0, rounded(sd))

@@ -82,7 +82,10 @@ def screen(
     for i in np.argsort(-scores, kind="stable"):
         if len(kept) == n_kept or scores[i] == -np.inf:
             break
-        if np.all(np.abs(unit[kept] @ unit[i]) < 0.9994):
+        # OpenBLAS's products of a few float32 rows may read what lies beyond them, and flag it as invalid.
+        with np.errstate(invalid="ignore"):
+            cosines = np.abs(unit[kept] @ unit[i])
+        if np.all(cosines < 0.9994):
             kept.append(int(i))
     return proposal[kept]
 

@@ -15,6 +15,7 @@ from ..projections.directions import Axes
 from ..splits.choose import Candidates, Counts, Verdict
 from ..tree.editing import multiplied, proportioned, scaled_counts
 from ..tree.structure import Tree
+from .bounds import least_share
 from .branches import Branch, Part, State
 from .examine import Examiner
 from .growth import Grown
@@ -72,7 +73,8 @@ def update(
     look, counts = yield Pass("updating", UpdatePass(first, sweep))
     check(look)
     sample = smallest_hashes(look.sample, wanted)
-    standardise = standardiser(look.columns, sample, settings.scale, moderate=True)
+    share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
+    standardise = standardiser(look.columns, sample, settings.scale, moderate=True, least_share=share)
     standardise = replace(standardise, lattices=lattices_of(tree.steps))
     updater, n_old = Updater(settings, standardise), round(decay * int(tree.n_rows[0]))
     root = updater.settle(updater.added(tree, n_old, axes, counts, Part.of_all(sample)))

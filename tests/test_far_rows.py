@@ -1,0 +1,154 @@
+"""Rows far from all others change no cluster: scale, directions and bins come from the bulk."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from mdh_dask import (
+    IPDDP,
+    PDDP,
+    DePDDP,
+    HierarchicalMDH,
+    ICATree,
+    KernelPCAFeatures,
+    MinimumDensityHyperplane,
+    PCATree,
+    RandomProjectionTree,
+)
+from mdh_dask.growth.bounds import bounds_of, without_far_rows
+from mdh_dask.growth.passes import HASH_RANGE, FirstPass
+from mdh_dask.growth.scaling import standardiser
+from mdh_dask.metrics import adjusted_rand_index
+
+MODELS = {
+    "random": RandomProjectionTree(100),
+    "random, raw columns": RandomProjectionTree(100, scale=False),
+    "random, several passes": RandomProjectionTree(100, sample_size=500),
+    "random, exact": RandomProjectionTree(30, sample_size=None),
+    "random, refined": RandomProjectionTree(100, refine=True),
+    "mdh": HierarchicalMDH(starts="pca2"),
+    "pca": PCATree(),
+    "ica": ICATree(),
+    "dePDDP": DePDDP(),
+    "IPDDP": IPDDP(scale=False),
+    "PDDP": PDDP(max_clusters=3),
+    "hyperplane": MinimumDensityHyperplane(starts="pca2"),
+}
+
+
+def blobs(n=2000):
+    rng = np.random.default_rng(0)
+    centres = np.array([[-6, 0, 0, 0], [18, 0, 0, 2], [0, 9, 3, 0]])
+    return centres[rng.integers(0, 3, n)] + rng.normal(size=(n, 4))
+
+
+def far_rows(kind, rows):
+    rng = np.random.default_rng(1)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    return {
+        "three at 1000": 1000 + rng.normal(size=(3, 4)),
+        "one at 1e6": np.full((1, 4), 1e6),
+        "one at 1e12": np.array([[1e12, -1e12, 0, 0]]),
+        "one in a hundred in a box ten times as wide": (low + high) / 2
+        + (high - low) * rng.uniform(-5, 5, (len(rows) // 100, 4)),
+    }[kind]
+
+
+FAR = ("three at 1000", "one at 1e6", "one at 1e12", "one in a hundred in a box ten times as wide")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_clusters_are_those_without_the_far_rows(name):
+    model, rows = MODELS[name], blobs()
+    without = model.fit(rows).labels_
+    # Rows that are not quite far move a mean, and decide between two valleys of about the same depth.
+    for kind in FAR[:-1] if name in ("PDDP", "hyperplane") else FAR:
+        with_far = model.fit(np.concatenate([rows, far_rows(kind, rows)])).labels_
+        assert adjusted_rand_index(without, with_far[: len(rows)]) > 0.97, kind
+
+
+def test_a_group_as_large_as_the_smallest_cluster_is_a_cluster_however_far_it_is():
+    rows = blobs()
+    group = 1000 + np.random.default_rng(2).normal(size=(80, 4))
+    for model in (RandomProjectionTree(100), HierarchicalMDH()):
+        labels = model.fit(np.concatenate([group, rows])).labels_
+        assert len(set(labels[:80])) == 1
+        assert labels[0] not in labels[80:]
+        assert model.n_clusters_ == 4
+
+
+@pytest.mark.parametrize("sample_size", [500, 10_000])
+def test_trees_of_rows_with_far_ones_do_not_depend_on_the_chunks(sample_size):
+    rows = np.concatenate([blobs(), far_rows("three at 1000", blobs()), np.full((1, 4), 1e6)])
+    rows = rows[np.random.default_rng(3).permutation(len(rows))]
+    model = RandomProjectionTree(100, sample_size=sample_size).fit(rows)
+    for chunks in (701, (1, 2000, 3)):
+        lazy = RandomProjectionTree(100, sample_size=sample_size).fit(da.from_array(rows, chunks=(chunks, 4)))
+        assert lazy.tree_ == model.tree_
+
+
+def test_far_rows_are_counted_and_labelled_like_any():
+    rows = np.concatenate([blobs(), far_rows("one in a hundred in a box ten times as wide", blobs())])
+    model = RandomProjectionTree(100, sample_size=500).fit(rows)
+    assert_array_equal(model.tree_.n_rows[model.tree_.leaves], np.bincount(model.labels_))
+    assert model.tree_.histogram(0).sum() == len(rows)
+
+
+def look_at(rows):
+    return FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
+
+
+def test_columns_without_far_values_keep_the_moments_of_all_rows_to_the_last_bit():
+    rows = blobs()
+    columns, sample, *_ = look_at(rows)
+    assert without_far_rows(columns, sample) == (columns, sample)
+    rows[7, 2] = 1e9
+    columns, sample, *_ = look_at(rows)
+    bulk, near = without_far_rows(columns, sample)
+    assert_array_equal(near.numbers, np.delete(np.arange(len(rows)), 7))
+    kept = [0, 1, 3]
+    assert_array_equal(bulk.mean[kept], columns.mean[kept])
+    assert_array_equal(bulk.deviations[kept], columns.deviations[kept])
+    spread = np.sqrt(bulk.deviations[2] / bulk.n)
+    assert spread == pytest.approx(np.delete(rows[:, 2], 7).std(), rel=1e-6)
+
+
+def test_a_far_value_that_the_sample_does_not_hold_changes_no_scale():
+    rows = blobs(5000)
+    look = look_at(rows)
+    sample = look.sample.take(np.arange(1000))
+    rows[4000, 1] = 1e12
+    far = standardiser(look_at(rows).columns, sample, True)
+    near = standardiser(look.columns, sample, True)
+    np.testing.assert_allclose(far.scale, near.scale, rtol=0.1)
+    assert_array_equal(far.scale[[0, 2, 3]], near.scale[[0, 2, 3]])
+
+
+@given(st.integers(20, 300), st.integers(0, 2**32 - 1), st.sampled_from([1e3, 1e9, 1e300]))
+def test_bounds_move_with_the_rows_and_not_with_far_ones(n, seed, far):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 2))
+    rows[0] = far
+    low, high = bounds_of(rows)
+    assert -20 < low.min() < high.max() < 20
+    assert not bounds_of(rows).contain(rows)[0]
+    np.testing.assert_allclose(bounds_of(rows[:, ::-1] * 4 + 64), np.array([low, high])[:, ::-1] * 4 + 64, rtol=1e-9)
+
+
+def test_rare_values_and_few_rows_have_no_bounds():
+    rare = np.zeros((1000, 1))
+    rare[:5] = 1e6
+    for rows in (rare, np.array([[1.0], [2.0]]), np.empty((0, 1))):
+        assert bounds_of(rows).contain(rows).all()
+
+
+def test_no_landmark_is_far_from_all_other_rows():
+    rows = np.concatenate([blobs(600), np.full((2, 4), 1e6)])
+    features = KernelPCAFeatures(kernel="quadratic", n_landmarks=602).fit(rows)
+    assert features.landmarks_.max() < 600
+    assert (
+        features.n_components_ == KernelPCAFeatures(kernel="quadratic", n_landmarks=602).fit(rows[:600]).n_components_
+    )
