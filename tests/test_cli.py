@@ -309,8 +309,8 @@ ERRORS = {
     "no outputs": (("fit", "../in/x.zarr"), 2, "expected --out, --model or --report; got none of them"),
     "same outputs": (("fit", "../in/x.zarr", "--out", "a", "--model", "./a"), 2, "expected separate paths; got ./a"),
     "output in output": (("fit", "../in/x.zarr", "--out", "a/l", "--model", "a"), 2, "expected separate paths"),
-    "output is input": (("fit", "../in/x.zarr", "--out", "../in/x.zarr", "--overwrite"), 2, "separate places"),
-    "output is model": (("predict", "../in/x.zarr", *MODEL, "--out", "../in/model.zarr"), 2, "separate places"),
+    "output is input": (("fit", "../in/x.zarr", "--out", "../in/x.zarr", "--overwrite"), 2, "separate paths"),
+    "output is model": (("predict", "../in/x.zarr", *MODEL, "--out", "../in/model.zarr"), 2, "separate paths"),
     "report on the web": (("fit", "../in/x.zarr", "--report", "https://b/r.html"), 2, "a store that can be written to"),
     "labels in a cache": (
         ("fit", "../in/x.zarr", "--out", "simplecache::s3://b/l.zarr"),

@@ -184,7 +184,7 @@ def description(estimator: type[ClusterEstimator | KernelPCAFeatures], parameter
     """
     entry = entries(sections(estimator.__doc__).get("Parameters", "")).get(parameter, "")
     text = " ".join(entry.split("\n")[1:])
-    text = re.sub(r"``?\"?|\"?``?", "", " ".join(text.split()))
+    text = re.sub(r'``"([^"`]*)"``|`', r"\1", " ".join(text.split()))
     text = re.sub(r"\bNone\b", "none", re.sub(r" \(thesis [^)]*\)", "", text))
     unlimited = None in estimator._parameter_constraints[parameter] and "none" not in text
     return f"{text} With none: no limit." if unlimited else text

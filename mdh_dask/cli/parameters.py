@@ -44,7 +44,7 @@ class ParameterType(click.ParamType):
                 continue
             if math.isfinite(number) and any(c.is_satisfied_by(number) for c in self.constraints):
                 return number
-        limits = " or ".join(str(c) for c in self.constraints if isinstance(c, Interval))
+        limits = " or ".join(dict.fromkeys(str(c) for c in self.constraints if isinstance(c, Interval)))
         self.fail(f"expected {limits or self.values}; got {value!r}", param, ctx)
 
 
