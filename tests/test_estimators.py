@@ -28,6 +28,7 @@ QUICK = {"n_projections": 60}
 SETTINGS = {
     "DivisiveClustering": QUICK,
     "RandomProjectionTree": QUICK,
+    "ProjectionPursuitTree": QUICK,
     "HierarchicalMDH": {"starts": "pca2"},
     "HierarchicalKernelMDH": {"starts": "pca2"},
     "MinimumDensityHyperplane": {"starts": "pca2"},

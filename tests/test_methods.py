@@ -18,6 +18,7 @@ from mdh_dask import (
     KernelDePDDP,
     MinimumDensityHyperplane,
     PCATree,
+    ProjectionPursuitTree,
     RandomProjectionTree,
     load_model,
 )
@@ -32,6 +33,7 @@ SETTINGS = {
     PDDP: {"max_clusters": 4},
     DePDDP: {"min_cluster_size": 100},
     KernelDePDDP: {"min_cluster_size": 100, "feature_map": "quadratic"},
+    ProjectionPursuitTree: {"n_projections": 60},
     HierarchicalMDH: {"starts": "pca2"},
     HierarchicalKernelMDH: {"starts": "pca2", "feature_map": "quadratic"},
 }

@@ -21,7 +21,8 @@ from ..projections.directions import Proposal
 from ..projections.random import RANDOM_PROJECTIONS
 from ..splits.choose import Chooser
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
-from ..splits.stopping import STOP_RULES
+from ..splits.search_null import Search
+from ..splits.stopping import STOP_RULES, StopRule
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 from .tree_estimator import TreeEstimator
@@ -64,12 +65,19 @@ class DivisiveClustering(TreeEstimator):
         Rule for the bandwidth: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``, ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or
         the second with the standard deviation along the branch's first principal component for all its directions; a
         number replaces the factor of the first.
-    stop_rule : {"hold-out", "hold-out-uniform", "level", "fixed", "none"}
+    stop_rule : str
         When a valley is real. ``"fixed"``: deeper than a quantile of the deepest valley of as many uniform rows as
         there are in all (thesis section 6.3.1); ``"level"``: as there are in the branch. ``"hold-out-uniform"``: half
         of the rows choose the split, the depth on the other half is compared (thesis algorithm 1). ``"hold-out"``:
         the same, compared with rows from the closest unimodal distribution, which is also right for long tails.
-        ``"none"``: every split that can be placed is made.
+        ``"none"``: every split that can be placed is made. Those of projection pursuit (TR-2003009, section 3.3):
+        ``"known-number"`` and ``"known-levels"``: the same, down to a number of clusters or levels that must be given;
+        ``"unimodal-density"``: the density rises and falls on both sides; ``"criterion"``: the least error of all
+        thresholds lies at no end; ``"height-ratio"`` and ``"integral-ratio"``: the basin over the valley is as high, or
+        holds as much, as the least relative depth times what is under it. ``"null"``: the criterion exceeds a quantile
+        of that of one direction of normal rows, which the best of many directions nearly always does;
+        ``"search-null"``: a quantile of the best that the same search finds in normal rows. It sees more in few rows
+        than a hold-out, and takes long tails and skewness for clusters.
     quantile : float
         Of the null distribution. One minus this bounds the probability that a branch without valleys is split.
     n_candidates : int
@@ -241,13 +249,25 @@ class DivisiveClustering(TreeEstimator):
         tags.input_tags.pairwise = getattr(self.feature_map, "kernel", self.feature_map) == "precomputed"
         return tags
 
+    def _search(self) -> Search:
+        """Return the search of directions for rows of as many columns, or features."""
+        map_ = getattr(self, "feature_map_", None)
+        n_features = self.n_features_in_ if map_ is None else map_.n_components_
+        return Search(self._directions, n_features, self._rule(), resolve_bandwidth(self.bandwidth))
+
+    def _stop(self) -> StopRule:
+        stop = STOP_RULES[self.stop_rule](self.quantile)
+        if stop.needs is not None and getattr(self, stop.needs) is None:
+            raise ValueError(f"expected a value of {stop.needs} for stop_rule={self.stop_rule!r}; got None")
+        return stop.knowing(self._search())
+
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
         named = self.projection if isinstance(self.projection, str) else None
         return GrowthSettings(
             propose=self._propose,
             chooser=Chooser(
                 rule=self._rule(),
-                stop=STOP_RULES[self.stop_rule](self.quantile),
+                stop=self._stop(),
                 n_tests=self.n_candidates,
                 n_root=n_rows,
                 min_rows=rows_of_share(self.min_cluster_size, n_rows),

@@ -13,7 +13,7 @@ from ..chunks import Plan
 from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
 from ..ensembles.hyperplanes import EnsembleSettings, HyperplaneMixture, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
-from ..splits.stopping import STOP_RULES
+from ..splits.stopping import DEPTH_STOP_RULES
 from .soft import SoftEstimator
 from .validation import check_first_look
 
@@ -114,7 +114,7 @@ class HyperplaneEnsemble(SoftEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_hyperplanes": [Interval(Integral, 1, MOST_HYPERPLANES, closed="both")],
         "alpha_max": [Interval(Real, 0, None, closed="neither")],
-        "stop_rule": [StrOptions(STOP_RULES.keys())],
+        "stop_rule": [StrOptions(DEPTH_STOP_RULES.keys())],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "bandwidth": [StrOptions(BANDWIDTHS.keys()), Interval(Real, 0, None, closed="neither")],
         "sample_size": [Interval(Integral, 2, None, closed="left")],
@@ -146,7 +146,7 @@ class HyperplaneEnsemble(SoftEstimator):
         settings = EnsembleSettings(
             n_hyperplanes=self.n_hyperplanes,
             alpha_max=self.alpha_max,
-            stop=STOP_RULES[self.stop_rule](self.quantile),
+            stop=DEPTH_STOP_RULES[self.stop_rule](self.quantile),
             bandwidth=resolve_bandwidth(self.bandwidth),
             sample_size=self.sample_size,
             scale=self.scale,

@@ -23,6 +23,7 @@ from .minimum_density import HierarchicalMDH as HierarchicalMDH
 from .principal_directions import IPDDP as IPDDP
 from .principal_directions import PDDP as PDDP
 from .principal_directions import DePDDP as DePDDP
+from .projection_pursuit_tree import ProjectionPursuitTree as ProjectionPursuitTree
 from .random_projection_tree import RandomProjectionTree as RandomProjectionTree
 from .semi_supervised import SemiSupervisedMDH as SemiSupervisedMDH
 
@@ -34,6 +35,7 @@ METHODS: dict[str, type[ClusterEstimator]] = {
     "ipddp": IPDDP,
     "depddp": DePDDP,
     "mdh": HierarchicalMDH,
+    "hppc": ProjectionPursuitTree,
     "hyperplane": MinimumDensityHyperplane,
     "kernel-mdh": HierarchicalKernelMDH,
     "kernel-depddp": KernelDePDDP,

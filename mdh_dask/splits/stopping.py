@@ -4,53 +4,25 @@ A stop rule says which rows choose a split and which test it, and whether a chos
 one, subclass `StopRule` and register it in `STOP_RULES`.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from ..density.histograms import Histograms
+from .index_stopping import INDEX_STOP_RULES
 from .null import exceeds_unimodal, uniform_depth_quantile
+from .stop_rule import NoTest, StopRule
 
-
-@dataclass(frozen=True)
-class StopRule(ABC):
-    """Accepts a split or closes the branch.
-
-    Parameters
-    ----------
-    quantile : float in (0, 1)
-        Of the null distribution; a branch without clusters is split with a probability of at most one minus this.
-    """
-
-    quantile: float = 0.975
-    holds_out: ClassVar[bool] = False
-    """Whether one half of the rows chooses a split and the other tests it; else all rows do both."""
-
-    @abstractmethod
-    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """Tell whether a split after bin `k` of one direction is a valley.
-
-        Parameters
-        ----------
-        test : Histograms of one direction
-        k : int
-        n_root : int
-            Rows of the whole data.
-        n_tests : int
-            Splits of this branch that may be tested one after the other, until one is accepted.
-        rng : Generator
-        """
-
-
-@dataclass(frozen=True)
-class NoTest(StopRule):
-    """Every split that can be placed is made."""
-
-    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
-        return True
+__all__ = [
+    "DEPTH_STOP_RULES",
+    "STOP_RULES",
+    "FixedQuantile",
+    "HoldOut",
+    "HoldOutUniform",
+    "LevelQuantile",
+    "NoTest",
+    "StopRule",
+]
 
 
 @dataclass(frozen=True)
@@ -103,10 +75,13 @@ class HoldOut(_HeldOut):
         return exceeds_unimodal(test, k, self.level(n_tests), rng)
 
 
-STOP_RULES: dict[str, type[StopRule]] = {
+DEPTH_STOP_RULES: dict[str, type[StopRule]] = {
     "hold-out": HoldOut,
     "hold-out-uniform": HoldOutUniform,
     "level": LevelQuantile,
     "fixed": FixedQuantile,
     "none": NoTest,
 }
+"""Those that judge the relative depth of a threshold alone, wherever it comes from."""
+
+STOP_RULES = DEPTH_STOP_RULES | INDEX_STOP_RULES

@@ -1,0 +1,190 @@
+"""Trees of projection pursuit, and the stop rules of their source."""
+
+from dataclasses import replace
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from mdh_dask import DivisiveClustering, PCATree, ProjectionPursuitTree
+from mdh_dask.density.bandwidth import BANDWIDTHS
+from mdh_dask.density.histograms import Histograms
+from mdh_dask.metrics import adjusted_rand_index, matching_accuracy
+from mdh_dask.projections.genetic import GeneticSearch
+from mdh_dask.projections.search import DirectionSearch
+from mdh_dask.simulate import bolton_mixture, gaussian_mixture
+from mdh_dask.splits import search_null
+from mdh_dask.splits.rules import SplitRule
+from mdh_dask.splits.search_null import Search, best_score_quantile, single_score_quantile
+from mdh_dask.splits.stopping import STOP_RULES
+
+RULE = SplitRule("minimum_error", threshold_rule="minimum_error")
+NORMAL = BANDWIDTHS["normal"]
+QUICK = {"n_projections": 100, "population": 6}
+
+
+def histogram_of(x, low=-8.0, high=8.0, n_bins=320):
+    counts = np.histogram(np.clip(x, low, high - 1e-9), n_bins, (low, high))[0][None]
+    return Histograms(counts, np.array([low]), np.array([(high - low) / n_bins]), NORMAL)
+
+
+def accepts(name, x, **settings):
+    histogram = histogram_of(x)
+    k = int(RULE.locate(histogram, np.sqrt(len(x)))[0])
+    rule = STOP_RULES[name]()
+    if settings:
+        rule = replace(rule, rule=replace(RULE, **settings))
+    return k >= 0 and rule.accepts(histogram, k, len(x), 1, np.random.default_rng(0))
+
+
+def two_modes(gap, n=1000, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(np.repeat([-gap / 2, gap / 2], n // 2), 1.0)
+
+
+class TestStopRules:
+    @pytest.mark.parametrize("name", ["unimodal-density", "criterion", "height-ratio", "integral-ratio", "null"])
+    def test_two_clear_modes_are_split_and_one_smooth_mode_is_not(self, name):
+        smooth = np.quantile(np.random.default_rng(0).normal(size=100_000), (np.arange(1000) + 0.5) / 1000)
+        assert accepts(name, two_modes(6.0))
+        assert not accepts(name, smooth)
+
+    @pytest.mark.parametrize("name", ["height-ratio", "integral-ratio"])
+    def test_the_ratio_that_is_asked_for_decides(self, name):
+        x = two_modes(3.4, 20_000)
+        assert accepts(name, x, min_relative_depth=0.1)
+        assert not accepts(name, x, min_relative_depth=3.0)
+
+    def test_the_density_alone_takes_a_few_rows_for_a_mode_and_ratios_do_not(self):
+        x = np.r_[two_modes(3.0, 2000)]
+        assert accepts("unimodal-density", x)
+        assert not accepts("height-ratio", x, min_relative_depth=1.0)
+
+    def test_the_printed_null_is_above_what_one_direction_shows_by_chance(self):
+        rng = np.random.default_rng(0)
+        for n in (200, 1000):
+            scores = [RULE.score(histogram_of(rng.normal(size=n)), np.sqrt(n))[0] for _ in range(300)]
+            share = np.mean(np.array(scores) > single_score_quantile(n, RULE, NORMAL, 0.9))
+            assert 0.04 < share < 0.16
+
+    def test_the_best_of_a_search_exceeds_the_printed_null_and_not_the_null_of_the_search(self):
+        model = ProjectionPursuitTree(**QUICK, max_levels=1, min_cluster_size=10)
+        clouds = [np.random.default_rng(seed).normal(size=(300, 6)) for seed in range(12)]
+        split = {
+            stop: [model.set_params(stop_rule=stop).fit(X).n_clusters_ > 1 for X in clouds]
+            for stop in ("null", "search-null")
+        }
+        assert sum(split["null"]) > 8
+        assert sum(split["search-null"]) <= 2
+
+    def test_the_null_of_a_search_is_linear_in_the_logarithms_and_made_once_for_equal_searches(self, monkeypatch):
+        monkeypatch.setattr(search_null, "SEARCHES", 12)
+        made = []
+        best = Search.best
+        monkeypatch.setattr(Search, "best", lambda *args: made.append(1) or best(*args))
+
+        def search():
+            propose = ProjectionPursuitTree(n_projections=21, population=4, search="random")._proposing()
+            return Search(propose, 3, RULE, NORMAL)
+
+        a, b, c = (best_score_quantile(n, search(), 0.9) for n in (64, 128, 256))
+        assert len(made) == 36  # 16, 64 and 256 rows
+        assert b == pytest.approx(np.sqrt(a * c))
+        assert a > b > c
+        assert best_score_quantile(64, search(), 0.99) > a
+        assert len(made) == 36
+
+    def test_fewer_rows_need_more_and_a_wider_search_too(self):
+        def quantile(n, d, n_random):
+            search = ProjectionPursuitTree(n_projections=n_random, search="random")._proposing()
+            return best_score_quantile(n, Search(search, d, RULE, NORMAL), 0.9)
+
+        assert quantile(100, 3, 50) > 2 * quantile(400, 3, 50)
+        assert quantile(100, 3, 400) > quantile(100, 3, 5)
+
+    @pytest.mark.parametrize(
+        ("stop", "message"),
+        [("known-number", "expected a value of max_clusters"), ("known-levels", "expected a value of max_levels")],
+    )
+    def test_a_known_number_must_be_given(self, stop, message):
+        with pytest.raises(ValueError, match=message):
+            DivisiveClustering(stop_rule=stop).fit(np.eye(4))
+
+    def test_known_numbers_of_clusters_and_levels_are_reached(self):
+        X, y = (part.compute() for part in bolton_mixture(2, random_state=0))
+        known = ProjectionPursuitTree(**QUICK, stop_rule="known-number", max_clusters=2).fit(X)
+        assert matching_accuracy(y, known.labels_) > 0.98
+        levels = ProjectionPursuitTree(**QUICK, stop_rule="known-levels", max_levels=1).fit(X)
+        assert levels.n_clusters_ == 2
+
+    def test_a_null_needs_a_rule_that_histograms_suffice_for(self):
+        with pytest.raises(ValueError, match="got threshold_rule='gap'"):
+            DivisiveClustering(stop_rule="null", threshold_rule="gap").fit(np.eye(4))
+
+    @pytest.mark.parametrize("stop", ["search-null", "null"])
+    def test_other_methods_and_criteria_can_be_held_to_these_nulls(self, stop):
+        X = gaussian_mixture(900, 4, 3, sd=1.0, random_state=0)[0].compute()
+        assert PCATree(stop_rule=stop).fit(X).n_clusters_ >= 3
+
+
+class TestTree:
+    @pytest.mark.parametrize("n_clusters", [2, 4, 8])
+    def test_the_mixtures_of_the_source_are_found_better_than_it_reports(self, n_clusters):
+        X, y = (part.compute() for part in bolton_mixture(n_clusters, random_state=3))
+        model = ProjectionPursuitTree().fit(X)
+        assert model.n_clusters_ == n_clusters
+        assert matching_accuracy(y, model.labels_) > 0.98
+
+    @pytest.mark.parametrize("criterion", ["relative_depth", "minimum_error_corrected"])
+    def test_any_criterion_finds_separated_clusters(self, criterion):
+        X, y = (part.compute() for part in gaussian_mixture(1500, 5, 3, sd=1.0, random_state=1))
+        model = ProjectionPursuitTree(**QUICK, criterion=criterion, threshold_rule="relative_depth").fit(X)
+        assert adjusted_rand_index(y, model.labels_) > 0.99
+
+    @pytest.mark.parametrize("draw", ["standard_normal", "random", "standard_exponential", "standard_t"])
+    def test_clouds_without_clusters_are_not_split(self, draw):
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            cloud = rng.standard_t(3, (300, 8)) if draw == "standard_t" else getattr(rng, draw)((300, 8))
+            assert ProjectionPursuitTree(**QUICK, random_state=seed).fit(cloud).n_clusters_ == 1
+
+    def test_a_row_far_away_and_other_units_change_little(self):
+        X, y = (part.compute() for part in bolton_mixture(4, random_state=1))
+        for rows in (np.r_[X, np.full((1, 8), 30.0)], X * [1e-3, 1, 1e3, 1, 1, 7, 1, 1]):
+            labels = ProjectionPursuitTree().fit(rows).labels_[: len(X)]
+            assert matching_accuracy(y, labels) > 0.97
+
+    def test_splits_on_a_sample_are_confirmed_or_pruned_by_all_rows(self):
+        X = bolton_mixture(4, 6000, random_state=2)[0].compute()
+        model = ProjectionPursuitTree(**QUICK, sample_size=800).fit(X)
+        assert model.n_clusters_ == 4
+        assert model.n_passes_ >= 2
+        np.testing.assert_array_equal(model.tree_.n_rows[model.tree_.leaves], np.bincount(model.labels_))
+        lazy = ProjectionPursuitTree(**QUICK, sample_size=800).fit(da.from_array(X, chunks=(1111, 3)))
+        assert lazy.tree_ == model.tree_
+
+    def test_a_single_column_and_constant_rows(self):
+        x = two_modes(8.0)[:, None]
+        assert ProjectionPursuitTree().fit(x).n_clusters_ == 2
+        assert ProjectionPursuitTree().fit(np.ones((50, 3))).n_clusters_ == 1
+        assert ProjectionPursuitTree().fit(np.eye(2)).n_clusters_ == 1
+
+    def test_brute_force_of_many_columns_is_refused_with_what_to_do(self):
+        X = np.random.default_rng(0).normal(size=(200, 8))
+        with pytest.raises(ValueError, match=r"got 32\^7 for 8 dimensions and a step of 0.1: use search='combined'"):
+            ProjectionPursuitTree(search="brute").fit(X)
+
+    def test_the_settings_reach_the_search(self):
+        search = ProjectionPursuitTree(
+            search="genetic",
+            n_projections=7,
+            population=9,
+            crossover=0.3,
+            mutation=0.2,
+            step=0.4,
+            n_bins=50,
+            whiten=False,
+        )._proposing()
+        expected = DirectionSearch("genetic", 7, GeneticSearch(9, 0.3, 0.2), 0.4, False)
+        assert replace(search.search, score=expected.score) == expected
+        assert search.search.score.n_bins == 50
