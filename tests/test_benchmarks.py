@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from benchmarks import (
+    ensembles,
     faults,
     giant,
     honesty,
@@ -133,6 +134,21 @@ def test_pursuit_speed_times_another_implementation_if_it_is_there(two_clusters,
     monkeypatch.setattr(pursuit_speed, "version", lambda name: "1")
     (line,) = lines_of(pursuit_speed._against_hipart(pursuit_speed.labelled_set("pendigits", two_clusters), 300))
     assert line | {"set": "pendigits, 300 rows", "NMI": 1.0, "HiPart's NMI": 1.0} == line
+
+
+def test_ensembles_are_scored_beside_single_trees_and_what_was_published(two_clusters, monkeypatch):
+    monkeypatch.setattr(ensembles, "N_TREES", 3)
+    sizes = {"seeds": (0,), "mixture_seeds": (0,), "mixtures": ((5, 10),), "n_rows": 3000, "clouds": 1}
+    sets, above, times, mixtures, hyperplanes, clouds = checked(ensembles.run(**sizes, folder=two_clusters))
+    (line,) = lines_of(sets, set="pendigits")
+    assert line | {"rows": 599, "median tree": 1.0, "consensus": 1.0, "above the median": "0 of 1"} == line
+    assert above.rows[0][-1] == "-"
+    assert times.rows[1][-1] == "met"
+    (line,) = lines_of(mixtures)
+    assert line | {"components": 5, "columns": 10, "published NMI": 0.663, "verdict": "-"} == line
+    (line,) = lines_of(hyperplanes, set="pendigits")
+    assert line["NMI by default"] > 0.9
+    assert len(clouds.rows) == 20
 
 
 def test_random_projections_are_scored_on_the_sets_that_are_there_and_names_the_others(tmp_path):

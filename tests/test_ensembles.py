@@ -14,8 +14,10 @@ from mdh_dask import (
     PCATree,
     RandomProjectionTree,
     load_model,
+    workflows,
 )
 from mdh_dask._journal import keeping
+from mdh_dask.io import write_rows
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
@@ -109,6 +111,15 @@ class TestBoth:
                 ask(da.from_array(bad, chunks=(5000, 5))).compute()
         with pytest.raises(ValueError, match="1 NaN"):
             clone(model).fit(bad)
+
+    def test_a_report_shows_the_clusters_and_no_tree_as_theirs(self, model, rows, tmp_path):
+        write_rows(rows, tmp_path / "x.zarr")
+        workflows.fit(str(tmp_path / "x.zarr"), model, report=str(tmp_path / "r.html"))
+        page = (tmp_path / "r.html").read_text()
+        assert "Cluster 3" in page
+        assert "Tree of splits" not in page
+        assert page.count("data:image/png") == (2 if isinstance(model, ConsensusClustering) else 0)
+        assert ("agrees most with the others" in page) == isinstance(model, ConsensusClustering)
 
 
 class TestConsensusClustering:

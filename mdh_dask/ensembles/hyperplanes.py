@@ -99,6 +99,8 @@ class HyperplaneMixture(State):
         Of lying below and above each hyperplane.
     n_rows : array of shape (n_clusters,), int64
         Rows of each cluster; if there were more than `MOST_TUPLES` tuples, of those that were kept.
+    complete : bool
+        Whether these are all rows.
     """
 
     kind = "hyperplanes"
@@ -107,6 +109,12 @@ class HyperplaneMixture(State):
     log_weights: Floats
     log_probabilities: Floats
     n_rows: Integers
+    complete: bool
+
+    @property
+    def sizes(self) -> Integers | None:
+        """Return the number of rows in every cluster, if all were counted."""
+        return self.n_rows if self.complete else None
 
     @property
     def n_clusters(self) -> int:
@@ -137,6 +145,8 @@ class HyperplaneMixture(State):
         checked_array("log_weights", self.log_weights, (k,))
         checked_array("log_probabilities", self.log_probabilities, (k, h, 2))
         checked_array("n_rows", self.n_rows, (k,), least=0)
+        if not isinstance(self.complete, bool):
+            raise ValueError(f"expected true or false for complete, got {self.complete!r}")
 
     def shares(self, rows: AnyArray) -> Floats:
         """Return the probability of every cluster given the sides of a row, shape (n_rows, n_clusters)."""
@@ -304,7 +314,10 @@ def _combined(counting: TuplePass, tuples: Tuples, n_found: int, n_rows: int, se
     order = order[counts[order] > 0]
     own = mixture.of(order)
     probabilities = own.log_probabilities.reshape(len(order), n_planes, 2)
-    model = HyperplaneMixture(counting.planes, counting.offsets, own.log_weights, probabilities, counts[order])
+    model = HyperplaneMixture(
+        counting.planes, counting.offsets, own.log_weights, probabilities, counts[order],
+        complete=int(counts.sum()) == tuples.n_rows,
+    )  # fmt: skip
     return Ensemble(model, scores, n_found)
 
 

@@ -196,6 +196,10 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         """Return the most bytes that a task of `fit` returns, or holds beside its rows."""
         return 0
 
+    def report_pictures(self) -> dict[str, bytes]:
+        """Return PNG images for the report of the model, by their captions."""
+        return {}
+
     def _bar(self, description: str) -> Progress | None:
         return announced(description, self.progress)
 

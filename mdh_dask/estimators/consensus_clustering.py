@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,7 @@ from ..chunks import Pass, Plan, merge_chunks, run, run_together
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.votes import TreeVotes
 from ..growth.passes import sample_limit
+from ..plotting import plot_agreement, plot_tree
 from ..tree.structure import Tree
 from .consensus_state import MOST_TREES, ConsensusState
 from .random_projection_tree import RandomProjectionTree
@@ -175,6 +177,18 @@ class ConsensusClustering(SoftEstimator):
         """The tree that agrees most with the others."""
         return int(self.state_.representative)
 
+    def report_pictures(self) -> dict[str, bytes]:
+        """Return pictures of the agreement and of the representative tree."""
+        best = self.representative_
+        drawn = {
+            f"Agreement of {self.n_trees} trees on the label of a row, in a sample.": plot_agreement(
+                self.state_.confidence
+            ),
+            f"Tree {best}, which agrees most with the others ({self.agreement_[best]:.0%} of the rows on average). "
+            "Its labels are its own.": plot_tree(self.trees_[best]),
+        }
+        return {caption: _png(ax) for caption, ax in drawn.items()}
+
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         members = [own for own, _ in self._members(0)]
         together = [own._passes(n_rows, n_columns) for own in members if own.feature_map is None]
@@ -202,6 +216,12 @@ class ConsensusClustering(SoftEstimator):
         elif given is not None:
             parameters = {**parameters, "estimator": _put_together(given)}
         return super()._from_saved(parameters)
+
+
+def _png(ax: Any) -> bytes:
+    buffer = BytesIO()
+    ax.figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
 
 
 def _taken_apart(estimator: TreeEstimator) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Drawings of trees, the densities of their nodes, drift, rows beside a split, and a pursuit.
+"""Drawings of trees, densities of nodes, drift, rows beside a split, a pursuit, and how far clusterings agree.
 
 Every function draws on the given Matplotlib axes and returns them. Without axes it makes a
 `matplotlib.figure.Figure` without pyplot, as the animation always does, so that it also works on
@@ -6,9 +6,18 @@ threads and worker processes: save it by ``ax.figure.savefig(...)``, or name ``a
 after ``%matplotlib inline``. Matplotlib is loaded on the first call.
 """
 
+from .agreement import plot_agreement
 from .drift import plot_drift
 from .nodes import plot_density, plot_scatter
 from .paths import animate_mdh_path, plot_mdh_path
 from .trees import plot_tree
 
-__all__ = ["animate_mdh_path", "plot_density", "plot_drift", "plot_mdh_path", "plot_scatter", "plot_tree"]
+__all__ = [
+    "animate_mdh_path",
+    "plot_agreement",
+    "plot_density",
+    "plot_drift",
+    "plot_mdh_path",
+    "plot_scatter",
+    "plot_tree",
+]

@@ -157,7 +157,8 @@ def fit_rows(
         write_report(
             outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",
             facts={"Input": f"{name}, {shape}", **facts}, profiles=profiles, links=outputs.links(),
-            feature_map=getattr(estimator.state_, "feature_map", None), overwrite=outputs.overwrite,
+            feature_map=getattr(estimator.state_, "feature_map", None), images=estimator.report_pictures(),
+            overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
     summary = f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s"

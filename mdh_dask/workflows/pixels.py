@@ -165,6 +165,7 @@ def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str,
         images = {
             "The image": encoded(seen.photograph, "JPEG", WIDEST),
             "Every pixel in the mean colour of its segment": encoded(seen.segmented(), "PNG", WIDEST),
+            **estimator.report_pictures(),
         }
         write_report(
             outputs.report, estimator.state_.tree, title=title, facts=facts, images=images, colours=seen.colours,

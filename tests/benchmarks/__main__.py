@@ -7,6 +7,7 @@ from types import ModuleType
 import click
 
 from . import (
+    ensembles,
     faults,
     figures,
     giant,
@@ -42,6 +43,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "random_projections": random_projections,
     "tree_speed": tree_speed,
     "honesty": honesty,
+    "ensembles": ensembles,
     "passes": passes,
     "pursuit": pursuit,
     "pursuit_speed": pursuit_speed,
