@@ -7,10 +7,54 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ._typing import AnyArray, Integers
+from ._typing import AnyArray, Floats, Integers
 
 
-class State(ABC):
+class Stored(ABC):
+    """A frozen dataclass of numbers, strings and small arrays that is saved as such and checked when it is loaded."""
+
+    kind: ClassVar[str]
+    """Name of the kind, which saved models hold."""
+
+    @property
+    def missing(self) -> bool:
+        """Tell whether rows may have missing values, which are NaN."""
+        return False
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Return the number of columns that rows must have."""
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return settings that JSON can hold, and arrays of numbers by their names."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        return {name: value for name, value in values.items() if name not in arrays}, arrays
+
+    @classmethod
+    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the value that `to_arrays` took apart; an enemy may have changed anything.
+
+        Raises
+        ------
+        ValueError
+            If it is not one that a fit could have made.
+        """
+        own = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        values = {**settings, **arrays}
+        if sorted(values) != sorted(own):
+            raise ValueError(f"expected {', '.join(own)} of a {cls.kind}; got {', '.join(values)}")
+        made = cls(**values)
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Raise a ValueError unless all values are of the types, shapes and ranges that a fit gives."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method check, or a from_arrays of its own")
+
+
+class State(Stored):
     """What an estimator has learned: all that labels rows, and all that is saved.
 
     Subclasses are frozen dataclasses of numbers, strings and small arrays. They are sent to workers, so they must be
@@ -38,8 +82,6 @@ class State(ABC):
     [0, 1]
     """
 
-    kind: ClassVar[str]
-    """Name of the kind, which saved models hold."""
     noise: ClassVar[bool] = False
     """Whether rows may have the label -1: they are in no cluster."""
     tree: Any = None
@@ -49,11 +91,6 @@ class State(ABC):
     @abstractmethod
     def n_clusters(self) -> int:
         """Return the number of clusters; -1 is none of them."""
-
-    @property
-    @abstractmethod
-    def n_features(self) -> int:
-        """Return the number of columns that rows must have."""
 
     @abstractmethod
     def labels(self, rows: AnyArray) -> Integers:
@@ -71,32 +108,32 @@ class State(ABC):
         """Return the number of rows of `fit` in every cluster, shape (n_clusters,), or None if it is not known."""
         return None
 
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return settings that JSON can hold, and arrays of numbers by their names."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-        return {name: value for name, value in values.items() if name not in arrays}, arrays
 
-    @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the state that `to_arrays` took apart; an enemy may have changed anything.
+class FeatureMap(Stored):
+    """Maps rows to features, in which the tree then splits: each row by itself, whatever rows come with it.
 
-        Raises
-        ------
-        ValueError
-            If it is not one that a fit could have made.
-        """
-        own = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        values = {**settings, **arrays}
-        if sorted(values) != sorted(own):
-            raise ValueError(f"expected {', '.join(own)} in a model of kind {cls.kind}; got {', '.join(values)}")
-        state = cls(**values)
-        state.check()
-        return state
+    A transformer names its subclass as `FeatureTransformer.map_type`.
+    """
 
-    def check(self) -> None:
-        """Raise a ValueError unless all values are of the types, shapes and ranges that a fit gives."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method check, or a from_arrays of its own")
+    spectrum: Any = None
+    """Variances of all components in falling order, of which reports draw the leading ones, if there are any."""
+
+    @property
+    @abstractmethod
+    def n_components(self) -> int:
+        """Return the number of features."""
+
+    @abstractmethod
+    def __call__(self, rows: AnyArray) -> Floats:
+        """Return the features of a block of rows, shape (n_rows, n_components), float32."""
+
+    def along(self, directions: Floats) -> "FeatureMap | None":
+        """Return the map to the projections of the features on some directions, if that costs less; else None."""
+        return None
+
+    def facts(self) -> dict[str, str]:
+        """Return what reports say about the map."""
+        return {"Map": type(self).__name__, "Features": f"{self.n_components:,}"}
 
 
 def checked_array(name: str, value: object, shape: tuple[int, ...], least: float = -np.inf) -> None:

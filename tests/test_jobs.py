@@ -91,7 +91,7 @@ def test_a_map_takes_scale_and_seed_from_the_method_whether_named_or_a_table(tmp
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_default_that_toml_can_hold_may_be_given(method):
-    for name, default in options_of(method).items():
+    for name, default in options_of(METHODS[method]).items():
         field = field_of(METHODS[method]._parameter_constraints[name])
         given = "none" if default is None else default
         assert field.accepts(given), name
@@ -118,7 +118,7 @@ def test_every_kind_of_cluster_is_made(tmp_path):
 
 SLURM = "[cluster]\nkind = 'slurm'\ncores = 1\nmemory = '2GB'\ninterface = 'ib0'\n"
 
-METHOD_KEYS = ", ".join(["name", *options_of("rp")])
+METHOD_KEYS = ", ".join(["name", *options_of(METHODS["rp"])])
 
 ERRORS = {
     "not TOML": ("[input", "job.toml is not TOML: Expected ']' at the end of a table declaration (at end of document)"),
@@ -308,7 +308,7 @@ ERRORS = {
     "parameter of another method": (
         LEAST + "[method]\nname = 'depddp'\nn_projections = 9\n",
         "[method] with name = 'depddp' has no key 'n_projections'; its keys are "
-        + ", ".join(["name", *options_of("depddp")]),
+        + ", ".join(["name", *options_of(METHODS["depddp"])]),
     ),
     "parameter out of range": (
         LEAST + "[method]\nquantile = 2.0\n",

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import chunkings
 
 from mdh_dask import KernelPCAFeatures, RandomProjectionTree
-from mdh_dask.estimators.kernel_pca_features import features_of
+from mdh_dask.estimators.transformer import features_of
 from mdh_dask.io import write_rows
 from mdh_dask.kernels import KERNELS, LANDMARKS, RBF, Kernel, LocalScaling
 from mdh_dask.simulate import gaussian_mixture

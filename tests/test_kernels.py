@@ -31,13 +31,12 @@ from mdh_dask.kernels import (
     FromFunction,
     LocalScaling,
     NearestNeighbors,
+    NystromMap,
     Polynomial,
     Precomputed,
     Quadratic,
     blas,
     choose_landmarks,
-    map_from_arrays,
-    map_to_arrays,
     nystrom_map,
 )
 from mdh_dask.kernels.distances import LEAST_SCALE, robust_width
@@ -267,8 +266,8 @@ class TestNystromMap:
     @pytest.mark.parametrize("kernel", ["rbf", "cosine", "local_scaling"])
     def test_a_map_from_its_saved_arrays_gives_the_same_bits(self, kernel):
         feature_map = map_of(cloud(60), KERNELS[kernel](), n_components=7)
-        settings, arrays = map_to_arrays(feature_map)
-        again = map_from_arrays(settings, {name: np.ascontiguousarray(array) for name, array in arrays.items()})
+        settings, arrays = feature_map.to_arrays()
+        again = NystromMap.from_arrays(settings, {name: np.ascontiguousarray(array) for name, array in arrays.items()})
         np.testing.assert_array_equal(again(cloud(500)), feature_map(cloud(500)))
 
     def test_components_that_rounding_drowns_are_left_out(self):
@@ -315,13 +314,13 @@ class TestNystromMap:
     def test_a_map_survives_as_numbers(self, name):
         rows = cloud()
         feature_map = map_of(rows, OF_COORDINATES[name])
-        again = map_from_arrays(*map_to_arrays(feature_map))
+        again = NystromMap.from_arrays(*feature_map.to_arrays())
         assert again.kernel == feature_map.kernel
         np.testing.assert_array_equal(again(rows), feature_map(rows))
 
     def test_a_map_of_a_function_is_not_saved(self):
         with pytest.raises(TypeError, match="register it"):
-            map_to_arrays(map_of(cloud(), ALL["function"]))
+            map_of(cloud(), ALL["function"]).to_arrays()
 
 
 class TestProducts:
@@ -437,5 +436,5 @@ class TestDual:
         gram = self.map.kernel.gram(self.rows)
         given = nystrom_map(gram, kernel, np.zeros(24), np.ones(24), variance=0.999)
         same_up_to_sign(given(gram), self.features, atol=1e-3)
-        again = map_from_arrays(*map_to_arrays(given))
+        again = NystromMap.from_arrays(*given.to_arrays())
         np.testing.assert_array_equal(again(gram), given(gram))

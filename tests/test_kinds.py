@@ -195,7 +195,7 @@ def test_a_kind_without_checks_is_not_loaded(model):
 
     with pytest.raises(NotImplementedError, match="Unchecked needs a method check"):
         Unchecked.from_arrays(*model.state_.to_arrays())
-    with pytest.raises(ValueError, match="expected points, reach in a model of kind points; got reach"):
+    with pytest.raises(ValueError, match="expected points, reach of a points; got reach"):
         Points.from_arrays({"reach": 1.0}, {})
 
 

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import InvalidParameterError, validate_para
 from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
 from ..estimators.docstrings import entries, sections
+from ..estimators.feature_maps import feature_map_names
 from ..estimators.registry import METHODS, options_of
 from .parameters import ParameterType, hyphenated
 
@@ -51,7 +52,7 @@ class MethodOption(DocumentedOption):
 
     def __init__(self, name: str) -> None:
         self.parameter = name
-        self.defaults = {method: options_of(method)[name] for method in METHODS if name in options_of(method)}
+        self.defaults = {m: options_of(cls)[name] for m, cls in METHODS.items() if name in options_of(cls)}
         # The union of what the methods accept; `estimator_of` rejects what the chosen one does not.
         allowed = [METHODS[method]._parameter_constraints[name] for method in self.defaults]
         constraints = [each for of_method in allowed for each in of_method if each != "boolean"]
@@ -103,18 +104,18 @@ class MapOption(DocumentedOption):
 
 def method_options() -> list[click.Option]:
     """Return ``--method`` and an option for every parameter of the methods, named like the parameter."""
-    return _method_options(tuple(METHODS.items()))
+    return _method_options(tuple(METHODS.items()), tuple(feature_map_names()))
 
 
 @cache
-def _method_options(_: tuple[tuple[str, type[ClusterEstimator]], ...]) -> list[click.Option]:
-    """Make the options once for every set of registered methods."""
+def _method_options(*_: tuple[Any, ...]) -> list[click.Option]:
+    """Make the options once for everything that is registered."""
     classes = ", ".join(f"{method} ({estimator.__name__})" for method, estimator in METHODS.items())
     method = click.Option(
         ["--method"], default=next(iter(METHODS)), type=click.Choice(list(METHODS)), show_default=True,
         help=f"How the rows are clustered: {classes}.",
     )  # fmt: skip
-    names = dict.fromkeys(name for method in METHODS for name in options_of(method))
+    names = dict.fromkeys(name for cls in METHODS.values() for name in options_of(cls))
     of_methods = {name: MethodOption(name) for name in names}
     after_the_map = list(names).index("feature_map") + 1
     options = list(of_methods.values())
@@ -123,7 +124,7 @@ def _method_options(_: tuple[tuple[str, type[ClusterEstimator]], ...]) -> list[c
 
 def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], progress: bool) -> ClusterEstimator:
     """Return the estimator of a method with the given options, or raise an error if one is not for this method."""
-    own = options_of(method)
+    own = options_of(METHODS[method])
     typed = {name: options[name] for name in options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     of_map = {name: typed.pop(name) for name in MAP_OPTIONS if name in typed}
     for name in typed:
@@ -151,7 +152,10 @@ def with_map_options(estimator: Any, options: Mapping[str, Any]) -> ClusterEstim
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     feature_map = estimator._new_feature_map(seed)
     assert feature_map is not None
-    feature_map.set_params(**{MAP_OPTIONS[name]: value for name, value in options.items()})
+    for name, value in options.items():
+        if MAP_OPTIONS[name] not in feature_map.get_params():
+            raise click.UsageError(f"{flag_of(name)} is no option of the feature map {type(feature_map).__name__}")
+        feature_map.set_params(**{MAP_OPTIONS[name]: value})
     return estimator.set_params(feature_map=feature_map)
 
 

@@ -15,6 +15,7 @@ from .._state import State
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, run
 from ..io.models import save_model
+from .saved import refuse_others
 from .validation import as_rows, check_finite
 
 
@@ -102,7 +103,7 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def _labels_of(self, rows: RowArray) -> RowArray:
-        if not is_dask(rows):
+        if not is_dask(rows) and not self.state_.missing:
             check_finite(rows)  # here, where row numbers are those of all rows
         return map_rows(_labels, rows, dtype="int32", shared=self.state_.for_labels())
 
@@ -204,13 +205,7 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         return announced(description, self.progress)
 
 
-def refuse_others(estimator: Any, given: Mapping[str, Any], what: str) -> None:
-    """Raise an error if an estimator has no parameters of some names."""
-    known = estimator._get_param_names()
-    if others := sorted(set(given) - set(known)):
-        raise ValueError(f"expected {what} among {', '.join(known)}; got {', '.join(others)}")
-
-
 def _labels(state: State, rows: Any) -> Integers:
-    check_finite(rows)
+    if not state.missing:
+        check_finite(rows)
     return np.asarray(state.labels(rows), dtype=np.int32)

@@ -15,7 +15,6 @@ from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
 from ..growth.order import ORDERS
 from ..growth.settings import GrowthSettings
 from ..io.keeping import Cache
-from ..kernels import KERNELS
 from ..projections import PROJECTIONS, Projection
 from ..projections.directions import Proposal
 from ..projections.random import RANDOM_PROJECTIONS
@@ -24,7 +23,8 @@ from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
 from ..splits.search_null import Search
 from ..splits.stopping import STOP_RULES, StopRule
 from .docstrings import documented
-from .kernel_pca_features import KernelPCAFeatures
+from .feature_maps import feature_map_named, feature_map_names
+from .transformer import FeatureTransformer
 from .tree_estimator import TreeEstimator
 from .validation import checked_proposal
 
@@ -135,7 +135,7 @@ class DivisiveClustering(TreeEstimator):
     n_clusters_ : int
     tree_ : Tree
         The splits, with the density of every node.
-    feature_map_ : KernelPCAFeatures or None
+    feature_map_ : FeatureTransformer or None
         Fitted to the rows. The splits of `tree_` are then hyperplanes among its features.
     n_passes_ : int
         Passes over the data that `fit` made, or the last `partial_fit` over its batch.
@@ -190,7 +190,7 @@ class DivisiveClustering(TreeEstimator):
         "sample_size": [None, Interval(Integral, 1, None, closed="left")],
         "refine": ["boolean"],
         "scale": ["boolean"],
-        "feature_map": [None, StrOptions(KERNELS.keys()), KernelPCAFeatures],
+        "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
         "cache": [None, StrOptions(set(get_args(Cache)))],
         "decay": [Interval(Real, 0, 1, closed="both")],
         "random_state": ["random_state"],
@@ -214,7 +214,7 @@ class DivisiveClustering(TreeEstimator):
     sample_size: int | None = 10_000
     refine: bool = False
     scale: bool = True
-    feature_map: str | KernelPCAFeatures | None = None
+    feature_map: str | FeatureTransformer | None = None
     cache: Cache | None = "auto"
     decay: float = 0.7
     random_state: Any = 0
@@ -237,11 +237,9 @@ class DivisiveClustering(TreeEstimator):
     def _rule(self) -> SplitRule:
         return SplitRule(self.criterion, self.alpha, self.min_relative_depth, threshold_rule=self.threshold_rule)
 
-    def _new_feature_map(self, seed: int) -> KernelPCAFeatures | None:
+    def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
         if isinstance(self.feature_map, str):
-            return KernelPCAFeatures(
-                kernel=self.feature_map, scale=self.scale, random_state=seed, progress=self.progress
-            )
+            return feature_map_named(self.feature_map, scale=self.scale, random_state=seed, progress=self.progress)
         return None if self.feature_map is None else clone(self.feature_map)
 
     def __sklearn_tags__(self) -> Tags:

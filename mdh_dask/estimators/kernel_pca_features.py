@@ -1,29 +1,38 @@
 """Kernel principal components of rows by the Nyström method, as a scikit-learn transformer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._random import generator
-from .._typing import AnyArray, Floats, Integers, RowArray
-from ..chunks import Pass, Plan, Progress, announced, is_dask, map_rows, merge_chunks, run
+from .._typing import Floats, RowArray
+from ..chunks import Pass, Plan
 from ..growth.bounds import bounds_of
 from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from ..growth.scaling import standardiser
-from ..kernels import KERNELS, LANDMARKS, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
+from ..kernels import (
+    KERNELS,
+    LANDMARKS,
+    Kernel,
+    NystromMap,
+    choose_landmarks,
+    kernel_from_settings,
+    kernel_settings,
+    nystrom_map,
+    resolve_kernel,
+)
 from ..kernels.landmarks import SAMPLE
-from .validation import as_rows, check_finite, check_first_look
+from .transformer import FeatureTransformer
+from .validation import check_first_look
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelPCAFeatures(FeatureTransformer):
     """Coordinates of rows along the leading principal components of a kernel's feature space.
 
     Clusters that no hyperplane separates may be separated by one in these coordinates. The components are computed from
@@ -98,6 +107,8 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     array([1000, 1000])
     """
 
+    map_type = NystromMap
+
     # The keys are views, so that names registered later are valid, too.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(KERNELS.keys()), Kernel, callable],
@@ -119,61 +130,8 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     random_state: Any = 0
     progress: bool = False
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the landmarks and find their components, in one pass.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-            Numbers without NaN and infinities. Dask arrays need known row chunks.
-        y : ignored
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a parameter or `X` is invalid; before any work if possible, otherwise in the pass.
-        """
-        rows = as_rows(self, X, reset=True)
-        kernel = resolve_kernel(self.kernel)
-        self._check_precomputed(kernel, rows)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        plan = self._plan(kernel, len(rows), seed)
-        (self.landmarks_, feature_map), _ = run(plan, merge_chunks(rows), announce=self._bar)
-        self._keep(feature_map)
-        return self
-
-    def transform(self, X: Any) -> RowArray:
-        """Return the features of every row.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples, n_components_), float32
-            NumPy for NumPy input, otherwise lazy in the row chunks of `X` with one pass to compute.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `X` has a different number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
-        """
-        check_is_fitted(self)
-        rows = as_rows(self, X, reset=False)
-        if not is_dask(rows):
-            check_finite(rows)  # before the blocks are divided, so that row numbers in errors are those of `X`
-        return map_rows(features_of, rows, dtype="float32", n_columns=self.n_components_, shared=self.map_)
-
-    def _check_precomputed(self, kernel: Kernel, rows: RowArray) -> None:
-        if kernel.uses_columns:
+    def _check_rows(self, rows: RowArray) -> None:
+        if resolve_kernel(self.kernel).uses_columns:
             return
         if rows.shape[0] != rows.shape[1]:
             raise ValueError(f"expected a square array for a precomputed kernel among all rows; got shape {rows.shape}")
@@ -183,10 +141,11 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 "needs coordinates"
             )
 
-    def _plan(self, kernel: Kernel, n_rows: int, seed: int) -> Plan[tuple[Integers, NystromMap]]:
-        """Plan the choice of the landmarks and the map; the result holds their row numbers and the map."""
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[NystromMap]:
+        """Plan the choice of the landmarks and the map."""
+        kernel = resolve_kernel(self.kernel)
         wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
-        look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(wanted, n_rows)))
+        look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(wanted, shape[0])))
         check_first_look(look, getattr(self, "feature_names_in_", None))
         centre, scale = self._standard(kernel, look, smallest_hashes(look.sample, wanted))
         sample = look.sample
@@ -199,15 +158,11 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         rng = generator(seed, SAMPLE)
         chosen = choose_landmarks(standardised, self.n_landmarks, self.landmark_method, kernel, rng)
         chosen = chosen[np.argsort(sample.numbers[chosen])]
-        landmarks = sample.numbers[chosen]
-        feature_map = nystrom_map(
-            standardised[chosen], kernel.among(landmarks), centre, scale,
+        self.landmarks_ = sample.numbers[chosen]
+        return nystrom_map(
+            standardised[chosen], kernel.among(self.landmarks_), centre, scale,
             variance=self.variance, n_components=self.n_components,
         )  # fmt: skip
-        return landmarks, feature_map
-
-    def _bar(self, description: str) -> Progress | None:
-        return announced(description, self.progress)
 
     def _standard(self, kernel: Kernel, look: FirstLook, sample: Sample) -> tuple[Floats, Floats]:
         """Return the shift and the scale of the columns, without effect if they would change the requested kernel."""
@@ -216,21 +171,20 @@ class KernelPCAFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return columns.centre, columns.scale
         return np.zeros(self.n_features_in_), np.ones(self.n_features_in_)
 
-    def _keep(self, feature_map: NystromMap) -> None:
-        self.map_ = feature_map
-        self.n_components_ = self._n_features_out = feature_map.n_components
+    def _adopt(self, feature_map: NystromMap) -> None:
+        super()._adopt(feature_map)
         self.eigenvalues_ = feature_map.eigenvalues
         self.explained_variance_ratio_ = feature_map.eigenvalues / (feature_map.total_variance or 1.0)
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        parameters = super()._saved_parameters()
+        return parameters | {"kernel": kernel_settings(parameters["kernel"])}
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        return super()._from_saved({**parameters, "kernel": kernel_from_settings(parameters.get("kernel"))})
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        # Features are float32 for every dtype of the rows.
-        tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def features_of(feature_map: NystromMap, rows: AnyArray) -> Floats:
-    """Return the features of a block of rows, or raise an error if they are not finite."""
-    check_finite(rows)
-    return feature_map(rows)

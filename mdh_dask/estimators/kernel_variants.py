@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from ..projections.mdh import Starts
 from .docstrings import documented
-from .kernel_pca_features import KernelPCAFeatures
 from .minimum_density import HierarchicalMDH
 from .principal_directions import DePDDP
+from .transformer import FeatureTransformer
 
 
 @documented
@@ -52,7 +52,7 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     array([1000, 1000])
     """
 
-    feature_map: str | KernelPCAFeatures | None = "nearest_neighbors"
+    feature_map: str | FeatureTransformer | None = "nearest_neighbors"
     min_relative_depth: float = 1.0
     starts: Starts = "balanced"
     bandwidth: str | float = "principal"
@@ -84,4 +84,4 @@ class KernelDePDDP(DePDDP):
     4
     """
 
-    feature_map: str | KernelPCAFeatures | None = "local_scaling"
+    feature_map: str | FeatureTransformer | None = "local_scaling"

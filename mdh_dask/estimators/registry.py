@@ -14,9 +14,10 @@ from .components import ICATree as ICATree
 from .components import PCATree as PCATree
 from .consensus_clustering import ConsensusClustering as ConsensusClustering
 from .divisive import DivisiveClustering as DivisiveClustering
+from .feature_maps import *
+from .feature_maps import transformers
 from .hyperplane import MinimumDensityHyperplane as MinimumDensityHyperplane
 from .hyperplane_ensemble import HyperplaneEnsemble as HyperplaneEnsemble
-from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .kernel_variants import HierarchicalKernelMDH as HierarchicalKernelMDH
 from .kernel_variants import KernelDePDDP as KernelDePDDP
 from .minimum_density import HierarchicalMDH as HierarchicalMDH
@@ -55,16 +56,16 @@ def estimators() -> dict[str, type[ClusterEstimator]]:
 
 def public_names() -> list[str]:
     """Return the names of the package's own classes that users import from it."""
-    own = [cls for cls in estimators().values() if cls.__module__.startswith(__package__ or "")]
-    return [KernelPCAFeatures.__name__, *(cls.__name__ for cls in own)]
+    known: dict[str, type] = {**transformers(), **estimators()}
+    return [name for name, cls in known.items() if cls.__module__.startswith(__package__ or "")]
 
 
-def options_of(method: str) -> dict[str, Any]:
-    """Return the parameters of a method that a command or a job file may give, with their defaults."""
-    signature, constraints = inspect.signature(METHODS[method]), METHODS[method]._parameter_constraints
+def options_of(cls: Any) -> dict[str, Any]:
+    """Return the parameters of a class that a command or a job file may give, with their defaults."""
+    constraints = cls._parameter_constraints
     return {
         name: parameter.default
-        for name, parameter in signature.parameters.items()
+        for name, parameter in inspect.signature(cls).parameters.items()
         if name != "progress" and any(is_typed(constraint) for constraint in constraints[name])
     }
 

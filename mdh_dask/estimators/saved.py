@@ -39,3 +39,10 @@ def pixel_columns(saved: Mapping[str, Any], n_columns: int) -> dict[str, Any] | 
     columns: dict[str, Any] = part(saved, "pixel_columns", dict)
     PixelColumns.from_dict(columns).check_columns(n_columns)
     return columns
+
+
+def refuse_others(estimator: Any, given: Mapping[str, Any], what: str) -> None:
+    """Raise an error if an estimator has no parameters of some names."""
+    known = estimator._get_param_names()
+    if others := sorted(set(given) - set(known)):
+        raise ValueError(f"expected {what} among {', '.join(known)}; got {', '.join(others)}")

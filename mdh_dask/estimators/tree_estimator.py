@@ -13,12 +13,11 @@ from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
 from ..io.keeping import Cache, kept
-from ..kernels import kernel_from_settings, kernel_settings
 from ..kernels.landmarks import SAMPLE
 from ..tree.saving import FIELDS
-from .base import refuse_others
-from .kernel_pca_features import KernelPCAFeatures
-from .saved import count, part
+from .feature_maps import KernelPCAFeatures, transformers
+from .saved import count, part, refuse_others
+from .transformer import FeatureTransformer
 from .tree_state import ROWS_AT_ONCE, TreeState
 from .updating import Updating
 from .validation import check_first_look
@@ -30,6 +29,9 @@ NAMES_OF_0_1_0 = {
     "polish": "refine",
 }
 """What parameters are called that had other names in models of 0.1.0."""
+
+CLASS = "class"
+"""Names the class of a feature map among its parameters that are saved, but for `KernelPCAFeatures`."""
 
 BINS, BRANCHES = 1024, 16
 """Of the histograms of a pass, as there are in a large tree."""
@@ -45,10 +47,10 @@ class TreeEstimator(Updating):
     max_levels: int | None
     refine: bool
     feature_map: Any
-    feature_map_: KernelPCAFeatures | None
+    feature_map_: FeatureTransformer | None
 
     @abstractmethod
-    def _new_feature_map(self, seed: int) -> KernelPCAFeatures | None:
+    def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
         """Return what is to be fitted to the rows to map them, from the estimator's parameters."""
 
     @property
@@ -65,16 +67,17 @@ class TreeEstimator(Updating):
         self.n_batches_ = 1
         return n_passes
 
-    def _map_and_grow(self, seed: int, feature_map: KernelPCAFeatures, rows: RowArray) -> int:
+    def _map_and_grow(self, seed: int, feature_map: FeatureTransformer, rows: RowArray) -> int:
         """Grow the tree on features; return the number of passes over the rows."""
         row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
         features = feature_map.transform(fit_chunks(rows, row_bytes))
-        with kept(features, self.cache, self._bar("pass 2: mapping")) as there:
+        n_passes = feature_map.n_passes_
+        with kept(features, self.cache, self._bar(f"pass {n_passes + 1}: mapping")) as there:
             if is_dask(features) and there is features:
-                # One pass was that of the feature map; the others map all rows again.
-                return self._grow(seed, there, self._bar, n_passes=1)
+                # The first passes were those of the feature map; the others map all rows again.
+                return self._grow(seed, there, self._bar, n_passes=n_passes)
             self._grow(seed, there, lambda description: self._bar(f"features, {description}"))
-            return 2
+            return n_passes + 1
 
     def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Grow the tree; return the number of passes, those that were made before included."""
@@ -109,33 +112,35 @@ class TreeEstimator(Updating):
         return {**settings, "n_batches": self.n_batches_}
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        own = {name: array for name, array in arrays.items() if name in FIELDS}
+        others = {name: array for name, array in arrays.items() if name not in FIELDS}
+        self.tree_ = TreeState.from_arrays({}, own).tree
         self.feature_map_ = self._new_feature_map(seed=0)
         if self.feature_map_ is not None:
-            part(saved, "feature_map", dict)
-        elif saved.get("feature_map") is not None or not arrays.keys() <= FIELDS.keys():
+            self.feature_map_._restore(part(saved, "feature_map", dict), others)
+            if self.tree_.n_features != (n := self.feature_map_.n_components_):
+                raise ValueError(f"expected {n} columns in the array planes, got {self.tree_.n_features}")
+        elif saved.get("feature_map") is not None or others:
             raise ValueError("expected no feature map, as its parameter is None; got one")
-        state = TreeState.from_arrays(saved, arrays)
-        self.tree_ = state.tree
-        if self.feature_map_ is not None and state.feature_map is not None:
-            self.feature_map_.n_features_in_ = state.n_features
-            self.feature_map_._keep(state.feature_map)
         # Models of 0.1.0 were fitted once.
         self.n_batches_ = count(saved, "n_batches", 1) if "n_batches" in saved else 1
 
     def _saved_parameters(self) -> dict[str, Any]:
         parameters = super()._saved_parameters()
-        if isinstance(feature_map := parameters["feature_map"], KernelPCAFeatures):
-            own = feature_map.get_params(deep=False)
-            parameters["feature_map"] = own | {"kernel": kernel_settings(own["kernel"])}
+        if isinstance(feature_map := parameters["feature_map"], FeatureTransformer):
+            own = feature_map._saved_parameters()
+            named = {} if type(feature_map) is KernelPCAFeatures else {CLASS: type(feature_map).__name__}
+            parameters["feature_map"] = own | named
         return parameters
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
         given = {NAMES_OF_0_1_0.get(name, name): value for name, value in parameters.items()}
         if isinstance(own := given.get("feature_map"), dict):
-            refuse_others(KernelPCAFeatures, own, "parameters of the feature map")
-            given["feature_map"] = KernelPCAFeatures(**own | {"kernel": kernel_from_settings(own.get("kernel"))})
-            given["feature_map"]._validate_params()
+            name = own.get(CLASS, KernelPCAFeatures.__name__)
+            if name not in (known := transformers()):
+                raise ValueError(f"expected a feature map of {', '.join(sorted(known))}; got {name!r}")
+            given["feature_map"] = known[name]._from_saved({key: own[key] for key in own if key != CLASS})
         refuse_others(cls, given, "parameters")
         # A projection that was registered where the model was fitted may be unknown here: labels do not need it.
         unknown = {"projection"} if isinstance(given.get("projection"), str) else set()
@@ -163,8 +168,8 @@ class TreeEstimator(Updating):
         sample = rows_held(self.sample_size or 0, rows.shape[1]) * row_bytes
         directions = getattr(self, "n_projections", 1) if self.sample_size is None else self.n_candidates
         counts = directions * BRANCHES * 2 * BINS * 8
-        if self.feature_map is not None:
-            landmarks = getattr(self.feature_map, "n_landmarks", 1000)
+        if (feature_map := self._new_feature_map(seed=0)) is not None:
+            landmarks = getattr(feature_map, "n_landmarks", 0)
             counts += 2 * 8 * ROWS_AT_ONCE * landmarks
             sample = max(sample, SAMPLE * landmarks * row_bytes)
         return max(min(sample, rows.nbytes), counts)

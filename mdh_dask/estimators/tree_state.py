@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._state import State
+from .._state import FeatureMap, State
 from .._typing import AnyArray, Integers
-from ..kernels import NystromMap, map_from_arrays, map_to_arrays
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
+from .transformer import map_settings
 
 ROWS_AT_ONCE = 8192
 """Rows whose features are in memory while they are labelled."""
@@ -23,13 +23,13 @@ class TreeState(State):
     Parameters
     ----------
     tree : Tree
-    feature_map : NystromMap or None
+    feature_map : FeatureMap or None
         Maps rows to the features that the tree splits.
     """
 
     kind = "tree"
     tree: Tree
-    feature_map: NystromMap | None = None
+    feature_map: FeatureMap | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -39,7 +39,12 @@ class TreeState(State):
     @property
     def n_features(self) -> int:
         """Return the number of columns that rows must have."""
-        return self.tree.n_features if self.feature_map is None else len(self.feature_map.centre)
+        return self.tree.n_features if self.feature_map is None else self.feature_map.n_features
+
+    @property
+    def missing(self) -> bool:
+        """Tell whether the map takes missing values."""
+        return self.feature_map is not None and self.feature_map.missing
 
     @property
     def sizes(self) -> Integers:
@@ -61,26 +66,19 @@ class TreeState(State):
         planes, asking = self.tree.on_projections()
         if not 0 < len(planes) < self.feature_map.n_components:
             return self
-        return TreeState(asking, self.feature_map.along(planes))
+        along = self.feature_map.along(planes)
+        return self if along is None else TreeState(asking, along)
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the settings of the map, and the arrays of the tree and of the map."""
-        settings, arrays = (None, {}) if self.feature_map is None else map_to_arrays(self.feature_map)
+        settings, arrays = (None, {}) if self.feature_map is None else map_settings(self.feature_map)
+        if shared := arrays.keys() & FIELDS.keys():
+            raise TypeError(f"expected other names for the arrays of a map than those of a tree; got {sorted(shared)}")
         return {"feature_map": settings}, tree_to_arrays(self.tree) | arrays
 
     @classmethod
     def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the state that `to_arrays` took apart, checked."""
-        tree = tree_from_arrays({name: array for name, array in arrays.items() if name in FIELDS})
-        others = {name: array for name, array in arrays.items() if name not in FIELDS}
-        given = settings.get("feature_map")
-        if given is None:
-            if others:
-                raise ValueError(f"expected the arrays of a tree alone, as there is no feature map; got {[*others]}")
-            return cls(tree)
-        if not isinstance(given, Mapping):
-            raise ValueError(f"expected a dict for feature_map, got a {type(given).__name__}")
-        feature_map = map_from_arrays(given, others)
-        if tree.n_features != feature_map.n_components:
-            raise ValueError(f"expected {feature_map.n_components} columns in the array planes, got {tree.n_features}")
-        return cls(tree, feature_map)
+        """Return the tree that `to_arrays` took apart; with a feature map, `TreeEstimator` puts both together."""
+        if others := [name for name in arrays if name not in FIELDS]:
+            raise ValueError(f"expected the arrays of a tree alone; got {', '.join(others)}, too")
+        return cls(tree_from_arrays(arrays))

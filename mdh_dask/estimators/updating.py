@@ -15,7 +15,7 @@ from ..growth.settings import GrowthSettings
 from ..growth.update import update
 from ..tree.structure import Tree
 from .base import ClusterEstimator
-from .kernel_pca_features import KernelPCAFeatures
+from .transformer import FeatureTransformer
 from .validation import as_rows, check_first_look
 
 
@@ -24,7 +24,7 @@ class Updating(ClusterEstimator):
 
     decay: float
     max_clusters: int | None
-    feature_map_: KernelPCAFeatures | None
+    feature_map_: FeatureTransformer | None
     tree_: Tree
     n_batches_: int
 

@@ -1,6 +1,5 @@
 """The method of a job file: an estimator with its parameters, named as in Python."""
 
-import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import fields
@@ -13,7 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions, make_constrain
 from .._fields import Field, JobError, check_keys, checked_table, choice, either, flag
 from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
+from ..estimators.feature_maps import FEATURE_MAPS
 from ..estimators.registry import METHODS, options_of
+from ..estimators.transformer import FeatureTransformer
 from ..kernels import KERNELS, Kernel
 
 NONE = "none"
@@ -36,7 +37,7 @@ def estimator_of(table: Any, progress: bool) -> ClusterEstimator:
         "name"
     ]
     constraints = METHODS[name]._parameter_constraints
-    parameters = {parameter: field_of(constraints[parameter]) for parameter in options_of(name)}
+    parameters = {parameter: field_of(constraints[parameter]) for parameter in options_of(METHODS[name])}
     check_keys(f"[method] with name = {name!r}", table, ["name", *parameters])
     given = {key: parameters[key] for key in table if key != "name"}
     values = checked_table("method", {key: table[key] for key in given}, given)
@@ -50,7 +51,8 @@ def _settings_for_map(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any
     """Return the settings that a map given only by name takes from its estimator, updated with the given ones."""
     named = clone(estimator).set_params(feature_map="rbf")
     by_name = named._new_feature_map(int(check_random_state(estimator.random_state).randint(2**31)))
-    return {name: getattr(by_name, name) for name in ("scale", "random_state", "progress") if name not in given}
+    shared = {"scale", "random_state", "progress"} & estimator.feature_map.get_params().keys() - given.keys()
+    return {name: getattr(by_name, name) for name in shared}
 
 
 def field_of(constraints: list[Any]) -> Field:
@@ -68,7 +70,7 @@ def field_of(constraints: list[Any]) -> Field:
         return SEED
     words = sorted(word for c in constraints if isinstance(c, StrOptions) for word in c.options)
     numbers = [make_constraint(c) for c in constraints if isinstance(c, Interval)]
-    optional, is_map = None in constraints, KernelPCAFeatures in constraints
+    optional, is_map = None in constraints, FeatureTransformer in constraints
 
     def accepts(value: Any) -> bool:
         if isinstance(value, dict):
@@ -87,21 +89,28 @@ def field_of(constraints: list[Any]) -> Field:
     return Field(expected, accepts, tuple(words), read=read)
 
 
-def feature_map_of(table: Mapping[str, Any]) -> KernelPCAFeatures:
-    """Return the feature map that the table ``[method.feature_map]`` describes."""
-    constraints = KernelPCAFeatures._parameter_constraints
-    names = [name for name in inspect.signature(KernelPCAFeatures).parameters if name != "progress"]
-    parameters = {name: field_of(constraints[name]) for name in names}
-    kernel = parameters["kernel"]
-    parameters["kernel"] = Field(
-        f"{kernel.expected}, or a table with one of these as its name",
-        lambda value: isinstance(value, dict) or kernel.accepts(value),
-        kernel.words,
+def feature_map_of(table: Mapping[str, Any]) -> FeatureTransformer:
+    """Return the feature map that the table ``[method.feature_map]`` describes: one of a kernel, or the one named."""
+    where, cls, header = "method.feature_map", KernelPCAFeatures, "[method.feature_map]"
+    if FEATURE_MAPS and "name" in table:
+        name = checked_table(where, _only(table, "name"), {"name": choice(*FEATURE_MAPS)})["name"]
+        cls, header = FEATURE_MAPS[name], f"{header} with name = {name!r}"
+        table = {key: value for key, value in table.items() if key != "name"}
+    parameters = {name: field_of(cls._parameter_constraints[name]) for name in options_of(cls)}
+    if Kernel in cls._parameter_constraints.get("kernel", ()):
+        parameters["kernel"] = _kernel_field(parameters["kernel"])
+    check_keys(header, table, [*parameters])
+    return cls(**checked_table(where, dict(table), {key: parameters[key] for key in table}))
+
+
+def _kernel_field(names: Field) -> Field:
+    """Return the field of a kernel, which is a name or a table."""
+    return Field(
+        f"{names.expected}, or a table with one of these as its name",
+        lambda value: isinstance(value, dict) or names.accepts(value),
+        names.words,
         read=lambda value: kernel_of(value) if isinstance(value, dict) else value,
     )
-    check_keys("[method.feature_map]", table, names)
-    given = {key: parameters[key] for key in table}
-    return KernelPCAFeatures(**checked_table("method.feature_map", dict(table), given))
 
 
 def kernel_of(table: Mapping[str, Any]) -> Kernel:

@@ -11,7 +11,7 @@ from .neighbours import NearestNeighbors
 from .nystrom import NystromMap, nystrom_map
 from .products import Cosine, Polynomial, Quadratic
 from .registry import KERNELS, resolve_kernel
-from .saving import kernel_from_settings, kernel_settings, map_from_arrays, map_to_arrays
+from .saving import kernel_from_settings, kernel_settings
 
 __all__ = [
     "KERNELS",
@@ -29,8 +29,6 @@ __all__ = [
     "choose_landmarks",
     "kernel_from_settings",
     "kernel_settings",
-    "map_from_arrays",
-    "map_to_arrays",
     "nystrom_map",
     "resolve_kernel",
 ]

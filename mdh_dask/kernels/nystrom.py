@@ -1,22 +1,25 @@
 """The Nyström map from rows to coordinates along the kernel principal components of landmarks."""
 
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
 
 from .._jit.affinities import sparse_product
+from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats
 from .base import Kernel
 from .blas import HEIGHT, exact_dtype, one_blas_thread
+from .saving import KERNEL_FIELD, kernel_from_arrays, kernel_to_arrays
 
 RANK_TOLERANCE = 1e-6
 """Components below this share of the first one's variance are left out: they are lost in single precision."""
 
 
 @dataclass(frozen=True)
-class NystromMap:
+class NystromMap(FeatureMap):
     """Maps rows to features whose inner products approximate the centred kernel.
 
     Parameters
@@ -34,6 +37,7 @@ class NystromMap:
         Positive variances of the landmarks in feature space, in descending order.
     """
 
+    kind = "nystrom"
     kernel: Kernel
     landmarks: AnyArray
     centre: Floats
@@ -41,6 +45,11 @@ class NystromMap:
     projection: Floats
     intercept: Floats
     spectrum: Floats
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that rows must have."""
+        return len(self.centre)
 
     @property
     def n_components(self) -> int:
@@ -93,6 +102,70 @@ class NystromMap:
                 np.add(features, intercept, out=features)
                 out[start : start + HEIGHT] = features[: len(some)]
         return out
+
+    def facts(self) -> dict[str, str]:
+        """Return what reports say about the map."""
+        return {"Kernel": repr(self.kernel), "Landmarks": f"{len(self.landmarks):,}"}
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return the settings of the map, which JSON can represent, and its arrays by name.
+
+        Raises
+        ------
+        TypeError
+            If the kernel is a function or a class that is not in `KERNELS`.
+
+        Examples
+        --------
+        >>> from . import RBF
+        >>> rows = np.random.default_rng(0).normal(size=(50, 2))
+        >>> feature_map = nystrom_map(rows, RBF(), np.zeros(2), np.ones(2))
+        >>> settings, arrays = feature_map.to_arrays()
+        >>> settings["kernel"], sorted(arrays)
+        ('rbf', ['centre', 'intercept', 'landmarks', 'projection', 'scale', 'spectrum'])
+        >>> again = NystromMap.from_arrays(settings, arrays)
+        >>> bool((again(rows) == feature_map(rows)).all())
+        True
+        """
+        settings, arrays = kernel_to_arrays(self.kernel)
+        return settings, {f.name: getattr(self, f.name) for f in fields(self) if f.name != "kernel"} | arrays
+
+    @classmethod
+    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the map from the settings and arrays of `to_arrays`.
+
+        Raises
+        ------
+        ValueError
+            If no fitted map has such settings or arrays; the message names the array.
+        """
+        own = {name: array for name, array in arrays.items() if not name.startswith(KERNEL_FIELD)}
+        names = {f.name for f in fields(cls)} - {"kernel"}
+        if own.keys() != names:
+            raise ValueError(f"expected the arrays {', '.join(sorted(names))} of a map; got {', '.join(sorted(own))}")
+        made = cls(kernel_from_arrays(settings, arrays), **own)
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Raise an error unless the map could have been fitted: compiled loops do not check shapes."""
+        n_landmarks, n_features = len(self.landmarks), self.centre.size
+        width = n_features if self.kernel.uses_columns else 0
+        n_components = self.intercept.size
+        for name, shape in {
+            "landmarks": (n_landmarks, width),
+            "centre": (n_features,),
+            "scale": (n_features,),
+            "projection": (n_landmarks, n_components),
+            "intercept": (n_components,),
+            "spectrum": (max(self.spectrum.size, n_components),),
+        }.items():
+            checked_array(name, getattr(self, name), shape)
+            if getattr(self, name).dtype.kind != "f":
+                raise ValueError(f"expected floating-point numbers in the array {name}")
+        if not n_landmarks or not n_components:
+            raise ValueError("expected at least one landmark and one component in the array projection")
+        self.kernel.check_fitted(n_landmarks, n_features)
 
 
 def nystrom_map(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._locations import all_redacted, hiding_credentials, redacted
+from .._state import FeatureMap
 from .._typing import AnyArray
 from ..io.files import file_exists, write_file
 from ..io.nodes import local_path
-from ..kernels import NystromMap
 from ..plotting.parts import full_count
 from ..summaries.drift import Drift
 from ..summaries.profiles import Profiles
@@ -36,7 +36,7 @@ def write_report(
     *,
     title: str,
     facts: Mapping[str, str | Mapping[str, str]],
-    feature_map: NystromMap | None = None,
+    feature_map: FeatureMap | None = None,
     profiles: Profiles | None = None,
     drift: Drift | None = None,
     images: Mapping[str, bytes | str | PathLike[str]] | None = None,
@@ -55,7 +55,7 @@ def write_report(
     title : str
     facts : mapping of str to (str or mapping of str to str)
         Shown in this order: the input, the method, passes over the data, run times. A mapping is shown folded.
-    feature_map : NystromMap, optional
+    feature_map : FeatureMap, optional
         The map of the rows before clustering; its spectrum is shown.
     profiles : Profiles, optional
         Profiles of the clusters; see `mdh_dask.cluster_profiles`.
@@ -100,12 +100,13 @@ def write_report(
     True
     """
     _refuse_existing(path, overwrite)
-    spectrum = None if feature_map is None else spectrum_of(feature_map)
+    drawn = feature_map is not None and feature_map.spectrum is not None
     shown = _contents_of_clusters(profiles, colours) if tree is None else _contents_of_tree(tree, colours)
     contents = shown | {
         "title": redacted(title),
         "facts": all_redacted(facts),
-        "spectrum": spectrum,
+        "feature_map": feature_map,
+        "spectrum": spectrum_of(feature_map) if feature_map is not None and drawn else None,
         "images": {caption: _embedded(caption, image) for caption, image in (images or {}).items()},
         "tree": tree,
         "max_pictures": MAX_PICTURES,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._state import FeatureMap
 from .._typing import Floats
-from ..kernels import NystromMap
 from ..kernels.nystrom import RANK_TOLERANCE
 from ..plotting.parts import full_count
 from .entries import percent
@@ -20,13 +20,12 @@ SHOWN = 2
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The content of the section on a feature map, with a picture in its own coordinates.
+    """The variances of the components of a feature map, with a picture in its own coordinates.
 
     Parameters
     ----------
-    kernel : str
-    n_landmarks, n_kept, n_shown, n_all : int
-        Landmarks, components used as features, components in the picture, and components of positive variance.
+    n_kept, n_shown, n_all : int
+        Components used as features, components in the picture, and components of positive variance.
     kept : str
         Share of the variance that the features explain.
     areas : tuple of (str, str)
@@ -39,8 +38,6 @@ class Spectrum:
         Description of the picture.
     """
 
-    kernel: str
-    n_landmarks: int
     n_kept: int
     n_shown: int
     n_all: int
@@ -51,12 +48,12 @@ class Spectrum:
     summary: str
 
 
-def spectrum_of(feature_map: NystromMap) -> Spectrum:
+def spectrum_of(feature_map: FeatureMap) -> Spectrum:
     """Draw the variances of the leading components relative to the first, and their cumulative sum."""
     spectrum, n_kept = feature_map.spectrum, feature_map.n_components
     n_all = max(n_kept, int(np.count_nonzero(spectrum > RANK_TOLERANCE * spectrum[0])))
     n_shown = min(n_all, max(LEAST_SHOWN, SHOWN * n_kept))
-    shares = np.cumsum(spectrum) / (feature_map.total_variance or 1.0)
+    shares = np.cumsum(spectrum) / (float(spectrum.sum()) or 1.0)
     bars = spectrum[:n_shown] / (spectrum[0] or 1.0)
     areas = [("left", _bars(bars, 0, n_kept)), ("whole", _bars(bars, n_kept, n_shown))]
     edges = np.arange(n_shown + 1) * WIDTH / n_shown
@@ -67,8 +64,6 @@ def spectrum_of(feature_map: NystromMap) -> Spectrum:
         f"{n_kept:,} are kept and explain {kept} of the variance, {n_half:,} explain half of it."
     )
     return Spectrum(
-        kernel=repr(feature_map.kernel),
-        n_landmarks=len(feature_map.landmarks),
         n_kept=n_kept,
         n_shown=n_shown,
         n_all=n_all,

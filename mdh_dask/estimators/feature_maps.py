@@ -1,0 +1,41 @@
+"""The one list of feature maps: what the parameter ``feature_map``, ``--feature-map`` and job files call them.
+
+To add one, import its transformer here and give it a line in `FEATURE_MAPS`; other packages add theirs to the same
+dict. Besides, the name of every kernel stands for `KernelPCAFeatures` with that kernel.
+"""
+
+from collections import ChainMap
+from collections.abc import KeysView
+from typing import Any
+
+from ..kernels import KERNELS
+from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
+from .transformer import FeatureTransformer
+
+FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {}
+"""Transformers by their names, apart from those of kernels."""
+
+
+def feature_map_names() -> KeysView[str]:
+    """Return a view of all names, so that one that is registered later is among them."""
+    named: ChainMap[str, Any] = ChainMap(KERNELS, FEATURE_MAPS)
+    return named.keys()
+
+
+def transformers() -> dict[str, type[FeatureTransformer]]:
+    """Return the classes of feature maps by their names."""
+    known: list[type[FeatureTransformer]] = [KernelPCAFeatures, *FEATURE_MAPS.values()]
+    return {cls.__name__: cls for cls in known}
+
+
+def feature_map_named(name: str, **settings: Any) -> FeatureTransformer:
+    """Return a feature map, not fitted, with those of some settings that it has.
+
+    Examples
+    --------
+    >>> feature_map_named("rbf", scale=False, colour="red")
+    KernelPCAFeatures(kernel='rbf', scale=False)
+    """
+    cls: Any = FEATURE_MAPS.get(name, KernelPCAFeatures)
+    own = {key: value for key, value in settings.items() if key in cls._get_param_names()}
+    return cls(**own) if name in FEATURE_MAPS else cls(kernel=name, **own)

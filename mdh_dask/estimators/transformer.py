@@ -1,0 +1,139 @@
+"""What all feature maps share as transformers of scikit-learn: fit, transform, and how they are saved with a tree."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._state import FeatureMap
+from .._typing import AnyArray, Floats, RowArray
+from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, run
+from .saved import refuse_others
+from .validation import as_rows, check_finite
+
+NYSTROM = "nystrom"
+"""The kind of maps that do not say theirs, as those of 0.1.0."""
+
+
+class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the feature maps: the scikit-learn face of a `FeatureMap` that a plan of passes over the rows makes.
+
+    A subclass is a dataclass of parameters, `random_state` and `progress` among them, with ``_parameter_constraints``.
+    It names its `map_type` and implements `_plan`. A line in `FEATURE_MAPS` makes it a choice of ``feature_map``.
+    """
+
+    map_type: ClassVar[type[FeatureMap]]
+    """The kind of its maps."""
+    random_state: Any
+    progress: bool
+    n_features_in_: int
+    n_components_: int
+    n_passes_: int
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
+        """Plan the map for rows of a shape: a generator of `mdh_dask.chunks.Pass`."""
+        raise NotImplementedError
+
+    def _check_rows(self, rows: RowArray) -> None:
+        """Raise an error, before any work, if rows of this shape cannot be mapped."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the map.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            Numbers without NaN and infinities. Dask arrays need known row chunks.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or `X` is invalid; before any work if possible, otherwise in the pass.
+        """
+        rows = as_rows(self, X, reset=True)
+        self._check_rows(rows)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
+        feature_map, self.n_passes_ = run(plan, merge_chunks(rows), announce=self._bar)
+        self._adopt(feature_map)
+        return self
+
+    def transform(self, X: Any) -> RowArray:
+        """Return the features of every row.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples, n_components_), float32
+            NumPy for NumPy input, otherwise lazy in the row chunks of `X` with one pass to compute.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` has a different number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+        """
+        check_is_fitted(self)
+        rows = as_rows(self, X, reset=False)
+        if not is_dask(rows) and not self.map_.missing:
+            check_finite(rows)  # before the blocks are divided, so that row numbers in errors are those of `X`
+        return map_rows(features_of, rows, dtype="float32", n_columns=self.n_components_, shared=self.map_)
+
+    def _adopt(self, feature_map: Any) -> None:
+        """Take a map that was fitted or loaded."""
+        self.map_ = feature_map
+        self.n_components_ = self._n_features_out = feature_map.n_components
+
+    def _restore(self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        """Take the map that was saved, checked."""
+        if (kind := settings.get("map", NYSTROM)) != self.map_type.kind:
+            raise ValueError(f"expected a map of the kind {self.map_type.kind}, got {kind!r}")
+        own = {name: value for name, value in settings.items() if name != "map"}
+        self._adopt(self.map_type.from_arrays(own, arrays))
+        self.n_features_in_ = self.map_.n_features
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Return the parameters that a saved map gets again."""
+        return self.get_params(deep=False)
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return a map, not fitted, with the parameters that were saved, checked."""
+        refuse_others(cls, parameters, "parameters of the feature map")
+        made = cls(**parameters)
+        made._validate_params()
+        return made
+
+    def _bar(self, description: str) -> Progress | None:
+        return announced(description, self.progress)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # Features are float32 whatever the rows are.
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def map_settings(feature_map: FeatureMap) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return the settings and arrays of a map as a saved model holds them."""
+    settings, arrays = feature_map.to_arrays()
+    return settings if feature_map.kind == NYSTROM else {"map": feature_map.kind, **settings}, arrays
+
+
+def features_of(feature_map: FeatureMap, rows: AnyArray) -> Floats:
+    """Return the features of a block of rows, or an error if these are not finite."""
+    if not feature_map.missing:
+        check_finite(rows)
+    return feature_map(rows)
