@@ -20,6 +20,7 @@ from benchmarks import (
     memory,
     memory_of_estimators,
     passes,
+    power,
     pursuit,
     pursuit_speed,
     random_projections,
@@ -194,13 +195,17 @@ def test_boundaries_agree_where_they_are_near():
 
 
 def test_honesty_has_a_line_for_every_cloud():
-    clouds, tails = checked(
-        honesty.run(
-            n_seeds=1, n_tail_seeds=1, columns=(2,), cloud_rows=200, tail_rows=(200,), n_projections=5, n_jobs=1
-        )
-    )
-    assert [row[0] for row in clouds.rows] == ["Gaussian", "uniform", "Student-t(5)"]
-    assert [row[0] for row in tails.rows] == ["lognormal"] * 2 + ["exponential"] * 2
+    kinds, clouds = checked(honesty.run(n_seeds=1, shapes=((100, 2),), estimators=("RandomProjectionTree",), n_jobs=1))
+    assert [row[0] for row in kinds.rows] == list(honesty.CLOUDS)
+    assert [row[1] for row in clouds.rows] == [cloud for draws in honesty.CLOUDS.values() for cloud in draws]
+    assert sum(row[1] for row in kinds.rows) == len(clouds.rows)
+
+
+def test_power_has_a_line_for_every_size_and_a_share_for_every_method():
+    sizes = {"n_seeds": 1, "sizes": (100,), "columns": (2,), "separations": (5.0, 9.0), "n_jobs": 1}
+    (table,) = checked(power.run(**sizes, methods=("RandomProjectionTree", "mixture, full", "HDBSCAN")))
+    assert [row[:3] for row in table.rows] == [(100, 2, 5.0), (100, 2, 9.0)]
+    assert all(cell == "1, 1.00" for cell in table.rows[1][3:6])
 
 
 def test_tree_speed_compares_fitting_measuring_and_growth():

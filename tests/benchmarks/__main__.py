@@ -17,6 +17,7 @@ from . import (
     kernels_scale,
     memory,
     passes,
+    power,
     pursuit,
     pursuit_speed,
     quality,
@@ -43,6 +44,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "random_projections": random_projections,
     "tree_speed": tree_speed,
     "honesty": honesty,
+    "power": power,
     "ensembles": ensembles,
     "passes": passes,
     "pursuit": pursuit,
@@ -80,6 +82,7 @@ def _summary(module: ModuleType) -> str:
 )
 @click.option("--short", is_flag=True, help="Fewer seeds, repeats and rows: minutes instead of tens of minutes.")
 @click.option("--rows", type=click.IntRange(min=1000), help="Rows of the simulated data, in suites that have one size.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Seeds of every cell, in suites that fit all alike.")
 @click.option("--budget", type=click.FloatRange(min=0), help="Seconds for all cells of a suite that takes so many.")
 @click.option(
     "--set", "sets", multiple=True, type=click.Choice(ALL_SETS), metavar="NAME", help="Labelled sets of `quality`."
@@ -89,12 +92,14 @@ def main(
     out: Path | None,
     short: bool,
     rows: int | None,
+    seeds: int | None,
     budget: float | None,
     sets: tuple[str, ...],
 ) -> None:
     """Print the tables of suites of benchmarks."""
     chosen = {name: SUITES[name] for name in suites or EVIDENCE}
-    options = {"rows": ("n_rows", rows), "budget": ("budget", budget), "set": ("sets", sets or None)}
+    options = {"rows": ("n_rows", rows), "seeds": ("n_seeds", seeds), "budget": ("budget", budget)}
+    options["set"] = ("sets", sets or None)
     given = {parameter: value for parameter, value in options.values() if value is not None}
     for name, suite in chosen.items():
         taken = signature(suite.run).parameters

@@ -1,72 +1,116 @@
-"""Does it find clusters where there are none: the share of clouds without valleys that are split."""
+"""Does it find clusters where there are none: the share of clouds without clusters that are split, of many kinds."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from mdh_dask import RandomProjectionTree
+import mdh_dask
 
 from .shared import Table, verdict
 
-SHORT: dict[str, Any] = {"n_seeds": 20, "n_tail_seeds": 6, "tail_rows": (5000,)}
+SHORT: dict[str, Any] = {"n_seeds": 2, "shapes": ((200, 2), (1000, 10), (2000, 2))}
 
 MOST_SPLIT = 0.05
 
-Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
+SHAPES = ((200, 2), (200, 10), (1000, 2), (1000, 10), (1000, 100), (5000, 2), (5000, 50), (20_000, 2), (20_000, 10))
+"""Rows and columns."""
 
-CLOUDS: dict[str, Draw] = {
-    "Gaussian": lambda rng, shape: rng.normal(size=shape),
-    "uniform": lambda rng, shape: rng.uniform(size=shape),
-    "Student-t(5)": lambda rng, shape: rng.standard_t(5, size=shape),
+ESTIMATORS = ("RandomProjectionTree", "HierarchicalMDH", "HierarchicalKernelMDH")
+"""With their default parameters."""
+
+Draw = Callable[[np.random.Generator, int, int], np.ndarray]
+
+
+def _correlated(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return normal rows with eigenvalues of the covariance from 1 to 1/1000."""
+    rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    return (rng.normal(size=(n, d)) * np.geomspace(1, 1000**-0.5, d)) @ rotation
+
+
+def _ball(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    rows = rng.normal(size=(n, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True) * rng.uniform(size=(n, 1)) ** (1 / d)
+
+
+def _banana(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    rows = rng.normal(size=(n, d))
+    rows[:, 1] = rows[:, 0] ** 2 + 0.5 * rows[:, 1]
+    return rows
+
+
+def _with_far_rows(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return normal rows, of which one in a hundred lies anywhere in a box ten times as wide, and one at a million."""
+    rows = rng.normal(size=(n, d))
+    far = rng.choice(n, max(n // 100, 1), replace=False)
+    rows[far] = rng.uniform(-35, 35, (len(far), d))
+    rows[rng.integers(n)] = 1e6
+    return rows
+
+
+CLOUDS: dict[str, dict[str, Draw]] = {
+    "normal": {"normal": lambda rng, n, d: rng.normal(size=(n, d)), "correlated": _correlated},
+    "bounded": {
+        "uniform square": lambda rng, n, d: rng.uniform(size=(n, d)),
+        "ball": _ball,
+        "simplex": lambda rng, n, d: rng.dirichlet(np.ones(d + 1), n)[:, :d],
+    },
+    "skewed": {
+        "gamma(2)": lambda rng, n, d: rng.gamma(2, size=(n, d)),
+        "exponential": lambda rng, n, d: rng.exponential(size=(n, d)),
+        "lognormal": lambda rng, n, d: rng.lognormal(size=(n, d)),
+    },
+    "long tails": {"Student t3": lambda rng, n, d: rng.standard_t(3, size=(n, d)), "far rows": _with_far_rows},
+    "bent": {"banana": _banana},
+    "integers": {
+        "Poisson(2)": lambda rng, n, d: rng.poisson(2, (n, d)),
+        "Poisson(20)": lambda rng, n, d: rng.poisson(20, (n, d)),
+        "ratings": lambda rng, n, d: np.clip(np.rint(rng.normal(3, 1, (n, d))), 1, 5),
+        "rounded, sd 1": lambda rng, n, d: np.rint(rng.normal(size=(n, d))),
+        "rounded, sd 2": lambda rng, n, d: np.rint(rng.normal(0, 2, (n, d))),
+    },
+    "discrete": {
+        "geometric(0.4)": lambda rng, n, d: rng.geometric(0.4, (n, d)),
+        "five equal shares": lambda rng, n, d: rng.integers(0, 5, (n, d)),
+        "correlated ratings": lambda rng, n, d: np.clip(
+            np.rint(3 + rng.normal(size=(n, d)) + rng.normal(size=(n, 1))), 1, 5
+        ),
+    },
 }
-
-LONG_TAILS: dict[str, Draw] = {
-    "lognormal": lambda rng, shape: rng.lognormal(size=shape),
-    "exponential": lambda rng, shape: rng.exponential(size=shape),
-}
-
-COLUMNS = ("cloud", "rows", "columns", "stop rule", "seeds", "split", "share", "most clusters", "required", "verdict")
+"""Clouds without clusters by their kinds."""
 
 
 def run(
-    n_seeds: int = 200,
-    n_tail_seeds: int = 30,
-    columns: Sequence[int] = (2, 10, 50),
-    cloud_rows: int = 5000,
-    tail_rows: Sequence[int] = (5000, 40_000),
-    n_projections: int = 1000,
+    n_seeds: int = 5,
+    shapes: Sequence[tuple[int, int]] = SHAPES,
+    estimators: Sequence[str] = ESTIMATORS,
     n_jobs: int = 2,
 ) -> Iterator[Table]:
-    """Fit clouds of independent coordinates, each seed drawing the rows and the directions."""
+    """Fit clouds of every kind, each seed drawing the rows and the directions."""
     share = Parallel(n_jobs=n_jobs)
-    rows = [
-        _line(share, cloud, (cloud_rows, d), "hold-out", n_seeds, n_projections, required=True)
-        for cloud in CLOUDS
-        for d in columns
-    ]
-    yield Table("Clouds without clusters, default parameters", COLUMNS, rows)
-    rows = [
-        _line(share, cloud, (n, d), rule, n_tail_seeds, n_projections, required=rule == "hold-out")
-        for cloud in LONG_TAILS
-        for n in tail_rows
-        for d in columns
-        for rule in ("hold-out", "hold-out-uniform")
-    ]
-    yield Table("Clouds with long tails", COLUMNS, rows)
+    clouds, kinds = [], []
+    for kind, draws in CLOUDS.items():
+        found = {
+            cloud: np.array(share(delayed(_clusters)(kind, cloud, e, *cell) for e in estimators for cell in cells))
+            for cloud, cells in ((cloud, [(*shape, s) for shape in shapes for s in range(n_seeds)]) for cloud in draws)
+        }
+        tables = {cloud: k.reshape(len(estimators), -1) for cloud, k in found.items()}
+        clouds += [(kind, cloud, k.shape[1], *_shares(k), int(k.max())) for cloud, k in tables.items()]
+        together = np.concatenate(list(tables.values()), axis=1)
+        shares = _shares(together)
+        kinds.append((kind, together.shape[1], *shares, f"<= {MOST_SPLIT:g}", verdict(max(shares) <= MOST_SPLIT)))
+    title = "Share of clouds without clusters that are split, default parameters"
+    yield Table(f"{title}, by kind", ("kind", "clouds", *estimators, "required", "verdict"), kinds)
+    yield Table(title, ("kind", "cloud", "clouds", *estimators, "most clusters"), clouds, detail=True)
 
 
-def _line(
-    share: Parallel, cloud: str, shape: tuple[int, int], rule: str, n_seeds: int, n_projections: int, required: bool
-) -> tuple[Any, ...]:
-    found = np.array(share(delayed(_clusters)(cloud, shape, rule, n_projections, seed) for seed in range(n_seeds)))
-    split = int((found > 1).sum())
-    bound = (f"<= {MOST_SPLIT:g}", verdict(split <= MOST_SPLIT * n_seeds)) if required else ("-", "-")
-    return cloud, *shape, rule, n_seeds, split, split / n_seeds, int(found.max()), *bound
+def _shares(found: np.ndarray) -> list[float]:
+    return [float(share) for share in (found > 1).mean(axis=1)]
 
 
-def _clusters(cloud: str, shape: tuple[int, int], rule: str, n_projections: int, seed: int) -> int:
-    rng = np.random.default_rng([seed, *shape])
-    X = (CLOUDS | LONG_TAILS)[cloud](rng, shape)
-    return RandomProjectionTree(n_projections, stop_rule=rule, random_state=seed).fit(X).n_clusters_
+def _clusters(kind: str, cloud: str, estimator: str, n: int, d: int, seed: int) -> int:
+    rng = np.random.default_rng([seed, n, d, crc32(cloud.encode())])
+    rows = CLOUDS[kind][cloud](rng, n, d)
+    return getattr(mdh_dask, estimator)(random_state=seed).fit(rows).n_clusters_
