@@ -119,7 +119,7 @@ def test_every_method_writes_what_its_estimator_finds_by_default(method, here):
     assert METHODS[method].__name__ in Path("r.html").read_text()
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if "feature_map" in options_of(name)])
+@pytest.mark.parametrize("method", [name for name in METHODS if "feature_map" in options_of(METHODS[name])])
 def test_every_method_takes_a_feature_map_and_predicts_through_it(method, here):
     options = ("--method", method, "--feature-map", "local-scaling", "--landmarks", 60, "--components", 3)
     outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
@@ -217,7 +217,7 @@ def test_choices_are_shown_as_they_are_typed():
 def test_every_parameter_of_a_method_is_an_option_with_whole_sentences():
     options = {option.name: option for option in method_options()}
     for method in METHODS:
-        assert set(options_of(method)) <= set(options)
+        assert set(options_of(METHODS[method])) <= set(options)
     for name, option in options.items():
         if name != "method":
             assert re.fullmatch(r"[A-Z].*[^:]\.", option.help), option.help
