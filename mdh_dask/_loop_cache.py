@@ -1,12 +1,12 @@
-"""Compiled loops on disk, for processes that start later.
+"""Cache of compiled loops on disk, for later processes.
 
-Numba's own cache keeps one index a function, which two processes can leave pointing to the machine code of another
-processor, and it does not notice that a loop of another file has changed, which the compiler had copied into this one.
-Here each compiled loop is a file of its own, named by all that its machine code depends on, written beside and then
-renamed, and verified when it is read. So processes need no lock, and a damaged file is only compiled again.
+Numba's own cache keeps one index per function, which two processes can leave pointing to the machine code of another
+processor, and it does not notice changes of loops from other files that the compiler has inlined.
+Here each compiled loop is a separate file, named by everything that its machine code depends on, staged and then
+renamed, and verified when loaded. So processes need no lock, and a damaged file is just compiled again.
 
-The files hold pickles: who can write them can run code as this user. So the folder must belong to the user (or to root)
-and nobody else may write to it; otherwise there is no cache.
+The files hold pickles, so anyone who can write them can run code as this user: the folder must belong to the user (or
+root) and nobody else may write to it; otherwise there is no cache.
 """
 
 import hashlib
@@ -33,16 +33,16 @@ OPTIONS = (
     "CPU_NAME", "CPU_FEATURES", "OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT",
     "DISABLE_INTEL_SVML",
 )  # fmt: skip
-"""Settings of numba that change machine code."""
+"""Numba settings that change the machine code."""
 
 DIGEST = hashlib.sha256().digest_size
 
 UNUSED = 60 * 24 * 3600.0
-"""Seconds after which loops of other versions are removed."""
+"""Seconds without use after which loops of other versions are removed."""
 
 
 def base_folder() -> Path | None:
-    """Return the folder that `MDH_DASK_CACHE` names, or numba's, or the user's; None for `MDH_DASK_CACHE=off`."""
+    """Return the folder of `MDH_DASK_CACHE`, or numba's, or the user's; None for `MDH_DASK_CACHE=off`."""
     chosen = os.environ.get("MDH_DASK_CACHE", "")
     if chosen == "off":
         return None
@@ -50,12 +50,12 @@ def base_folder() -> Path | None:
 
 
 def open_folder(base: Path | None) -> Path | None:
-    """Return the folder of the loops as they are now; None where others could write to it, or nobody can make it.
+    """Return the folder of the current versions of the loops, or None if it is not safe or cannot be created.
 
     Parameters
     ----------
     base : Path or None
-        The folder of the folders of all versions; None for no cache.
+        Parent of the folders of all versions; None for no cache.
     """
     if base is None:
         return None
@@ -75,9 +75,9 @@ def open_folder(base: Path | None) -> Path | None:
 
 
 def stamp(package: Path) -> str:
-    """Return a digest of all that machine code depends on beside the loop, its arguments and the processor.
+    """Return a digest of everything that machine code depends on besides the loop, its arguments and the processor.
 
-    It covers the text of every loop of a package, because the compiler copies loops into one another.
+    It covers the text of every loop of a package, because the compiler inlines loops.
     """
     digest = hashlib.sha256()
     for path in [*sorted(package.glob("_jit/*.py")), package / "_numba.py", package / "_loop_cache.py"]:
@@ -89,7 +89,7 @@ def stamp(package: Path) -> str:
 
 
 def _remove_unused(base: Path) -> None:
-    """Remove the loops of versions that no process has used for long."""
+    """Remove the loops of versions that have not been used for long."""
     for other in base.glob("loops-*"):
         with suppress(OSError):
             if time.time() - other.stat().st_mtime > UNUSED:
@@ -97,7 +97,7 @@ def _remove_unused(base: Path) -> None:
 
 
 class LoopFiles:
-    """The files of one loop: one for each set of argument types and each processor.
+    """The files of one loop, one for each set of argument types and each processor.
 
     Parameters
     ----------
@@ -114,18 +114,18 @@ class LoopFiles:
         return self.folder / f"{self.name}-{hashlib.sha256(str(key).encode()).hexdigest()[:24]}"
 
     def load(self, key: Any) -> Any:
-        """Return what was saved under a key; None if there is nothing, or the file is damaged."""
+        """Return the data saved under a key, or None if there are none or the file is damaged."""
         try:
             content = self.path(key).read_bytes()
             if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
                 return None
             known, data = pickle.loads(content[DIGEST:])
-        except Exception:  # whatever a pickle of another version raises
+        except Exception:  # pickles of another version raise anything
             return None
         return data if known == str(key) else None
 
     def save(self, key: Any, data: Any) -> None:
-        """Save under a key; do nothing if the disk is full or cannot be written to."""
+        """Save data under a key; do nothing if the disk is full or not writable."""
         content = dumps((str(key), data))
         with suppress(OSError):
             handle, beside = tempfile.mkstemp(dir=self.folder, prefix=".new-")
@@ -137,11 +137,11 @@ class LoopFiles:
                 os.unlink(beside)
 
     def flush(self) -> None:
-        """Do nothing: no file is ever out of date."""
+        """Do nothing, as files are never out of date."""
 
 
 class _Locator(caching._CacheLocator):  # type: ignore[misc, unused-ignore]
-    """What numba asks for the place of a cache."""
+    """The locator that numba asks for the folder of a cache."""
 
     def __init__(self, folder: Path, loop: Callable[..., Any]) -> None:
         self._folder, self._py_file = folder, loop.__code__.co_filename
@@ -164,7 +164,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc, unused-ignore]
 
 
 class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc, unused-ignore]
-    """Numba's way to turn a compiled loop into bytes and back."""
+    """Numba's serialisation of a compiled loop."""
 
     def __init__(self, folder: Path, loop: Callable[..., Any]) -> None:
         self._lineno = loop.__code__.co_firstlineno
@@ -173,7 +173,7 @@ class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc, unu
 
 
 class LoopCache(caching.FunctionCache):  # type: ignore[misc, unused-ignore]
-    """What a dispatcher of numba asks before it compiles, and tells when it has.
+    """The cache of a numba dispatcher, which loads and saves its compiled loops.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Minimum error thresholding, and the index of projection pursuit that is made of it."""
+"""Minimum error thresholding, and the index of projection pursuit based on it."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,22 +10,22 @@ from .._typing import AnyArray, Booleans, Floats
 
 
 class Errors(NamedTuple):
-    """What is known of a threshold after every bin, each of shape (n_directions, n_bins)."""
+    """Statistics of a threshold after every bin, each of shape (n_directions, n_bins)."""
 
     criterion: Floats
-    """J: smaller is better; infinite where no threshold may lie."""
+    """J: smaller is better; infinite where a threshold is not allowed."""
     separation: Floats
-    """Squared distance of the means of both sides by the sum of their variances."""
+    """Squared distance of the means of both sides divided by the sum of their variances."""
     depth: Floats
     """Rise of J from its local minima to the maxima beside them; zero elsewhere."""
 
     @property
     def products(self) -> Floats:
-        """Separation times depth: zero but at local minima of J."""
+        """Separation times depth: zero except at local minima of J."""
         return self.separation * self.depth
 
     def best_index(self, allowed: Booleans) -> Floats:
-        """Return the index at the least J of the allowed local minima, shape (n_directions,); zero if there is none."""
+        """Return the index at the lowest allowed local minimum of J, shape (n_directions,); zero without one."""
         criterion = np.where(allowed & (self.depth > 0), self.criterion, np.inf)
         best = criterion.argmin(axis=1)[:, None]
         found = np.where(
@@ -44,17 +44,17 @@ class MinimumError:
     Parameters
     ----------
     corrected : bool
-        Whether means and variances are those of the normal distributions whose tails the threshold cuts off, rather
+        Whether to use the means and variances of the normal distributions whose tails the threshold cuts off, rather
         than those of the rows (Cho, Haralick and Yi 1989). Two steps of a fixed-point iteration find them.
     closest : bool
         Whether the depth of a minimum of J is its rise to the nearer of the maxima beside it. By default it is the
-        lower rise of both, so that a valley is closed on both sides: the source leaves this open.
+        lower rise of both, so that a valley is closed on both sides; the source does not specify this.
 
     Notes
     -----
-    J and what is made of it do not change with the unit and the origin of the projections. The hundredth of the rows
-    that lies farthest out on each side counts as lying half a range beyond the others at most, so that far rows do not
-    matter; no threshold lies out there. A row's place is its bin, in which rows lie evenly. Source: J. Kittler and J.
+    J and its index do not depend on the unit and the origin of the projections. The hundredth of the rows
+    that is farthest out on each side counts as at most half a range beyond the others, so that far rows do not
+    matter; no threshold lies there. Rows are spread evenly over their bins. Source: J. Kittler and J.
     Illingworth, Minimum error thresholding, Pattern Recognition 19(1), 1986; Rome, Miasnikov and Haralick, CUNY
     TR-2003009, section 3.1. One sweep over the bins.
 
@@ -70,7 +70,7 @@ class MinimumError:
     closest: bool = False
 
     def of(self, counts: AnyArray) -> Errors:
-        """Return what a threshold after every bin costs, for counts of shape (n_directions, n_bins)."""
+        """Return the statistics of a threshold after every bin, for counts of shape (n_directions, n_bins)."""
         counts = np.ascontiguousarray(counts)
         criterion, separation, depth = (np.empty(counts.shape) for _ in range(3))
         thresholding_errors(counts, self.corrected, criterion, separation)

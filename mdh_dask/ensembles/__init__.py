@@ -1,1 +1,1 @@
-"""Many weak clusterings made one: what they say of the rows is counted in a pass, and combined without the rows."""
+"""Combination of many weak clusterings: their labels are counted in one pass and combined without the rows."""

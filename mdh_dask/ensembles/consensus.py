@@ -1,4 +1,4 @@
-"""The consensus of several clusterings of the same rows: a share of the votes for every row and cluster."""
+"""The consensus of several clusterings of the same rows, with the share of the votes for every row and cluster."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from .matching import Matching, linked, match_labels
 from .votes import NO_LABEL, Votes
 
 SAMPLED_ROWS = 2**16
-"""Rows of which the places are kept, to see which clusters are the first choice of any row."""
+"""Sample rows that show which clusters are the first choice of any row."""
 
 
 @dataclass(frozen=True)
 class Consensus:
-    """Which cluster each label of each clustering is a vote for.
+    """The cluster that each label of each clustering votes for.
 
     Parameters
     ----------
     names : tuple of arrays
         The labels of each clustering, ascending.
     clusters : tuple of integer arrays
-        The cluster that each of them votes for; -1 for none that is the first choice of any row.
+        The cluster that each of them votes for; -1 for a cluster that is the first choice of no row.
     n_clusters : int
     """
 
@@ -35,22 +35,22 @@ class Consensus:
     n_clusters: int
 
     def votes(self, labels: Sequence[AnyArray]) -> Integers:
-        """Return how many clusterings put each row into each cluster, shape (n_rows, n_clusters), int32.
+        """Return the number of clusterings that put each row into each cluster, shape (n_rows, n_clusters), int32.
 
         Parameters
         ----------
         labels : sequence of arrays of shape (n_rows,)
-            What each clustering says.
+            Labels of each clustering.
         """
         chosen = np.empty((len(labels[0]), len(labels)), dtype=np.int32)
         for j, (own, names, clusters) in enumerate(zip(labels, self.names, self.clusters)):
-            # A label that no row of the fit had is no vote.
+            # A label that no row of the fit had does not vote.
             place = np.minimum(np.searchsorted(names, own), len(names) - 1)
             chosen[:, j] = np.where(names[place] == own, clusters[place], NO_LABEL)
         return _counted(chosen, self.n_clusters)
 
     def labels(self, votes: Integers) -> Integers:
-        """Return the cluster that most clusterings vote for, shape (n_rows,), int32; of several the largest one."""
+        """Return the cluster with the most votes, shape (n_rows,), int32; the largest one among several."""
         return votes.argmax(axis=1).astype(np.int32)
 
     def confidence(self, votes: Integers) -> Floats:
@@ -58,13 +58,13 @@ class Consensus:
         return votes.max(axis=1) / len(self.names)
 
     def shares(self, votes: Integers) -> Floats:
-        """Return the shares of the votes for each cluster; equal ones for a row without votes."""
+        """Return the shares of the votes for each cluster, which are equal for a row without votes."""
         total = votes.sum(axis=1, keepdims=True)
         return np.where(total > 0, votes / np.maximum(total, 1), 1 / self.n_clusters)
 
 
 class Found(NamedTuple):
-    """A consensus, and how far the clusterings agree.
+    """A consensus and the agreement of the clusterings.
 
     Attributes
     ----------
@@ -81,30 +81,30 @@ class Found(NamedTuple):
 
     @property
     def representative(self) -> int:
-        """The clustering that agrees most with the others."""
+        """Index of the clustering that agrees most with the others."""
         return int(self.agreement.argmax())
 
 
 def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int = 10, seed: int = 0) -> Found:
-    """Return the consensus of clusterings of which the votes were counted.
+    """Return the consensus of clusterings from their counted votes.
 
     Parameters
     ----------
     votes : Votes
     n_clusters : int, optional
-        If there are more, those that the clusterings put together most often are merged.
+        If there are more clusters, those that the clusterings join most often are merged.
     n_init : int
-        Random orders in which the clusterings are matched; the best of the ends is taken.
+        Number of random orders in which the clusterings are matched; the best result is returned.
     seed : int
 
     Notes
     -----
-    No names of labels and no order of chunks decide anything: labels are taken in the order of their sizes, and of
+    The result does not depend on the names of labels or the order of chunks: labels are ordered by size, and then by
     their first rows. All sums are integers.
     """
     order = _canonical_order(votes)
     upper = votes.tables[np.ix_(order, order)]
-    tables = np.maximum(upper, upper.T)  # one of both triangles has a pair, the other zero
+    tables = np.maximum(upper, upper.T)  # a pair is in one of the triangles, with zero in the other
     m = len(votes.names)
     orders = (generator(seed, start).permutation(m) for start in range(n_init))
     best = max((match_labels(tables, votes.starts, own) for own in orders), key=lambda found: found.agreement.sum())
@@ -122,13 +122,13 @@ def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int =
 
 
 def _canonical_order(votes: Votes) -> Integers:
-    """Return the places of each clustering by falling size, and then by first row."""
+    """Return the indices of each clustering's labels by descending size, and then by first row."""
     clustering = np.repeat(np.arange(len(votes.names)), [len(names) for names in votes.names])
     return np.lexsort((votes.first, -np.diagonal(votes.tables), clustering))
 
 
 def _clusters_of_columns(matching: Matching, sampled: Integers, n_clusters: int | None) -> Integers:
-    """Return the cluster of every column, by falling weight; -1 for one that no sample row chooses first."""
+    """Return the cluster of every column, by descending weight; -1 for one that no sample row chooses first."""
     held = np.diagonal(matching.tables)
     weight = np.zeros(len(matching.shared), dtype=np.int64)
     np.add.at(weight, matching.column, held)
@@ -142,7 +142,7 @@ def _clusters_of_columns(matching: Matching, sampled: Integers, n_clusters: int 
 
 
 def _by_weight(cluster: Integers, weight: Integers) -> Integers:
-    """Return the clusters of columns numbered by the falling sums of the columns' weights."""
+    """Return the clusters of columns, numbered by the descending sums of the columns' weights."""
     total = np.zeros(int(cluster.max()) + 1, dtype=np.int64)
     np.add.at(total, cluster[cluster >= 0], weight[cluster >= 0])
     number = np.append(np.argsort(np.argsort(-total, kind="stable")), NO_LABEL)
@@ -150,7 +150,7 @@ def _by_weight(cluster: Integers, weight: Integers) -> Integers:
 
 
 def _chosen_first(cluster: Integers, sampled: Integers) -> Integers:
-    """Return the clusters of columns without those that are the first choice of no sample row, numbered anew."""
+    """Return the renumbered clusters of columns, without those that are the first choice of no sample row."""
     votes = _counted(np.append(cluster, NO_LABEL)[sampled].astype(np.int32), int(cluster.max()) + 1)
     chosen = np.zeros(votes.shape[1] + 1, dtype=bool)  # the last one stands for -1
     chosen[votes.argmax(axis=1)] = True

@@ -1,4 +1,4 @@
-"""Plan of an ensemble of minimum density hyperplanes: weak partitions, made one by a mixture of Bernoullis."""
+"""The plan of an ensemble of minimum density hyperplanes, weak partitions combined by a Bernoulli mixture."""
 
 import logging
 from collections.abc import Callable
@@ -28,46 +28,46 @@ from .tuples import TuplePass, Tuples, bits_of, words_of
 logger = logging.getLogger(__name__)
 
 DRAWS = 2
-"""Starts for every hyperplane that is wanted, as some end where others did."""
+"""Starts per hyperplane, as some end where others did."""
 
 SAME = 0.01
-"""Hyperplanes are the same if a smaller share of the sample lies on different sides: as independent evidence for one
-partition they would inflate the likelihood of any mixture that has it."""
+"""Hyperplanes count as equal if a smaller share of the sample lies on different sides: as independent evidence for one
+partition they would inflate the likelihood of any mixture with it."""
 
 IDENTIFIED = 3
-"""With fewer hyperplanes any table of their sides is that of a single component, or of many mixtures."""
+"""With fewer hyperplanes, no mixture of their sides is identified."""
 
 LEAST_ALPHA = 0.05
-"""A smaller bound pins a hyperplane to the mean."""
+"""Least bound on a hyperplane; a smaller one would fix it at the mean."""
 
 MOST_TUPLES = 2**16
 
 ROWS_AT_ONCE = 8192
-"""Of which the probabilities are in memory while rows are labelled."""
+"""Rows whose probabilities are in memory at once while rows are labelled."""
 
 
 @dataclass(frozen=True)
 class EnsembleSettings:
-    """How hyperplanes are found and combined.
+    """The settings for finding and combining hyperplanes.
 
     Parameters
     ----------
     n_hyperplanes : int
     alpha_max : float
-        Every hyperplane is held within a random share of so many standard deviations of the mean.
+        Every hyperplane is held within a random share of this many standard deviations of the mean.
     stop : StopRule
-        Which hyperplanes lie in a valley.
+        Decides which hyperplanes lie in a valley.
     bandwidth : Bandwidth
     sample_size : int
-        Rows on which hyperplanes are sought and tested.
+        Number of rows on which hyperplanes are searched and tested.
     scale : bool
     max_clusters : int
     n_clusters : int or None
-        As many, and no other numbers are tried.
+        Fixed number of clusters, if given.
     criterion : str
-        Of the number of clusters.
+        Criterion for the number of clusters.
     n_init : int
-        Starts of every mixture.
+        Number of starts of every mixture.
     seed : int
     """
 
@@ -86,21 +86,21 @@ class EnsembleSettings:
 
 @dataclass(frozen=True)
 class HyperplaneMixture(State):
-    """Hyperplanes, and a mixture of the tuples of their sides.
+    """Hyperplanes and a mixture of the tuples of their sides.
 
     Parameters
     ----------
     planes : array of shape (n_hyperplanes, n_features), float64
-        For rows as they are given.
+        Directions for raw rows.
     offsets : array of shape (n_hyperplanes,), float64
-        A row lies above a hyperplane where ``plane . x > offset``.
+        Thresholds: a row lies above a hyperplane if ``plane . x > offset``.
     log_weights : array of shape (n_clusters,), float64
     log_probabilities : array of shape (n_clusters, n_hyperplanes, 2), float64
-        Of lying below and above each hyperplane.
+        Logarithms of the probabilities of lying below and above each hyperplane.
     n_rows : array of shape (n_clusters,), int64
-        Rows of each cluster; if there were more than `MOST_TUPLES` tuples, of those that were kept.
+        Number of rows of each cluster, counted over at most `MOST_TUPLES` tuples.
     complete : bool
-        Whether these are all rows.
+        Whether all rows were counted.
     """
 
     kind = "hyperplanes"
@@ -156,7 +156,7 @@ class HyperplaneMixture(State):
     def _shares(self, rows: AnyArray) -> Floats:
         bits = bits_of(words_of(rows, self.planes, self.offsets), len(self.planes)).astype(np.intp)
         joint = np.repeat(self.log_weights[None], len(rows), axis=0)
-        # Hyperplane by hyperplane: the last bits of a matrix product depend on the rows of the block.
+        # One hyperplane at a time, as the last bits of a matrix product depend on the rows of the block.
         for j, side in enumerate(bits.T):
             joint += self.log_probabilities[:, j, :].T[side]
         shares = np.exp(joint - joint.max(axis=1, keepdims=True))
@@ -164,16 +164,16 @@ class HyperplaneMixture(State):
 
 
 class Ensemble(NamedTuple):
-    """What came of the plan.
+    """The result of the plan.
 
     Attributes
     ----------
     mixture : HyperplaneMixture
-        The largest cluster first.
+        Mixture with the largest cluster first.
     scores : tuple of float
         The criterion for 1, 2, ... components, or for `n_clusters` alone.
     n_found : int
-        Hyperplanes in valleys, the same ones included.
+        Number of hyperplanes in valleys, including equal ones.
     """
 
     mixture: HyperplaneMixture
@@ -190,14 +190,14 @@ def hyperplane_ensemble(
     ----------
     settings : EnsembleSettings
     shape : (n_rows, n_features)
-        Of the rows that the passes will read.
+        Shape of the rows that the passes will read.
     check : callable
-        Raises an error if the first look shows that the rows cannot be clustered.
+        Raises an error if the first pass shows that the rows cannot be clustered.
 
     Notes
     -----
     Two passes: the first draws the sample on which hyperplanes are found, the second counts the tuples of their sides.
-    One, if the sample holds all rows, or if no hyperplane lies in a valley.
+    One pass if the sample holds all rows, or if no hyperplane lies in a valley.
     """
     n_rows, _ = shape
     look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(settings.sample_size, n_rows)))
@@ -220,7 +220,7 @@ def hyperplane_ensemble(
 
 
 def find_hyperplanes(sample: Sample, standardise: Standardiser, settings: EnsembleSettings, n_rows: int) -> Proposal:
-    """Return the hyperplanes, for standardised rows, that random starts lead to and that lie in a valley."""
+    """Return hyperplanes for standardised rows that random starts lead to and that lie in a valley."""
     rows = standardise.spread(sample.rows, sample.hashes)
     scoring = rows
     root = Branch(1, Part.of_all(sample), n_rows, counted=True, state=BranchState.WAITING)
@@ -263,7 +263,7 @@ def _in_valleys(
     standardise: Standardiser,
     settings: EnsembleSettings,
 ) -> Integers:
-    """Return which hyperplanes the stop rule takes for valleys, on the rows that it tests."""
+    """Return the hyperplanes that the stop rule accepts on its test rows."""
     bandwidth = bandwidth_of(settings.bandwidth, scoring)
     root.candidates = candidates_for(rows, proposal, standardise, bandwidth, len(rows))
     sweep = branch_pass([root], settings.seed, lattices=standardise.lattices)
@@ -279,7 +279,7 @@ def _in_valleys(
 
 
 def distinct_partitions(bits: Booleans) -> Integers:
-    """Return the columns that differ from all before them, and from their complements, in `SAME` of the rows or more.
+    """Return the columns that differ from all previous ones and their complements in at least `SAME` of the rows.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def distinct_partitions(bits: Booleans) -> Integers:
 
 
 def _combined(counting: TuplePass, tuples: Tuples, n_found: int, n_rows: int, settings: EnsembleSettings) -> Ensemble:
-    """Return the mixture of the tuples, with the components that any of them has for its most probable one."""
+    """Return the mixture of the tuples, with only components that are the most probable one of some tuple."""
     n_planes = len(counting.planes)
     tally = bernoulli_tally(bits_of(tuples.words, n_planes), tuples.counts)
     found: list[tuple[Mixture, tuple[float, ...]]] = []
@@ -305,7 +305,7 @@ def _combined(counting: TuplePass, tuples: Tuples, n_found: int, n_rows: int, se
         found.append(_mixture_of(tally, n_planes, settings))
         return ()
 
-    # As a single item of work, for which BLAS is held to one thread: on their number hang the last bits of products.
+    # A single item of work, so that BLAS is limited to one thread: the last bits of products depend on the threads.
     work_through(find, [tally])
     mixture, scores = found[0]
     counts = np.zeros(mixture.n_components, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The consensus of labels that any methods gave to the same rows."""
+"""The consensus of labels of the same rows from any methods."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from .votes import LabelVotes, Votes
 
 
 class ConsensusLabels(NamedTuple):
-    """What `consensus` returns: for lazy labels, lazy arrays of the same rows.
+    """The result of `consensus`, with lazy row-aligned arrays for lazy labels.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ def consensus(*labels: Any, n_clusters: int | None = None, n_init: int = 10, ran
     Parameters
     ----------
     *labels : arrays of shape (n_rows,), integers, booleans or strings
-        At least two, NumPy or Dask arrays or sequences, from any methods. Negative integers are no votes.
+        At least two NumPy or Dask arrays or sequences, from any methods. Negative integers do not vote.
     n_clusters : int, optional
-        If there are more clusters, those are merged that the clusterings put together most often. By default, there are
-        at most as many as the clustering with the most labels has.
+        If there are more clusters, those that the clusterings join most often are merged. By default the number of
+        labels in the clustering with the most labels.
     n_init : int
-        Random orders in which the labels are matched; the best of the ends is taken.
+        Number of random orders in which the labels are matched; the best result is returned.
     random_state : int
-        Of these orders.
+        Seed of these orders.
 
     Returns
     -------
@@ -55,14 +55,14 @@ def consensus(*labels: Any, n_clusters: int | None = None, n_init: int = 10, ran
     TypeError
         If labels are not integers, booleans or strings.
     ValueError
-        If there are fewer than two arrays, one has another length or shape, or no label at all, or an option is not as
-        described.
+        If there are fewer than two arrays, one has another length or shape, or no label at all, or an option is
+        invalid.
 
     Notes
     -----
-    One pass counts the contingency tables of all pairs of clusterings, from which the labels are matched, exactly and
-    whatever the number of rows; computing lazy results is another. Neither the chunks nor the names of the labels
-    change a bit. Source: E. Dimitriadou, A. Weingessel and K. Hornik, A combination scheme for fuzzy clustering,
+    One pass counts the contingency tables of all pairs of clusterings, from which the labels are matched exactly, for
+    any number of rows; computing lazy results takes another. The result does not depend on the chunks or the names of
+    labels. Source: E. Dimitriadou, A. Weingessel and K. Hornik, A combination scheme for fuzzy clustering,
     International Journal of Pattern Recognition and Artificial Intelligence 16(7), 2002; thesis (Yates 2017), eq.
     6.2.5.
 

@@ -1,8 +1,8 @@
-"""The consensus of hard clusterings: their labels matched so that as many rows as can be have equal ones.
+"""The consensus of hard clusterings: a matching of their labels for which the most rows have equal ones.
 
 With P the share of the clusterings that put a row into a cluster, the mean square of the distances from P to the
 memberships is smallest where the sum over pairs of clusterings of the rows with equal matched labels is largest (thesis
-eq. 6.2.5). That sum needs only the contingency tables of the pairs, so all is exact in integers, whatever the rows.
+eq. 6.2.5). This sum needs only the contingency tables of the pairs, so everything is exact in integers.
 """
 
 from dataclasses import dataclass, field
@@ -15,33 +15,33 @@ from .._typing import Floats, Integers
 
 @dataclass
 class Matching:
-    """Columns to which the labels of several clusterings are matched, no two labels of one to the same.
+    """A matching of the labels of several clusterings to columns, with different columns for the labels of each.
 
     Parameters
     ----------
     tables : array of shape (n_places, n_places), int64
-        Symmetric: rows that have both labels. The diagonal blocks are those of the clusterings with themselves.
+        Symmetric: numbers of rows with both labels. The diagonal blocks belong to single clusterings.
     starts : array of shape (n_clusterings + 1,)
-        The first place of each clustering.
+        Index of the first label of each clustering.
     """
 
     tables: Integers
     starts: Integers
     column: Integers = field(init=False)
-    """The column of every place; -1 for one that is not matched yet."""
+    """The column of every label; -1 if it is not matched yet."""
     shared: Integers = field(init=False)
-    """Shape (n_columns, n_places): labels in a column that rows of a label have, one for each matched clustering."""
+    """Labels of a column that rows of a label have, one for each matched clustering, shape (n_columns, n_places)."""
 
     def __post_init__(self) -> None:
         self.column = np.full(len(self.tables), -1)
         self.shared = np.zeros((int(np.diff(self.starts).max()), len(self.tables)), dtype=np.int64)
 
     def own(self, j: int) -> slice:
-        """Return the places of a clustering."""
+        """Return the indices of a clustering's labels."""
         return slice(self.starts[j], self.starts[j + 1])
 
     def others(self, j: int) -> Integers:
-        """Return what `shared` holds of a clustering's labels, without what the clustering itself adds."""
+        """Return the entries of `shared` for a clustering's labels, without the part from the clustering itself."""
         own = self.own(j)
         found = self.shared[:, own].copy()
         if self.column[own.start] >= 0:
@@ -49,7 +49,7 @@ class Matching:
         return found
 
     def match(self, j: int) -> bool:
-        """Match the labels of a clustering to those of the others as well as can be; return whether that is better."""
+        """Match the labels of a clustering optimally to those of the others; return whether this is better."""
         own, agreeing = self.own(j), self.others(j)
         column, place = linear_sum_assignment(agreeing, maximize=True)
         new = column[np.argsort(place)]
@@ -64,22 +64,22 @@ class Matching:
 
     @property
     def agreement(self) -> Integers:
-        """Rows for which each clustering has the label of another, summed over the others, shape (n_clusterings,)."""
+        """Number of rows with the label of another clustering, summed over the others, shape (n_clusterings,)."""
         held = np.diagonal(self.tables)
         equal = self.shared[self.column, np.arange(len(held))] - held
         return np.add.reduceat(equal, self.starts[:-1])
 
 
 def match_labels(tables: Integers, starts: Integers, order: Integers) -> Matching:
-    """Return a matching that no other columns for the labels of a single clustering improve.
+    """Return a matching that cannot be improved by a rematch of any single clustering.
 
     Parameters
     ----------
     tables, starts
         As for `Matching`.
     order : array of shape (n_clusterings,)
-        Of the clusterings: each is first matched with those before it (voting, Dimitriadou, Weingessel and Hornik
-        2002), and then with all others, in turns, until nothing changes.
+        Order of the clusterings: each is first matched with those before it (voting, Dimitriadou, Weingessel and Hornik
+        2002), and then with all others, in turn, until nothing changes.
 
     Examples
     --------
@@ -92,13 +92,13 @@ def match_labels(tables: Integers, starts: Integers, order: Integers) -> Matchin
     matching = Matching(tables, starts)
     for j in order:
         matching.match(int(j))
-    while any([matching.match(int(j)) for j in order]):  # a list: every clustering has its turn
+    while any([matching.match(int(j)) for j in order]):  # a list, so that every clustering has its turn
         pass
     return matching
 
 
 def linked(shared: Integers, n_clusters: int) -> Integers:
-    """Return to which of at most `n_clusters` groups columns belong, by average linkage of the labels they share.
+    """Return the groups of columns, at most `n_clusters`, by average linkage of the labels they share.
 
     Two columns are as similar as the mean share of the clusterings in which a row of one and a row of the other have
     the same label.
@@ -106,7 +106,7 @@ def linked(shared: Integers, n_clusters: int) -> Integers:
     Parameters
     ----------
     shared : array of shape (n_columns, n_places)
-        As of `Matching`; no column is empty.
+        As in `Matching`; no column is empty.
     n_clusters : int
 
     Returns

@@ -1,7 +1,7 @@
 """Mixtures of products of categorical distributions, fitted to distinct tuples and their counts.
 
 With two categories they are the Bernoulli mixtures of Topchy, Jain and Punch (2005) and thesis eq. 4.7. The
-expectation-maximisation sees tuples, not rows: its cost does not depend on how many rows have a tuple.
+expectation-maximisation works on tuples, not rows, so its cost does not depend on the number of rows.
 """
 
 from collections.abc import Iterator
@@ -16,20 +16,20 @@ from .._typing import Booleans, Floats, Integers
 Criterion = Literal["bic", "aic", "icl"]
 
 PRIOR = 1e-2
-"""Rows that every category of every component has from the start: no logarithm is infinite, and no likelihood."""
+"""Prior rows of every category of every component, which keep logarithms and likelihoods finite."""
 
 SHORT, LONG = 8, 300
-"""Iterations of every start, and of the best of them at most."""
+"""Iterations of every start, and most iterations of the best one."""
 
 WORTHWHILE = 1e-7
-"""A mean gain per row under which the iterations end."""
+"""The iterations end at a mean gain per row below this."""
 
 PATIENCE = 3
-"""Numbers of components that may be worse, one after the other, before no more are tried."""
+"""Successive numbers of components that may be worse before the search ends."""
 
 
 class Tally(NamedTuple):
-    """Distinct tuples, as columns of zeros and ones for the categories of each variable, and their counts.
+    """Distinct tuples as one-hot columns for the categories of each variable, and their counts.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class Mixture:
-    """Components with the logarithms of their weights and of the probabilities of the categories."""
+    """Mixture components, given by log weights and log probabilities of the categories."""
 
     log_weights: Floats
     """Shape (n_components,)."""
@@ -60,11 +60,11 @@ class Mixture:
         return len(self.log_weights)
 
     def log_joint(self, ones: Floats) -> Floats:
-        """Return the logarithms of the probabilities of a tuple and a component, shape (n_tuples, n_components)."""
+        """Return the joint log probabilities of tuples and components, shape (n_tuples, n_components)."""
         return ones @ self.log_probabilities.T + self.log_weights
 
     def shares(self, ones: Floats) -> Floats:
-        """Return the probability of each component, given the tuple."""
+        """Return the probability of each component given the tuple."""
         return _normalised(self.log_joint(ones))[1]
 
     def log_prior(self) -> float:
@@ -78,17 +78,17 @@ class Mixture:
 
 
 class Fit(NamedTuple):
-    """A mixture and how well it fits."""
+    """A mixture and the quality of its fit."""
 
     mixture: Mixture
     log_likelihood: float
     entropy: float
-    """Of the components of all rows, given their tuples."""
+    """Entropy of the components of all rows, given their tuples."""
     path: tuple[float, ...]
     """Log likelihood plus log prior after each iteration."""
 
     def score(self, criterion: Criterion, tally: Tally) -> float:
-        """Return the criterion, of which less is better."""
+        """Return the criterion; smaller is better."""
         n_variables = len(tally.starts) - 1
         k, free = self.mixture.n_components, tally.ones.shape[1] - n_variables
         n_parameters = k * free + k - 1
@@ -99,7 +99,7 @@ class Fit(NamedTuple):
 
 
 def _normalised(joint: Floats) -> tuple[Floats, Floats]:
-    """Return the logarithms of the sums of rows of exponentials, and these as shares of their sums."""
+    """Return the log-sum-exp of the rows, and the exponentials as shares of their sums."""
     top = joint.max(axis=1, keepdims=True)
     shares = np.exp(joint - top)
     sums = shares.sum(axis=1, keepdims=True)
@@ -107,7 +107,7 @@ def _normalised(joint: Floats) -> tuple[Floats, Floats]:
 
 
 def maximise(tally: Tally, shares: Floats) -> Mixture:
-    """Return the mixture of highest posterior density for the components that tuples have."""
+    """Return the mixture of highest posterior density for given shares of components in the tuples."""
     weighted = shares * tally.counts[:, None]
     of_category = weighted.T @ tally.ones + PRIOR
     of_variable = np.add.reduceat(of_category, tally.starts[:-1], axis=1)
@@ -117,7 +117,7 @@ def maximise(tally: Tally, shares: Floats) -> Mixture:
 
 
 def climb(tally: Tally, mixture: Mixture, most: int) -> Fit:
-    """Return where expectation-maximisation leads from a mixture, in at most so many iterations."""
+    """Return the result of expectation-maximisation from a mixture, in at most `most` iterations."""
     path: list[float] = []
     n = tally.counts.sum()
     while True:
@@ -131,14 +131,14 @@ def climb(tally: Tally, mixture: Mixture, most: int) -> Fit:
 
 
 def fit_components(tally: Tally, k: int, n_init: int, seed: int) -> Fit:
-    """Return the best mixture of `k` components that short runs from several starts, and a long one, find."""
+    """Return the best mixture of `k` components from short runs of several starts and a long run of the best."""
     starts = (_start(tally, k, generator(seed, k, repeat)) for repeat in range(n_init))
     short = max((climb(tally, start, SHORT) for start in starts), key=lambda fit: fit.path[-1])
     return climb(tally, short.mixture, LONG)
 
 
 def _start(tally: Tally, k: int, rng: np.random.Generator) -> Mixture:
-    """Return the mixture of the tuples around `k` of them, which are drawn far from each other (k-means++)."""
+    """Return the mixture of the tuples around `k` tuples that are drawn far from each other (k-means++)."""
     n_variables = len(tally.starts) - 1
     chosen = [int(rng.choice(len(tally.counts), p=tally.counts / tally.counts.sum()))]
     apart = n_variables - tally.ones @ tally.ones[chosen[0]]
@@ -153,7 +153,7 @@ def _start(tally: Tally, k: int, rng: np.random.Generator) -> Mixture:
 
 
 def fits(tally: Tally, most: int, n_init: int, seed: int, criterion: Criterion) -> Iterator[Fit]:
-    """Yield fits of 1, 2, ... components, until more are worse, are `most` or as many as there are tuples."""
+    """Yield fits of 1, 2, ... components until more are worse, or reach `most` or the number of tuples."""
     least, worse = np.inf, 0
     for k in range(1, min(most, len(tally.counts)) + 1):
         fit = fit_components(tally, k, n_init, seed)
@@ -165,14 +165,14 @@ def fits(tally: Tally, most: int, n_init: int, seed: int, criterion: Criterion) 
 
 
 def cells(tally: Tally, least: float) -> Mixture:
-    """Return a component for each tuple of at least so many rows, or for the most frequent one."""
+    """Return a component for each tuple with at least `least` rows, or for the most frequent one."""
     large = np.flatnonzero(tally.counts >= min(least, tally.counts.max()))
     nearest = (tally.ones @ tally.ones[large].T).argmax(axis=1)
     return maximise(tally, np.eye(len(large))[nearest])
 
 
 def bernoulli_tally(bits: Booleans, counts: Integers) -> Tally:
-    """Return tuples of bits as those of variables with two categories, not set and set.
+    """Return tuples of bits as tuples of variables with two categories, not set and set.
 
     Examples
     --------

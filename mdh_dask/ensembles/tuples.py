@@ -1,4 +1,4 @@
-"""The sides of several hyperplanes on which rows lie: distinct tuples of bits and their counts, in one pass."""
+"""Distinct tuples of the sides of several hyperplanes on which rows lie, and their counts, in one pass."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,16 +16,16 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Tuples(NamedTuple):
-    """Value of `TuplePass`: distinct tuples in the order of their hashes.
+    """The value of `TuplePass`: distinct tuples in the order of their hashes.
 
     Attributes
     ----------
     words : ndarray of shape (n_tuples, n_words), uint64
-        Bit ``j % 64`` of word ``j // 64`` is one above hyperplane j.
+        Bit ``j % 64`` of word ``j // 64`` is set for rows above hyperplane j.
     counts : ndarray of shape (n_tuples,), int64
-        Rows that have the tuple.
+        Number of rows with the tuple.
     n_rows : int
-        All rows, those of tuples that were left out included.
+        Number of all rows, including those of omitted tuples.
     """
 
     words: Integers
@@ -35,14 +35,14 @@ class Tuples(NamedTuple):
 
 @dataclass(frozen=True)
 class TuplePass(Statistic):
-    """Which tuples of sides of hyperplanes occur, and in how many rows.
+    """The distinct tuples of sides of hyperplanes and their numbers of rows.
 
     Parameters
     ----------
     planes : array of shape (n_hyperplanes, n_features)
     offsets : array of shape (n_hyperplanes,)
     most : int
-        Tuples kept: if there are more, those with the smallest hashes, a random sample whose counts are exact.
+        Most tuples: if there are more, those with the smallest hashes, a random sample with exact counts.
     """
 
     planes: Floats
@@ -60,7 +60,7 @@ class TuplePass(Statistic):
         return self._kept(words, counts, left.n_rows + right.n_rows)
 
     def _kept(self, words: Integers, counts: Integers, n_rows: int) -> Tuples:
-        """Return each tuple once. One that is left out here has too large a hash to be kept in the end."""
+        """Return each tuple once. The hash of a tuple omitted here is too large for the final sample."""
         hashes = _hashes(words)
         order = np.lexsort((*words.T, hashes))
         words = words[order]
@@ -70,7 +70,7 @@ class TuplePass(Statistic):
 
 
 def words_of(rows: AnyArray, planes: Floats, offsets: Floats) -> Integers:
-    """Return the sides of hyperplanes on which rows lie, packed, shape (n_rows, n_words), uint64."""
+    """Return the packed sides of hyperplanes on which rows lie, shape (n_rows, n_words), uint64."""
     words = np.zeros((len(rows), -(-len(planes) // WORD)), dtype=np.uint64)
     side_bits(loop_ready(rows), planes, offsets, words)
     return words

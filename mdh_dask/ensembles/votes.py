@@ -1,4 +1,4 @@
-"""What several clusterings of the same rows have in common: one pass, integers, of a size that no row adds to."""
+"""Contingency tables of several clusterings of the same rows, counted in one pass."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -20,19 +20,19 @@ NO_ROW = np.iinfo(np.int64).max
 
 
 class Votes(NamedTuple):
-    """Value of `VotePass`: the labels of all clusterings, one clustering after the other, are its *places*.
+    """The value of `VotePass`; *places* are the labels of all clusterings, one clustering after another.
 
     Attributes
     ----------
     names : tuple of arrays
         The labels of each clustering, ascending; negative numbers are no labels.
     first : ndarray of shape (n_places,), int64
-        Number of the first row that has the label.
+        Number of the first row with the label.
     tables : ndarray of shape (n_places, n_places), int64
-        Rows that have both labels: the contingency tables of all pairs of clusterings, in the upper triangle. The
+        Numbers of rows with both labels: the contingency tables of all pairs of clusterings, in the upper triangle. The
         diagonal holds the rows of each label.
     sample : Sample
-        Of rows that hold their place for each clustering, `NO_LABEL` for none.
+        Sample rows with the index of their label in each clustering, `NO_LABEL` for none.
     """
 
     names: tuple[AnyArray, ...]
@@ -42,7 +42,7 @@ class Votes(NamedTuple):
 
     @property
     def starts(self) -> Integers:
-        """The first place of each clustering, and the number of places."""
+        """Index of the first label of each clustering, and the number of labels."""
         return np.cumsum([0, *map(len, self.names)])
 
 
@@ -53,9 +53,9 @@ class VotePass(Statistic):
     Parameters
     ----------
     seed : int
-        Of the rows' hashes.
+        Seed of the rows' hashes.
     limit : int
-        Rows whose hash is at most this are sampled.
+        Rows with a hash of at most this are sampled.
     """
 
     seed: int
@@ -63,7 +63,7 @@ class VotePass(Statistic):
 
     @abstractmethod
     def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
-        """Return the labels that each clustering gives to the rows of a block."""
+        """Return the labels of each clustering for the rows of a block."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Votes:
         """Count the pairs of labels of some rows."""
@@ -77,7 +77,7 @@ class VotePass(Statistic):
             found, place = factorise(own[votes])
             places[votes, j] = place + sum(len(known) for known in names)
             earliest = np.full(len(found), NO_ROW)
-            earliest[place[::-1]] = start + votes[::-1]  # of several rows of a label the last assigned stays
+            earliest[place[::-1]] = start + votes[::-1]  # the last assignment wins, which is the first row of a label
             names.append(found)
             first.append(earliest)
         tables = np.zeros((sum(len(own) for own in names),) * 2, dtype=np.int64)
@@ -89,7 +89,7 @@ class VotePass(Statistic):
         )
 
     def combine(self, left: Votes, right: Votes) -> Votes:
-        """Add the tables, in the labels of both."""
+        """Add the tables over the labels of both."""
         names = tuple(a if np.array_equal(a, b) else np.union1d(a, b) for a, b in zip(left.names, right.names))
         both = [_renamed(side, names) for side in (left, right)]
         sample = Sample(*(np.concatenate(parts) for parts in zip(*(side.sample for side in both))))
@@ -97,7 +97,7 @@ class VotePass(Statistic):
 
 
 def _renamed(votes: Votes, names: tuple[AnyArray, ...]) -> Votes:
-    """Return the same votes among more labels."""
+    """Return the votes in tables with more labels."""
     if sum(len(own) for own in names) == len(votes.first):
         return votes
     starts = np.cumsum([0, *map(len, names)])
@@ -105,13 +105,13 @@ def _renamed(votes: Votes, names: tuple[AnyArray, ...]) -> Votes:
     first, tables = np.full(starts[-1], NO_ROW), np.zeros((starts[-1],) * 2, dtype=np.int64)
     first[to] = votes.first
     tables[np.ix_(to, to)] = votes.tables
-    rows = np.append(to, NO_LABEL).astype(np.int32)[votes.sample.rows]  # the place -1 is the last
+    rows = np.append(to, NO_LABEL).astype(np.int32)[votes.sample.rows]  # index -1 is the last
     return Votes(names, first, tables, votes.sample._replace(rows=rows))
 
 
 @dataclass(frozen=True)
 class LabelVotes(VotePass):
-    """The same of row-aligned arrays of labels."""
+    """The votes of row-aligned arrays of labels."""
 
     def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
         """Return the blocks, which are labels."""
@@ -120,12 +120,12 @@ class LabelVotes(VotePass):
 
 @dataclass(frozen=True)
 class TreeVotes(VotePass):
-    """The same of the leaves of trees.
+    """The votes of the leaves of trees.
 
     Parameters
     ----------
     trees : tuple
-        Of `Tree`, or whatever else labels rows by its function `labels`, as a tree among the features of a map.
+        Trees, or other objects with a method `labels`, such as a tree on the features of a map.
     """
 
     trees: tuple[Any, ...]

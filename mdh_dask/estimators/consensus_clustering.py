@@ -29,54 +29,54 @@ from .tree_estimator import TreeEstimator
 class ConsensusClustering(SoftEstimator):
     """The clustering that many trees agree on most.
 
-    Trees that differ by the randomness of their directions differ most where the rows hardly tell where a cluster ends.
-    All of them grow in the same passes over the rows. Their clusters are then matched, so that as many rows as can be
-    are in the same cluster in as many trees as can be, and every row goes to the cluster of most trees.
+    Trees with different random directions disagree most where the boundaries of clusters are uncertain. All trees grow
+    in the same passes over the rows. Their clusters are then matched to maximise the agreement between trees, and every
+    row is assigned to its cluster in most trees.
 
     Parameters
     ----------
     estimator : estimator of a tree, list of these, or None, default=None
-        What grows the trees, each with its own `random_state`: as ``RandomProjectionTree(n_projections=100)``, which
-        None stands for. Several take turns.
+        Estimator of the trees, each with its own `random_state`; several take turns. None means
+        ``RandomProjectionTree(n_projections=100)``.
     n_trees : int, default=30
-        At least 2.
+        Number of trees, at least 2.
     n_clusters : int or None, default=None
-        If there are more clusters, those that the trees put together most often are merged. With None there are at most
-        as many as in the tree with most.
+        If there are more clusters, those that the trees join most often are merged. None for at most as many as in the
+        largest tree.
     n_init : int, default=10
-        Random orders in which the clusters are matched; the best of the ends is taken.
+        Number of random orders in which the clusters are matched; the best result is used.
     random_state : int, RandomState instance or None, default=0
-        The same integer gives the same clusters whatever the chunks, the scheduler and the number of workers.
+        The same integer gives the same clusters for any chunks, scheduler and number of workers.
     progress : bool, default=False
-        Whether every pass shows a progress bar.
+        Whether to show a progress bar for every pass.
 
     Attributes
     ----------
     labels_ : ndarray or dask Array of shape (n_samples,), int32
-        The largest cluster is 0. NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one
-        pass.
+        The largest cluster is 0. NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to
+        compute.
     n_clusters_ : int
-        Clusters that are the first choice of any of 65,536 sample rows.
+        Number of clusters that are the first choice of any of 65,536 sample rows.
     trees_ : list of Tree
     agreement_ : ndarray of shape (n_trees,), float64
         Mean share of the rows to which a tree gives the cluster of another.
     representative_ : int
-        The tree that agrees most with the others.
+        Index of the tree that agrees most with the others.
     n_passes_ : int
-        Passes over the data that `fit` made.
+        Passes over the data in `fit`.
     n_features_in_ : int
 
     See Also
     --------
-    consensus : The same of labels that any methods gave.
+    consensus : The consensus of labels from any methods.
     HyperplaneEnsemble : A mixture of hyperplanes.
 
     Notes
     -----
-    Passes: those of the tree that takes most, and one that counts the contingency tables of all pairs of trees, from
-    which all else follows, exactly and whatever the number of rows. Trees on features of a kernel take their own
-    passes, one tree after the other. The driver and one worker hold a first sample of the rows, which the trees share,
-    and the fresh samples of all trees.
+    Passes: those of the tree with the most, and one to count the contingency tables of all pairs of trees, from which
+    the result follows exactly for any number of rows. Trees on features of a kernel take separate passes, one tree
+    after another. The driver and one worker hold a first sample of the rows, which the trees share, and the fresh
+    samples of all trees.
 
     References
     ----------
@@ -133,7 +133,7 @@ class ConsensusClustering(SoftEstimator):
             own.n_features_in_, own.progress = shape[1], self.progress
             own.feature_map_ = None
             if hasattr(self, "feature_names_in_"):
-                own.feature_names_in_ = self.feature_names_in_  # for errors
+                own.feature_names_in_ = self.feature_names_in_  # for error messages
         alone = [(own, s) for own, s in members if own.feature_map is not None]
         together = [(own, s) for own, s in members if own.feature_map is None]
         plans = [own._plan(s, shape, sample_seed=seed) for own, s in together]
@@ -150,14 +150,14 @@ class ConsensusClustering(SoftEstimator):
         return n_passes
 
     def _votes(self, trees: Sequence[Any], seed: int, n_rows: int) -> Plan[Found]:
-        # A tree without a map is known to the journal of a job.
+        # The journal of a job can store a tree without a map.
         labelling = tuple(tree.tree if tree.feature_map is None else tree.for_labels() for tree in trees)
         statistic = TreeVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), labelling)
         votes = yield Pass("counting votes", statistic)
         return find_consensus(votes, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
 
     def name_columns(self, names: Sequence[str] | None) -> None:
-        """Give the columns of the rows, and of the trees without a feature map, their names."""
+        """Set the names of the columns, also in the trees without a feature map."""
         super().name_columns(names)
         if names is not None:
             self._adopt(self.state_.named(tuple(map(str, names))))
@@ -174,7 +174,7 @@ class ConsensusClustering(SoftEstimator):
 
     @property
     def representative_(self) -> int:
-        """The tree that agrees most with the others."""
+        """Index of the tree that agrees most with the others."""
         return int(self.state_.representative)
 
     def report_pictures(self) -> dict[str, bytes]:
@@ -198,7 +198,7 @@ class ConsensusClustering(SoftEstimator):
         return fewest + 1, int(sum(most)) + 1 if np.isfinite(sum(most)) else None
 
     def _task_bytes(self, rows: RowArray) -> int:
-        # Most of it are the fresh samples and the counts of each tree.
+        # Most of the memory is for the fresh samples and the counts of each tree.
         return sum(own._task_bytes(rows) for own, _ in self._members(0))
 
     def _saved_parameters(self) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _taken_apart(estimator: TreeEstimator) -> dict[str, Any]:
 
 
 def _put_together(saved: Any) -> TreeEstimator:
-    from .registry import estimators  # which holds this estimator, too
+    from .registry import estimators  # imported late, as the registry imports this module
 
     if not isinstance(saved, dict):
         raise ValueError(f"expected a dict for an estimator of trees, got a {type(saved).__name__}")

@@ -26,11 +26,11 @@ class ConsensusState(State):
     clusters : tuple of int32 arrays
         The cluster that each leaf votes for; -1 for a leaf that votes for none.
     n_voted : int
-        Clusters that any leaf votes for.
+        Number of clusters that leaves vote for.
     agreement : array of shape (n_trees,), float64
         Mean share of the rows to which a tree gives the label of another.
     confidence : array of shape (n_trees + 1,), int64
-        Rows of a sample by the number of trees that agree with their label.
+        Numbers of sample rows by the number of trees that agree with their label.
     """
 
     kind = "consensus"
@@ -42,7 +42,7 @@ class ConsensusState(State):
 
     @classmethod
     def of(cls, trees: tuple[TreeState, ...], found: Found) -> Self:
-        """Return the state of a consensus that was found."""
+        """Return the state of a consensus."""
         clusters = []
         for tree, names, own in zip(trees, found.consensus.names, found.consensus.clusters):
             of_leaf = np.full(tree.n_clusters, NO_LABEL, dtype=np.int32)
@@ -62,11 +62,11 @@ class ConsensusState(State):
 
     @property
     def representative(self) -> int:
-        """Return which tree agrees most with the others."""
+        """Return the index of the tree that agrees most with the others."""
         return int(self.agreement.argmax())
 
     def named(self, names: tuple[str, ...]) -> Self:
-        """Return the state with names for the columns of trees that split these."""
+        """Return the state with names for the columns, also in trees that split them."""
         trees = [
             replace(own, tree=replace(own.tree, feature_names=names)) if own.feature_map is None else own
             for own in self.trees
@@ -74,7 +74,7 @@ class ConsensusState(State):
         return replace(self, trees=tuple(trees))
 
     def votes(self, rows: AnyArray) -> Integers:
-        """Return how many trees put every row into every cluster, shape (n_rows, n_clusters), int32."""
+        """Return the number of trees that put each row into each cluster, shape (n_rows, n_clusters), int32."""
         chosen = np.empty((len(rows), len(self.trees)), dtype=np.int32)
         for j, (tree, clusters) in enumerate(zip(self.trees, self.clusters)):
             chosen[:, j] = clusters[tree.labels(rows)]
@@ -83,11 +83,11 @@ class ConsensusState(State):
         return votes
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the cluster with most votes; of several the first, which is the largest."""
+        """Return the cluster with the most votes; the first, and so largest, among several."""
         return self.votes(rows).argmax(axis=1).astype(np.int32)
 
     def shares(self, rows: AnyArray) -> Floats:
-        """Return the shares of the votes for every cluster; equal ones for a row without votes."""
+        """Return the shares of the votes for every cluster, which are equal for a row without votes."""
         votes = self.votes(rows)
         total = votes.sum(axis=1, keepdims=True)
         return np.where(total > 0, votes / np.maximum(total, 1), 1 / self.n_clusters)
@@ -97,7 +97,7 @@ class ConsensusState(State):
         return self.votes(rows).max(axis=1) / len(self.trees)
 
     def for_labels(self) -> "ConsensusState":
-        """Return the state with trees that are sent to workers."""
+        """Return the state with trees in the form that is sent to workers."""
         trees = tuple(tree.for_labels() for tree in self.trees)
         return replace(self, trees=trees)
 
@@ -113,7 +113,7 @@ class ConsensusState(State):
 
     @classmethod
     def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the state that `to_arrays` took apart, checked."""
+        """Return the state from checked settings and arrays of `to_arrays`."""
         given, n_clusters = settings.get("trees"), settings.get("n_clusters")
         if not isinstance(given, list) or not all(isinstance(own, dict) for own in given) or not given:
             raise ValueError("expected a list of dicts for trees, at least one")
@@ -136,7 +136,7 @@ class ConsensusState(State):
         return state
 
     def check(self) -> None:
-        """Raise an error unless the trees, their votes and their agreement fit together."""
+        """Raise an error unless the trees, their votes and their agreement are consistent."""
         m = len(self.trees)
         checked_array("agreement", self.agreement, (m,), least=0)
         checked_array("confidence", self.confidence, (m + 1,), least=0)

@@ -1,4 +1,4 @@
-"""Many minimum density hyperplanes, combined."""
+"""Ensembles of minimum density hyperplanes."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,59 +25,58 @@ class HyperplaneEnsemble(SoftEstimator):
     """A mixture of the sides of many minimum density hyperplanes; finds the number of clusters.
 
     From random directions, sequential quadratic programming turns and moves hyperplanes within random distances of the
-    mean to local minima of the density on them. Each parts the rows in two. A row is then a tuple of bits, the sides on
-    which it lies, and a mixture of products of Bernoulli distributions of these bits makes the clusters, which may
-    have any shape.
+    mean to local minima of the density on them. The sides of the hyperplanes make each row a tuple of bits, and a
+    mixture of products of Bernoulli distributions of these bits gives the clusters, which may have any shape.
 
     Parameters
     ----------
     n_hyperplanes : int, default=30
-        Hyperplanes that are combined at most; twice as many are sought, as some part the rows as others do.
+        Most hyperplanes to combine; twice as many are searched, as some divide the rows in the same way.
     alpha_max : float, default=1.0
-        A hyperplane lies within a random share of so many standard deviations of the mean.
+        A hyperplane lies within a random share of this many standard deviations of the mean.
     stop_rule : {"hold-out", "hold-out-uniform", "level", "fixed", "none"}, default="hold-out"
-        Which hyperplanes lie in a valley of the density; see `DivisiveClustering`. ``"none"`` takes every hyperplane,
-        as the thesis does; a cloud without valleys is then split too.
+        Test of the valley in which a hyperplane lies; see `DivisiveClustering`. ``"none"`` accepts every hyperplane, as
+        in the thesis, and then also splits a cloud without valleys.
     quantile : float, default=0.975
-        One minus this bounds the probability that any hyperplane passes where there are no valleys.
+        One minus this bounds the probability that any hyperplane is accepted if there are no valleys.
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float, default="normal"
-        Of the densities that test the hyperplanes; see `DivisiveClustering`.
+        Rule for the bandwidth of the densities that test the hyperplanes; see `DivisiveClustering`.
     sample_size : int, default=10000
-        Rows on which hyperplanes are sought and tested.
+        Number of rows on which hyperplanes are searched and tested.
     scale : bool, default=True
-        Whether the columns are taken in units of their standard deviation, which the first pass measures.
+        Whether to scale the columns by their standard deviations, which the first pass measures.
     max_clusters : int, default=30
-        Numbers of clusters that are tried at most.
+        Largest number of clusters to try.
     n_clusters : int or None, default=None
         The number of components; None to choose it by `information_criterion`.
     information_criterion : {"bic", "aic", "icl"}, default="bic"
-        Which number of components is best: by the Bayesian or Akaike's information criterion, or by the integrated
-        classification likelihood, which wants clusters that do not overlap.
+        Criterion for the number of components: the Bayesian or Akaike's information criterion, or the integrated
+        classification likelihood, which prefers clusters that do not overlap.
     n_init : int, default=5
-        Starts of every mixture.
+        Number of starts of every mixture.
     random_state : int, RandomState instance or None, default=0
-        The same integer gives the same clusters whatever the chunks, the scheduler and the number of workers.
+        The same integer gives the same clusters for any chunks, scheduler and number of workers.
     progress : bool, default=False
-        Whether every pass shows a progress bar.
+        Whether to show a progress bar for every pass.
 
     Attributes
     ----------
     labels_ : ndarray or dask Array of shape (n_samples,), int32
-        The largest cluster is 0. NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one
-        pass.
+        The largest cluster is 0. NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to
+        compute.
     n_clusters_ : int
-        Components that are the most probable one of any row.
+        Number of components that are the most probable one of any row.
     directions_ : ndarray of shape (n_distinct, n_features), float64
-        Normals of the hyperplanes that part the rows in different ways.
+        Normals of the distinct hyperplanes.
     offsets_ : ndarray of shape (n_distinct,), float64
-        Rows with ``x @ direction > offset`` lie above.
+        Thresholds; rows with ``x @ direction > offset`` lie above.
     probabilities_ : ndarray of shape (n_clusters, n_distinct), float64
-        Of lying above each hyperplane.
+        Probabilities of lying above each hyperplane.
     scores_ : tuple of float
-        The information criterion for 1, 2, ... components, or for `n_clusters` alone, of which less is better. A model
-        that is loaded has none.
+        The information criterion for 1, 2, ... components, or only for `n_clusters`; smaller is better. Not available
+        in a loaded model.
     n_passes_ : int
-        Passes over the data that `fit` made.
+        Passes over the data in `fit`.
     n_features_in_ : int
 
     See Also
@@ -86,12 +85,12 @@ class HyperplaneEnsemble(SoftEstimator):
 
     Notes
     -----
-    Passes: one draws the sample on which hyperplanes are found; a second counts the tuples of the sides of all rows,
-    unless the sample holds them all or no hyperplane lies in a valley. The mixture is fitted to the distinct tuples and
-    their counts, at a cost that does not depend on the number of rows. Fewer than three hyperplanes make a cluster of
-    every tuple that the square root of the number of rows have, as no mixture of them is determined. Hyperplanes that
-    part 99 % of the sample as an earlier one does count once. With more than 50 columns they are sought in the span of
-    50 principal components and of the start.
+    Passes: one to draw the sample on which hyperplanes are found, and a second to count the tuples of the sides of all
+    rows, unless the sample holds all rows or no hyperplane lies in a valley. The mixture is fitted to the distinct
+    tuples and their counts, at a cost that does not depend on the number of rows. With fewer than three hyperplanes no
+    mixture is identified, and every tuple with at least the square root of the number of rows is a cluster. Hyperplanes
+    that divide 99 % of the sample like an earlier one count once. With more than 50 columns they are searched in the
+    span of 50 principal components and the start.
 
     References
     ----------
@@ -163,12 +162,12 @@ class HyperplaneEnsemble(SoftEstimator):
 
     @property
     def directions_(self) -> Floats:
-        """Normals of the hyperplanes, for rows as they are given."""
+        """Normals of the hyperplanes for raw rows."""
         return self.state_.planes
 
     @property
     def offsets_(self) -> Floats:
-        """Projections of the hyperplanes."""
+        """Thresholds of the hyperplanes."""
         return self.state_.offsets
 
     @property

@@ -1,4 +1,4 @@
-"""Values of saved models, checked when they are read."""
+"""Checks of values from saved models."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from ..images import PixelColumns
 
 
 def part(saved: Mapping[str, Any], key: str, kind: type) -> Any:
-    """Return a value that was saved, if it is of a type."""
+    """Return a saved value after checking its type."""
     value = saved.get(key)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(f"expected a {kind.__name__} for {key}, got a {type(value).__name__}")
@@ -15,7 +15,7 @@ def part(saved: Mapping[str, Any], key: str, kind: type) -> Any:
 
 
 def count(saved: Mapping[str, Any], key: str, least: int) -> int:
-    """Return a number that was saved, if it is an integer and not below another."""
+    """Return a saved number after checking that it is an integer of at least `least`."""
     value: int = part(saved, key, int)
     if value < least:
         raise ValueError(f"expected {key} of at least {least}, got {value}")
@@ -33,7 +33,7 @@ def names(saved: Mapping[str, Any], n_columns: int) -> list[str] | None:
 
 
 def pixel_columns(saved: Mapping[str, Any], n_columns: int) -> dict[str, Any] | None:
-    """Return what the columns are of a model of pixels, or None if it is of rows."""
+    """Return the saved pixel columns, or None for a model of rows."""
     if saved.get("pixel_columns") is None:
         return None
     columns: dict[str, Any] = part(saved, "pixel_columns", dict)

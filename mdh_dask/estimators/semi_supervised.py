@@ -1,4 +1,4 @@
-"""One minimum density hyperplane that leaves labelled rows on their sides: a classifier for few labels."""
+"""A minimum density hyperplane that leaves labelled rows on their sides: a classifier for few labels."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -35,37 +35,37 @@ from .validation import as_rows, check_finite, check_first_look
 class SemiSupervisedMDH(MinimumDensityHyperplane):
     """The hyperplane of least density that leaves the labelled rows on their sides: a classifier for two classes.
 
-    Few rows are labelled; all rows, labelled or not, make the density. So the classes are parted where both the labels
-    and the rows themselves say so.
+    Few rows are labelled, but all rows contribute to the density, so the hyperplane follows both the labels and the
+    shape of the data.
 
     Parameters
     ----------
     gamma : sequence of float
-        Weights of the labels, one after the other: the pursuit continues from each to the next, in units in which the
-        columns have variance one on average.
+        Successive weights of the labels, in units in which the columns have variance one on average: the pursuit
+        continues from each to the next.
     alpha_max : float
-        Farther from the mean than this many standard deviations, hyperplanes are penalised; 0.9 in the paper.
+        Hyperplanes beyond this many standard deviations from the mean are penalised; 0.9 in the paper.
     max_labelled : int
-        Labelled rows that take part at most; of more, those that a hash of their numbers chooses.
+        Most labelled rows to use; among more, they are chosen by a hash of their numbers.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The labels that were given; the second is predicted where ``x @ direction_ > offset_``.
+        The two labels; the second is predicted if ``x @ direction_ > offset_``.
     direction_ : ndarray of shape (n_features,), float64
-        Normal of the hyperplane, for rows as they are given. With a feature map: of shape
+        Normal of the hyperplane for raw rows. With a feature map: of shape
         (feature_map_.n_components_,).
     offset_ : float
-        Projection of the hyperplane.
+        Threshold along `direction_`.
     density_ : float
         Kernel density on the hyperplane, of all rows, per unit of the projections.
     relative_depth_ : float
-        How much the lower mode beside the hyperplane exceeds the density on it, as a share of that; zero where labels
-        alone hold the hyperplane.
+        How much the lower mode beside the hyperplane exceeds the density on it, as a share of this density; zero if
+        only the labels hold the hyperplane.
     path_ : tuple of PathPoint
-        Where the pursuit stood for each value of alpha and gamma. A model that is loaded has none.
+        States of the pursuit for each value of alpha and gamma; empty for a loaded model.
     labels_ : ndarray or dask Array of shape (n_samples,), int32
-        Place in `classes_` of the class of every row.
+        Index in `classes_` of the class of every row.
     n_clusters_ : int
         2.
     tree_ : Tree
@@ -74,8 +74,8 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
 
     Notes
     -----
-    Passes: one, which draws a sample and finds the labelled rows. If the sample does not hold all rows, a second one
-    counts all rows along the hyperplane, which minimises the density of the sample and of the labelled rows.
+    Passes: one to draw a sample and find the labelled rows. If the sample does not hold all rows, a second counts all
+    rows along the hyperplane, which minimises the density of the sample and of the labelled rows.
 
     References
     ----------
@@ -120,8 +120,8 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
             Numbers without NaN and infinities. Dask arrays need known row chunks.
         y : array-like or Dask array of shape (n_samples,)
-            Two classes, as integers or strings; -1 (for strings, "-1" or "") where a row is not labelled. Dask arrays
-            hold integers.
+            Two classes, as integers or strings; -1 (for strings, "-1" or "") for rows without a label. Dask arrays
+            must hold integers.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         Raises
         ------
         ValueError
-            If a parameter, `X` or `y` is not as described, or the labelled rows are not of two classes.
+            If a parameter, `X` or `y` is invalid, or the labelled rows do not have two classes.
         """
         _check_weights(self.gamma)
         labels, self._names = _encoded(y, len(as_rows(self, X, reset=True)))
@@ -159,7 +159,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         return n_passes
 
     def _two_classes(self, labels: AnyArray) -> AnyArray:
-        """Set the classes; return their codes."""
+        """Set the classes and return their codes."""
         codes = np.unique(labels)
         self.classes_ = codes if self._names is None else self._names[codes]
         if len(codes) != 2:
@@ -188,7 +188,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         Returns
         -------
         ndarray or dask Array of shape (n_samples,)
-            Entries of `classes_`; NumPy for NumPy input, else lazy, one pass to compute.
+            Entries of `classes_`; NumPy for NumPy input, otherwise lazy with one pass to compute.
         """
         places = self.cluster_labels(X)
         return places.map_blocks(_named, self.classes_, dtype=self.classes_.dtype) if is_dask(places) else (
@@ -196,7 +196,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         )  # fmt: skip
 
     def decision_function(self, X: Any) -> RowArray:
-        """Return how far every row lies above the hyperplane, in units of the projections; negative below.
+        """Return the signed distance of every row from the hyperplane, in units of the projections; positive above.
 
         Parameters
         ----------
@@ -205,13 +205,13 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         Returns
         -------
         ndarray or dask Array of shape (n_samples,), float64
-            NumPy for NumPy input, else lazy, one pass to compute.
+            NumPy for NumPy input, otherwise lazy with one pass to compute.
         """
         check_is_fitted(self)
         return map_rows(_distances, as_rows(self, X, reset=False), dtype="float64", shared=self.state_)
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the share of rows of which the class is predicted.
+        """Return the share of rows whose class is predicted correctly.
 
         Parameters
         ----------
@@ -254,12 +254,12 @@ def _check_weights(gamma: Any) -> None:
 
 
 def _encoded(y: Any, n_rows: int) -> tuple[RowArray, AnyArray | None]:
-    """Return integers for labels, -1 where there is none, and the texts that they stand for.
+    """Return labels as integers, with -1 for none, and the strings that they encode.
 
     Raises
     ------
     ValueError
-        If these are no labels of so many rows.
+        If `y` is not a valid array of labels for these rows.
     """
     if y is None:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Estimators whose models give every row a share of every cluster."""
+"""Estimators with soft assignments of rows to clusters."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,10 +12,10 @@ from .validation import as_rows, check_finite
 
 
 class SoftEstimator(ClusterEstimator):
-    """Base of estimators whose state has a function `shares` of a block of rows, and a function `agreeing`."""
+    """Base of estimators whose state has methods `shares` and `agreeing` for a block of rows."""
 
     def predict_proba(self, X: Any) -> RowArray:
-        """Return the share of every cluster in every row.
+        """Return the share of every cluster for every row.
 
         Parameters
         ----------
@@ -24,17 +24,17 @@ class SoftEstimator(ClusterEstimator):
         Returns
         -------
         ndarray or dask Array of shape (n_samples, n_clusters), float64
-            Rows sum to one. NumPy for NumPy input; else lazy, one pass to compute.
+            Rows sum to one. NumPy for NumPy input, otherwise lazy with one pass to compute.
 
         Raises
         ------
         NotFittedError, ValueError
-            As `predict`.
+            As for `predict`.
         """
         return self._mapped(X, _shares, soft=True)
 
     def confidence(self, X: Any) -> RowArray:
-        """Return how sure the label of every row is, from 0 to 1.
+        """Return the confidence in the label of every row, from 0 to 1.
 
         Parameters
         ----------
@@ -43,12 +43,12 @@ class SoftEstimator(ClusterEstimator):
         Returns
         -------
         ndarray or dask Array of shape (n_samples,), float64
-            NumPy for NumPy input; else lazy, one pass to compute.
+            NumPy for NumPy input, otherwise lazy with one pass to compute.
 
         Raises
         ------
         NotFittedError, ValueError
-            As `predict`.
+            As for `predict`.
         """
         return self._mapped(X, _agreeing, soft=False)
 
@@ -56,7 +56,7 @@ class SoftEstimator(ClusterEstimator):
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
         if not is_dask(rows):
-            check_finite(rows)  # here, where row numbers are those of all rows
+            check_finite(rows)  # before the blocks are divided, so that row numbers in errors are those of `X`
         columns = self.n_clusters_ if soft else None
         return map_rows(function, rows, dtype="float64", n_columns=columns, shared=self.state_.for_labels())
 

@@ -1,4 +1,4 @@
-"""One split that leaves labelled rows on their sides: the labelled rows of all, and the plan of the tree."""
+"""A tree of one split that leaves labelled rows on their sides: its plan, and the pass that finds these rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ class LabelledPass(Statistic):
     Parameters
     ----------
     seed : int
-        Of the rows' hashes.
+        Seed of the rows' hashes.
     most : int
-        Labelled rows that are kept at most.
+        Most labelled rows to return.
     """
 
     seed: int
@@ -40,7 +40,7 @@ class LabelledPass(Statistic):
         return self._kept(Sample(rows[known], hashes, start + known), labels[known])
 
     def combine(self, left: tuple[Sample, AnyArray], right: tuple[Sample, AnyArray]) -> tuple[Sample, AnyArray]:
-        """Join the labelled rows of two blocks."""
+        """Concatenate the labelled rows of two blocks."""
         joined = Sample(*(np.concatenate(pair) for pair in zip(left[0], right[0])))
         return self._kept(joined, np.concatenate([left[1], right[1]]))
 
@@ -50,7 +50,7 @@ class LabelledPass(Statistic):
 
 
 Pursue = Callable[[AnyArray, AnyArray, Floats], MDHResult]
-"""Returns a hyperplane for standardised rows, of which the labelled ones come again with their signs."""
+"""A function of standardised rows, the labelled ones among them and their signs, that returns a hyperplane."""
 
 
 def split_by_labels(
@@ -66,12 +66,12 @@ def split_by_labels(
     Parameters
     ----------
     settings : GrowthSettings
-        With a threshold rule that splits where it is proposed.
+        Settings with the threshold rule ``"proposed"``.
     shape : (n_rows, n_features)
     check : callable
-        Raises an error if the first look shows that the rows cannot be clustered.
+        Raises an error if the first pass shows that the rows cannot be clustered.
     most_labelled : int
-        Labelled rows that take part at most; of more, those with the smallest hashes.
+        Most labelled rows to use; among more, those with the smallest hashes.
     classes : callable
         Returns the two labels of an array of labels, that of the lower side first, or raises an error.
     pursue : callable
@@ -84,8 +84,7 @@ def split_by_labels(
 
     Notes
     -----
-    One pass, which draws a sample and finds the labelled rows; a second one counts all rows if the sample does not
-    hold them.
+    One pass to draw a sample and find the labelled rows; a second counts all rows if the sample does not hold them.
     """
     look, (labelled, labels) = yield Pass(
         "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, most_labelled)))
