@@ -296,7 +296,7 @@ def test_sizes_are_counts_shares_or_the_square_root():
 
 @pytest.mark.parametrize(("cloud", "d"), [("gaussian", 2), ("gaussian", 50), ("uniform", 10), ("student", 2)])
 def test_a_cloud_without_clusters_is_one_cluster(cloud, d):
-    # tests/benchmarks/honesty.py runs 200 seeds of more clouds.
+    # tests/benchmarks/honesty.py runs more seeds of more clouds.
     found = []
     for seed in range(20):
         rng = np.random.default_rng([seed, d])

@@ -13,7 +13,7 @@ from mdh_dask.io import open_rows
 from mdh_dask.metrics import normalized_mutual_information
 from mdh_dask.simulate import varied_mixture
 
-from .honesty import CLOUDS, LONG_TAILS, MOST_SPLIT
+from .honesty import CLOUDS, MOST_SPLIT
 from .shared import FOLDER, SKIPPED, Table, interleaved, labelled_set, store_mixture, two_threads, verdict
 
 SHORT: dict[str, Any] = {
@@ -162,12 +162,12 @@ def _hyperplanes(seeds: Sequence[int], folder: str | None) -> Table:
 def _clouds(n_seeds: int) -> Table:
     columns = ("cloud", "rows", "columns", "method", "seeds", "split", "required", "verdict")
     rows = []
-    for cloud, draw in (CLOUDS | LONG_TAILS).items():
+    for cloud, draw in {name: draw for kind in CLOUDS.values() for name, draw in kind.items()}.items():
         for shape in ((1000, 2), (2000, 10)):
             for method in (ConsensusClustering, HyperplaneEnsemble):
                 split = 0
                 for seed in range(n_seeds):
-                    X = draw(np.random.default_rng([seed, *shape]), shape)
+                    X = draw(np.random.default_rng([seed, *shape]), *shape)
                     own = {"n_trees": 10} if method is ConsensusClustering else {}
                     split += method(random_state=seed, **own).fit(X).n_clusters_ > 1
                 bound = f"<= {MOST_SPLIT:g}"
