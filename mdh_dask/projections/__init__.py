@@ -1,7 +1,7 @@
 """Directions on which a branch is projected.
 
 A projection is a function ``(rows, rng, n_directions) -> array of shape (n_directions, n_features)`` of a branch's
-standardised sample. One that also knows where to split returns a pair of that and of an array of thresholds, shape
+standardised sample. It may also return a pair of this array and an array of thresholds, shape
 (n_directions,). To add one, add it to `PROJECTIONS`.
 """
 

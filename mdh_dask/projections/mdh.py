@@ -13,13 +13,13 @@ from .starts import MOST_COMPONENTS, Start, valley_starts
 __all__ = ["MDHResult", "Step", "mdh_directions", "minimum_density_hyperplane", "minimum_density_hyperplanes"]
 
 Starts = Literal["balanced", "valleys", "pca2"]
-"""Where pursuits start: see `mdh_directions`."""
+"""Names of the starts of pursuits; see `mdh_directions`."""
 
 Solver = Literal["pursuit", "sqp"]
 """What turns hyperplanes: see `minimum_density_hyperplanes`."""
 
 N_BALANCED, N_VALLEYS = 3, 8
-"""Random starts that are pursued besides the two components."""
+"""Number of random starts to pursue besides the two components."""
 
 
 def minimum_density_hyperplane(
@@ -30,21 +30,21 @@ def minimum_density_hyperplane(
     alpha_max: float = 1.5,
     max_iterations: int = 50,
 ) -> MDHResult:
-    """Return the hyperplane of low density that projection pursuit reaches from a start.
+    """Return the minimum density hyperplane that projection pursuit reaches from a start.
 
     Parameters
     ----------
     rows : array of shape (n, n_features)
         Finite values, in columns of comparable scale; at least one row.
     start : array of shape (n_features,)
-        Direction of any length but zero.
+        Direction of any positive length.
     bandwidth : float, optional
         Standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along the
         first principal component times ``n ** (-1/5)``.
     alpha_max : float
-        The hyperplane lies at most this many standard deviations from the mean of the projections; 0.9 in the paper.
+        Largest distance of the hyperplane from the mean of the projections, in standard deviations; 0.9 in the paper.
     max_iterations : int
-        Steps of the descent for the last value of alpha; the others take eight at most.
+        Most steps of the descent for the last value of alpha; the others take at most eight.
 
     Returns
     -------
@@ -54,12 +54,12 @@ def minimum_density_hyperplane(
     Raises
     ------
     ValueError
-        If the shapes do not fit, a value is not finite, `start` is zero, or `bandwidth` or `alpha_max` not positive.
+        If the shapes do not match, a value is not finite, `start` is zero, or `bandwidth` or `alpha_max` not positive.
 
     Notes
     -----
-    The bound alpha grows from 0.01 to `alpha_max` in ten steps, and each descends from where the last ended, by BFGS
-    with limited memory on the unit sphere. One evaluation of index and gradient costs O(n n_features). Source:
+    The bound alpha grows from 0.01 to `alpha_max` in ten steps; each starts at the end of the previous one and descends
+    by limited-memory BFGS on the unit sphere. One evaluation of index and gradient costs O(n n_features). Source:
     Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, sections 4 and 5.1.1.
 
     Examples
@@ -99,7 +99,7 @@ def mdh_directions(
     alpha_max: float = 1.5,
     max_components: int | None = MOST_COMPONENTS,
 ) -> Floats:
-    """Return normals of minimum density hyperplanes from several starts, the greatest relative depth first.
+    """Return normals of minimum density hyperplanes from several starts, in descending order of relative depth.
 
     Parameters
     ----------
@@ -108,30 +108,29 @@ def mdh_directions(
     rng : Generator
         Draws the random starts.
     n_directions : int, optional
-        At most this many are returned; by default one for every start.
+        Most directions to return; by default one for every start.
     starts : {"balanced", "valleys", "pca2"}
-        ``pca2``: the first two principal components, as in the paper. ``balanced``: these and three more directions
-        that already show deep valleys, of 1000 random combinations of rows and the single columns; from all of them
-        hyperplanes are first held near the mean. ``valleys``: the components and eight such directions, from which
-        hyperplanes are held near the valley that they show, wherever that is: for trees, as a cluster beside many
-        others lies far from their mean.
+        ``pca2``: the first two principal components, as in the paper. ``balanced``: these and the three directions with
+        the deepest valleys among 1000 random combinations of rows and the single columns; hyperplanes are first held
+        near the mean. ``valleys``: the components and eight such directions, whose hyperplanes are held near their
+        valleys: for trees, as a cluster beside many others lies far from their mean.
     bandwidth
         As for `minimum_density_hyperplane`.
     alpha_max : float
-        As there; with ``valleys`` for the pursuits from components only.
+        As there; with ``valleys`` only for the pursuits from components.
     max_components : int, optional
-        At least 2. With more features than so many, hyperplanes are pursued in the span of so many principal components
-        and of the starts; with None among all. ``pca2`` pursues among all, as the paper does.
+        At least 2. With more features than this, hyperplanes are pursued in the span of this many principal components
+        and of the starts; None to search all directions, as ``pca2`` does like the paper.
 
     Returns
     -------
     ndarray of shape (k, n_features), float64
-        Of length one each.
+        Unit directions.
 
     Raises
     ------
     ValueError
-        As `minimum_density_hyperplane`, or if `starts` or `max_components` has another value.
+        As for `minimum_density_hyperplane`, or if `starts` or `max_components` is invalid.
 
     Examples
     --------
@@ -144,7 +143,7 @@ def mdh_directions(
     results = minimum_density_hyperplanes(
         rows, rng, starts=starts, bandwidth=bandwidth, alpha_max=alpha_max, max_components=max_components
     )
-    # A pursuit from a valley that leaves it for the bound has found nothing.
+    # A pursuit that leaves its valley and ends at the bound has found no hyperplane.
     found = [result for result in results if result.relative_depth > 0] or results[:1]
     return np.array([result.direction for result in found[:n_directions]])
 
@@ -160,7 +159,7 @@ def minimum_density_hyperplanes(
     max_iterations: int = 50,
     solver: Solver = "pursuit",
 ) -> list[MDHResult]:
-    """Return the hyperplane that each of several starts leads to, the greatest relative depth first.
+    """Return the hyperplanes from several starts, in descending order of relative depth.
 
     Parameters and errors are those of `mdh_directions` and `minimum_density_hyperplane`. With the `solver` ``"sqp"``,
     sequential quadratic programming turns and moves a hyperplane from each start at once, within the last of its
@@ -189,26 +188,26 @@ def minimum_density_hyperplanes(
 
 
 class SearchedRows(NamedTuple):
-    """Rows on which hyperplanes are pursued, and the starts, in coordinates of the span that is searched."""
+    """The rows and starts of pursuits, in coordinates of the searched span."""
 
     centred: Floats
     starts: list[Start]
     n_components: int
-    """Starts that are principal components; they come first."""
+    """Number of starts that are principal components; they come first."""
     sd: float
-    """Along the first component."""
+    """Standard deviation along the first component."""
     basis: Floats | None
     mean: Floats
 
     def back(self, result: MDHResult) -> MDHResult:
-        """Return a hyperplane for the rows as they were given."""
+        """Return a hyperplane in the coordinates of the original rows."""
         return result.moved(self.basis, self.mean)
 
 
 def searched_rows(
     rows: AnyArray, rng: np.random.Generator, *, starts: Starts, alpha_max: float, max_components: int | None
 ) -> SearchedRows:
-    """Return the span of some rows in which hyperplanes are pursued, with the starts; see `mdh_directions`."""
+    """Return the rows in coordinates of the span to search, with the starts; see `mdh_directions`."""
     if starts not in get_args(Starts):
         raise ValueError(f"starts must be one of {', '.join(map(repr, get_args(Starts)))}, got {starts!r}")
     if max_components is not None and max_components < 2:
@@ -227,7 +226,7 @@ def searched_rows(
         places += [Start(start.direction, growing_alphas(alpha_max)) for start in near]
     basis = None
     if in_span and sd[0] > 0:
-        # Components given twice would bring in directions of rounding errors.
+        # Repeated components would add directions of rounding errors.
         others = [start.direction for start in places[n_components:]]
         basis = np.linalg.qr(np.array([*components, *others]).T)[0].T
         centred = centred @ basis.T.astype(centred.dtype)

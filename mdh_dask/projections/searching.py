@@ -14,7 +14,7 @@ DIRECTIONS_AT_ONCE = 256
 """Directions whose projections are in memory together."""
 
 MOST_COMPONENTS = 50
-"""With more columns, directions are searched in the span of so many principal components."""
+"""With more columns, directions are searched in the span of this many principal components."""
 
 ROWS_PER_COMPONENT = 5
 """Of fewer rows for each of its columns a search would make any shape it likes."""

@@ -1,8 +1,8 @@
-"""Minimum density hyperplanes by sequential quadratic programming: direction and offset change together.
+"""Minimum density hyperplanes by sequential quadratic programming over direction and threshold together.
 
-Unlike projection pursuit this looks for no best offset at every step, and so ends in many different local minima. Such
-hyperplanes are weak partitions, of use when many are combined (thesis, section 4.2.3): a part for ensembles to build
-on, not for a single partition, which `minimum_density_hyperplane` is for.
+Unlike projection pursuit it does not search for the best threshold at every step, and so ends in many different local
+minima. Such hyperplanes are weak partitions, useful in combination (thesis, section 4.2.3): they are for ensembles;
+for a single partition, use `minimum_density_hyperplane`.
 """
 
 from dataclasses import dataclass
@@ -21,25 +21,25 @@ from .pursuit import MDHResult
 from .starts import MOST_COMPONENTS
 
 TOLERANCE = 1e-8
-"""Relative change of the density at which the descent ends."""
+"""The descent ends at a relative change of the density below this."""
 
 FLOOR = 1e-3
-"""Share of one row's kernel: a gap in which the density is lower has no rows."""
+"""Share of one row's kernel below which the density is that of an empty gap."""
 
 ASIDE = 0.1
-"""Bandwidths to both sides at which the density on a local minimiser is not lower."""
+"""Bandwidths to both sides at which the density must not be lower than at a local minimiser."""
 
 ROOM = 1e-6
-"""How near the bound still holds a hyperplane, in standard deviations along the first principal component."""
+"""Distance from the bound within which it holds a hyperplane, in standard deviations along the first component."""
 
 
 @dataclass(frozen=True)
 class ConstrainedDensity:
-    """The problem of JMLR 17(156), eq. 9, for vectors ``x = (v, b)`` of a direction and an offset.
+    """The problem of JMLR 17(156), eq. 9, for vectors ``x = (v, b)`` of a direction and a threshold.
 
-    Minimise the density on the hyperplane, such that ``|b| <= alpha * sd_v`` and ``v . v = 1``. The objective is a
-    growing function of the density, ``h^2 log(n sqrt(2 pi) h p(b | v) + FLOOR)``: its second derivatives are near one
-    whatever the bandwidth `h`, as the first step of the descent takes them to be, and it falls in gaps as well.
+    Minimise the density on the hyperplane, such that ``|b| <= alpha * sd_v`` and ``v . v = 1``. The objective is an
+    increasing function of the density, ``h^2 log(n sqrt(2 pi) h p(b | v) + FLOOR)``: its second derivatives are near
+    one for any bandwidth `h`, as the first step of the descent assumes, and it decreases in gaps as well.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class ConstrainedDensity:
     bandwidth : float
         Standard deviation of the Gaussian kernel, positive.
     alpha : float
-        Bound on the offset, in standard deviations of the projections.
+        Bound on the threshold, in standard deviations of the projections.
     """
 
     centred: Floats
@@ -57,7 +57,7 @@ class ConstrainedDensity:
 
     @cached_property
     def covariance(self) -> Floats:
-        """Of the features; the standard deviation of projections comes from it, without another look at the rows."""
+        """Covariance of the features, which gives the standard deviation of projections without the rows."""
         covariance: Floats = self.centred.T @ self.centred / len(self.centred)
         return covariance
 
@@ -78,18 +78,18 @@ class ConstrainedDensity:
         return float(np.sqrt(max(float(v @ self.covariance @ v), 0.0)))
 
     def room(self, x: Floats) -> Floats:
-        """Return the distances from the lower and from the upper bound; negative beyond it."""
+        """Return the distances from the lower and the upper bound; negative beyond a bound."""
         bound = self.alpha * self.sd(x[:-1])
         return np.array([bound + x[-1], bound - x[-1]])
 
     def room_gradient(self, x: Floats) -> Floats:
-        """Return the gradients of both distances; the standard deviation's is taken as zero where that is zero."""
+        """Return the gradients of both distances; that of a standard deviation of zero is zero."""
         v = x[:-1]
         slope = self.alpha * (self.covariance @ v) / max(self.sd(v), np.finfo(float).tiny)
         return np.array([[*slope, 1.0], [*slope, -1.0]])
 
     def solve(self, start: Floats, max_iterations: int) -> Floats:
-        """Return a vector that fulfils the constraints, of a density no higher than the feasible start's."""
+        """Return a feasible vector of a density no higher than that of the feasible start."""
         sphere = {"type": "eq", "fun": lambda x: x[:-1] @ x[:-1] - 1, "jac": lambda x: np.append(2 * x[:-1], 0.0)}
         found = minimize(
             self.objective,
@@ -105,7 +105,7 @@ class ConstrainedDensity:
         return end if self.total(end) <= self.total(start) else start
 
     def is_inner_minimiser(self, x: Floats) -> bool:
-        """Return whether the offset is a local minimiser of the density that no bound holds."""
+        """Return whether the threshold is a local minimiser of the density away from the bounds."""
         aside = np.append(np.zeros(len(x) - 1), ASIDE * self.bandwidth)
         lowest = min(self.total(x - aside), self.total(x + aside))
         return bool(self.room(x).min() > ROOM and self.total(x) <= lowest + FLOOR)
@@ -120,42 +120,42 @@ def constrained_hyperplane(
     alpha: float = 0.9,
     max_iterations: int = 100,
 ) -> MDHResult:
-    """Return the hyperplane of locally minimal density near the mean to which a start leads.
+    """Return the hyperplane of locally minimal density near the mean that a start leads to.
 
     Parameters
     ----------
     rows : array of shape (n, n_features)
         Finite values, in columns of comparable scale; at least one row.
     start : array of shape (n_features,)
-        Direction of any length but zero.
+        Direction of any positive length.
     offset : float
-        Where the first hyperplane lies: standard deviations of the projections on `start` from their mean.
+        Threshold of the first hyperplane, in standard deviations of the projections on `start` from their mean.
     bandwidth : float, optional
         Standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along the
         first principal component times ``n ** (-1/5)``.
     alpha : float
-        The hyperplane lies at most this many standard deviations from the mean of the projections.
+        Largest distance of the hyperplane from the mean of the projections, in standard deviations.
     max_iterations : int
-        Steps of the descent at most; some tens suffice.
+        Most steps of the descent; a few tens suffice.
 
     Returns
     -------
     MDHResult
-        With a relative depth of zero unless it is a local minimiser of the density within the bound, `eta` zero and an
+        The hyperplane, with a relative depth of zero unless it is a local minimiser within the bound, `eta` zero and an
         empty path.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, a value is not finite, `start` is zero, `bandwidth` or `alpha` not positive, or
-        `offset` beyond `alpha`.
+        If the shapes do not match, a value is not finite, `start` is zero, `bandwidth` or `alpha` is not positive, or
+        `offset` is beyond `alpha`.
 
     Notes
     -----
-    One evaluation costs O(n n_features), one step O(n_features^3) besides. With more than `MOST_COMPONENTS` features,
-    the hyperplane is therefore sought in the span of the start and of so many principal components. Source: Pavlidis,
-    Hofmeyr and Tasoulis, JMLR 17(156), 2016, eq. 9; thesis (Yates 2017), eq. 4.3. Algorithm 3 there starts from
-    random directions and the offset zero.
+    One evaluation costs O(n n_features), and a step O(n_features^3) more. With more than `MOST_COMPONENTS` features,
+    the hyperplane is therefore searched in the span of the start and of this many principal components. Source:
+    Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, eq. 9; thesis (Yates 2017), eq. 4.3. Algorithm 3 there starts
+    from random directions and the threshold zero.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def constrained_hyperplane(
 
 
 def _checked(start: AnyArray, n_features: int, offset: float, bandwidth: float | None, alpha: float) -> Floats:
-    """Return the start of length one, after a look at all arguments."""
+    """Return the start with length one, after checking all arguments."""
     if bandwidth is not None and not 0 < bandwidth < np.inf:
         raise ValueError(f"bandwidth must be positive and finite, got {bandwidth}; None chooses one from the rows")
     if not 0 < alpha < np.inf:

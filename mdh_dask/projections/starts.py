@@ -1,4 +1,4 @@
-"""Where projection pursuit starts: directions along which a sample already shows a valley."""
+"""Starts of projection pursuit: directions along which a sample already shows a valley."""
 
 from dataclasses import dataclass
 
@@ -13,24 +13,24 @@ from ..density.kde import BINS_PER_BANDWIDTH
 from .rows import some_rows
 
 MOST_COMPONENTS = 50
-"""With more features, trees pursue hyperplanes in the span of so many principal components: where rows are few for
-their features, noise parts them anywhere."""
+"""With more features, trees pursue hyperplanes in the span of this many principal components, as noise would separate a
+few rows in many features anywhere."""
 
 N_DRAWN = 1000
-"""Random directions that are looked at."""
+"""Number of random directions to examine."""
 
 ROWS_LOOKED_AT, MAX_BINS = 1000, 4096
 
 DIRECTIONS_AT_ONCE = 256
-"""Directions whose histograms are in memory together."""
+"""Number of directions with histograms in memory at once."""
 
 ROOM = 0.2
-"""How much farther from the mean than the valley of its start a pursuit may go, in standard deviations."""
+"""Largest distance of a pursuit beyond the valley of its start, in standard deviations."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """A direction, and the values of alpha for which hyperplanes are pursued from there, one after the other."""
+    """A direction, and the successive values of alpha of the pursuit from it."""
 
     direction: Floats
     alphas: tuple[float, ...]
@@ -45,20 +45,20 @@ def valley_starts(rng: np.random.Generator, centred: AnyArray, n_starts: int, wi
     centred : array of shape (n, n_features)
         Rows with mean zero, not all equal.
     n_starts : int
-        Starts wanted.
+        Number of starts.
     within : float
-        Standard deviations from the mean within which valleys count.
+        Largest distance of valleys from the mean, in standard deviations.
 
     Returns
     -------
     list of at most `n_starts` Start
-        The deepest valley first. Its distance from the mean bounds the pursuit: a cluster beside many others shows in a
-        valley far from the mean, and no descent from near the mean leads there. On both sides of it there are more
-        rows than the square root of their number.
+        Starts in descending order of depth. The distance of the valley bounds the pursuit: a cluster beside many others
+        has a valley far from the mean, which a descent from near the mean does not reach. Each side of a valley has
+        more rows than the square root of their number.
 
     Notes
     -----
-    Of columns, only those count in which at least half of the values differ: a value that many rows share makes a
+    Only columns with at least half of their values distinct count, as a value that many rows share makes a
     valley beside itself. Combinations of twenty columns hardly show clusters that differ in one of them.
 
     Examples
@@ -71,13 +71,13 @@ def valley_starts(rng: np.random.Generator, centred: AnyArray, n_starts: int, wi
     """
     base = some_rows(rng, centred).astype(np.float32)
     base -= base.mean(axis=0)
-    # Any rows will do to look at; those of equal distance are the same for the same sample.
+    # Any rows will do; evenly spaced ones are the same for the same sample.
     looked_at = centred[:: max(1, len(centred) // ROWS_LOOKED_AT)].astype(np.float32)
     weights = rng.standard_normal((N_DRAWN, len(base)), dtype=np.float32)
-    # With many columns, the combinations themselves are made of those only that are kept.
+    # With many columns, only the chosen combinations are computed in full.
     squares = (multi_dot([weights, base, base.T]) * weights).sum(axis=1)
     length = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
-    # What cancels out nearly is rounding errors.
+    # Nearly cancelled entries are rounding errors.
     length[length < 1e-3 * length.max()] = np.inf
     columns = _columns_without_ties(looked_at)
     combined = multi_dot([weights, base, looked_at.T]) / length[:, None]
