@@ -1,1 +1,1 @@
-"""Where to split a branch and whether to: pure functions of its histograms."""
+"""Choice and test of the splits of a branch: pure functions of its histograms."""

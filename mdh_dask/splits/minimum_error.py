@@ -10,12 +10,12 @@ from ..density.minimum_error import MinimumError
 from .thresholds import ThresholdRule
 
 SAME_ERROR = 0.05
-"""A split stays where it is while J there exceeds its minimum by at most this share of the minimum's depth."""
+"""An existing threshold stays while J there exceeds its minimum by at most this share of the minimum's depth."""
 
 
 @dataclass(frozen=True)
 class SeparationDepth:
-    """The criterion: separation of the sides of the best threshold, times the depth of J there (TR-2003009, 3.1)."""
+    """The criterion: separation of the sides of the best threshold times the depth of J there (TR-2003009, 3.1)."""
 
     error: MinimumError = field(default_factory=MinimumError)
 
@@ -26,7 +26,7 @@ class SeparationDepth:
 
 @dataclass(frozen=True)
 class MinimumErrorThreshold(ThresholdRule):
-    """The least local minimum of J that leaves enough rows on both sides; no relative depth is asked for.
+    """The lowest local minimum of J with enough rows on both sides; relative depth does not count.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ class MinimumErrorThreshold(ThresholdRule):
         return np.where(known, 1 + np.subtract(highest, criterion, where=known, out=np.zeros(known.shape)), 0.0)
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `ThresholdRule`; `SAME_ERROR` says how much larger J may be."""
+        """See `ThresholdRule`; `SAME_ERROR` bounds the excess of J."""
         errors, here = self.error.of(histogram.counts), histogram.bin_of(standing, 0)
         j = errors.criterion[0]
         return (here, standing) if j[here] - j[k] <= SAME_ERROR * errors.depth[0, k] else None
 
     def follow(self, histogram: Histograms, standing: float) -> int:
-        """See `ThresholdRule`; downhill from where it was."""
+        """See `ThresholdRule`; descends from the earlier threshold."""
         j, k = self.error.of(histogram.counts).criterion[0], histogram.bin_of(standing, 0)
         while k > 0 and j[k - 1] < j[k]:
             k -= 1
@@ -65,4 +65,4 @@ class MinimumErrorThreshold(ThresholdRule):
 PLAIN, CORRECTED = MinimumError(), MinimumError(corrected=True)
 
 ERRORS = {"minimum_error": PLAIN, "minimum_error_corrected": CORRECTED}
-"""What criteria and threshold rules are called that rest on J."""
+"""Names of the criteria and threshold rules based on J."""

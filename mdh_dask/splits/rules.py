@@ -1,4 +1,4 @@
-"""How directions are scored, and which splits are admissible.
+"""Criteria that score directions, and the rule for admissible splits.
 
 A criterion is a function from `Histograms` and the admissible splits to one score per direction, larger is better. To
 add one, add it to `CRITERIA`.
@@ -54,7 +54,7 @@ THRESHOLD_RULES |= {name: MinimumErrorThreshold(error) for name, error in ERRORS
 
 @dataclass(frozen=True)
 class SplitRule:
-    """Scores directions by a criterion and splits them by a threshold rule.
+    """Score directions by a criterion and split them by a threshold rule.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class SplitRule:
     alpha : float, optional
         Splits farther than `alpha` standard deviations from the mean are not admissible.
     min_relative_depth : float
-        Nor are valleys of at most this relative depth, for thresholds in valleys.
+        For thresholds in valleys, a relative depth of at most this is not admissible either.
     threshold_rule : str
         A name in `THRESHOLD_RULES`.
     """
@@ -75,11 +75,11 @@ class SplitRule:
 
     @property
     def at(self) -> ThresholdRule:
-        """The rule that places the threshold."""
+        """The threshold rule."""
         return THRESHOLD_RULES[self.threshold_rule]
 
     def admissible(self, histograms: Histograms, min_rows: float) -> Booleans:
-        """Tell which bins may be split after, shape (n_directions, n_bins)."""
+        """Return a mask of the bins after which a split is admissible, shape (n_directions, n_bins)."""
         allowed = histograms.leaves_rows(max(min_rows, 1)) & self.at.possible(histograms, self.min_relative_depth)
         if self.alpha is not None:
             allowed &= histograms.within(self.alpha)
@@ -93,7 +93,7 @@ class SplitRule:
     def locate(self, histograms: Histograms, min_rows: float) -> AnyArray:
         """Return the best admissible bin of each direction, -1 for none.
 
-        Where the best score is the same over several bins, as in a gap without rows, the middle one is taken.
+        If several bins share the best score, as in an empty gap, the middle one is returned.
         """
         score = np.where(self.admissible(histograms, min_rows), self.at.score(histograms), 0.0)
         best = score.max(axis=1)

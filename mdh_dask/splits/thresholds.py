@@ -1,6 +1,6 @@
-"""Threshold rules: where along a direction a split lies.
+"""Threshold rules, which place a split along a direction.
 
-A rule says which bins may be split after and scores them; the best one is taken. To add a rule, subclass
+A rule selects the bins after which a split is possible and scores them; the best one is used. To add a rule, subclass
 `ThresholdRule` and register it in `THRESHOLD_RULES`.
 """
 
@@ -13,45 +13,45 @@ from .._typing import Booleans, Floats
 from ..density.histograms import Histograms
 
 SAME_VALLEY = 0.05
-"""A split stays where it is while the density there exceeds the valley's by at most this share of the lower mode."""
+"""An existing threshold stays while its density exceeds the valley's by at most this share of the lower mode."""
 
 SAME_MEAN = 0.05
-"""A split stays where it is while it is at most this many standard deviations away from the mean."""
+"""An existing threshold stays while it is at most this many standard deviations away from the mean."""
 
 ROUNDING = 1e-9
-"""Relative depths that the rounding errors of a density may make."""
+"""Relative depths up to this may be rounding errors of a density."""
 
 
 class ThresholdRule(ABC):
     """Score the bins of each direction as thresholds of a split."""
 
     needs_extremes: ClassVar[bool] = False
-    """Whether it looks at `Histograms.extremes`."""
+    """Whether the rule needs `Histograms.extremes`."""
     needs_thresholds: ClassVar[bool] = False
-    """Whether it looks at `Histograms.suggested`."""
+    """Whether the rule needs `Histograms.suggested`."""
 
     @abstractmethod
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
-        """Return which bins may be split after, shape (n_directions, n_bins); `min_relative_depth` bounds valleys."""
+        """Return a mask of the bins after which a split is possible; `min_relative_depth` applies to valleys."""
 
     @abstractmethod
     def score(self, histograms: Histograms) -> Floats:
         """Return a score of every bin, shape (n_directions, n_bins): larger is better, positive where possible."""
 
     def threshold(self, histogram: Histograms, k: int) -> float:
-        """Return where a split after bin `k` of a single direction lies: no row up to that bin lies beyond."""
+        """Return the threshold of a split after bin `k` of a single direction; no row up to that bin lies beyond it."""
         return histogram.last_before(k)
 
     @abstractmethod
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """Return bin and threshold of a split at `standing` if it is as good as that after bin `k`, else None.
+        """Return bin and threshold of a split at `standing` if it is as good as the split after bin `k`, else None.
 
-        The same rows lie on its sides. A split that was found on a sample is kept, not moved, when all rows are
-        counted: what has been grown under it remains.
+        The result has the same rows on its sides as `standing`. A split found on a sample thus need not move when all
+        rows are counted, and the branches grown under it remain.
         """
 
     def follow(self, histogram: Histograms, standing: float) -> int:
-        """Return the bin after which a split at `standing` of one direction lies when other rows have been counted."""
+        """Return the bin of a split that was at the threshold `standing` before other rows were counted."""
         return int(self.score(histogram)[0].argmax())
 
 
@@ -67,14 +67,14 @@ class RelativeDepth(ThresholdRule):
         return histograms.depth
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `ThresholdRule`; `SAME_VALLEY` says how much denser it may be."""
+        """See `ThresholdRule`; `SAME_VALLEY` bounds the excess of the density."""
         here = histogram.bin_of(standing, 0)
         density = histogram.density[0]
         mode = min(density[: k + 1].max(), density[k:].max())
         return (here, standing) if density[here] - density[k] <= SAME_VALLEY * mode else None
 
     def follow(self, histogram: Histograms, standing: float) -> int:
-        """See `ThresholdRule`; the bottom of its own valley, though there may be a deeper one now."""
+        """See `ThresholdRule`; the bottom of its own valley, even if there is a deeper one now."""
         density, k = histogram.density[0], histogram.bin_of(standing, 0)
         while k > 0 and density[k - 1] < density[k]:
             k -= 1
@@ -86,7 +86,7 @@ class RelativeDepth(ThresholdRule):
 class MinimumDensity(RelativeDepth):
     """The lowest density between the outermost modes (dePDDP: Tasoulis et al. 2010; thesis section 4.4).
 
-    Where a threshold is suggested, as by a pursuit that ended in one of several valleys, the nearest local minimum.
+    If a threshold is suggested, as by a pursuit that ended in one of several valleys, the nearest local minimum.
     """
 
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
@@ -100,7 +100,7 @@ class MinimumDensity(RelativeDepth):
         return histograms.density.max(axis=1, keepdims=True) - histograms.density
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `ThresholdRule`; near a suggestion, the minimum is that of all rows."""
+        """See `ThresholdRule`; near a suggestion, the minimum of all rows counts."""
         return None if histogram.suggested is not None else super().kept(histogram, k, standing)
 
 
@@ -109,7 +109,7 @@ def _nearness(histograms: Histograms, suggested: Floats) -> Floats:
     padded = np.pad(histograms.density, ((0, 0), (1, 1)), constant_values=np.inf)
     lowest = (padded[:, 1:-1] <= padded[:, :-2]) & (padded[:, 1:-1] <= padded[:, 2:])
     away = np.abs(histograms.threshold - suggested[:, None]) / histograms.width[:, None]
-    # A minimum is known to a bin: a suggestion in the bin beside it may be the exact one, and stays.
+    # A minimum is only known up to a bin, so a suggestion in a neighbouring bin may be exact and is kept.
     beside = lowest.copy()
     beside[:, 1:] |= lowest[:, :-1]
     beside[:, :-1] |= lowest[:, 1:]
@@ -118,7 +118,7 @@ def _nearness(histograms: Histograms, suggested: Floats) -> Floats:
 
 
 class Mean(ThresholdRule):
-    """The end of a bin that is nearest to the mean, be there a valley or not (PDDP: Boley 1998)."""
+    """The end of a bin that is nearest to the mean, with or without a valley (PDDP: Boley 1998)."""
 
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
         """See `ThresholdRule`."""
@@ -130,7 +130,7 @@ class Mean(ThresholdRule):
         return 1 / (1 + away / histograms.width[:, None])
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `ThresholdRule`; `SAME_MEAN` says how far from the mean it may be."""
+        """See `ThresholdRule`; `SAME_MEAN` bounds the distance from the mean."""
         near = abs(standing - histogram.mean[0]) <= SAME_MEAN * histogram.spread[1][0]
         return (histogram.bin_of(standing, 0), standing) if near else None
 
@@ -138,9 +138,9 @@ class Mean(ThresholdRule):
 class Gap(ThresholdRule):
     """The middle of the widest gap between consecutive projections (iPDDP: Tasoulis et al. 2010; thesis 2.2.1).
 
-    Gaps are known exactly, from the smallest and the largest projection in every bin, but for those within a bin. A
-    split needs a gap as wide as a bin, a fifth of a bandwidth: a narrower one separates nothing, and none that wide is
-    overlooked. Rows beyond all bins, of which the sample showed none, count as one bin.
+    Gaps are known exactly from the smallest and the largest projection in every bin, except those within a bin. A
+    split needs a gap as wide as a bin, a fifth of a bandwidth: a narrower one separates nothing, and wider ones are
+    never missed. Rows beyond all bins, of which the sample had none, count as one bin.
     """
 
     needs_extremes = True
@@ -158,23 +158,23 @@ class Gap(ThresholdRule):
         return histogram.last_before(k) if histogram.routed is not None else float(histogram.gaps[1][0, k])
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `ThresholdRule`; within the same gap, which all rows may make narrower, the middle is taken anew."""
+        """See `ThresholdRule`; the new middle of the same gap, which may be narrower with all rows."""
         gap, middle = (part[0, k] for part in histogram.gaps)
         return (k, self.threshold(histogram, k)) if abs(standing - middle) < gap / 2 else None
 
     def follow(self, histogram: Histograms, standing: float) -> int:
-        """See `ThresholdRule`; its own gap, unless that has closed."""
+        """See `ThresholdRule`; its own gap, unless this has closed."""
         gap, k = histogram.gaps[0][0], histogram.bin_of(standing, 0)
         return k if gap[k] >= histogram.width[0] else super().follow(histogram, standing)
 
 
 class Proposed(ThresholdRule):
-    """The threshold that came with the direction, be there a valley or not: of two means, of labels, of a hand."""
+    """The threshold proposed with the direction, with or without a valley: from two means, from labels, or by hand."""
 
     needs_thresholds = True
 
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
-        """See `ThresholdRule`; the bin that ends nearest to the threshold, if that lies among the bins."""
+        """See `ThresholdRule`; the bin that ends nearest to the threshold, if it lies among the bins."""
         return self._away(histograms) <= 0.5
 
     def score(self, histograms: Histograms) -> Floats:
@@ -182,11 +182,11 @@ class Proposed(ThresholdRule):
         return 1 / (1 + self._away(histograms))
 
     def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """See `ThresholdRule`; nothing moves it."""
+        """See `ThresholdRule`; the threshold never moves."""
         return k, standing
 
     def follow(self, histogram: Histograms, standing: float) -> int:
-        """See `ThresholdRule`; nothing moves it."""
+        """See `ThresholdRule`; the threshold never moves."""
         return histogram.bin_of(standing, 0)
 
     @staticmethod
@@ -203,4 +203,4 @@ THRESHOLD_RULES: dict[str, ThresholdRule] = {
     "gap": Gap(),
     "proposed": Proposed(),
 }
-"""The splitting rules of PDDP (``mean``) and of its two extensions, that of the thesis, and that of the projection."""
+"""The threshold rules of PDDP (``mean``), of its two extensions, of the thesis and of the projection."""
