@@ -1,4 +1,4 @@
-"""Growing a tree: propose directions on a sample, measure them on all rows, choose, route, repeat."""
+"""The plan that grows a tree: propose directions on a sample, measure them on all rows, choose, route, repeat."""
 
 import logging
 from collections.abc import Callable
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class Grown(NamedTuple):
-    """A tree, and the shift and scale of the columns that its directions were proposed for."""
+    """A tree, with the shift and scale of the columns for which its directions were proposed."""
 
     tree: Tree
     standardise: Standardiser
@@ -39,9 +39,9 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
     ----------
     settings : GrowthSettings
     shape : (n_rows, n_features)
-        Of the rows that the passes will read.
+        Shape of the rows that the passes will read.
     check : callable
-        Raises an error if the first look shows that the rows cannot be clustered.
+        Raises an error if the first pass shows that the rows cannot be clustered.
 
     Returns
     -------
@@ -50,9 +50,9 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
 
     Notes
     -----
-    One pass, which draws a sample; no more if the sample holds all rows. Else one pass counts all branches that
-    the sample suggests, and more follow only where a split moved or where a large branch showed a further
-    valley on a fresh sample. With ``sample_size=None``, a pass per level and one more.
+    One pass, which draws a sample; no more if the sample holds all rows. Otherwise one pass counts all branches that
+    the sample suggests, and more follow only if a split moves or a fresh sample of a large branch shows a further
+    valley. With ``sample_size=None``, a pass per level and one more.
     """
     look: FirstLook = yield Pass("reading", first_pass(settings, shape))
     check(look)
@@ -104,7 +104,7 @@ def grow_from(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook)
 def _learn(
     root: Branch, branches: list[Branch], sweep: BranchPass, counts: BranchCounts, fresh: dict[Branch, float]
 ) -> None:
-    """Give the branches their numbers of rows and their fresh samples."""
+    """Set the numbers of rows and the fresh samples of the branches."""
     for branch, n_rows in arrivals_of(branches, counts.arrivals).items():
         branch.n_rows, branch.counted = n_rows, True
     for i, branch in enumerate(branches):
@@ -125,7 +125,7 @@ def _confirm(
     """Confirm, move or reject the splits that waited for the counts of all rows."""
     directions = (slice(first, last) for first, last in pairwise(sweep.first))
     counted = {b: counts.along(own) for b, own in zip(branches, directions) if own.start < own.stop}
-    # The walk is lazy: under a split that moves or is rejected here, what was counted is not visited.
+    # The walk is lazy, so it does not visit branches under a split that moves or is rejected here.
     for branch in root.walk():
         if branch in counted:
             examiner.confirm(branch, counted[branch], again=branch in fresh)

@@ -1,4 +1,4 @@
-"""A tree counted anew on other rows: in the same bins, on the same hyperplanes."""
+"""Recounts of a tree on other rows, in the same bins and on the same hyperplanes."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from .passes import BranchCounts, BranchPass
 
 
 def recount(tree: Tree) -> Plan[Tree]:
-    """Plan to count other rows in the nodes of a tree and in the bins of their histograms.
+    """Plan the count of other rows in the nodes of a tree and in the bins of their histograms.
 
     Parameters
     ----------
@@ -23,11 +23,11 @@ def recount(tree: Tree) -> Plan[Tree]:
     -------
     generator
         A plan for `mdh_dask.chunks.run`; its result is the tree with the same splits. `n_rows` and `bins` are those
-        of the rows; the relative depth of a split and the deviations of the columns are not theirs, and are NaN.
+        of the new rows; the relative depths and the deviations of the columns are unknown, and NaN.
 
     Notes
     -----
-    One pass, in which every row is counted at all nodes on its way. The outermost bins hold what lies beyond.
+    One pass, which counts every row at all nodes on its way. The outermost bins also count the rows beyond.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def recount(tree: Tree) -> Plan[Tree]:
 
 
 def axes_of(tree: Tree) -> Axes:
-    """Return the directions of the nodes that have a histogram, with its bins, node by node."""
+    """Return the directions and bins of the nodes with a histogram, node by node."""
     n_bins = np.diff(tree.first_bin)
     measured = np.flatnonzero(n_bins)
     directions = RawDirections(tree.planes[measured])
@@ -62,7 +62,7 @@ def axes_of(tree: Tree) -> Axes:
 
 
 def tree_pass(tree: Tree, axes: Axes) -> BranchPass:
-    """Return the statistic that counts rows along the axes of a tree, with as many bins for each as the largest has."""
+    """Return the statistic that counts rows along the axes of a tree, all with as many bins as the largest."""
     n = tree.n_nodes
     return BranchPass(
         seed=0, left=tree.left, right=tree.right, planes=tree.planes, offsets=tree.offsets,
@@ -74,12 +74,12 @@ def tree_pass(tree: Tree, axes: Axes) -> BranchPass:
 
 
 def folded(counts: Integers, n_bins: int) -> Integers:
-    """Return counts in fewer bins, of which the last also holds all beyond."""
+    """Return counts in fewer bins, the last of which includes all rows beyond."""
     return np.append(counts[: n_bins - 1], counts[n_bins - 1 :].sum())
 
 
 def rows_of_nodes(tree: Tree, arrivals: Integers) -> Integers:
-    """Return the rows of every node from the rows of the leaves."""
+    """Return the number of rows of every node from those of the leaves."""
     n_rows = arrivals.astype(np.int64)
     for node in np.flatnonzero(tree.left >= 0)[::-1]:
         n_rows[node] = n_rows[tree.left[node]] + n_rows[tree.right[node]]
