@@ -16,6 +16,8 @@ from mdh_dask.simulate import varied_mixture
 from .honesty import CLOUDS, MOST_SPLIT
 from .shared import FOLDER, SKIPPED, Table, interleaved, labelled_set, store_mixture, two_threads, verdict
 
+CLOUDS_OF_ENSEMBLES = ("normal", "uniform square", "Student t3", "lognormal", "exponential")
+
 SHORT: dict[str, Any] = {
     "seeds": (0, 1), "mixture_seeds": (0, 1), "n_rows": 100_000, "clouds": 2, "mixtures": ((5, 10), (10, 10)),
 }  # fmt: skip
@@ -162,7 +164,8 @@ def _hyperplanes(seeds: Sequence[int], folder: str | None) -> Table:
 def _clouds(n_seeds: int) -> Table:
     columns = ("cloud", "rows", "columns", "method", "seeds", "split", "required", "verdict")
     rows = []
-    for cloud, draw in {name: draw for kind in CLOUDS.values() for name, draw in kind.items()}.items():
+    every = {cloud: draw for kind in CLOUDS.values() for cloud, draw in kind.items()}
+    for cloud, draw in ((cloud, every[cloud]) for cloud in CLOUDS_OF_ENSEMBLES):
         for shape in ((1000, 2), (2000, 10)):
             for method in (ConsensusClustering, HyperplaneEnsemble):
                 split = 0
