@@ -35,53 +35,53 @@ class _Proposing:
 class ProjectionPursuitTree(DivisiveClustering):
     """Hierarchical projection pursuit clustering (HPPC); finds the number of clusters.
 
-    For every branch a search looks for the direction along which a threshold parts two groups best: how far apart the
-    groups are in units of their spread, times how clear the minimum of the threshold's error is. The branch is split
-    there, if the split is a valley of rows that had no part in the search.
+    For every branch, a search finds the direction along which a threshold separates two groups best, by the separation
+    of the groups in units of their spread times the depth of the minimum of the threshold's error. The branch is split
+    there if rows that were not used in the search confirm the valley.
 
     Parameters
     ----------
     search : {"auto", "combined", "genetic", "brute", "random"}
-        How directions are looked for. ``"combined"``: a genetic search that starts with the best five of the single
-        columns and of `n_projections` random directions, and a local ascent from its best five. ``"genetic"``: the
-        same from the single columns and random directions, as they are. ``"brute"``: a grid on the sphere, and the
-        ascent; up to four columns. ``"random"``: the directions that the combined search starts with. ``"auto"``:
-        brute force in up to three columns, else combined.
+        Search for directions. ``"combined"``: a genetic search that starts with the best five of the single columns
+        and of `n_projections` random directions, and a local ascent from its best five. ``"genetic"``: the same, from
+        unselected single columns and random directions. ``"brute"``: a grid on the sphere and the ascent, for up to
+        four columns. ``"random"``: only the first directions of the combined search. ``"auto"``: brute force for up to
+        three columns, else combined.
     n_projections : int
-        Random directions that are looked at first.
+        Number of random directions to start with.
     population : int
-        Directions of a generation, at least 2.
+        Number of directions in a generation, at least 2.
     crossover : float
         Probability that a new direction takes its coordinates from two others.
     mutation : float
         Probability that a coordinate of a new direction changes.
     step : float
-        Radians between the directions of brute force.
+        Step between the directions of brute force, in radians.
     n_bins : int
-        Of the histograms that a search compares, at least 8. A split is placed and tested on bins that are a fifth of
-        the density's bandwidth wide.
+        Number of bins of the histograms in a search, at least 8. A split is placed and tested on bins that are a fifth
+        of the density's bandwidth wide.
     whiten : bool
-        Whether the search draws and moves directions in units of a branch's principal components, at most 50 and one
-        for each five rows, rather than of its columns. The index of a direction is the same.
+        Whether the search draws and moves directions in units of a branch's principal components (at most 50, and one
+        per five rows) instead of its columns. The index of a direction is the same.
     criterion : {"minimum_error", "minimum_error_corrected", "relative_depth", "dip", "kurtosis"}
-        What the search looks for. ``"minimum_error"``: the index; ``"minimum_error_corrected"``: the same with the
-        tails that the threshold cuts off; else as of `DivisiveClustering`, without the variance, which is the same in
-        all directions of a search.
+        Score that the search maximises. ``"minimum_error"``: the index; ``"minimum_error_corrected"``: the same with
+        the tails that the threshold cuts off; otherwise as for `DivisiveClustering`, without the variance, which is the
+        same in all directions of a search.
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
-    ones follow only if a large branch shows a new valley on a fresh sample: the counts of all rows confirm, move or
-    reject every split. With ``sample_size=None``, the depth of the tree plus two.
+    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
+    if a fresh sample of a large branch shows a new valley: the counts of all rows confirm, move or reject every split.
+    With ``sample_size=None``, the depth of the tree plus two.
 
-    The search sees `sample_size` rows of a branch, with None 1024, and with a hold-out rule the half of them that does
-    not test the split. What it finds by chance falls with their number: the best index in normal rows of eight columns
-    is about 2.4 for 100 rows, 0.28 for 600, and beyond in proportion to the power -1.1 of their number
-    (``python -m tests.benchmarks hppc``). Of few rows it finds directions that other rows do not show.
+    The search uses `sample_size` rows of a branch (1024 with None); with a hold-out rule, the half of them that does
+    not test the split. The best index by chance falls with their number: in normal rows of eight columns it is about
+    2.4 for 100 rows, 0.28 for 600, and beyond in proportion to the power -1.1 of their number
+    (``python -m tests.benchmarks hppc``). With few rows the search finds directions that other rows do not confirm.
 
-    A valley along one direction bounds the density of the rows there in all columns. What the report leaves open: the
-    depth of the error's minimum is the lower of its rises to both sides; its test against one direction of an
-    uninteresting population is ``stop_rule="null"``, which the best of a search passes nearly always.
+    A valley along one direction bounds the density of the rows there in all columns. The report does not specify the
+    depth of the error's minimum, which is here the lower of its rises to both sides. Its test against one direction of
+    an uninteresting population is ``stop_rule="null"``, which the best of a search passes nearly always.
 
     References
     ----------

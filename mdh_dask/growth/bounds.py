@@ -1,4 +1,4 @@
-"""Rows that lie far from all others, which have no part in the scale of columns, in directions and in bins."""
+"""Bounds of far rows, which are excluded from the scale of columns, from directions and from bins."""
 
 import logging
 from typing import NamedTuple
@@ -11,29 +11,29 @@ from .passes import Columns, Sample, columns_of, smallest_hashes
 logger = logging.getLogger(__name__)
 
 WIDTHS = 3.0
-"""How far beyond the bulk of a column its bounds lie, in ranges of the bulk. With 10, thirty rows at 100 were seen to
-hide clusters of width one."""
+"""Distance of the bounds of a column from its bulk, in ranges of the bulk. With 10, thirty rows at 100 hid clusters of
+width one."""
 
 MOST_SHARE = 0.1
-"""Share of the rows that the bulk leaves out at either end, at most."""
+"""Largest share of the rows outside the bulk at either end."""
 
 ROWS_FOR_BOUNDS = 10_000
-"""Rows of a first sample that give the bounds of the columns."""
+"""Number of rows of the first sample from which the bounds of the columns are computed."""
 
 
 class Bounds(NamedTuple):
-    """Smallest and largest values of the columns that count as near; infinite where there is no bound."""
+    """Smallest and largest values of near rows in each column; infinite without a bound."""
 
     low: Floats
     high: Floats
 
     def contain(self, rows: AnyArray) -> Booleans:
-        """Return which rows are within the bounds of all columns, shape (n,); all, if most are beyond one of many."""
+        """Return a mask of the rows within all bounds, shape (n,); all if most are beyond one of many."""
         within = np.asarray(((rows >= self.low) & (rows <= self.high)).all(axis=1))
         return within if 2 * np.count_nonzero(within) >= len(rows) else np.ones(len(rows), dtype=bool)
 
     def near(self, rows: AnyArray) -> AnyArray:
-        """Return the rows that are within the bounds, without a copy if all are."""
+        """Return the rows within the bounds, without a copy if all are."""
         within = self.contain(rows)
         return rows if within.all() else rows[within]
 
@@ -45,14 +45,14 @@ def bounds_of(rows: AnyArray, share: float | None = None) -> Bounds:
     ----------
     rows : array of shape (n, n_features)
     share : float, optional
-        Share of the rows that is left out at either end of a column. With that of the smallest cluster, by default of
-        the square root of their number, the rows that are cut off at an end are too few to be one.
+        Share of the rows outside the bulk at either end of a column. With the share of the smallest cluster, by default
+        the square root of the number of rows, the rows beyond an end are too few to be a cluster.
 
     Returns
     -------
     Bounds
-        The bulk of a column lies between order statistics, of which no single row, however far, moves any. Columns
-        whose bulk is one value, as that of rare events, have no bounds.
+        The bulk of a column lies between order statistics, which no single row can move, however far it is. Columns
+        whose bulk is a single value, as for rare events, have no bounds.
 
     Examples
     --------
@@ -73,17 +73,17 @@ def bounds_of(rows: AnyArray, share: float | None = None) -> Bounds:
 
 
 def least_share(min_rows: int, n_rows: float) -> float | None:
-    """Return the share of the smallest cluster among `n_rows`; None where a single row may be one."""
+    """Return the share of the smallest cluster among `n_rows`, or None if a single row may be a cluster."""
     return min_rows / n_rows if min_rows > 1 and n_rows else None
 
 
 def without_far_rows(columns: Columns, sample: Sample, share: float | None = None) -> tuple[Columns, Sample]:
-    """Return what is known of the columns and a sample without rows that are far from the bulk of the sample.
+    """Return the columns and the sample without the rows that are far from the bulk of the sample.
 
     Parameters
     ----------
     columns : Columns
-        Of all rows.
+        Moments and ranges over all rows.
     sample : Sample
     share : float, optional
         As for `bounds_of`.
@@ -91,8 +91,8 @@ def without_far_rows(columns: Columns, sample: Sample, share: float | None = Non
     Returns
     -------
     columns : Columns
-        Those in which all rows are near are left as they are, to the last bit. The others are estimated from the near
-        rows of the sample, as measuring those of all rows would take another pass.
+        Columns without far rows stay unchanged, to the last bit. The others are estimated from the near rows of the
+        sample, as measuring them on all rows would take another pass.
     sample : Sample
     """
     bounds = bounds_of(smallest_hashes(sample, ROWS_FOR_BOUNDS).rows, share)

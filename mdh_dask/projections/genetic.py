@@ -1,4 +1,4 @@
-"""Genetic search for the direction of the largest score, and the local ascent from where it ends."""
+"""Genetic search for the direction of the largest score, followed by a local ascent."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,15 @@ from .._typing import Floats
 from .searching import Score, SearchSpace, unit
 
 ELITE = 5
-"""Best directions that a generation keeps, and from which the local ascent starts."""
+"""Number of best directions that survive a generation, and that start the local ascent."""
 
 PATIENCE, MOST_GENERATIONS = 10, 50
-"""A search ends after so many generations without a better direction, and after so many in all."""
+"""Most generations without a better direction, and most generations in all."""
 
 MUTATION_SD = 0.1
 
 FIRST_STEP, LAST_STEP = 0.1, 0.005
-"""By how much the local ascent moves a coordinate: half as much each time that nothing is better."""
+"""First and last steps of a coordinate in the local ascent, which halves a step if no move is better."""
 
 MOST_STEPS = 100
 
@@ -28,7 +28,7 @@ class GeneticSearch:
     Parameters
     ----------
     population : int
-        Directions of a generation, at least 2.
+        Number of directions in a generation, at least 2.
     crossover : float in [0, 1]
         Probability that a child takes its coordinates from two parents rather than from one.
     mutation : float in [0, 1]
@@ -49,7 +49,7 @@ class GeneticSearch:
     def evolve(
         self, space: SearchSpace, score: Score, rng: np.random.Generator, start: Floats
     ) -> tuple[Floats, Floats]:
-        """Return the last generation and its scores, the best first; `start` are the first members, of length one."""
+        """Return the last generation and its scores, the best first; `start` are unit directions for the first."""
         members = start[: self.population]
         drawn = unit(rng.standard_normal((self.population - len(members), space.n_dimensions)))
         members = np.concatenate([members, drawn])
@@ -69,7 +69,7 @@ class GeneticSearch:
         return members, scores
 
     def _children(self, members: Floats, scores: Floats, rng: np.random.Generator, n: int) -> Floats:
-        # Of one that is far better than the others the roulette would draw nothing else: its root is softer.
+        # Roots of the scores, as the roulette would draw only a direction that is far better than the others.
         weights = np.sqrt(scores) if scores.sum() > 0 else np.ones(len(scores))
         a, b = members[rng.choice(len(members), (2, n), p=weights / weights.sum())]
         b = b * np.where((a * b).sum(axis=1) < 0, -1.0, 1.0)[:, None]  # v and -v are the same direction
@@ -82,9 +82,9 @@ class GeneticSearch:
 
 
 def ascend(space: SearchSpace, score: Score, directions: Floats, scores: Floats) -> tuple[Floats, Floats]:
-    """Move single coordinates of directions while that is better; return the ends and their scores, the best first.
+    """Move single coordinates of directions while the score rises; return the ends and their scores, the best first.
 
-    Every step takes the best of the moves of one coordinate up or down. A step halves where no move is better.
+    Each step makes the best move of one coordinate up or down. The step length halves if no move is better.
     """
     ends, reached = [], []
     moves = np.concatenate([np.eye(space.n_dimensions), -np.eye(space.n_dimensions)])

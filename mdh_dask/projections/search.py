@@ -14,34 +14,34 @@ from .searching import IndexScore, Score, SearchSpace, unit
 SearchKind = Literal["auto", "combined", "genetic", "brute", "random"]
 
 BRUTE_UP_TO = 3
-"""Dimensions that ``"auto"`` searches by brute force: with a step of 0.1 radians 1024 directions in three, 32768 in
-four."""
+"""Most dimensions that ``"auto"`` searches by brute force: a step of 0.1 radians gives 1024 directions in three, 32768
+in four."""
 
 MOST_DIRECTIONS = 100_000
-"""Directions of the largest grid: each takes about 25 microseconds for a thousand rows, in every branch."""
+"""Most directions of a grid: each takes about 25 microseconds for a thousand rows, in every branch."""
 
 
 @dataclass(frozen=True)
 class DirectionSearch:
-    """Search for the directions along which rows score best.
+    """A search for the directions with the best scores.
 
     Parameters
     ----------
     kind : str
-        ``"brute"``: the grid of spherical coordinates with `step`. ``"genetic"``: a population that starts with the
+        ``"brute"``: a grid of spherical coordinates with `step`. ``"genetic"``: a population that starts with the
         single columns and random directions. ``"combined"``: one that starts with the best five of the single columns
-        and `n_random` random directions. ``"random"``: these, as they are. The best five of each but of ``"random"``
-        ascend by single coordinates. ``"auto"``: brute force in up to three dimensions, else combined.
+        and `n_random` random directions. ``"random"``: only these directions. The best five of each, except of
+        ``"random"``, ascend by single coordinates. ``"auto"``: brute force in up to three dimensions, else combined.
     n_random : int
-        Random directions of the combined and the random search.
+        Number of random directions of the combined and the random search.
     genetic : GeneticSearch
-        Its population, crossover and mutation.
+        Population, crossover and mutation of the genetic search.
     step : float
-        Of brute force, in radians, positive.
+        Positive step of brute force, in radians.
     whiten : bool
-        Whether directions are drawn, and moved, in units of the principal components (at most 50, and one for each five
-        rows), not of the columns. The score of a direction is the same; but where columns are correlated, drawn
-        directions hardly come across the ones that matter.
+        Whether to draw and move directions in units of the principal components (at most 50, and one per five rows)
+        instead of the columns. The score of a direction is the same, but with correlated columns, directions drawn in
+        units of the columns hardly ever hit the relevant ones.
     score : callable
         Scores projections; see `Score`.
 
@@ -68,16 +68,16 @@ class DirectionSearch:
             raise ValueError(f"step must be between 0 and pi radians, got {self.step}; 0.1 is usual")
 
     def __call__(self, rows: AnyArray, rng: np.random.Generator, n_directions: int) -> Floats:
-        """Return the best directions for some rows, shape (at most n_directions, n_features), the best first.
+        """Return the best unit directions for some rows, shape (at most n_directions, n_features), the best first.
 
-        Of length one; none if no column varies. One dimension needs no search.
+        Empty if no column varies. One dimension needs no search.
         """
         space = SearchSpace.of(rows, self.whiten)
         found = self.search(space, rng)[0] if space.n_dimensions > 1 else np.eye(space.n_dimensions)
         return unit(found[:n_directions] @ space.back)
 
     def search(self, space: SearchSpace, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Return directions of the coordinates and their scores, the best first."""
+        """Return directions in the coordinates of the space and their scores, the best first."""
         kind = self.kind
         if kind == "auto":
             kind = "brute" if space.n_dimensions <= BRUTE_UP_TO else "combined"
@@ -99,7 +99,7 @@ class DirectionSearch:
         return np.concatenate([space.axes, unit(rng.standard_normal((self.n_random, space.n_dimensions)))])
 
     def _grid(self, space: SearchSpace) -> Floats:
-        """Return half of the sphere in spherical coordinates: v and -v are the same direction."""
+        """Return a grid on half of the sphere, as v and -v are the same direction."""
         d, per_angle = space.n_dimensions, ceil(pi / self.step)
         if per_angle ** (d - 1) > MOST_DIRECTIONS:
             raise ValueError(

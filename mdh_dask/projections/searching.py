@@ -1,4 +1,4 @@
-"""What a search for directions looks at: the rows in coordinates of equal spread, and the score of a direction."""
+"""The space of a search for directions, with coordinates of equal spread, and the score of a direction."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,21 +11,21 @@ from ..density.minimum_error import MinimumError
 from .pca import centred_rows, scaled_components
 
 DIRECTIONS_AT_ONCE = 256
-"""Directions whose projections are in memory together."""
+"""Number of directions with projections in memory at once."""
 
 MOST_COMPONENTS = 50
 """With more columns, directions are searched in the span of this many principal components."""
 
 ROWS_PER_COMPONENT = 5
-"""Of fewer rows for each of its columns a search would make any shape it likes."""
+"""Least number of rows per dimension; with fewer, a search finds any shape by chance."""
 
 Score = Callable[[Floats], Floats]
-"""Scores projections of shape (n_directions, n_rows): not negative, larger is better, shape (n_directions,)."""
+"""Return non-negative scores, larger is better, of projections of shape (n_directions, n_rows)."""
 
 
 @dataclass(frozen=True)
 class IndexScore:
-    """Separation times depth, on histograms of equally many bins.
+    """Separation times depth, on histograms with the same number of bins.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class IndexScore:
             raise ValueError(f"n_bins must be at least 8, got {self.n_bins}; 100 is the value of the source")
 
     def __call__(self, projections: Floats) -> Floats:
-        """Score projections; a threshold leaves the square root of the rows on both sides."""
+        """Return the scores of projections; thresholds have at least the square root of the rows on each side."""
         counts = np.zeros((len(projections), self.n_bins), dtype=np.int64)
         bin_robustly(projections, counts)
         least, n_left = np.sqrt(projections.shape[1]), np.cumsum(counts, axis=1)
@@ -51,16 +51,16 @@ class IndexScore:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Rows in coordinates in which a direction drawn at random is as likely as any other.
+    """Rows in coordinates in which random directions are drawn uniformly.
 
     Parameters
     ----------
     coordinates : array of shape (n, k), float64
         Rows with mean zero.
     back : array of shape (k, n_features)
-        A direction `v` of the coordinates is ``v @ back`` of the rows.
+        A direction `v` in these coordinates is ``v @ back`` for the rows.
     axes : array of shape (n_axes, k)
-        The directions of the single columns, of length one.
+        Unit directions of the single columns.
     """
 
     coordinates: Floats
@@ -69,9 +69,9 @@ class SearchSpace:
 
     @classmethod
     def of(cls, rows: AnyArray, whiten: bool) -> "SearchSpace":
-        """Return the space of some rows: of their principal components if `whiten`, else of their columns.
+        """Return the space of some rows, spanned by their principal components if `whiten`, else by their columns.
 
-        Both have unit variance; columns and components that do not vary are left out.
+        Both have unit variance; constant columns and components are left out.
         """
         centred = centred_rows(rows).astype(np.float64, copy=False)
         n, d = centred.shape
@@ -85,18 +85,18 @@ class SearchSpace:
         if sd[0] == 0:
             return cls(np.empty((n, 0)), np.empty((0, d)), np.empty((0, 0)))
         back = components / sd[:, None]
-        # The coordinates of the single columns among the components: v @ back = e_j for as much of it as is spanned.
+        # Coordinates of the single columns: v @ back = e_j, as far as the components span it.
         axes = (components * sd[:, None]).T
         axes = axes[np.linalg.norm(axes, axis=1) > 0]
         return cls(centred @ back.T, back, unit(axes))
 
     @property
     def n_dimensions(self) -> int:
-        """Coordinates of a direction."""
+        """Number of coordinates of a direction."""
         return self.coordinates.shape[1]
 
     def score(self, directions: Floats, score: Score) -> Floats:
-        """Return the scores of directions of the coordinates; zero for those that are not finite."""
+        """Return the scores of directions in these coordinates, or zero for those that are not finite."""
         scores = np.empty(len(directions))
         for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
             some = slice(first, first + DIRECTIONS_AT_ONCE)
@@ -105,5 +105,5 @@ class SearchSpace:
 
 
 def unit(directions: Floats) -> Floats:
-    """Return directions of length one each."""
+    """Return the directions scaled to length one."""
     return directions / np.linalg.norm(directions, axis=-1, keepdims=True)

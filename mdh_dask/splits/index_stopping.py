@@ -13,26 +13,26 @@ from .search_null import Search, best_score_quantile, single_score_quantile
 from .stop_rule import NoTest, StopRule
 
 FLAT = 1e-9
-"""Differences of a density that are the rounding errors of its transform, as a share of its height."""
+"""Differences of a density below this share of its height are rounding errors of its transform."""
 
 
 @dataclass(frozen=True)
 class KnownNumber(NoTest):
-    """Every split is made, and the deepest are kept: as many as `max_clusters` says (section 3.3.1)."""
+    """Make every split, and prune to the deepest splits for `max_clusters` (section 3.3.1)."""
 
     needs: ClassVar[str | None] = "max_clusters"
 
 
 @dataclass(frozen=True)
 class KnownLevels(NoTest):
-    """Every split is made, down to `max_levels` (section 3.3.1)."""
+    """Make every split down to `max_levels` (section 3.3.1)."""
 
     needs: ClassVar[str | None] = "max_levels"
 
 
 @dataclass(frozen=True)
 class UnimodalDensity(StopRule):
-    """The density changes its slope's sign on both sides of the split (section 3.3.2)."""
+    """Accept if the slope of the density changes its sign on both sides of the split (section 3.3.2)."""
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
@@ -44,7 +44,7 @@ class UnimodalDensity(StopRule):
 
 @dataclass(frozen=True)
 class ErrorMinimum(StopRule):
-    """The least error of all thresholds lies at none of the ends (section 3.3.3)."""
+    """Accept if the least error of all thresholds is not at an end (section 3.3.3)."""
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
@@ -54,7 +54,7 @@ class ErrorMinimum(StopRule):
 
 @dataclass(frozen=True)
 class _OfRule(StopRule):
-    """A stop rule that knows how directions are scored.
+    """A stop rule that depends on the score of directions.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class _OfRule(StopRule):
 
 @dataclass(frozen=True)
 class HeightRatio(_OfRule):
-    """The lower peak rises above the valley by a share of it, at least `min_relative_depth` (section 3.3.4).
+    """Accept if the lower peak exceeds the valley by at least `min_relative_depth` of it (section 3.3.4).
 
     The valley is the mean of the density within half a bandwidth of the split.
     """
@@ -85,9 +85,9 @@ class HeightRatio(_OfRule):
 
 @dataclass(frozen=True)
 class IntegralRatio(_OfRule):
-    """The basin over the valley holds a share of what is under it, at least `min_relative_depth` (section 3.3.5).
+    """Accept if the area of the basin is at least `min_relative_depth` of the area below it (section 3.3.5).
 
-    The basin reaches up to the lower peak.
+    The basin is the area above the density in the valley, up to the lower peak.
     """
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
@@ -102,9 +102,9 @@ class IntegralRatio(_OfRule):
 
 @dataclass(frozen=True)
 class Null(_OfRule):
-    """The score is above a quantile of that of one direction of as many normal rows (section 3.3.6).
+    """Accept a score above a quantile for a single direction and as many normal rows (section 3.3.6).
 
-    The split is along the best of many directions: this test as it is printed splits nearly every cloud of rows.
+    As the split is along the best of many directions, this test as published splits nearly every cloud of rows.
     """
 
     def knowing(self, search: Search) -> Self:
@@ -124,12 +124,12 @@ class Null(_OfRule):
 
 @dataclass(frozen=True)
 class SearchNull(Null):
-    """The score is above a quantile of the best of the same search in as many normal rows.
+    """Accept a score above a quantile of the best score of the same search in as many normal rows.
 
     Parameters
     ----------
     search : Search, optional
-        None before it is known.
+        The search; None before it is known.
     """
 
     search: Search | None = None

@@ -1,4 +1,4 @@
-"""Null distributions of the score of a direction: of one direction, and of the best that a search finds."""
+"""Null distributions of the scores of a single direction and of the best direction of a search."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ from .null import NULL_SAMPLES
 from .rules import SplitRule
 
 SEARCHES = 40
-"""Searches behind a quantile, whose standard error is about ten per cent."""
+"""Number of searches for a quantile, whose standard error is about ten per cent."""
 
 SEARCHED_ROWS = (16, 64, 256, 1024)
-"""Numbers of rows that are searched; in between, and beyond, the logarithm of the score is linear in theirs."""
+"""Numbers of rows of the simulated searches; the log score is interpolated linearly in their logarithms."""
 
 WIDEST = 6.0
-"""Standard deviations of a normal distribution that are binned."""
+"""Range of the bins in standard deviations of a normal distribution."""
 
 
 @lru_cache(maxsize=64)
@@ -45,7 +45,7 @@ def _single_scores(half_octave: int, rule: SplitRule, bandwidth: Bandwidth) -> F
 def single_score_quantile(n: float, rule: SplitRule, bandwidth: Bandwidth, quantile: float) -> float:
     """Return a quantile of the score of `n` normal rows along one direction (TR-2003009, section 3.3.6).
 
-    `n` is rounded down to a whole power of the square root of two, which gives a slightly larger quantile; the
+    `n` is rounded down to a power of the square root of two, which gives a slightly larger quantile; the
     distributions are cached.
 
     Examples
@@ -68,7 +68,7 @@ class Search:
     Parameters
     ----------
     propose : callable
-        Gives the directions: ``(rows, rng) -> directions``, or a pair of these and of thresholds. It is hashable: null
+        Returns directions, ``(rows, rng) -> directions``, or a pair of these and thresholds. Hashable, as null
         distributions are cached by it.
     n_features : int
     rule : SplitRule
@@ -82,7 +82,7 @@ class Search:
     bandwidth: Bandwidth
 
     def best(self, rows: AnyArray, rng: np.random.Generator) -> float:
-        """Return the best score of the directions for rows whose means are near zero; zero if none is admissible."""
+        """Return the best score of the directions for nearly centred rows, or zero if none is admissible."""
         proposed = self.propose(rows, rng)
         directions, thresholds = proposed if isinstance(proposed, tuple) else (proposed, None)
         if len(directions) == 0:
@@ -101,8 +101,8 @@ def _best_scores(search: Search, n: int) -> Floats:
 def best_score_quantile(n: float, search: Search, quantile: float) -> float:
     """Return a quantile of the best score that a search finds in `n` normal rows.
 
-    The scores of `SEARCHES` searches are taken as lognormal. They are made on the numbers of `SEARCHED_ROWS` around
-    `n`, the largest of which stand for more, and cached.
+    The scores of `SEARCHES` searches are assumed to be lognormal. They are simulated for the numbers in `SEARCHED_ROWS`
+    around `n`, the largest of which are extrapolated, and cached.
     """
     after = next((pair for pair in pairwise(SEARCHED_ROWS) if n <= pair[1]), SEARCHED_ROWS[-2:])
     low, high = (_lognormal_quantile(_best_scores(search, size), quantile) for size in after)
@@ -113,7 +113,7 @@ def best_score_quantile(n: float, search: Search, quantile: float) -> float:
 
 
 def _lognormal_quantile(scores: Floats, quantile: float) -> float:
-    """Return the quantile of scores of which those that are positive are lognormal."""
+    """Return the quantile of scores whose positive values are lognormal."""
     logs = np.log(scores[scores > 0])
     share = len(logs) / len(scores)
     if len(logs) < 2 or quantile <= 1 - share:
