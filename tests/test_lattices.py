@@ -121,3 +121,20 @@ def test_refined_splits_of_integers_do_not_depend_on_the_chunks():
     assert adjusted_rand_index(labels, model.labels_) > 0.98
     assert_law(model)
     assert RandomProjectionTree(30, refine=True).fit(da.from_array(rows, chunks=(701, 3))).tree_ == model.tree_
+
+
+@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize("method", [RandomProjectionTree(100), HierarchicalMDH()], ids=["random", "mdh"])
+def test_permuted_shifted_multiplied_and_constant_columns_change_no_cluster(method, far):
+    rows, _ = two_groups(1500)
+    if far:
+        rows = np.concatenate([rows, np.full((1, 3), 1e6), [[0, 5000, 0]] * 3])
+    before = method.fit(rows).labels_
+    assert set(np.bincount(before) > 100) == {True}
+    for other in (
+        rows[:, [2, 0, 1]],
+        rows + np.array([1000, 0, -7]),
+        rows * np.array([0.5, 8, 1]),
+        np.insert(rows, 1, 5.0, axis=1),
+    ):
+        assert adjusted_rand_index(before, method.fit(other).labels_) > 0.99

@@ -10,6 +10,7 @@ from .._typing import AnyArray, Floats
 from ..chunks import Pass, Plan, Statistic, Together
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.pursuit import MDHResult
+from .bounds import bounds_of
 from .growth import Grown, first_pass, first_sample, grow_from
 from .passes import FirstLook, Sample, smallest_hashes
 from .settings import GrowthSettings
@@ -94,7 +95,9 @@ def split_by_labels(
     sample, standardise = first_sample(settings, shape, look)
     sample = smallest_hashes(sample, settings.sample_size or len(sample.rows))
     others = labelled.take(np.flatnonzero(~np.isin(labelled.numbers, sample.numbers)))
-    rows = standardise(np.concatenate([sample.rows, others.rows]))
+    both = Sample(*(np.concatenate(pair) for pair in zip(sample, others)))
+    rows = standardise.spread(both.rows, both.hashes)
+    rows = bounds_of(rows).near(rows)
     result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))
 
     def propose(*_: AnyArray | np.random.Generator) -> Proposal:
