@@ -1,1 +1,1 @@
-"""Support vector clustering: contours around the rows, what connects them, and the choice of their width."""
+"""Support vector clustering: contours around the rows, their connected components, and the choice of the width."""

@@ -1,4 +1,4 @@
-"""Which pairs of points are tested for being connected inside a contour."""
+"""The pairs of points that are tested for a connection inside a contour."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,12 +14,12 @@ from .._typing import Booleans, Floats, Integers
 from .dual import Sphere
 
 SPACING = 0.25
-"""Points of a segment are at most this far apart, in units of ``1 / sqrt(width)``: with fewer, exits are skipped."""
+"""Largest distance of points on a segment, in units of ``1 / sqrt(width)``: with a larger one, exits are missed."""
 
 MOST_POINTS = 64
 
 LARGEST_COMPLETE = 3000
-"""Points of which all pairs are tested, or held, at most."""
+"""Most points for a test of all pairs."""
 
 LARGEST_DELAUNAY = 100_000
 
@@ -27,18 +27,18 @@ STEP = 1e-4
 """An ascent ends with a step of this length, in units of ``1 / sqrt(width)``."""
 
 SAME_END = 0.05
-"""Ascents end at the same place if they end this near to each other, in the same units."""
+"""Ascents reach the same point if their ends are within this distance, in the same units."""
 
 
 class Links(NamedTuple):
     """Pairs of points that are connected if the segment between them is inside."""
 
     points: Floats
-    """Those inside, and whatever else the edges need."""
+    """Points inside, and further points of the edges."""
     edges: Integers
-    """To be tested; shape (n_edges, 2)."""
+    """Edges to test, shape (n_edges, 2)."""
     joined: Integers
-    """Connected without a test."""
+    """Edges that are connected without a test."""
 
 
 def complete_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
@@ -56,7 +56,7 @@ def support_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors
 
 
 def delaunay_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
-    """Return the edges of the Delaunay triangulation: in 2 to 4 columns, others have too many."""
+    """Return the edges of the Delaunay triangulation, for 2 to 4 columns, as there are too many in more."""
     if not 2 <= points.shape[1] <= 4 or len(points) > LARGEST_DELAUNAY:
         raise ValueError(
             f"expected 2 to 4 columns and at most {LARGEST_DELAUNAY} points for adjacency='delaunay'; got "
@@ -66,12 +66,12 @@ def delaunay_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbor
         return complete_graph(points, support, sphere, n_neighbors)
     try:
         triangulation = Delaunay(points)
-    except QhullError:  # all points on a line, or nearly
+    except QhullError:  # all points are nearly on a line
         return nearest_graph(points, support, sphere, n_neighbors)
     corners = triangulation.simplices
     i, j = np.triu_indices(corners.shape[1], 1)
     pairs = np.column_stack([corners[:, i].ravel(), corners[:, j].ravel()])
-    # Points that rounding puts on a side of a simplex are no corners: they come with the corner nearest to them.
+    # Points that rounding puts on a side of a simplex are not corners, and are linked to the nearest corner.
     return _links(points, np.vstack([pairs, triangulation.coplanar[:, [0, 2]]]))
 
 
@@ -81,14 +81,14 @@ def nearest_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors
 
 
 def spanning_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
-    """Return the edges of the minimum spanning tree: components can only be too many."""
+    """Return the edges of the minimum spanning tree, which can only give too many components."""
     _refuse_many("mst", points, LARGEST_COMPLETE)
     tree = minimum_spanning_tree(squareform(pdist(points))).tocoo()
     return _links(points, np.column_stack([tree.row, tree.col]))
 
 
 def equilibrium_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
-    """Return all pairs of the places where ascents from the points end; a point is connected with its own.
+    """Return all pairs of the ends of ascents from the points; each point is connected with its own end.
 
     Source: Lee and Lee, An improved cluster labeling method for support vector clustering, 2005.
     """
@@ -113,18 +113,18 @@ ADJACENCY: dict[str, Callable[[Floats, Booleans, Sphere, int], Links]] = {
     "mst": spanning_graph,
     "equilibrium": equilibrium_graph,
 }
-"""From the points inside a contour, which of them are support vectors, the sphere and `n_neighbors` to links."""
+"""Functions of the points inside a contour, a mask of support vectors, the sphere and `n_neighbors`."""
 
 
 def neighbour_pairs(points: Floats, n_neighbors: int) -> Integers:
-    """Return the pairs of a point and one of its nearest, each pair once, in rising order; shape (n_pairs, 2)."""
+    """Return the pairs of a point and one of its nearest, each pair once, in ascending order, shape (n_pairs, 2)."""
     k = min(n_neighbors + 1, len(points))
     nearest = np.reshape(cKDTree(points).query(points, k=k)[1], (len(points), k))
     return _distinct(np.column_stack([np.repeat(np.arange(len(points)), k), nearest.ravel()]))
 
 
 def points_between(points: Floats, edges: Integers, width: float, n_segment: int | None) -> Integers:
-    """Return how many points are tested on each segment: `n_segment`, or as many as `SPACING` asks for."""
+    """Return the number of points to test on each segment: `n_segment`, or the number for `SPACING`."""
     if n_segment is not None:
         return np.full(len(edges), n_segment)
     lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)

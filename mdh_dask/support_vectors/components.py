@@ -1,4 +1,4 @@
-"""Clusters as the sets of points that a contour holds together, and what becomes of the points outside."""
+"""Clusters as connected components inside a contour, and the assignment of points outside."""
 
 from collections.abc import Callable
 from itertools import combinations
@@ -15,21 +15,21 @@ from .dual import SLACK, Sphere
 def components(
     sphere: Sphere, level: float, counts: Floats, *, adjacency: str, n_neighbors: int, n_segment: int | None
 ) -> Integers:
-    """Return which points the contour at a level holds together, the component of most rows first; -1 outside.
+    """Return the connected component of each point inside the contour, the largest first, and -1 for points outside.
 
     Parameters
     ----------
     sphere : Sphere
     level : float
-        Of the totals.
+        Level of the totals at the contour.
     counts : array of shape (n,)
         Rows at each point.
     adjacency : str
         A name in `ADJACENCY`.
     n_neighbors : int
-        For ``"knn"``.
+        Number of neighbours for ``"knn"``.
     n_segment : int or None
-        Points tested on a segment; None for as many as the width asks for.
+        Number of points to test on a segment; None to derive it from the width.
     """
     least = level * (1 - SLACK)
     inside = np.flatnonzero(sphere.totals(sphere.points) >= least)
@@ -49,7 +49,7 @@ def components(
 
 
 def by_size(labels: Integers, counts: Floats, least: float = 0) -> Integers:
-    """Return labels 0, 1, ... in falling order of rows; sets of fewer than `least` rows, and -1, become -1.
+    """Return labels 0, 1, ... in descending order of rows; sets of fewer than `least` rows, and -1, become -1.
 
     Examples
     --------
@@ -67,10 +67,10 @@ def by_size(labels: Integers, counts: Floats, least: float = 0) -> Integers:
 
 
 def merged(sphere: Sphere, labels: Integers, counts: Floats, most: int) -> Integers:
-    """Return at most `most` clusters: those are merged first between which the totals fall the least.
+    """Return at most `most` clusters, merging first those between which the totals fall least.
 
-    The totals between two clusters are those on the segment of their two points that are nearest to each other; where
-    they are equal, as zero, the shorter segment comes first.
+    The totals between two clusters are those on the segment of their two nearest points; if
+    they are equal, for example zero, the shorter segment comes first.
     """
     n = int(labels.max(initial=-1)) + 1
     if n <= most:
@@ -102,13 +102,13 @@ def _leave(sphere: Sphere, labels: Integers, least: float) -> Integers:
 
 
 def _ascend(sphere: Sphere, labels: Integers, least: float) -> Integers:
-    """Return for points outside the label of the point inside that is nearest to where the totals are highest."""
+    """Return for points outside the label of the point inside that is nearest to the end of their ascent."""
     outside, inner = np.flatnonzero(labels < 0), sphere.support
     ends = ascend(
         sphere.points[outside], sphere.points[inner], sphere.coefficients[inner], sphere.width,
         STEP / np.sqrt(sphere.width), 1000,
     )  # fmt: skip
-    # A peak that is outside itself says nothing: then the nearest point inside counts.
+    # If the peak itself is outside, the nearest point inside counts.
     ends = np.where((sphere.totals(ends) >= least)[:, None], ends, sphere.points[outside])
     inside = np.flatnonzero(labels >= 0)
     result = labels.copy()
@@ -122,7 +122,7 @@ UNCLASSIFIED: dict[str, Callable[[Sphere, Integers, float], Integers]] = {
     "ascend": _ascend,
     "leave": _leave,
 }
-"""What labels points outside get before rows take the label of the nearest point that has one.
+"""Labels of points outside, before rows take the label of the nearest labelled point.
 
-With ``"leave"`` rows outside are -1 themselves.
+With ``"leave"`` rows outside are labelled -1.
 """

@@ -1,4 +1,4 @@
-"""The dual of support vector clustering: the weights of the rows whose sphere in feature space is the smallest."""
+"""The dual of support vector clustering: the weights of the smallest sphere around the rows in feature space."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ from .._jit.contours import kernel_totals
 from .._typing import Booleans, Floats
 
 TOLERANCE = 1e-5
-"""Of the totals at support vectors, as a share of the level. With libsvm's own, a hundred times this, contours leak."""
+"""Relative tolerance of the totals at support vectors. With the default of libsvm, 100 times this, contours leak."""
 
 SLACK = 1e-4
-"""Totals at support vectors equal the level but for the tolerance: they are inside."""
+"""Totals at support vectors equal the level up to the tolerance, and count as inside."""
 
 BOUND = 1e-8
-"""A weight within this share of its bound is at the bound."""
+"""A weight within this share of its bound counts as at the bound."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Sphere:
     coefficients : array of shape (n,)
         The dual variables beta, which sum to one.
     bounds : array of shape (n,)
-        Their upper bounds.
+        Upper bounds of the dual variables.
 
     Notes
     -----
-    A point is in the sphere where ``sum_l coefficients_l K(points_l, x)`` is at least its level (paper eq. 13: the
-    squared distance from the centre is one minus twice this total, and a constant).
+    A point is in the sphere if ``sum_l coefficients_l K(points_l, x)`` is at least its level (paper eq. 13: the
+    squared distance from the centre is one minus twice this total plus a constant).
     """
 
     points: Floats
@@ -45,12 +45,12 @@ class Sphere:
 
     @property
     def support(self) -> Booleans:
-        """Points with a weight."""
+        """Mask of the points with a positive weight."""
         return self.coefficients > 0
 
     @property
     def bounded(self) -> Booleans:
-        """Points whose weight is at its bound: they are outside."""
+        """Mask of the points whose weight is at its bound, which are outside."""
         return self.support & (self.coefficients >= self.bounds * (1 - BOUND))
 
     def totals(self, points: Floats) -> Floats:
@@ -60,23 +60,23 @@ class Sphere:
 
 
 def smallest_sphere(points: Floats, counts: Floats, width: float, outliers: float) -> Sphere:
-    """Return the smallest sphere around points, each of which stands for a number of rows.
+    """Return the smallest sphere around points with numbers of rows as weights.
 
     Parameters
     ----------
     points : array of shape (n, n_features), float64
-        All different: with duplicates the solution would not be unique.
+        Distinct points, as duplicates would make the solution ambiguous.
     counts : array of shape (n,)
-        Rows at each point, at least one.
+        Number of rows at each point, at least one.
     width : float
         q of the kernel.
     outliers : float
-        p = 1 / (N C): the bound on the share of rows outside. Under one over the number of rows nothing is outside.
+        p = 1 / (N C), the bound on the share of rows outside. Below one over the number of rows, no row is outside.
 
     Notes
     -----
     Maximises ``1 - beta' K beta`` with ``sum beta = 1`` and ``0 <= beta_l <= counts_l / (N p)`` (paper eq. 8-11). That
-    is the dual of the one-class support vector machine with nu = p: libsvm solves it.
+    is the dual of the one-class support vector machine with nu = p, which libsvm solves.
     """
     n_rows = float(counts.sum())
     share = max(outliers, 1 / n_rows)
@@ -93,7 +93,7 @@ def smallest_sphere(points: Floats, counts: Floats, width: float, outliers: floa
 
 
 def level_of(totals: Floats, counts: Floats, outliers: float) -> float:
-    """Return the largest of the totals under which at most a share `outliers` of the rows lies.
+    """Return the largest total below which at most a share `outliers` of the rows lies.
 
     Examples
     --------
