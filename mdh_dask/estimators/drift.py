@@ -1,4 +1,4 @@
-"""Whether new rows are distributed as those that a model was fitted to."""
+"""Drift between new rows and the rows that a model was fitted to."""
 
 from typing import Any
 
@@ -20,32 +20,31 @@ def drift(
     false_alarms: float = 1e-3,
     progress: Progress | None = None,
 ) -> Drift:
-    """Compare new rows with those that a model was fitted to, at each of its splits and clusters.
+    """Compare new rows with the rows that a model was fitted to, at each of its splits and clusters.
 
     Parameters
     ----------
     model : estimator
-        Fitted, or read by `load_model`.
+        A fitted or loaded model.
     X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
         New rows.
     threshold : float, default=0.1
-        A distance is drift if it is larger: the largest difference between old and new rows in the share that lies
-        below any point on the direction of a split or cluster (Kolmogorov-Smirnov), or the share of the rows that is in
-        another cluster (total variation).
+        A larger distance is drift: the Kolmogorov-Smirnov distance of old and new rows along the direction of a split
+        or cluster, or the share of the rows that is in another cluster (total variation).
     filled : float, default=0.5
-        The height of a valley, its density as a share of that of the lower hill beside it, is drift if it rises by
-        more than this share of the way to 1, where there is no valley.
+        A valley has drifted if its height, its density divided by that of the lower mode beside it, rises by more than
+        this share of the way to 1, where there is no valley.
     false_alarms : float, default=0.001
-        Probability that rows of the same distribution are taken for drift. It is shared among all comparisons; a
-        change counts by what is left of it beyond what chance can do with so many rows.
+        Probability of reporting drift for rows of the same distribution. It is divided among all comparisons; a change
+        counts by its lower confidence bound.
     progress : callable, optional
-        Makes the bar of the pass, as for `mdh_dask.chunks.reduce_rows`.
+        Returns the progress bar of the pass, as for `mdh_dask.chunks.reduce_rows`.
 
     Returns
     -------
     Drift
-        `found` tells whether anything is drift and `alarms` what; `splits` and `clusters` are the figures, `to_text`
-        and `to_dict` all of it; `mdh_dask.plotting.plot_drift` draws the two densities at a node.
+        `found` says whether there is drift and `alarms` where; `splits` and `clusters` hold the changes, `to_text` and
+        `to_dict` return all of them; `mdh_dask.plotting.plot_drift` draws the two densities at a node.
 
     Raises
     ------
@@ -57,11 +56,11 @@ def drift(
 
     Notes
     -----
-    One pass over the new rows, which are counted in the bins of the tree; what is to be known of the old rows, it
-    holds. Both densities are smoothed by the bandwidth of the tree, or, if there are fewer new rows, by the wider one
-    that these ask for. What changes along none of the directions that the tree keeps is not seen, as in a cluster that
-    never had a valley. Few rows raise an alarm only for large changes: among 300 old and 300 new ones of two clusters,
-    more than a quarter have to move.
+    One pass over the new rows, which are counted in the bins of the tree; the tree holds the counts of the old rows.
+    Both densities have the bandwidth of the tree or, for fewer new rows, the larger bandwidth for their number. Changes
+    that do not show along a direction of the tree are not detected, for example in a cluster that never had a valley.
+    Few rows raise an alarm only for large changes: among 300 old and 300 new rows of two clusters, more than a quarter
+    have to move.
 
     Examples
     --------
@@ -83,13 +82,13 @@ def drift(
             "compare the sizes and profiles of its clusters instead"
         )
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
-    Drift(tree, tree, **limits)  # before any work
+    Drift(tree, tree, **limits)  # checks the limits before any work
     counted, _ = run(recount(tree), _rows_of_tree(model, X), announce=lambda description: progress)
     return Drift(tree, counted, **limits)
 
 
 def _rows_of_tree(model: Any, X: Any) -> RowArray:
-    """Return rows as the tree takes them, mapped where the model maps them; values that are not finite are errors."""
+    """Return the rows for the tree, mapped if the model maps them; values that are not finite raise an error."""
     rows = as_rows(model, X, reset=False)
     if (feature_map := model.feature_map_) is not None:
         return feature_map.transform(fit_chunks(rows, 4 * feature_map.n_components_))

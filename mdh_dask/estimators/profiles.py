@@ -1,4 +1,4 @@
-"""What the rows of every cluster are like."""
+"""Profiles of the rows in every cluster."""
 
 from typing import Any
 
@@ -13,23 +13,23 @@ from .validation import as_rows
 
 
 def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) -> Profiles:
-    """Return means and standard deviations of the columns in every cluster, and where it differs from the others.
+    """Return means and standard deviations of the columns in every cluster, and its differences from the others.
 
     Parameters
     ----------
     model : estimator
-        Fitted, or read by `load_model`.
+        A fitted or loaded model.
     X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-        Rows that the model was fitted to, or others.
+        The rows that the model was fitted to, or others.
     progress : callable, optional
-        Makes the bar of the pass, as for `mdh_dask.chunks.reduce_rows`.
+        Returns the progress bar of the pass, as for `mdh_dask.chunks.reduce_rows`.
 
     Returns
     -------
     Profiles
         `mean`, `sd` and `difference` have shape (n_clusters, n_features) and are in the units of `X`; if the model
         labels rows -1, they come first; `top` names the
-        columns in which a cluster differs most from all other rows; `to_text` is a table of these, and
+        columns in which a cluster differs most from all other rows; `to_text` returns a table of these, and
         ``pandas.DataFrame(profiles.to_records())`` one of everything.
 
     Raises
@@ -37,11 +37,11 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
     NotFittedError
         Before the model is fitted.
     ValueError
-        If `X` has another number of columns than the model, NaN, infinities, or values over 1e150.
+        If `X` has another number of columns than the model, NaN, infinities, or values above 1e150.
 
     Notes
     -----
-    One pass, after the first row was read. The same to the last bit whatever the chunks.
+    One pass, after reading the first row. The result has the same bits for any chunks.
 
     Examples
     --------
@@ -65,13 +65,13 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
 
 
 def moments_of(model: Any, rows: RowArray) -> MomentPass:
-    """Return the statistic of labels and rows behind profiles; it reads the first row."""
+    """Return the statistic of labels and rows for profiles; reads the first row."""
     shift, noise = np.asarray(rows[:1], dtype=np.float64)[0], model.state_type.noise
     return MomentPass(model.n_clusters_ + noise, shift, lowest=-int(noise))
 
 
 def profiles_of(model: Any, moments: Any) -> Profiles:
-    """Return profiles with the names of the columns that a model was fitted to; ``x0``, ``x1`` and so on without."""
+    """Return profiles with the names of the model's columns, or ``x0``, ``x1`` and so on without names."""
     names = getattr(model, "feature_names_in_", None)
     names = [f"x{i}" for i in range(model.n_features_in_)] if names is None else names
     return Profiles(tuple(names), moments, lowest=-int(model.state_type.noise))

@@ -1,4 +1,4 @@
-"""What all estimators of one tree share."""
+"""The base class of estimators of one tree."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -28,13 +28,13 @@ NAMES_OF_0_1_0 = {
     "max_depth": "max_levels",
     "polish": "refine",
 }
-"""What parameters are called that had other names in models of 0.1.0."""
+"""Current names of parameters that have other names in models of 0.1.0."""
 
 CLASS = "class"
 """Names the class of a feature map among its parameters that are saved, but for `KernelPCAFeatures`."""
 
 BINS, BRANCHES = 1024, 16
-"""Of the histograms of a pass, as there are in a large tree."""
+"""Bytes of the histograms of one pass for a large tree."""
 
 
 class TreeEstimator(Updating):
@@ -51,11 +51,11 @@ class TreeEstimator(Updating):
 
     @abstractmethod
     def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
-        """Return what is to be fitted to the rows to map them, from the estimator's parameters."""
+        """Return the unfitted feature map from the estimator's parameters, or None."""
 
     @property
     def state_(self) -> TreeState:
-        """The tree and the map of the rows: all that labels rows."""
+        """The tree and the map of the rows, which together label rows."""
         return TreeState(self.tree_, None if self.feature_map_ is None else self.feature_map_.map_)
 
     def _learn(self, rows: RowArray, seed: int) -> int:
@@ -68,7 +68,7 @@ class TreeEstimator(Updating):
         return n_passes
 
     def _map_and_grow(self, seed: int, feature_map: FeatureTransformer, rows: RowArray) -> int:
-        """Grow the tree on features; return the number of passes over the rows."""
+        """Grow the tree on features and return the number of passes over the rows."""
         row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
         features = feature_map.transform(fit_chunks(rows, row_bytes))
         n_passes = feature_map.n_passes_
@@ -80,7 +80,7 @@ class TreeEstimator(Updating):
             return n_passes + 1
 
     def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
-        """Grow the tree; return the number of passes, those that were made before included."""
+        """Grow the tree and return the number of passes, including the earlier ones."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
         grown, n_passes = run(plan, rows, announce=announce, n_passes=n_passes)
         self.tree_ = grown.tree
@@ -88,10 +88,10 @@ class TreeEstimator(Updating):
         return n_passes
 
     def _plan(self, seed: int, shape: tuple[int, int], sample_seed: int | None = None) -> Plan[Grown]:
-        """Plan the tree of rows, or features, of a shape; see `GrowthSettings` for `sample_seed`."""
+        """Return the plan of the tree for rows or features of a shape; see `GrowthSettings` for `sample_seed`."""
         settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed)
         if self.feature_map_ is not None:
-            settings = replace(settings, scale=False)  # features are taken as they are
+            settings = replace(settings, scale=False)  # features are not scaled
         names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
         tree, standardise = yield from grow(settings, shape, partial(check_first_look, names=names))
         tree = tree if self.max_clusters is None else tree.prune(self.max_clusters)
@@ -100,13 +100,13 @@ class TreeEstimator(Updating):
         return Grown(tree, standardise)
 
     def name_columns(self, names: Sequence[str] | None) -> None:
-        """Give the columns of the rows that were fitted their names; the columns of a feature map have none."""
+        """Set the names of the columns of the fitted rows; features have no names."""
         super().name_columns(names)
         if names is not None and self.feature_map_ is None:
             self.tree_ = replace(self.tree_, feature_names=tuple(map(str, names)))
 
     def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
-        """Set what an estimator keeps besides the tree of a fit, or of an update."""
+        """Set the attributes besides the tree after a fit or an update."""
 
     def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
         return {**settings, "n_batches": self.n_batches_}
@@ -142,7 +142,7 @@ class TreeEstimator(Updating):
                 raise ValueError(f"expected a feature map of {', '.join(sorted(known))}; got {name!r}")
             given["feature_map"] = known[name]._from_saved({key: own[key] for key in own if key != CLASS})
         refuse_others(cls, given, "parameters")
-        # A projection that was registered where the model was fitted may be unknown here: labels do not need it.
+        # A projection registered where the model was fitted may be unknown here; labels do not need it.
         unknown = {"projection"} if isinstance(given.get("projection"), str) else set()
         model = super()._from_saved({name: value for name, value in given.items() if name not in unknown})
         return cls(**given) if unknown else model
@@ -158,7 +158,7 @@ class TreeEstimator(Updating):
         if self.refine:
             most = None if most is None else most + ROUNDS + 2
         if self.feature_map is not None:
-            # Features that are kept are mapped once, after the pass that chooses the landmarks.
+            # Cached features are mapped once, after the pass that chooses the landmarks.
             fewest = 2 if self.cache is not None else fewest + 1
             most = 2 if self.cache in ("memory", "disk") else None if most is None else most + 1
         return fewest, most

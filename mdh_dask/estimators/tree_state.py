@@ -1,4 +1,4 @@
-"""The state of models of one tree: the tree, and the map of the rows to its features, if there is one."""
+"""The state of models of one tree: the tree and the feature map, if there is one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from ..tree.structure import Tree
 from .transformer import map_settings
 
 ROWS_AT_ONCE = 8192
-"""Rows whose features are in memory while they are labelled."""
+"""Rows whose features are in memory at once while rows are labelled."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ class TreeState(State):
         return self.tree.n_rows[self.tree.leaves]
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the leaf of every row, counted from the left."""
+        """Return the label of every row: the index of its leaf from the left."""
         if self.feature_map is None:
             return self.tree.labels(rows)
-        # A long block of rows may have more features than fit into memory.
+        # The features of a long block of rows may not fit into memory at once.
         starts = range(0, max(len(rows), 1), ROWS_AT_ONCE)
         return np.concatenate([self.tree.labels(self.feature_map(rows[i : i + ROWS_AT_ONCE])) for i in starts])
 
     def for_labels(self) -> "TreeState":
-        """Return the state with a map to the projections that the splits ask for: mostly these are fewer."""
+        """Return the state with a map to the projections on the splits, which are mostly fewer than the features."""
         if self.feature_map is None:
             return self
         planes, asking = self.tree.on_projections()
