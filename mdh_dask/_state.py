@@ -1,4 +1,4 @@
-"""What a fitted model is, whatever its kind: a small value that labels rows, and is saved as JSON and arrays."""
+"""Base classes of fitted models and maps, small values that are saved as JSON and arrays."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from ._typing import AnyArray, Floats, Integers
 
 
 class Stored(ABC):
-    """A frozen dataclass of numbers, strings and small arrays that is saved as such and checked when it is loaded."""
+    """A frozen dataclass of numbers, strings and small arrays, which is checked when it is loaded."""
 
     kind: ClassVar[str]
-    """Name of the kind, which saved models hold."""
+    """Name of the kind in saved models."""
 
     @property
     def missing(self) -> bool:
-        """Tell whether rows may have missing values, which are NaN."""
+        """Return whether rows may have missing values, given as NaN."""
         return False
 
     @property
@@ -27,19 +27,19 @@ class Stored(ABC):
         """Return the number of columns that rows must have."""
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return settings that JSON can hold, and arrays of numbers by their names."""
+        """Return settings that JSON can represent, and arrays of numbers by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
         return {name: value for name, value in values.items() if name not in arrays}, arrays
 
     @classmethod
     def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the value that `to_arrays` took apart; an enemy may have changed anything.
+        """Return the value from settings and arrays of `to_arrays`, which may have been tampered with.
 
         Raises
         ------
         ValueError
-            If it is not one that a fit could have made.
+            If no fit could have made this value.
         """
         own = [field.name for field in fields(cls)]  # type: ignore[arg-type]
         values = {**settings, **arrays}
@@ -55,7 +55,7 @@ class Stored(ABC):
 
 
 class State(Stored):
-    """What an estimator has learned: all that labels rows, and all that is saved.
+    """The state of a fitted estimator, which labels rows and is saved.
 
     Subclasses are frozen dataclasses of numbers, strings and small arrays. They are sent to workers, so they must be
     picklable. An estimator names its subclass as `ClusterEstimator.state_type`.
@@ -83,14 +83,14 @@ class State(Stored):
     """
 
     noise: ClassVar[bool] = False
-    """Whether rows may have the label -1: they are in no cluster."""
+    """Whether rows may have the label -1, for no cluster."""
     tree: Any = None
-    """The tree of splits that reports show and drift is measured in, if there is one."""
+    """The tree of splits for reports and drift, if there is one."""
 
     @property
     @abstractmethod
     def n_clusters(self) -> int:
-        """Return the number of clusters; -1 is none of them."""
+        """Return the number of clusters, not counting -1."""
 
     @abstractmethod
     def labels(self, rows: AnyArray) -> Integers:
@@ -100,23 +100,23 @@ class State(Stored):
         """
 
     def for_labels(self) -> "State":
-        """Return what is sent to workers to label rows: this, or something that gives the same labels faster."""
+        """Return the state to send to workers: this one, or another that gives the same labels faster."""
         return self
 
     @property
     def sizes(self) -> Integers | None:
-        """Return the number of rows of `fit` in every cluster, shape (n_clusters,), or None if it is not known."""
+        """Return the number of rows of `fit` in every cluster, shape (n_clusters,), or None if unknown."""
         return None
 
 
 class FeatureMap(Stored):
-    """Maps rows to features, in which the tree then splits: each row by itself, whatever rows come with it.
+    """A map from rows to the features that a tree splits; the features of a row do not depend on other rows.
 
     A transformer names its subclass as `FeatureTransformer.map_type`.
     """
 
     spectrum: Any = None
-    """Variances of all components in falling order, of which reports draw the leading ones, if there are any."""
+    """Variances of all components in descending order, for reports, or None."""
 
     @property
     @abstractmethod
@@ -128,16 +128,16 @@ class FeatureMap(Stored):
         """Return the features of a block of rows, shape (n_rows, n_components), float32."""
 
     def along(self, directions: Floats) -> "FeatureMap | None":
-        """Return the map to the projections of the features on some directions, if that costs less; else None."""
+        """Return the map to the projections of the features on some directions, or None if it costs no less."""
         return None
 
     def facts(self) -> dict[str, str]:
-        """Return what reports say about the map."""
+        """Return the facts about the map for reports."""
         return {"Map": type(self).__name__, "Features": f"{self.n_components:,}"}
 
 
 def checked_array(name: str, value: object, shape: tuple[int, ...], least: float = -np.inf) -> None:
-    """Raise an error unless a value is an array of finite numbers from `least` on, of a shape."""
+    """Raise an error unless a value is an array of this shape with finite values of at least `least`."""
     if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype.kind not in "if":
         got = f"shape {value.shape} and {value.dtype}" if isinstance(value, np.ndarray) else repr(value)
         raise ValueError(f"expected an array {name} of numbers and of shape {shape}, got {got}")

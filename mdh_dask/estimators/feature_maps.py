@@ -1,7 +1,7 @@
-"""The one list of feature maps: what the parameter ``feature_map``, ``--feature-map`` and job files call them.
+"""The list of feature maps, with their names for the parameter ``feature_map``, ``--feature-map`` and job files.
 
-To add one, import its transformer here and give it a line in `FEATURE_MAPS`; other packages add theirs to the same
-dict. Besides, the name of every kernel stands for `KernelPCAFeatures` with that kernel.
+To add one, import its transformer here and add a line to `FEATURE_MAPS`; other packages add theirs to the same
+dict. The name of every kernel also stands for `KernelPCAFeatures` with this kernel.
 """
 
 from collections import ChainMap
@@ -13,23 +13,23 @@ from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .transformer import FeatureTransformer
 
 FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {}
-"""Transformers by their names, apart from those of kernels."""
+"""Transformers by name, without those of kernels."""
 
 
 def feature_map_names() -> KeysView[str]:
-    """Return a view of all names, so that one that is registered later is among them."""
+    """Return a view of all names, which includes names registered later."""
     named: ChainMap[str, Any] = ChainMap(KERNELS, FEATURE_MAPS)
     return named.keys()
 
 
 def transformers() -> dict[str, type[FeatureTransformer]]:
-    """Return the classes of feature maps by their names."""
+    """Return the classes of feature maps by name."""
     known: list[type[FeatureTransformer]] = [KernelPCAFeatures, *FEATURE_MAPS.values()]
     return {cls.__name__: cls for cls in known}
 
 
 def feature_map_named(name: str, **settings: Any) -> FeatureTransformer:
-    """Return a feature map, not fitted, with those of some settings that it has.
+    """Return an unfitted feature map with those settings that it accepts.
 
     Examples
     --------

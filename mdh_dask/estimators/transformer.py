@@ -1,4 +1,4 @@
-"""What all feature maps share as transformers of scikit-learn: fit, transform, and how they are saved with a tree."""
+"""The base class of feature maps as scikit-learn transformers, with fit, transform and saving."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -14,18 +14,18 @@ from .saved import refuse_others
 from .validation import as_rows, check_finite
 
 NYSTROM = "nystrom"
-"""The kind of maps that do not say theirs, as those of 0.1.0."""
+"""The kind of saved maps without a kind, as from 0.1.0."""
 
 
 class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the feature maps: the scikit-learn face of a `FeatureMap` that a plan of passes over the rows makes.
+    """Base of the feature maps: the scikit-learn interface to a `FeatureMap`, which a plan of passes computes.
 
     A subclass is a dataclass of parameters, `random_state` and `progress` among them, with ``_parameter_constraints``.
     It names its `map_type` and implements `_plan`. A line in `FEATURE_MAPS` makes it a choice of ``feature_map``.
     """
 
     map_type: ClassVar[type[FeatureMap]]
-    """The kind of its maps."""
+    """Class of the fitted maps."""
     random_state: Any
     progress: bool
     n_features_in_: int
@@ -33,15 +33,15 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     n_passes_: int
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
-        """Plan the map for rows of a shape: a generator of `mdh_dask.chunks.Pass`."""
+        """Return the plan of the map for rows of a shape, a generator of `mdh_dask.chunks.Pass`."""
         raise NotImplementedError
 
     def _check_rows(self, rows: RowArray) -> None:
-        """Raise an error, before any work, if rows of this shape cannot be mapped."""
+        """Raise an error if rows of this shape cannot be mapped, before any work."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the map.
+        """Fit the map.
 
         Parameters
         ----------
@@ -92,12 +92,12 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return map_rows(features_of, rows, dtype="float32", n_columns=self.n_components_, shared=self.map_)
 
     def _adopt(self, feature_map: Any) -> None:
-        """Take a map that was fitted or loaded."""
+        """Set a fitted or loaded map."""
         self.map_ = feature_map
         self.n_components_ = self._n_features_out = feature_map.n_components
 
     def _restore(self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        """Take the map that was saved, checked."""
+        """Set the map from checked saved values."""
         if (kind := settings.get("map", NYSTROM)) != self.map_type.kind:
             raise ValueError(f"expected a map of the kind {self.map_type.kind}, got {kind!r}")
         own = {name: value for name, value in settings.items() if name != "map"}
@@ -105,12 +105,12 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_features_in_ = self.map_.n_features
 
     def _saved_parameters(self) -> dict[str, Any]:
-        """Return the parameters that a saved map gets again."""
+        """Return the parameters to save with the map."""
         return self.get_params(deep=False)
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return a map, not fitted, with the parameters that were saved, checked."""
+        """Return an unfitted map with checked saved parameters."""
         refuse_others(cls, parameters, "parameters of the feature map")
         made = cls(**parameters)
         made._validate_params()
@@ -121,19 +121,19 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # Features are float32 whatever the rows are.
+        # Features are float32 for every dtype of the rows.
         tags.transformer_tags.preserves_dtype = []
         return tags
 
 
 def map_settings(feature_map: FeatureMap) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Return the settings and arrays of a map as a saved model holds them."""
+    """Return the settings and arrays of a map for a saved model."""
     settings, arrays = feature_map.to_arrays()
     return settings if feature_map.kind == NYSTROM else {"map": feature_map.kind, **settings}, arrays
 
 
 def features_of(feature_map: FeatureMap, rows: AnyArray) -> Floats:
-    """Return the features of a block of rows, or an error if these are not finite."""
+    """Return the features of a block of rows, or raise an error if they are not finite."""
     if not feature_map.missing:
         check_finite(rows)
     return feature_map(rows)

@@ -18,14 +18,14 @@ FIELDS = (
 """The arrays of a tree and their dtypes."""
 
 ADDED = ("deviations", "steps")
-"""Those that the first models of 0.1.0 did not have."""
+"""Arrays that the first models of 0.1.0 did not have."""
 
 PER_NODE = ("offsets", "relative_depth", "origin", "width", "bandwidth", "deviations")
 """Arrays with NaN for unknown values."""
 
 
 def tree_to_arrays(tree: Tree) -> dict[str, AnyArray]:
-    """Return a tree as arrays by the names of `FIELDS`.
+    """Return a tree as arrays, named as in `FIELDS`.
 
     Examples
     --------
@@ -38,12 +38,12 @@ def tree_to_arrays(tree: Tree) -> dict[str, AnyArray]:
 
 
 def tree_from_arrays(arrays: Mapping[str, AnyArray]) -> Tree:
-    """Return the tree that `tree_to_arrays` took apart.
+    """Return the tree from arrays of `tree_to_arrays`.
 
     Raises
     ------
     ValueError
-        If an array is missing, or is not that of a tree that could have been grown, with the name of the array.
+        If an array is missing or cannot belong to a grown tree; the message names the array.
     """
     for name, dtype in FIELDS.items():
         if name not in arrays and name not in ADDED:
