@@ -27,6 +27,9 @@ SETS = ("pendigits", "mfeat_fac", "coil20_32x32", "yale_faces", "optdigits")
 LEAST_ABOVE = 4
 """Sets of which the consensus is above the median tree."""
 
+OF_CLOUDS = ("normal", "uniform square", "lognormal", "exponential", "Student t3")
+"""Clouds of `honesty` that consensus and hyperplanes are fitted to."""
+
 N_TREES, N_PROJECTIONS = 30, 100
 
 TABLE_4_1 = {
