@@ -14,6 +14,7 @@ from benchmarks import (
     faults,
     giant,
     honesty,
+    hppc,
     images,
     kernels,
     kernels_scale,
@@ -529,3 +530,23 @@ def test_a_job_that_is_killed_resumes_to_the_same_bits(monkeypatch):
     kills, summary = checked(faults.run(n_rows=20_000, n_kills=1))
     assert [line["same bits"] for line in lines_of(kills)] == ["met"]
     assert [line["killed"] for line in lines_of(summary, verdict="met")] == ["process"]
+
+
+def test_projection_pursuit_stands_beside_its_source(two_clusters, tmp_path, monkeypatch):
+    monkeypatch.setattr("mdh_dask.splits.search_null.SEARCHES", 4)
+    monkeypatch.setattr(hppc, "DRAWN", 2)
+    sizes = {"n_seeds": 1, "n_clouds": 1, "sets": ("bolton_2", "glass"), "sample_sizes": (200,)}
+    tables = checked(hppc.run(**sizes, folder=two_clusters))
+    found, levels, peers, bounds, clouds, nulls, samples = tables
+    (line,) = lines_of(found, data="bolton_2", search="combined", **{"stop rule": "hold-out"})
+    assert line["accuracy"] > 0.99
+    assert line | {"published": 0.9915, "clusters": 2.0, "required": ">= 0.99", "verdict": "met"} == line
+    assert [row[-1] for row in found.rows if row[0] == "glass"] == ["not found: skipped"]
+    assert {line["published"] for line in lines_of(levels)} == {0.998}
+    assert {line["published"] for line in lines_of(peers, data="bolton_2")} == {1.0, 0.9862}
+    assert bounds.rows[0][1] > 0.99
+    assert [line["split"] for line in lines_of(clouds, cloud="normal")] == [0, 0, 1]
+    assert all(line["above single .995"] == 1 for line in lines_of(nulls))
+    assert [line["sample"] for line in lines_of(samples)] == [200]
+    hppc.plot(tables, tmp_path / "null.png")
+    assert (tmp_path / "null.png").stat().st_size > 1000

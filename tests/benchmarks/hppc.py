@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.mixture import GaussianMixture
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -50,6 +50,9 @@ CLOUDS: dict[str, Draw] = {
 }
 
 CLOUD_SHAPE = (600, 8)
+
+DRAWN = 40
+"""Searches whose best index is drawn."""
 
 
 class Scores(NamedTuple):
@@ -175,11 +178,10 @@ def _levels(n_seeds: int, sets: Sequence[str]) -> Table:
 
 def _peers(n_seeds: int, sets: Sequence[str], folder: str | None) -> Table:
     def mixture(X: np.ndarray, k: int, seed: int) -> Any:
-        scaled = StandardScaler().fit_transform(X)
-        return GaussianMixture(k, reg_covar=1e-4, random_state=seed).fit_predict(scaled)
+        return GaussianMixture(k, random_state=seed).fit_predict(X)
 
     def means(X: np.ndarray, k: int, seed: int) -> Any:
-        return KMeans(k, n_init=1, random_state=seed).fit_predict(StandardScaler().fit_transform(X))
+        return KMeans(k, n_init=1, random_state=seed).fit_predict(X)
 
     rows: list[tuple[Any, ...]] = []
     columns = ("data", "method", *SCORE_COLUMNS, "published", "published dDOCV")
@@ -199,6 +201,7 @@ def _bounds(sets: Sequence[str], folder: str | None) -> Table:
         "Fisher": LinearDiscriminantAnalysis,
         "threshold": lambda: DecisionTreeClassifier(criterion="entropy", min_samples_leaf=3, random_state=0),
     }
+    parts = StratifiedKFold(5, shuffle=True, random_state=0)
     rows: list[tuple[Any, ...]] = []
     for name in sets:
         if (found := rows_of(name, 0, folder)) is None:
@@ -206,7 +209,7 @@ def _bounds(sets: Sequence[str], folder: str | None) -> Table:
             continue
         X, y = found
         kept = np.isin(y, np.flatnonzero(np.bincount(y) >= 5))  # a class has a row in each of five parts
-        own = [float(cross_val_score(make(), X[kept], y[kept], cv=5).mean()) for make in rules.values()]
+        own = [float(cross_val_score(make(), X[kept], y[kept], cv=parts).mean()) for make in rules.values()]
         rows.append((name, *own, *BOUNDS_OF_TREES[name]))
     columns = ("data", *(f"{rule}{of}" for of in (", five-fold", ", published") for rule in rules))
     return Table("Bounds by classifiers (figures 27 and 28)", columns, rows)
@@ -291,7 +294,7 @@ def _samples(sizes: Sequence[int]) -> Table:
 
 def plot(tables: list[Table], path: Path) -> None:
     """Draw what the printed null takes for clusters: single directions and the best of searches in normal rows."""
-    single, best = index_in_noise(600, 8, 40)
+    single, best = index_in_noise(600, 8, DRAWN)
     figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
     bins = np.linspace(0, max(best.max(), single.max()) * 1.05, 60)
     for values, label in ((single, "single directions"), (best, "best of a search")):
