@@ -2,7 +2,9 @@
 
 import json
 import shutil
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
 
 import dask
 import dask.array as da
@@ -23,7 +25,8 @@ from mdh_dask import (
     RandomProjectionTree,
 )
 from mdh_dask._journal import current_journal, keeping
-from mdh_dask.chunks import Statistic, reduce_rows
+from mdh_dask._storable import storable
+from mdh_dask.chunks import Statistic, Together, reduce_rows
 from mdh_dask.growth.passes import FirstPass
 from mdh_dask.io import codec
 from mdh_dask.io.journal import FolderJournal
@@ -194,10 +197,13 @@ def test_a_fit_that_goes_on_after_any_pass_is_the_same_fit(name, tmp_path):
             assert (part / file.name).exists()
 
 
+@dataclass(frozen=True)
 class Counting(Statistic):
-    """Number of rows; notes that it was asked."""
+    """Number of rows, as a value of some type; notes that it was asked."""
 
-    asked = 0
+    value: str = "a number"
+    journalled = True
+    asked: ClassVar[int] = 0
 
     def chunk(self, start, *blocks):
         Counting.asked += 1
@@ -206,14 +212,73 @@ class Counting(Statistic):
     def combine(self, left, right):
         return left + right
 
+    def finalise(self, state):
+        return {"a number": state, "a class": Rows(state), "an object": object()}[self.value]
 
-def test_a_statistic_that_cannot_be_kept_is_computed_each_time(tmp_path):
+
+@storable
+class Rows(NamedTuple):
+    """A value of another package."""
+
+    n: int
+
+
+@dataclass(frozen=True)
+class Unkept(Counting):
+    """A statistic that says that it is not kept."""
+
+    journalled = False
+
+
+@pytest.mark.parametrize("value", ["a number", "a class"])
+def test_a_statistic_of_another_package_is_kept(value, tmp_path):
     before = Counting.asked
     for _ in range(2):
         with keeping(FolderJournal(tmp_path, "job")):
-            assert reduce_rows(Counting(), np.zeros((3, 1))) == 3
-    assert Counting.asked == before + 2
+            assert reduce_rows(Counting(value), np.zeros((3, 1))) == (3 if value == "a number" else Rows(3))
+    assert Counting.asked == before + 1
+
+
+def test_a_statistic_is_computed_each_time_only_if_it_says_so(tmp_path):
+    before = Counting.asked
+    for statistic in (Unkept(), Together((Counting(), Unkept()))):
+        for _ in range(2):
+            with keeping(FolderJournal(tmp_path, "job")):
+                reduce_rows(statistic, np.zeros((3, 1)))
+    assert Counting.asked == before + 6
     assert list(tmp_path.iterdir()) == []
+
+
+class Plain(Statistic):
+    """A statistic that is no dataclass, so that nobody knows its parameters."""
+
+    def chunk(self, start, *blocks):
+        return len(blocks[0])
+
+    def combine(self, left, right):
+        return left + right
+
+
+@pytest.mark.parametrize(
+    ("statistic", "message"),
+    [
+        (Counting("an object"), "got a object: decorate a dataclass or named tuple with mdh_dask._storable.storable"),
+        (Counting(Path), "got a ABCMeta|got a type"),
+        (Plain(), "expected a dataclass or named tuple in the journal of a job; got Plain: make it one"),
+    ],
+    ids=["value", "parameter", "class"],
+)
+def test_what_the_journal_cannot_hold_is_an_error(statistic, message, tmp_path):
+    with keeping(FolderJournal(tmp_path, "job")), pytest.raises(TypeError, match=message):
+        reduce_rows(statistic, np.zeros((3, 1)))
+
+
+def test_two_classes_of_the_package_have_two_names():
+    taken = type("Moments", (tuple,), {"__module__": "mdh_dask.elsewhere"})
+    with pytest.raises(
+        TypeError, match=r"expected another name for Moments, as mdh_dask.summaries.moments has"
+    ):
+        storable(taken)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .._numba import jit
+from .._storable import storable
 from .._typing import Floats, Integers
 
 
+@storable
 class Lattices(NamedTuple):
     """Columns that hold a few evenly spaced values; each value stands for all numbers that are rounded to it."""
 

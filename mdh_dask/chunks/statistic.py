@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+from .._storable import storable
 from .._typing import AnyArray
 
 
@@ -14,6 +15,18 @@ class Statistic(ABC):
     chunk; `combine` must be associative, and exact (integer counts, minima, maxima, selections) wherever a decision
     depends on the result, so that the chunking does not affect it.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        storable(cls)
+
+    @property
+    def journalled(self) -> bool:
+        """Whether the journal of a job keeps the value, so that the pass is not made again when the job resumes.
+
+        Statistics that write are not. The values of others hold numbers, strings, arrays and `storable` classes only.
+        """
+        return True
 
     @property
     def keeps_blocks(self) -> bool:
@@ -38,6 +51,11 @@ class Together(Statistic):
     """Several statistics of the same rows, computed in one pass; the value is the tuple of their values."""
 
     parts: tuple[Statistic, ...]
+
+    @property
+    def journalled(self) -> bool:
+        """Whether the journal keeps the values of all statistics."""
+        return all(part.journalled for part in self.parts)
 
     @property
     def keeps_blocks(self) -> bool:

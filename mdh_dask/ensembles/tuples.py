@@ -7,6 +7,7 @@ import numpy as np
 
 from .._jit.blocks import loop_ready
 from .._jit.sides import side_bits
+from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 
@@ -15,6 +16,7 @@ WORD = 64
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
+@storable
 class Tuples(NamedTuple):
     """The value of `TuplePass`: distinct tuples in the order of their hashes.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._jit.hashing import hash_rows
 from .._jit.votes import count_pairs
+from .._storable import storable
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic
 from ..growth.passes import Sample
@@ -19,6 +20,7 @@ NO_LABEL = -1
 NO_ROW = np.iinfo(np.int64).max
 
 
+@storable
 class Votes(NamedTuple):
     """The value of `VotePass`; *places* are the labels of all clusterings, one clustering after another.
 

@@ -10,6 +10,7 @@ from .._jit.branches import sweep_branches
 from .._jit.columns import column_moments
 from .._jit.hashing import hash_rows
 from .._jit.lattices import NO_LATTICES, Lattices
+from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from ..density.histograms import joint_extremes, no_extremes
@@ -19,6 +20,7 @@ from ..splits.choose import Counts
 HASH_RANGE = 2**64
 
 
+@storable
 class Sample(NamedTuple):
     """Rows with their hashes and global row numbers, in the order of the rows."""
 
@@ -31,6 +33,7 @@ class Sample(NamedTuple):
         return Sample(*(np.take(part, which, axis=0) for part in self))
 
 
+@storable
 class Columns(NamedTuple):
     """Number of rows, or their weight, and of every column: mean, sum of squared deviations, minimum, maximum."""
 
@@ -41,6 +44,7 @@ class Columns(NamedTuple):
     high: AnyArray
 
 
+@storable
 class FirstLook(NamedTuple):
     """Value of `FirstPass`."""
 
@@ -52,6 +56,7 @@ class FirstLook(NamedTuple):
     """Global number of the first row with NaN or infinity; -1 if there is none."""
 
 
+@storable
 class BranchCounts(NamedTuple):
     """Value of `BranchPass`."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
+from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..projections.directions import RawDirections, StandardDirections
 from .bounds import without_far_rows
@@ -24,6 +25,7 @@ SINGLE = 2.0**100
 """Rows are standardised in float32 only by factors between this and its inverse."""
 
 
+@storable
 @dataclass(frozen=True)
 class Standardiser:
     """Shift, scale and resolution of the columns.

@@ -11,6 +11,7 @@ from .._jit.hashing import hash_rows
 from .._jit.lattices import spread_rows
 from .._jit.row_sums import RowSums, sum_rows_in_bins
 from .._jit.valleys import Penalty, descend_to_valley
+from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 from ..projections.directions import Axes
@@ -29,6 +30,7 @@ ROWS_AT_ONCE = 8192
 N_BINS = 2 * REACH * BINS_PER_BANDWIDTH
 
 
+@storable
 class ValleySums(NamedTuple):
     """Sums of the rows near splits."""
 
@@ -40,6 +42,7 @@ class ValleySums(NamedTuple):
     """Sums of the standardised rows per bin, shape (n_splits, n_trials, N_BINS, n_features)."""
 
 
+@storable
 class RangedSums(NamedTuple):
     """Value of `ValleyPass`."""
 

@@ -34,6 +34,11 @@ class WriteLabels(Statistic):
     noted: bool = False
     """Whether to note every written block beside the array."""
 
+    @property
+    def journalled(self) -> bool:
+        """False: what it writes is not in the journal."""
+        return False
+
     def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
         """Write one block, or return its earlier record."""
         if start in self.done:
@@ -71,6 +76,11 @@ class LabelRows(Statistic):
     of: Statistic
     stored: Callable[[int, int], Integers | None] = _nothing
     """Returns known labels from the first row of a block and its number of rows, or None."""
+
+    @property
+    def journalled(self) -> bool:
+        """False: labels may be written on the way."""
+        return False
 
     def chunk(self, start: int, *blocks: AnyArray) -> Any:
         """Label a block and compute its state; the last of the blocks holds the pixels."""

@@ -29,6 +29,11 @@ class WriteBlocks(Statistic):
     """Folder in which the array is staged; None for a URL."""
 
     @property
+    def journalled(self) -> bool:
+        """False: what it writes is not in the journal."""
+        return False
+
+    @property
     def keeps_blocks(self) -> bool:
         """True, as blocks end where stored objects end, and only one task may write an object."""
         return True
@@ -97,6 +102,11 @@ class DamagedBlocks(Statistic):
     blocks: tuple[Block, ...]
     where: Callable[[int, int], Any] = rows_from
     """Returns the region of a block in the array from its first row and its number of rows."""
+
+    @property
+    def journalled(self) -> bool:
+        """False: the array may have changed since."""
+        return False
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[tuple[int, int]]:
         """Check the blocks with these numbers."""

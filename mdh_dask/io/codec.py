@@ -1,4 +1,4 @@
-"""Storage of the values of passes as JSON and arrays: exact, for the package's own classes only, without pickle."""
+"""Storage of the values of passes as JSON and arrays: exact, for classes that say so only, without pickle."""
 
 import hashlib
 import io
@@ -11,38 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .._jit.lattices import Lattices
+from .._storable import STORABLE, stored_name
 from .._typing import AnyArray
-from ..chunks import Together
-from ..ensembles.tuples import TuplePass, Tuples
-from ..ensembles.votes import LabelVotes, TreeVotes, Votes
-from ..growth.labelled import LabelledPass
-from ..growth.passes import (
-    BranchCounts,
-    BranchPass,
-    Columns,
-    FirstLook,
-    FirstPass,
-    Sample,
-    SamplePass,
-    UpdatePass,
-)
-from ..growth.scaling import Standardiser
-from ..growth.valleys import RangedSums, ValleyPass, ValleySums
-from ..projections.random import KeyedDirections
-from ..summaries.moments import MomentPass, Moments
-from ..tree.structure import Tree
 from .folders import write_whole
-
-CLASSES: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (
-        BranchCounts, BranchPass, Columns, FirstLook, FirstPass, KeyedDirections, LabelledPass, LabelVotes, Lattices,
-        MomentPass, Moments, RangedSums, Sample, SamplePass, Standardiser, Together, Tree, TreeVotes, TuplePass, Tuples,
-        UpdatePass, ValleyPass, ValleySums, Votes,
-    )
-}  # fmt: skip
-"""Dataclasses and named tuples that can be stored, by name."""
 
 FORMAT = 1
 
@@ -60,7 +31,7 @@ def store(path: Path, value: Any) -> None:
     ------
     TypeError
         If the value contains anything but None, booleans, numbers, strings, arrays of these, lists, tuples, dicts of
-        strings and `CLASSES`.
+        strings and `STORABLE`.
 
     Examples
     --------
@@ -141,13 +112,16 @@ def _taken_apart(value: Any, arrays: list[AnyArray]) -> Any:
         return {"array" if isinstance(value, np.ndarray) else "scalar": len(arrays) - 1}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if type(value).__name__ in CLASSES and type(value) is CLASSES[type(value).__name__]:
-        return {type(value).__name__: {name: apart(getattr(value, name)) for name in _names(type(value))}}
+    if STORABLE.get(name := stored_name(type(value))) is type(value):
+        return {name: {name: apart(getattr(value, name)) for name in _names(type(value))}}
     if type(value) in (list, tuple):
         return {type(value).__name__: [apart(item) for item in value]}
     if type(value) is dict and all(isinstance(key, str) for key in value):
         return {"dict": {key: apart(item) for key, item in value.items()}}
-    raise TypeError(f"expected numbers, strings, arrays or one of {sorted(CLASSES)}; got a {type(value).__name__}")
+    raise TypeError(
+        f"expected numbers, strings, arrays or one of {sorted(STORABLE)} in the journal of a job; got a "
+        f"{type(value).__name__}: decorate a dataclass or named tuple with mdh_dask._storable.storable"
+    )
 
 
 def _put_together(part: Any, array: Callable[[int], AnyArray]) -> Any:
@@ -160,8 +134,12 @@ def _put_together(part: Any, array: Callable[[int], AnyArray]) -> Any:
         items = [_put_together(item, array) for item in content]
         return items if kind == "list" else tuple(items)
     values = {name: _put_together(item, array) for name, item in content.items()}
-    return values if kind == "dict" else CLASSES[kind](**values)
+    return values if kind == "dict" else STORABLE[kind](**values)
 
 
 def _names(cls: type) -> list[str]:
-    return [f.name for f in fields(cls)] if is_dataclass(cls) else list(cls._fields)  # type: ignore[attr-defined]
+    if is_dataclass(cls):
+        return [f.name for f in fields(cls)]
+    if issubclass(cls, tuple):
+        return list(cls._fields)  # type: ignore[attr-defined]
+    raise TypeError(f"expected a dataclass or named tuple in the journal of a job; got {cls.__name__}: make it one")

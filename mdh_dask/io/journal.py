@@ -39,9 +39,9 @@ class FolderJournal:
 
     Notes
     -----
-    A statistic with parameters or a value that are not among `codec.CLASSES` is computed each time. The stored value is
-    also the one returned the first time, so that interrupted and uninterrupted jobs get the same values.
-    not.
+    The stored value is also the one returned the first time, so that interrupted and uninterrupted jobs get the same
+    values. A statistic that is not `journalled` is computed each time; of any other, parameters and values must be
+    storable, see `codec.store`, or there is a TypeError.
 
     Examples
     --------
@@ -79,10 +79,9 @@ class FolderJournal:
         parts = getattr(statistic, "parts", (statistic,))
         name = "+".join(dict.fromkeys(type(part).__name__ for part in parts))
         about = (name, len(arrays[0]), sum(int(a.nbytes) for a in arrays))
-        try:
-            self._key = codec.digest(self._key, statistic, [_looks(array) for array in arrays])
-        except TypeError:
+        if not statistic.journalled:
             return self._timed(about, compute)[0]
+        self._key = codec.digest(self._key, statistic, [_looks(array) for array in arrays])
         self._n_kept += 1
         kept = self.folder / f"{self._n_kept:03d}-{name}-{self._key[:16]}.npz"
         value = self._kept(kept, about)
@@ -125,10 +124,7 @@ class FolderJournal:
         return value, seconds
 
     def _keep(self, file: Path, value: Any, seconds: float) -> Any:
-        try:
-            codec.store(file, (value, seconds))
-        except TypeError:
-            return value
+        codec.store(file, (value, seconds))
         return codec.load(file)[0]
 
 

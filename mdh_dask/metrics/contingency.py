@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._storable import storable
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Statistic, is_dask, reduce_rows
 
@@ -12,6 +13,7 @@ MAX_CELLS = 2**27
 """Cells of the largest table: a gigabyte of counts."""
 
 
+@storable
 class ContingencyTable(NamedTuple):
     """The number of rows with each pair of a true and a predicted label.
 

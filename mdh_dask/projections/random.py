@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._random import generator
+from .._storable import storable
 from .._typing import Floats
 
 RandomProjection = Callable[[np.random.Generator, int, int], Floats]
@@ -60,6 +61,7 @@ RANDOM_PROJECTIONS: dict[str, RandomProjection] = {
 }
 
 
+@storable
 @dataclass(frozen=True)
 class KeyedDirections:
     """Random directions given by the key of their stream, which is sent to workers instead of the directions.

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._jit.blocks import loop_ready
 from .._jit.exact_sums import N_SLICES, ROWS_AT_ONCE, SLICE, add_slices, largest_deviations
+from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 
@@ -31,6 +32,7 @@ class SlicedSums(NamedTuple):
     """Sums of the slices from the highest down, shape (n_clusters, 2, N_SLICES, n_features)."""
 
 
+@storable
 class Moments(NamedTuple):
     """The value of `MomentPass`."""
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import kernel_density
 from .export import dict_of, linkage_of, text_of
@@ -22,6 +23,7 @@ class NodeDensity(NamedTuple):
     threshold: float
 
 
+@storable
 @dataclass(frozen=True)
 class Tree:
     """A binary tree of hyperplanes; node 0 is the root, children follow their parents, left subtrees come first.
