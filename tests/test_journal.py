@@ -275,9 +275,7 @@ def test_what_the_journal_cannot_hold_is_an_error(statistic, message, tmp_path):
 
 def test_two_classes_of_the_package_have_two_names():
     taken = type("Moments", (tuple,), {"__module__": "mdh_dask.elsewhere"})
-    with pytest.raises(
-        TypeError, match=r"expected another name for Moments, as mdh_dask.summaries.moments has"
-    ):
+    with pytest.raises(TypeError, match="expected another name for Moments, as"):
         storable(taken)
 
 
