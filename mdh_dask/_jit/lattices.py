@@ -1,4 +1,4 @@
-"""Values of coarse columns spread evenly over the steps between them, by the hash of the row."""
+"""Loops that spread the values of coarse columns evenly over their steps, by the hash of the row."""
 
 from typing import NamedTuple
 
@@ -11,17 +11,17 @@ from .._typing import Floats, Integers
 
 @storable
 class Lattices(NamedTuple):
-    """Columns that hold a few evenly spaced values; each value stands for all numbers that are rounded to it."""
+    """Columns with a few evenly spaced values, each of which represents all numbers rounded to it."""
 
     columns: Integers
-    """Their places among all columns, int64."""
+    """Indices of the columns, int64."""
     steps: Floats
-    """Between neighbouring values, float64."""
+    """Steps between neighbouring values, float64."""
     keys: Integers
-    """What makes the numbers of a column independent of those of another, uint64."""
+    """Keys that make the random numbers of different columns independent, uint64."""
 
     def __bool__(self) -> bool:
-        """Tell whether there are any."""
+        """Return whether there are any such columns."""
         return len(self.columns) > 0
 
 
@@ -30,7 +30,7 @@ NO_LATTICES = Lattices(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dty
 
 @jit
 def offset_within(row_hash, key):
-    """Return a number uniform on (-1/2, 1/2) by the hash of a row and the key of a column (SplitMix64)."""
+    """Return a uniform number on (-1/2, 1/2) from the hash of a row and the key of a column (SplitMix64)."""
     z = (row_hash ^ key) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -49,7 +49,7 @@ def spread_tile(tile, here, start, size, hashes, lattices):
 
 @jit
 def spread_rows(rows, hashes, lattices):
-    """Spread the values of rows of floating-point numbers, in place."""
+    """Spread the values of floating-point rows in place."""
     for i in range(rows.shape[0]):
         for c in range(lattices.columns.shape[0]):
             rows[i, lattices.columns[c]] += lattices.steps[c] * offset_within(hashes[i], lattices.keys[c])

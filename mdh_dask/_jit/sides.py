@@ -1,4 +1,4 @@
-"""On which side of hyperplanes rows lie, as bits."""
+"""Sides of hyperplanes on which rows lie, as bits."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from .branches import TILE, fill_tile, project_tile
 
 @jit
 def side_bits(rows, planes, offsets, words):
-    """Set the bit ``j % 64`` of ``words[i, j // 64]`` where row i lies above hyperplane j: ``plane . x > offset``."""
+    """Set the bit ``j % 64`` of ``words[i, j // 64]`` if row i lies above hyperplane j: ``plane . x > offset``."""
     here = np.arange(rows.shape[0])
     tile = np.zeros((rows.shape[1], TILE))
     sums = np.empty(TILE)

@@ -60,13 +60,13 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
 
 
 def first_pass(settings: GrowthSettings, shape: tuple[int, int]) -> FirstPass:
-    """Return the statistic that growth begins with."""
+    """Return the statistic of the first pass."""
     seed = settings.seed if settings.sample_seed is None else settings.sample_seed
     return FirstPass(seed, sample_limit(_wanted(settings, shape), shape[0]))
 
 
 def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook) -> tuple[Sample, Standardiser]:
-    """Return the sample of the root, and what standardises its rows."""
+    """Return the sample of the root, and the shift and scale of the columns."""
     sample = smallest_hashes(look.sample, _wanted(settings, shape))
     if settings.sample_seed not in (None, settings.seed):
         sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))

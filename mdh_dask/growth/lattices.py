@@ -1,4 +1,4 @@
-"""Columns of a few evenly spaced values: counts, ratings, coarsely rounded measurements."""
+"""Columns of a few evenly spaced values, such as counts, ratings and coarsely rounded measurements."""
 
 import numpy as np
 
@@ -8,17 +8,17 @@ from ..density.modes import unimodal_fit
 from .passes import Sample, smallest_hashes
 
 LEAST_LEVELS, MOST_LEVELS = 3, 20
-"""Values from the smallest to the largest of a coarse lattice. Two values name something; between more of them the
-bandwidth hides the steps without hiding anything else (`SMOOTHS_A_LATTICE`)."""
+"""Fewest and most values of a coarse lattice. Two values are codes; the steps between more of them are smoothed out by
+the bandwidth without hiding anything else (`SMOOTHS_A_LATTICE`)."""
 
 OFF_THE_LATTICE = 1e-3
-"""Share of a step that a value may be away from its level: float32 columns of tenths are so nearly."""
+"""Largest distance of a value from its level, as a share of a step, which allows for tenths in float32."""
 
 CERTAINLY_MULTIMODAL = 4.0
-"""Standard errors by which a level may differ from the closest unimodal counts; where levels are names, it is more."""
+"""Largest difference of a level from the closest unimodal counts, in standard errors; codes differ by more."""
 
 ROWS_FOR_LEVELS = 10_000
-"""Rows of the sample whose levels are counted."""
+"""Number of sample rows whose levels are counted."""
 
 
 def lattices_in(sample: Sample, step: Floats) -> Lattices:
@@ -33,13 +33,13 @@ def lattices_in(sample: Sample, step: Floats) -> Lattices:
     Returns
     -------
     Lattices
-        A split between two neighbouring values of such a column says nothing. Evenly spread over its steps, the column
-        has a unimodal density, and its variance grows by ``step**2 / 12`` only: less than a quarter of what a
-        bandwidth that hides the steps would add, which hides clusters in many coarse columns, too.
+        A split between two neighbouring values of such a column is meaningless. Spread evenly over its steps, the
+        column has a unimodal density, and its variance grows only by ``step**2 / 12``: less than a quarter of the
+        increase by a bandwidth that smooths out the steps, which also hides clusters in many coarse columns.
 
     Notes
     -----
-    The key of a column comes from its values, so that permuted columns are spread as before.
+    The key of a column depends on its values, so that permuted columns are spread in the same way.
     """
     sample = smallest_hashes(sample, ROWS_FOR_LEVELS)
     found, keys = [], []
@@ -52,7 +52,7 @@ def lattices_in(sample: Sample, step: Floats) -> Lattices:
 
 
 def _levels(values: Floats, step: float) -> Integers | None:
-    """Return the levels of values on a coarse lattice, from zero; None where they lie on none."""
+    """Return the levels of values on a coarse lattice, from zero, or None if they are not on one."""
     exact = (values - values.min()) / step
     if not LEAST_LEVELS - 1.5 < exact.max() < MOST_LEVELS - 0.5:
         return None
@@ -66,6 +66,6 @@ def _unimodal(counts: Integers) -> bool:
 
 
 def lattices_of(steps: Floats) -> Lattices:
-    """Return the lattices of a finished tree, from the steps of all columns; zero where there is none."""
+    """Return the lattices of a finished tree from the steps of all columns, zero for the others."""
     columns = np.flatnonzero(steps > 0)
     return Lattices(columns, np.ascontiguousarray(steps[columns]), columns.astype(np.uint64))

@@ -1,4 +1,4 @@
-"""The two passes of growing a tree: a first look at all rows, and a sweep of all branches."""
+"""The passes of growing a tree: a first pass over all rows, and a sweep of all branches."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -35,7 +35,7 @@ class Sample(NamedTuple):
 
 @storable
 class Columns(NamedTuple):
-    """Number of rows, or their weight, and of every column: mean, sum of squared deviations, minimum, maximum."""
+    """Number or weight of rows, and mean, sum of squared deviations, minimum and maximum of every column."""
 
     n: float
     mean: Floats
@@ -46,24 +46,24 @@ class Columns(NamedTuple):
 
 @storable
 class FirstLook(NamedTuple):
-    """Value of `FirstPass`."""
+    """The value of `FirstPass`."""
 
     columns: Columns
     sample: Sample
     n_nan: int
     n_infinite: int
     first_bad_row: int
-    """Global number of the first row with NaN or infinity; -1 if there is none."""
+    """Global number of the first row with NaN or infinity, or -1."""
 
 
 @storable
 class BranchCounts(NamedTuple):
-    """Value of `BranchPass`."""
+    """The value of `BranchPass`."""
 
     counts: Integers
-    """Shape (n_directions, 2 halves, n_bins); with lattices a third one, of all rows as they are."""
+    """Rows per bin, shape (n_directions, 2 halves, n_bins); with lattices a third entry for all raw rows."""
     extremes: Floats
-    """Smallest and largest projection in every bin, shape (n_directions, 2 halves, 2, n_bins); no bins unless asked."""
+    """Smallest and largest projection in every bin, (n_directions, 2 halves, 2, n_bins); without bins if not needed."""
     arrivals: Integers
     """Rows per leaf, shape (n_nodes,); zero at inner nodes."""
     sample: Sample
@@ -71,13 +71,13 @@ class BranchCounts(NamedTuple):
     """Leaf of each row of the sample."""
 
     def along(self, directions: slice) -> Counts:
-        """Return what was counted along some of the directions."""
+        """Return the counts along some of the directions."""
         return Counts(self.counts[directions], self.extremes[directions])
 
 
 def sample_limit(n_wanted: float, n_rows: float) -> int:
-    """Return the hash under which about `n_wanted` of `n_rows` rows fall: never fewer, but for one chance in 1e6."""
-    # Five standard deviations of the number that falls under the limit: m - 5 sqrt(m) = n_wanted.
+    """Return a limit for hashes that selects at least `n_wanted` of `n_rows` rows, but for a chance of one in 1e6."""
+    # Five standard deviations of the number of selected rows m: m - 5 sqrt(m) = n_wanted.
     share = (2.5 + np.sqrt(n_wanted + 6.25)) ** 2 / max(n_rows, 1)
     return HASH_RANGE - 1 if share >= 1 else int(share * HASH_RANGE)
 
@@ -97,9 +97,9 @@ class SamplePass(Statistic):
     Parameters
     ----------
     seed : int
-        Of the rows' hashes.
+        Seed of the rows' hashes.
     limit : int
-        Rows whose hash is at most this are sampled.
+        Rows with a hash of at most this are sampled.
     """
 
     seed: int
@@ -112,27 +112,27 @@ class SamplePass(Statistic):
         return Sample(blocks[0][chosen], hashes[chosen], start + chosen)
 
     def combine(self, left: Sample, right: Sample) -> Sample:
-        """Join two samples."""
+        """Concatenate two samples."""
         return _concatenate(left, right)
 
 
 @dataclass(frozen=True)
 class FirstPass(Statistic):
-    """Column moments and ranges, a sample of the rows, and the whereabouts of NaN and infinities.
+    """Column moments and ranges, a sample of the rows, and the positions of NaN and infinities.
 
     Parameters
     ----------
     seed : int
-        Of the rows' hashes.
+        Seed of the rows' hashes.
     limit : int
-        Rows whose hash is at most this are sampled.
+        Rows with a hash of at most this are sampled.
     """
 
     seed: int
     limit: int
 
     def chunk(self, start: int, *blocks: AnyArray) -> FirstLook:
-        """Return the first look at one block of rows."""
+        """Return the state of one block of rows."""
         rows = loop_ready(blocks[0])
         columns = columns_of(rows)
         n_nan = n_infinite = 0
@@ -163,7 +163,7 @@ class BranchPass(Statistic):
     Parameters
     ----------
     seed : int
-        Of the rows' hashes, the same in all passes.
+        Seed of the rows' hashes, the same in all passes.
     left, right : arrays of shape (n_nodes,), int32
         Children, which follow their parents; -1 at a leaf.
     planes : array of shape (n_nodes, n_features)
@@ -173,14 +173,14 @@ class BranchPass(Statistic):
         A node is measured along the directions from ``first[node]`` to ``first[node + 1]``.
     directions : array of shape (n_directions, n_features), or a tuple of such arrays and of keys that make them
     origin, width : arrays of shape (n_directions,)
-        Of the bins of each direction.
+        Bins of each direction.
     n_bins : int
     bit : array of shape (n_nodes,), int64
-        The bit of the hash that names a row's half at that node.
+        The bit of the hash that sets a row's half at that node.
     limit : array of shape (n_nodes,), uint64
-        Rows of this leaf whose hash is under the limit are sampled.
+        Rows of this leaf with a hash below the limit are sampled.
     extremes : bool
-        Whether the smallest and the largest projection in every bin are looked for.
+        Whether to find the smallest and the largest projection in every bin.
     lattices : Lattices
         Columns whose values are spread where rows are counted; rows are routed as they are.
     """
@@ -206,7 +206,7 @@ class BranchPass(Statistic):
         return self.sweep(rows, hash_rows(self.seed, start, len(rows)), start + np.arange(len(rows)))
 
     def sweep(self, rows: AnyArray, hashes: Integers, numbers: Integers) -> BranchCounts:
-        """Sweep any rows, given their hashes and global numbers."""
+        """Sweep rows with the given hashes and global numbers."""
         directions = self.directions
         if isinstance(directions, tuple):
             made = (part.make() if isinstance(part, KeyedDirections) else part for part in directions)
@@ -223,7 +223,7 @@ class BranchPass(Statistic):
         return BranchCounts(counts, extremes, arrivals, sample, leaf[chosen])
 
     def combine(self, left: BranchCounts, right: BranchCounts) -> BranchCounts:
-        """Add counts, join extremes and samples."""
+        """Add counts, and merge extremes and samples."""
         return BranchCounts(
             left.counts + right.counts,
             joint_extremes(left.extremes, right.extremes),
@@ -235,17 +235,17 @@ class BranchPass(Statistic):
 
 @dataclass(frozen=True)
 class UpdatePass(Statistic):
-    """A first look at new rows, and their counts in a tree; rows that are not finite are not counted."""
+    """A first pass over new rows together with their counts in a tree, which skip rows that are not finite."""
 
     first: FirstPass
     counts: BranchPass
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[FirstLook, BranchCounts]:
-        """Look at one block of rows, and sweep it."""
+        """Return the states of both statistics for one block of rows."""
         look = self.first.chunk(start, *blocks)
         if not (look.n_nan or look.n_infinite):
             return look, self.counts.chunk(start, *blocks)
-        # Projections of NaN have no bin: the loops would write anywhere.
+        # Projections of NaN have no bin, and the loops would write outside the array.
         rows = loop_ready(blocks[0])
         finite = np.flatnonzero(np.isfinite(rows).all(axis=1))
         hashes = hash_rows(self.counts.seed, start, len(rows))[finite]
@@ -254,7 +254,7 @@ class UpdatePass(Statistic):
     def combine(
         self, left: tuple[FirstLook, BranchCounts], right: tuple[FirstLook, BranchCounts]
     ) -> tuple[FirstLook, BranchCounts]:
-        """Combine both."""
+        """Combine the states of both statistics."""
         return self.first.combine(left[0], right[0]), self.counts.combine(left[1], right[1])
 
 
@@ -271,10 +271,10 @@ def columns_of(rows: AnyArray) -> Columns:
 
 
 def merge_columns(a: Columns, b: Columns) -> Columns:
-    """Merge moments and ranges of other rows, by the pairwise formula."""
+    """Merge moments and ranges of disjoint rows by the pairwise formula."""
     n = a.n + b.n
     share = b.n / n if n else 0.0
-    # Infinite means are reported by the first look as bad rows, not as warnings.
+    # The first pass reports infinite means as bad rows, not as warnings.
     with np.errstate(invalid="ignore", over="ignore"):
         delta = b.mean - a.mean
         mean, deviations = a.mean + delta * share, a.deviations + b.deviations + delta**2 * a.n * share

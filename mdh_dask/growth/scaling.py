@@ -1,4 +1,4 @@
-"""What the first pass says about the columns: their shift, scale and resolution."""
+"""Shift, scale and resolution of the columns, from the first pass."""
 
 from dataclasses import dataclass
 
@@ -18,8 +18,8 @@ SMOOTHS_A_LATTICE = 0.6
 """A Gaussian kernel of this many lattice constants leaves a ripple of ``2 exp(-2 pi^2 0.6^2)``, 0.2 %."""
 
 MODERATE = 10
-"""Columns that are not scaled one by one are multiplied by a power of two, all by the same, if the largest standard
-deviation is over ``2^10`` or under ``2^-10``: powers of densities would overflow, and sums be rounded too much."""
+"""Columns that are not scaled are all multiplied by one power of two if the largest standard deviation is above
+``2^10`` or below ``2^-10``, as powers of densities would overflow and sums lose too many digits."""
 
 SINGLE = 2.0**100
 """Rows are standardised in float32 only by factors between this and its inverse."""
@@ -35,11 +35,11 @@ class Standardiser:
     centre, scale : arrays of shape (n_features,)
         Rows become ``(x - centre) * scale``; a scale of zero drops a column.
     resolution : array of shape (n_features,)
-        The step between neighbouring values of a finely rounded column, as of an image's 256 grey levels; else zero.
+        Step between neighbouring values of a finely rounded column, such as one of 256 grey levels; otherwise zero.
     unit : float
-        The power of two by which columns that are not scaled one by one are multiplied; see `MODERATE`.
+        The power of two by which columns that are not scaled are multiplied; see `MODERATE`.
     lattices : Lattices
-        Coarsely rounded columns, as counts and ratings, whose values are spread where rows are scored and counted.
+        Coarsely rounded columns, such as counts and ratings, whose values are spread to score and count rows.
     """
 
     centre: Floats
@@ -49,14 +49,14 @@ class Standardiser:
     lattices: Lattices = NO_LATTICES
 
     def __call__(self, rows: AnyArray) -> AnyArray:
-        """Return the standardised rows; float32 where that holds all their digits, else float64."""
+        """Return the standardised rows, in float32 if it holds all their digits, else in float64."""
         factors = self.scale[self.scale > 0]
         single = rows.dtype.itemsize < 8 and bool(((factors < SINGLE) & (factors > 1 / SINGLE)).all())
         dtype = np.result_type(rows.dtype, np.float32) if single else np.float64
         return (rows - self.centre.astype(dtype)) * self.scale.astype(dtype)
 
     def spread(self, rows: AnyArray, hashes: Integers) -> AnyArray:
-        """Return standardised rows in which values of `lattices` are spread over their steps by the rows' hashes."""
+        """Return standardised rows with the values of `lattices` spread over their steps by the rows' hashes."""
         standard = self(rows)
         if self.lattices:
             scaled = self.lattices._replace(steps=self.lattices.steps * self.scale[self.lattices.columns])
@@ -71,22 +71,22 @@ class Standardiser:
         return steps
 
     def raw(self, directions: StandardDirections) -> RawDirections:
-        """Return the same directions for raw rows: projections differ by `shift_along` them."""
+        """Return the same directions for raw rows, whose projections differ by `shift_along`."""
         return RawDirections(directions.vectors.astype(np.float64) * self.scale)
 
     def standard(self, directions: RawDirections) -> StandardDirections:
-        """Return the same directions for standardised rows, without the columns that are dropped."""
+        """Return the same directions for standardised rows, without the dropped columns."""
         used = np.broadcast_to(self.scale > 0, directions.vectors.shape)
         return StandardDirections(
             np.divide(directions.vectors, self.scale, out=np.zeros(directions.vectors.shape), where=used)
         )
 
     def shift_along(self, directions: RawDirections) -> Floats:
-        """Return by how much projections of raw rows exceed those of the standardised rows."""
+        """Return the difference between projections of raw rows and of standardised rows."""
         return directions.vectors @ self.centre
 
     def resolution_of(self, directions: RawDirections) -> Floats:
-        """Return the bandwidth that hides the rounding of the columns along directions.
+        """Return the least bandwidth along directions that smooths out the rounding of the columns.
 
         Rounded values lie on a lattice; with a smaller bandwidth the gaps between its points look like valleys.
         """
@@ -98,9 +98,9 @@ def standardiser(
 ) -> Standardiser:
     """Return the shift, scale and resolution of the columns.
 
-    Shift and scale are rounded to a few bits: sums depend in their last bits on the chunking, the tree must not.
-    Constant columns are dropped. With `moderate`, columns that are not scaled are multiplied as `MODERATE` says.
-    Rows far from all others are left out, as `without_far_rows` does for a `least_share` of the rows.
+    Shift and scale are rounded to a few bits, as the last bits of sums depend on the chunking, but the tree must not.
+    Constant columns are dropped. With `moderate`, columns that are not scaled are multiplied as in `MODERATE`.
+    Far rows are excluded, as by `without_far_rows` for a `least_share` of the rows.
     """
     columns, sample = without_far_rows(columns, sample, least_share)
     sd = np.sqrt(columns.deviations / max(columns.n, 1))
@@ -121,7 +121,7 @@ def _moderate_unit(sd: Floats) -> float:
 
 
 def rounded(x: Floats, bits: int = 12) -> Floats:
-    """Return numbers with so many bits of their mantissas."""
+    """Return numbers rounded to `bits` bits of their mantissas."""
     mantissa, exponent = np.frexp(x)
     return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
 

@@ -1,4 +1,4 @@
-"""One pass that tells, for every split of a tree and some directions each, the density near it and how it changes."""
+"""The pass that measures the density near every split of a tree, and its gradient, along some directions each."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from ..tree.structure import Tree
 from .scaling import Standardiser
 
 REACH = 4
-"""Bandwidths on both sides of a split within which rows are looked at."""
+"""Bandwidths on both sides of a split within which rows count."""
 
 BINS_PER_BANDWIDTH = 8
 
@@ -35,7 +35,7 @@ class ValleySums(NamedTuple):
     """Sums of the rows near splits."""
 
     n_rows: Integers
-    """Of each split, shape (n_splits,)."""
+    """Number of rows of each split, shape (n_splits,)."""
     counts: Integers
     """Rows per bin, shape (n_splits, n_trials, N_BINS)."""
     sums: Floats
@@ -44,7 +44,7 @@ class ValleySums(NamedTuple):
 
 @storable
 class RangedSums(NamedTuple):
-    """Value of `ValleyPass`."""
+    """The value of `ValleyPass`."""
 
     near: ValleySums
     low: Floats
@@ -53,13 +53,13 @@ class RangedSums(NamedTuple):
 
 
 class Valley(NamedTuple):
-    """The lowest density near a split, for directions of length one of the standardised rows."""
+    """The lowest density near a split, for unit directions of the standardised rows."""
 
     value: float
     place: float
-    """In units of the projections; NaN if the density only falls towards an end of what was looked at."""
+    """Threshold in units of the projections; NaN if the density only falls towards an end of the bins."""
     gradient: Floats
-    """Of the density by the direction, tangent to the unit sphere."""
+    """Gradient of the density by the direction, tangent to the unit sphere."""
     centre: Floats
     """Mean of the standardised rows around the valley."""
 
@@ -72,18 +72,18 @@ class ValleyPass(Statistic):
     ----------
     tree : Tree
     splits : integer array of shape (n_splits,)
-        Inner nodes that are looked at.
+        Inner nodes to measure.
     directions : array of shape (n_splits, n_trials, n_features)
-        For raw rows.
+        Directions for raw rows.
     origin : array of shape (n_splits, n_trials)
-        Where the first bin begins.
+        Lower end of the first bin.
     width : array of shape (n_splits,)
-        Of a bin.
+        Width of a bin.
     standardise : Standardiser
 
     Notes
     -----
-    A state takes ``512 n_features`` bytes for each direction. All sums are exact: they do not depend on the chunks.
+    A state takes ``512 n_features`` bytes for each direction. All sums are exact, and so independent of the chunks.
     """
 
     tree: Tree
@@ -95,7 +95,7 @@ class ValleyPass(Statistic):
 
     @classmethod
     def along(cls, axes: Sequence[Axes], tree: Tree, splits: Integers, standardise: Standardiser) -> Self:
-        """Return the statistic along axes of each split, as many for all; the bins of a split have one width."""
+        """Return the statistic along axes of the splits, as many for each; the bins of a split have one width."""
         directions = np.array([own.directions.vectors for own in axes])
         origin, width = np.array([own.origin for own in axes]), np.array([own.width[0] for own in axes])
         return cls(tree, splits, directions, origin, width, standardise)
@@ -133,14 +133,14 @@ class ValleyPass(Statistic):
             yield values, np.arange(len(some))
 
     def combine(self, left: RangedSums, right: RangedSums) -> RangedSums:
-        """Add, and join the ranges."""
+        """Add the sums and merge the ranges."""
         a, b = left.near, right.near
         near = ValleySums(a.n_rows + b.n_rows, a.counts + b.counts, a.sums + b.sums)
         return RangedSums(near, np.minimum(left.low, right.low), np.maximum(left.high, right.high))
 
 
 def leaves_under(tree: Tree, nodes: Integers) -> Booleans:
-    """Tell which nodes of a tree are some nodes or descend from them, shape (len(nodes), n_nodes)."""
+    """Return a mask of the nodes of a tree that are, or descend from, each of some nodes, (len(nodes), n_nodes)."""
     under = np.zeros((len(nodes), tree.n_nodes), dtype=bool)
     parent = tree.parent
     for i, ancestor in enumerate(nodes):
@@ -151,23 +151,23 @@ def leaves_under(tree: Tree, nodes: Integers) -> Booleans:
 
 
 def valley_of(n_rows: int, counts: AnyArray, sums: Floats, direction: Floats, origin: float, h: float) -> Valley:
-    """Return the valley of one direction of length one from the sums around a split.
+    """Return the valley along one unit direction from the sums around a split.
 
     Parameters
     ----------
     n_rows : int
-        Of the node.
+        Number of rows of the node.
     counts, sums : arrays of shape (N_BINS,) and (N_BINS, n_features)
     direction : array of shape (n_features,)
-        For standardised rows.
+        Unit direction for standardised rows.
     origin : float
-        Where the first bin begins.
+        Lower end of the first bin.
     h : float
         Bandwidth.
     """
     centres = origin + h / BINS_PER_BANDWIDTH * (np.arange(N_BINS) + 0.5)
     low, high = centres[0] + h, centres[-1] - h
-    # Along a coarse grid first: Newton's method goes downhill from there.
+    # A coarse grid gives the start of Newton's method.
     grid = np.linspace(low, high, 2 * N_BINS)
     u = (centres - grid[:, None]) / h
     start = grid[(np.exp(-0.5 * u**2) @ counts).argmin()]
