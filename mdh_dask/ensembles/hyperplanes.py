@@ -34,8 +34,10 @@ SAME = 0.01
 """Hyperplanes count as equal if a smaller share of the sample lies on different sides: as independent evidence for one
 partition they would inflate the likelihood of any mixture with it."""
 
-IDENTIFIED = 3
-"""With fewer hyperplanes, no mixture of their sides is identified."""
+IDENTIFIED = 6
+"""The table of the sides of H hyperplanes determines a mixture of ``2^H / (H + 1)`` components at most: of five, five.
+Of fewer hyperplanes every cell with enough rows is a cluster. On mixtures of four and five clusters in three and six
+columns, of which three to five hyperplanes are distinct, BIC loses one (adjusted Rand index 0.75, of cells 0.94)."""
 
 LEAST_ALPHA = 0.05
 """Least bound on a hyperplane; a smaller one would fix it at the mean."""

@@ -73,8 +73,8 @@ class HyperplaneEnsemble(SoftEstimator):
     probabilities_ : ndarray of shape (n_clusters, n_distinct), float64
         Probabilities of lying above each hyperplane.
     scores_ : tuple of float
-        The information criterion for 1, 2, ... components, or only for `n_clusters`; smaller is better. Not available
-        in a loaded model.
+        The information criterion for 1, 2, ... components, or only for `n_clusters`; smaller is better. Empty
+        for fewer than six hyperplanes, and not available in a loaded model.
     n_passes_ : int
         Passes over the data in `fit`.
     n_features_in_ : int
@@ -87,10 +87,10 @@ class HyperplaneEnsemble(SoftEstimator):
     -----
     Passes: one to draw the sample on which hyperplanes are found, and a second to count the tuples of the sides of all
     rows, unless the sample holds all rows or no hyperplane lies in a valley. The mixture is fitted to the distinct
-    tuples and their counts, at a cost that does not depend on the number of rows. With fewer than three hyperplanes no
-    mixture is identified, and every tuple with at least the square root of the number of rows is a cluster. Hyperplanes
-    that divide 99 % of the sample like an earlier one count once. With more than 50 columns they are searched in the
-    span of 50 principal components and the start.
+    tuples and their counts, at a cost that does not depend on the number of rows. With fewer than six hyperplanes no
+    larger mixture is identified, and every tuple with at least the square root of the number of rows is a cluster.
+    Hyperplanes that divide 99 % of the sample like an earlier one count once. With more than 50 columns they are
+    searched in the span of 50 principal components and the start.
 
     References
     ----------
