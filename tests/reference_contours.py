@@ -66,3 +66,9 @@ def dual(points, counts, width, outliers):
     )  # fmt: skip
     assert found.success
     return found.x.reshape(n)
+
+
+def nearest(row, centre, scale, points, chosen):
+    """The first of the chosen points that is nearest to a standardised row; -1 if none is chosen."""
+    squares = [sum(((x - c) * s - p) ** 2 for x, c, s, p in zip(row, centre, scale, point)) for point in points]
+    return min((v for v in range(len(points)) if chosen[v]), key=lambda v: (squares[v], v), default=-1)

@@ -230,14 +230,14 @@ def test_help_shows_a_default_with_its_methods_unless_they_all_agree():
     text = " ".join(run("fit", "--help").output.split())
     for shown in (
         "[default: rp]",
-        "[default: 1000 for rp; 5 for pca, ica]",
+        "[default: 1000 for rp, hppc; 5 for pca, ica]",
         "[default: row_combinations for rp]",
-        "[default: none for rp, pca, ica, pddp, ipddp, mdh, kernel-mdh; 1 for depddp, kernel-depddp]",
+        "; 1 for depddp, kernel-depddp]",
         "[default: 10000; not for consensus",
         "[default: --scale; not for consensus",
-        "[default: none for rp, pca, ica, ipddp, depddp, kernel-depddp]",
+        "[default: none for rp, pca, ica, ipddp, depddp, hppc, kernel-depddp]",
         "[default: valleys for mdh; balanced for hyperplane, kernel-mdh]",
-        "[default: none for rp, pca, ica, pddp, ipddp, depddp, mdh, hyperplane; nearest_neighbors for kernel-",
+        "[default: none for rp, pca, ica, pddp, ipddp, depddp, mdh, hppc, hyperplane; nearest_neighbors for kernel-",
     ):
         assert shown in text, shown
 
@@ -255,7 +255,7 @@ def test_what_methods_say_differently_is_said_of_each():
         r"If more are found, .* With none: no limit\. For pddp: Clusters to find\. If none, .* For ensemble: .*",
         option.help,
     )
-    assert option.help.count("For ") == 2
+    assert option.help.count("For ") == 3
 
 
 def test_an_undocumented_parameter_has_no_description(monkeypatch):

@@ -34,6 +34,7 @@ from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.valleys import ValleyPass
 from mdh_dask.metrics import Contingency
 from mdh_dask.summaries.moments import MomentPass
+from mdh_dask.support_vectors.passes import LandmarkCounts, LevelCounts
 from mdh_dask.tree.routing import leaves_of
 from mdh_dask.tree.structure import tree_from_nodes
 
@@ -147,7 +148,25 @@ def tuples(draw):
     return TuplePass(planes, offsets, draw(st.sampled_from([2, 1000]))), (rows,)
 
 
+@st.composite
+def landmark_counts(draw):
+    rows = draw(row_sets([bool, np.uint8, np.int64, np.float32, np.float64]))
+    rng, d = np.random.default_rng(draw(seeds)), rows.shape[1]
+    columns, first = rng.normal(0, 50, (d, 9)), rng.random(9) < 0.5
+    return LandmarkCounts(draw(seeds), rng.normal(size=d), rng.uniform(0, 1, d), columns, first), (rows,)
+
+
+@st.composite
+def level_counts(draw):
+    rows = draw(row_sets([np.uint8, np.float32, np.float64]))
+    rng, d = np.random.default_rng(draw(seeds)), rows.shape[1]
+    weights, widths = rng.dirichlet(np.ones(6), 2), rng.uniform(1e-4, 1, 2)
+    return LevelCounts(rng.normal(size=d), rng.uniform(0, 1, d), rng.normal(0, 50, (d, 6)), weights, widths), (rows,)
+
+
 STATISTICS = {
+    "LandmarkCounts": landmark_counts(),
+    "LevelCounts": level_counts(),
     "TuplePass": tuples(),
     "LabelVotes": label_votes(),
     "TreeVotes": tree_votes(),

@@ -27,6 +27,7 @@ from .principal_directions import DePDDP as DePDDP
 from .projection_pursuit_tree import ProjectionPursuitTree as ProjectionPursuitTree
 from .random_projection_tree import RandomProjectionTree as RandomProjectionTree
 from .semi_supervised import SemiSupervisedMDH as SemiSupervisedMDH
+from .support_vector import SupportVectorClustering as SupportVectorClustering
 
 METHODS: dict[str, type[ClusterEstimator]] = {
     "rp": RandomProjectionTree,
@@ -42,6 +43,7 @@ METHODS: dict[str, type[ClusterEstimator]] = {
     "kernel-depddp": KernelDePDDP,
     "consensus": ConsensusClustering,
     "ensemble": HyperplaneEnsemble,
+    "svc": SupportVectorClustering,
 }
 """Estimators by the names of their methods, the default first."""
 

@@ -1,0 +1,271 @@
+"""Support vector clustering."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import AnyArray, Floats, RowArray
+from ..chunks import Plan, is_dask, map_rows
+from ..support_vectors.adjacency import ADJACENCY, LARGEST_COMPLETE
+from ..support_vectors.components import UNCLASSIFIED
+from ..support_vectors.model import Contours
+from ..support_vectors.passes import N_BINS
+from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
+from ..support_vectors.sweep import MOST_WIDTHS
+from .base import ClusterEstimator
+from .divisive import rows_of_share
+from .validation import as_rows, check_finite, check_first_look
+
+MOST_LANDMARKS = 10_000
+"""The dual needs time and memory in proportion to the square of their number."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SupportVectorClustering(ClusterEstimator):
+    """Clusters of any shape as the parts of a contour around the rows, that of the smallest sphere in a feature space.
+
+    The feature space is that of a Gaussian kernel. The sphere's surface is a contour among the rows; what it holds
+    together is a cluster. With up to `n_landmarks` rows this is the method of the paper; of more rows, the landmarks
+    stand for all: each weighs as many as are nearest to it, and the level of the contour is that of all rows.
+
+    Parameters
+    ----------
+    width : float or "sweep", default="sweep"
+        The q of the kernel ``exp(-q |x - y|^2)``, in units of the columns after scaling: the larger, the more clusters.
+        ``"sweep"``: the width, and a share of the rows outside that is at least `outliers`, at which one half of
+        the rows shows the most clusters, if the other half confirms that there are fewer rows between them.
+    outliers : float, default=0.0
+        Share of the rows outside the contour, p = 1 / (N C) of the paper.
+    adjacency : {"knn", "complete", "support", "delaunay", "mst", "equilibrium"}, default="knn"
+        Which pairs of rows are tested for being connected inside the contour. ``"knn"``: nearest neighbours;
+        ``"complete"``: all; ``"support"``: rows and support vectors; ``"delaunay"``: edges of the triangulation, of 2
+        to 4 columns; ``"mst"``: the minimum spanning tree; ``"equilibrium"``: the places to which the kernel sums
+        ascend from rows. Fewer pairs can only make more clusters.
+    n_neighbors : int, default=16
+        Neighbours of a row, for ``"knn"``.
+    n_segment : int or None, default=None
+        Points that are tested between two rows; None for one in every quarter of ``1 / sqrt(q)``.
+    n_landmarks : int, default=2000
+        Rows that the contour is drawn around at most; half of them draw the contours of the sweep.
+    unclassified : {"nearest", "ascend", "leave"}, default="nearest"
+        The label of rows outside. ``"nearest"``: that of the nearest row inside; ``"ascend"``: of the cluster that the
+        kernel sums ascend to; ``"leave"``: -1.
+    scale : bool, default=True
+        Whether the columns are taken in units of their standard deviation, of which far rows are no part.
+    min_cluster_size : int or float or None, default=None
+        Rows of a cluster at least, a count, or a share of all rows if under 1; less `outliers`, as only rows inside
+        are counted. None for no bound if the width is given, as in the paper, else for the square root of the number
+        of rows of a half.
+    max_clusters : int or None, default=None
+        If more are found, those are merged between which the kernel sums fall the least.
+    quantile : float, default=0.975
+        One minus this bounds the probability that the sweep finds clusters in a cloud that has none.
+    min_relative_depth : float, default=0.1
+        The share by which the rows in clusters must exceed those between them for the sweep to separate them.
+    random_state : int, RandomState instance or None, default=0
+        The same integer gives the same clusters whatever the chunks, the scheduler and the number of workers.
+    progress : bool, default=False
+        Whether every pass shows a progress bar.
+
+    Attributes
+    ----------
+    labels_ : ndarray or dask Array of shape (n_samples,), int32
+        NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one pass.
+    n_clusters_ : int
+        The label -1 is none of them.
+    support_vectors_ : ndarray of shape (n_vectors, n_features), float64
+        In units of the columns of the rows.
+    dual_coef_ : ndarray of shape (n_vectors,), float64
+        Their weights, which sum to one.
+    width_ : float
+        q of the kernel.
+    level_ : float
+        Rows at which the sum of kernels is less are outside.
+    sweep_ : ndarray of records
+        One for each width and share outside that was tried on one half of the rows: ``width``, ``outliers``,
+        ``n_support``, ``n_bounded`` (of its landmarks), ``n_components`` (large enough), ``smallest`` (share of the
+        rows in the smallest), ``n_clusters`` (between which this half shows valleys), ``n_confirmed`` (by the other
+        half; 0 if it was not asked), ``persistence`` (doublings of the width over which ``n_clusters`` stays),
+        ``level`` (of all rows, 0 where it was not measured), ``chosen``.
+    n_passes_ : int
+        Passes over the data that `fit` made.
+    n_features_in_ : int
+
+    See Also
+    --------
+    load_model : Read a saved model.
+    sklearn.svm.OneClassSVM : The same contour, without clusters.
+
+    Notes
+    -----
+    Passes: one if a sample of ten times `n_landmarks` rows holds all. Else a second counts the rows nearest to each
+    landmark, and a third those at each level. The half that confirms clusters takes no part in drawing their contours:
+    in a cloud in which the straight way between two places is never emptier than both, `quantile` holds whatever was
+    tried. Clusters of less than about fifty rows are seldom confirmed. In many columns rows are few everywhere: reduce
+    them first. The time of a pass is in proportion to `n_landmarks`.
+
+    References
+    ----------
+    A. Ben-Hur, D. Horn, H. Siegelmann and V. Vapnik, Support vector clustering, Journal of Machine Learning Research 2,
+    2001. J. Yang, V. Estivill-Castro and S. Chalup, Support vector clustering through proximity graph modelling, 2002.
+    J. Lee and D. Lee, An improved cluster labeling method for support vector clustering, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import SupportVectorClustering
+    >>> rng = np.random.default_rng(0)
+    >>> angle, radius = rng.uniform(0, 2 * np.pi, 600), np.repeat([1.0, 5.0], 300)
+    >>> X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.1, (600, 2))
+    >>> np.bincount(SupportVectorClustering().fit_predict(X))
+    array([300, 300])
+    """
+
+    # The keys are views: a name that is registered later is an option, too.
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "width": [StrOptions({"sweep"}), Interval(Real, 0, None, closed="neither")],
+        "outliers": [Interval(Real, 0, 1, closed="left")],
+        "adjacency": [StrOptions(ADJACENCY.keys())],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_segment": [None, Interval(Integral, 1, None, closed="left")],
+        "n_landmarks": [Interval(Integral, 2, MOST_LANDMARKS, closed="both")],
+        "unclassified": [StrOptions(UNCLASSIFIED.keys())],
+        "scale": ["boolean"],
+        "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
+        "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "min_relative_depth": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "progress": ["boolean"],
+    }
+    state_type = Contours
+
+    width: float | str = "sweep"
+    outliers: float = 0.0
+    adjacency: str = "knn"
+    n_neighbors: int = 16
+    n_segment: int | None = None
+    n_landmarks: int = 2000
+    unclassified: str = "nearest"
+    scale: bool = True
+    min_cluster_size: float | None = None
+    max_clusters: int | None = None
+    quantile: float = 0.975
+    min_relative_depth: float = 0.1
+    random_state: Any = 0
+    progress: bool = False
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Contours]:
+        n_rows, n_features = shape
+        self._check_adjacency(n_rows, n_features)
+        size = self.min_cluster_size
+        settings = ContourSettings(
+            width=None if isinstance(self.width, str) else float(self.width),
+            outliers=float(self.outliers),
+            adjacency=self.adjacency,
+            n_neighbors=self.n_neighbors,
+            n_segment=self.n_segment,
+            n_landmarks=self.n_landmarks,
+            unclassified=self.unclassified,
+            scale=self.scale,
+            least_share=None if size is None else rows_of_share(size, n_rows) / n_rows,
+            max_clusters=self.max_clusters,
+            quantile=self.quantile,
+            min_relative_depth=self.min_relative_depth,
+            seed=seed,
+        )
+        names = getattr(self, "feature_names_in_", None)
+        return cluster(settings, shape, partial(check_first_look, names=names))
+
+    def _check_adjacency(self, n_rows: int, n_features: int) -> None:
+        n = min(n_rows, self.n_landmarks)
+        if self.adjacency in ("complete", "support", "mst") and n > LARGEST_COMPLETE:
+            raise ValueError(
+                f"expected at most {LARGEST_COMPLETE} landmarks with adjacency={self.adjacency!r}; got {n}. Use "
+                f"adjacency='knn', or n_landmarks={LARGEST_COMPLETE}."
+            )
+        if self.adjacency == "delaunay" and not 2 <= n_features <= 4:
+            raise ValueError(
+                f"expected 2 to 4 columns with adjacency='delaunay'; got {n_features}. Use adjacency='knn'."
+            )
+
+    def _adopt(self, state: Contours) -> None:
+        super()._adopt(state)
+        self.width_, self.level_, self.sweep_ = state.width, state.level, state.table
+        self.dual_coef_ = state.coefficients
+        unit = np.divide(1.0, state.scale, out=np.zeros_like(state.scale), where=state.scale > 0)
+        self.support_vectors_ = state.vectors * unit + state.centre
+
+    def score_samples(self, X: Any) -> RowArray:
+        """Return the sum of kernels at every row: the larger, the more rows are near.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), float64
+            From 0 to 1. NumPy for NumPy input; else lazy, in the row chunks of `X`, one pass to compute.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+        """
+        return self._of_rows(X, _totals)
+
+    def boundary_distance(self, X: Any) -> RowArray:
+        """Return by which share the sum of kernels at every row exceeds that on the contour: negative outside, from -1.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), float64
+            NumPy for NumPy input; else lazy, in the row chunks of `X`, one pass to compute.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+        """
+        return self._of_rows(X, _excess)
+
+    def _of_rows(self, X: Any, function: Callable[[Contours, AnyArray], Floats]) -> RowArray:
+        check_is_fitted(self)
+        rows = as_rows(self, X, reset=False)
+        if not is_dask(rows):
+            check_finite(rows)  # here, where row numbers are those of all rows
+        return map_rows(function, rows, dtype="float64", shared=self.state_)
+
+    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
+        n = 1 if n_rows <= rows_sampled(self.n_landmarks, n_columns) else 3
+        return n, n
+
+    def _task_bytes(self, rows: RowArray) -> int:
+        n_columns = rows.shape[1]
+        sample = rows_sampled(self.n_landmarks, n_columns) * rows.dtype.itemsize * n_columns
+        points = self.n_landmarks * (n_columns + MOST_WIDTHS) * 8
+        return int(max(sample, MOST_WIDTHS * N_BINS * 8 + points))
+
+
+def _totals(state: Contours, rows: AnyArray) -> Floats:
+    check_finite(rows)
+    return state.totals(rows)
+
+
+def _excess(state: Contours, rows: AnyArray) -> Floats:
+    return _totals(state, rows) / state.level - 1

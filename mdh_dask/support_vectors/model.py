@@ -1,0 +1,122 @@
+"""Contours that were found: what labels rows, and says how far inside they are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._jit.blocks import loop_ready
+from .._jit.landmarks import nearest_points, totals_of_widths
+from .._state import State, checked_array
+from .._typing import AnyArray, Floats, Integers
+from .dual import SLACK
+
+SWEEP_DTYPE = np.dtype(
+    [("width", "f8"), ("outliers", "f8"), ("n_support", "i8"), ("n_bounded", "i8"), ("n_components", "i8"),
+     ("smallest", "f8"), ("n_clusters", "i8"), ("n_confirmed", "i8"), ("persistence", "f8"), ("level", "f8"),
+     ("chosen", "?")]
+)  # fmt: skip
+"""Columns of the table of a sweep."""
+
+N_COLUMNS = len(SWEEP_DTYPE.names or ())
+
+
+@dataclass(frozen=True)
+class Contours(State):
+    """The contour of support vector clustering, and the points that say which cluster its parts are.
+
+    Parameters
+    ----------
+    centre, scale : arrays of shape (n_features,), float64
+        Rows become ``(x - centre) * scale``.
+    points : array of shape (n_points, n_features), float64
+        Standardised: a row has the label of the nearest.
+    point_labels : array of shape (n_points,), int32
+        Of the points; -1 where they are in no cluster.
+    vectors : array of shape (n_vectors, n_features), float64
+        The support vectors, standardised.
+    coefficients : array of shape (n_vectors,), float64
+        Their weights in the sum of kernels.
+    width : float
+        q of the kernel ``exp(-q |x - y|^2)``.
+    level : float
+        Rows where the sum is under it are outside.
+    leaves_outside : bool
+        Whether rows outside are labelled -1.
+    sweep : array of shape (n_steps, n_columns), float64
+        The table of the sweep that chose the width, in the columns of `SWEEP_DTYPE`; no steps if it was given.
+    """
+
+    kind = "contours"
+    noise = True
+    centre: Floats
+    scale: Floats
+    points: Floats
+    point_labels: Integers
+    vectors: Floats
+    coefficients: Floats
+    width: float
+    level: float
+    leaves_outside: bool
+    sweep: Floats
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of the clusters; -1 is none."""
+        return int(self.point_labels.max(initial=-1)) + 1
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that rows must have."""
+        return len(self.centre)
+
+    @property
+    def table(self) -> AnyArray:
+        """The table of the sweep, as an array of `SWEEP_DTYPE`."""
+        return np.array([tuple(step) for step in self.sweep], dtype=SWEEP_DTYPE)
+
+    def labels(self, rows: AnyArray) -> Integers:
+        """Return the labels of raw rows, shape (n,), int32."""
+        rows = loop_ready(rows)
+        nearest = np.empty(len(rows), dtype=np.int64)
+        every = np.ones(len(self.points), dtype=bool)
+        nearest_points(rows, self.centre, self.scale, np.ascontiguousarray(self.points.T), every, nearest)
+        labels = self.point_labels[nearest].astype(np.int32)
+        if self.leaves_outside:
+            labels[self.totals(rows) < self.level * (1 - SLACK)] = -1
+        return labels
+
+    def totals(self, rows: AnyArray) -> Floats:
+        """Return the sum of kernels at raw rows, shape (n,): from near 0, far outside, to 1 at most."""
+        rows = loop_ready(rows)
+        totals = np.empty((len(rows), 1))
+        totals_of_widths(
+            rows, self.centre, self.scale, np.ascontiguousarray(self.vectors.T), self.coefficients[None],
+            np.array([self.width]), totals,
+        )  # fmt: skip
+        return totals[:, 0]
+
+    def check(self) -> None:
+        """Raise a ValueError unless all values are those that a fit gives."""
+        if not isinstance(self.points, np.ndarray) or self.points.ndim != 2 or 0 in self.points.shape:
+            raise ValueError("expected points in rows and columns in the array points, got others")
+        n, d = self.points.shape
+        n_vectors = len(self.vectors) if isinstance(self.vectors, np.ndarray) else 0
+        for name, shape, least in (
+            ("centre", (d,), -np.inf), ("scale", (d,), 0.0), ("points", (n, d), -np.inf), ("point_labels", (n,), -1.0),
+            ("vectors", (max(n_vectors, 1), d), -np.inf), ("coefficients", (max(n_vectors, 1),), 0.0),
+        ):  # fmt: skip
+            checked_array(name, getattr(self, name), shape, least)
+        if self.point_labels.dtype.kind != "i" or (np.diff(np.unique([-1, *self.point_labels.tolist()])) > 1).any():
+            raise ValueError("expected labels -1, 0, 1, ... in the array point_labels, got others")
+        for name in ("width", "level"):
+            value = getattr(self, name)
+            if not isinstance(value, float) or not 0 < value < np.inf:
+                raise ValueError(f"expected a {name} above 0, got {value!r}")
+        if not isinstance(self.leaves_outside, bool):
+            raise ValueError(f"expected true or false for leaves_outside, got {self.leaves_outside!r}")
+        if (
+            not isinstance(self.sweep, np.ndarray)
+            or self.sweep.dtype != np.float64
+            or self.sweep.shape[1:] != (N_COLUMNS,)
+        ):
+            raise ValueError(f"expected {N_COLUMNS} columns of float64 in the array sweep, got others")

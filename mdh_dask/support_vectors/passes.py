@@ -1,0 +1,124 @@
+"""What support vector clustering counts of all rows: those nearest to each landmark, and those at each level."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._jit.blocks import loop_ready
+from .._jit.hashing import hash_rows
+from .._jit.landmarks import count_nearest, totals_of_widths
+from .._typing import AnyArray, Booleans, Floats, Integers
+from ..chunks import Statistic
+
+LOWEST = -60
+"""Totals under two to this power are counted as if they were that: a kernel that far away is nothing."""
+
+STEPS = 512
+"""Bins between a power of two and the next."""
+
+N_BINS = (1 - LOWEST) * STEPS
+
+
+def in_first_half(hashes: Integers) -> Booleans:
+    """Return which rows choose; the others test what was chosen."""
+    return (hashes & np.uint64(1)) == 0
+
+
+@dataclass(frozen=True)
+class LandmarkCounts(Statistic):
+    """Rows nearest to each landmark, and rows of the first half nearest to each landmark of the first half.
+
+    Parameters
+    ----------
+    seed : int
+        Of the rows' hashes.
+    centre, scale : arrays of shape (n_features,), float64
+        Rows become ``(x - centre) * scale``.
+    columns : array of shape (n_features, n_landmarks), float64
+        Coordinates of the landmarks, column by column.
+    first : array of shape (n_landmarks,), bool
+        Landmarks of the first half.
+    """
+
+    seed: int
+    centre: Floats
+    scale: Floats
+    columns: Floats
+    first: Booleans
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Integers:
+        """Return the counts of a block, shape (2, n_landmarks)."""
+        rows = loop_ready(blocks[0])
+        counts = np.zeros((2, self.columns.shape[1]), dtype=np.int64)
+        halves = in_first_half(hash_rows(self.seed, start, len(rows)))
+        count_nearest(rows, self.centre, self.scale, self.columns, self.first, halves, counts)
+        return counts
+
+    def combine(self, left: Integers, right: Integers) -> Integers:
+        """Add the counts."""
+        return left + right
+
+
+@dataclass(frozen=True)
+class LevelCounts(Statistic):
+    """Histograms of the totals of all rows, for several spheres around the same points.
+
+    Parameters
+    ----------
+    centre, scale : arrays of shape (n_features,), float64
+    columns : array of shape (n_features, n_points), float64
+        Coordinates of the points, column by column.
+    coefficients : array of shape (n_spheres, n_points), float64
+    widths : array of shape (n_spheres,), float64
+    """
+
+    centre: Floats
+    scale: Floats
+    columns: Floats
+    coefficients: Floats
+    widths: Floats
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Integers:
+        """Return the counts of a block, shape (n_spheres, N_BINS)."""
+        rows = loop_ready(blocks[0])
+        totals = np.empty((len(rows), len(self.widths)))
+        totals_of_widths(rows, self.centre, self.scale, self.columns, self.coefficients, self.widths, totals)
+        return np.stack([np.bincount(bin_of(column), minlength=N_BINS) for column in totals.T])
+
+    def combine(self, left: Integers, right: Integers) -> Integers:
+        """Add the counts."""
+        return left + right
+
+
+def bin_of(totals: Floats) -> Integers:
+    """Return the bins of totals; `STEPS` between two powers of two, all of one width.
+
+    Examples
+    --------
+    >>> lower_edge(bin_of(np.array([0.3, 1.0, 0.0]))).round(3).tolist()
+    [0.3, 1.0, 0.0]
+    """
+    mantissa, exponent = np.frexp(totals.clip(2.0**LOWEST, 1.0))
+    return (exponent - 1 - LOWEST) * STEPS + ((mantissa - 0.5) * 2 * STEPS).astype(np.int64)
+
+
+def lower_edge(bins: Integers) -> Floats:
+    """Return the least total of bins."""
+    exponent, step = np.divmod(bins, STEPS)
+    return np.ldexp(0.5 + step / (2 * STEPS), exponent + 1 + LOWEST)
+
+
+def level_of_counts(counts: Integers, outliers: float) -> float:
+    """Return the level under which a share `outliers` of the rows lies, as if rows of a bin were spread evenly in it.
+
+    Examples
+    --------
+    >>> rows = np.linspace(0.5, 1, 1001)
+    >>> round(level_of_counts(np.bincount(bin_of(rows), minlength=N_BINS), 0.3), 3)
+    0.65
+    """
+    under = np.cumsum(counts) - counts
+    allowed = outliers * counts.sum() * (1 + 1e-12)
+    last = np.flatnonzero((under <= allowed) & (counts > 0))[-1]
+    low, high = lower_edge(np.array([last, last + 1]))
+    return float(low + (high - low) * min((allowed - under[last]) / counts[last], 1))

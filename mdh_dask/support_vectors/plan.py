@@ -1,0 +1,252 @@
+"""The plan of support vector clustering: landmarks, what they stand for, contours, levels."""
+
+import logging
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._jit.contours import flood, lowest_along
+from .._typing import Booleans, Floats, Integers
+from ..chunks import Pass, Plan, Statistic
+from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from ..growth.sampling import RESERVOIR_VALUES
+from .adjacency import points_between
+from .components import UNCLASSIFIED, by_size, components, merged
+from .dual import SLACK, Sphere, level_of, smallest_sphere
+from .holdout import connecting_edges
+from .landmarks import Frame, Landmarks, frame_of, landmarks_of, spacing
+from .model import N_COLUMNS, Contours
+from .passes import LandmarkCounts, LevelCounts, in_first_half, level_of_counts
+from .sweep import Step, chosen_step, persistence_of, plateau_of, sweep, widths_for
+
+logger = logging.getLogger(__name__)
+
+SAMPLE = 10
+"""The sample holds this many times as many rows as there are landmarks: half of them test the clusters."""
+
+SPACING_ALLOWED = 0.5
+"""Median distance of a landmark to the nearest, in units of ``1 / sqrt(width)``, from which on there is a warning."""
+
+
+@dataclass(frozen=True)
+class ContourSettings:
+    """How contours are drawn; see `mdh_dask.SupportVectorClustering`.
+
+    `width` is None for a sweep; `least_share` is that of the rows in a cluster at least, or None.
+    """
+
+    width: float | None
+    outliers: float
+    adjacency: str
+    n_neighbors: int
+    n_segment: int | None
+    n_landmarks: int
+    unclassified: str
+    scale: bool
+    least_share: float | None
+    max_clusters: int | None
+    quantile: float
+    min_relative_depth: float
+    seed: int
+
+
+def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Contours]:
+    """Plan the contours around rows.
+
+    Parameters
+    ----------
+    settings : ContourSettings
+    shape : (n_rows, n_features)
+        Of the rows that the passes will read.
+    check : callable
+        Raises an error if the first look shows that the rows cannot be clustered.
+
+    Notes
+    -----
+    One pass, which draws a sample; no more if the sample holds all rows. Else a second counts the rows nearest to each
+    landmark, and a third the rows at each level of the contours.
+    """
+    n_rows, n_features = shape
+    wanted = rows_sampled(settings.n_landmarks, n_features)
+    look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(wanted, n_rows)))
+    check(look)
+    sample = smallest_hashes(look.sample, wanted)
+    frame = frame_of(sample.rows, settings.scale)
+    landmarks = landmarks_of(sample, frame, settings.n_landmarks)
+    held = sample if len(sample.rows) == n_rows else None
+    halves = [frame(sample.rows[in_first_half(sample.hashes) == half]) for half in (True, False)]
+    if len(landmarks.points) < 2:
+        logger.warning("all %s rows are equal: they are one cluster", n_rows)
+        return _one_place(frame, landmarks, settings)
+    columns = np.ascontiguousarray(landmarks.points.T)
+    counting = LandmarkCounts(settings.seed, frame.centre, frame.scale, columns, landmarks.first)
+    counts: Integers = yield from _asked("counting landmarks", counting, held)
+    exact = held is not None and len(sample.rows) <= settings.n_landmarks
+    weights, of_first = counts.astype(np.float64)
+    settings = settings if _can_sweep(landmarks, halves[1]) else _one_cluster(settings, landmarks)
+    steps, chosen = _sweep(settings, landmarks, of_first, halves)
+    # In another pass over the rows, the levels at the widths beside the chosen one come for nothing.
+    plateau = [chosen] if exact and steps else plateau_of(steps, chosen)
+    pairs = [(steps[i].sphere.width, steps[i].outliers) for i in plateau]
+    if settings.width is not None:
+        pairs = [(settings.width, settings.outliers)]
+    spheres = [smallest_sphere(landmarks.points, weights, width, share) for width, share in pairs]
+    histograms = None
+    if not exact:
+        if not steps:
+            _warn_of_spacing(landmarks.points, spheres[0].width)
+        measuring = LevelCounts(
+            frame.centre, frame.scale, columns, np.stack([sphere.coefficients for sphere in spheres]),
+            np.array([sphere.width for sphere in spheres]),
+        )  # fmt: skip
+        histograms = yield from _asked("measuring levels", measuring, held)
+    levels = [_level(spheres, weights, histograms, i, settings.outliers) for i in range(len(spheres))]
+    own = plateau.index(chosen) if steps else 0
+    inner = _level(spheres, weights, histograms, own, pairs[own][1], drawn=True)
+    step = steps[chosen] if steps else None
+    labels = _labels(settings, spheres[own], inner, weights, landmarks.first, step)
+    table = _table(steps, chosen, dict(zip(plateau, levels)))
+    return _contours(settings, frame, spheres[own], labels, inner, levels[own], table)
+
+
+def rows_sampled(n_landmarks: int, n_columns: int) -> int:
+    """Return how many rows the sample holds."""
+    return max(n_landmarks, min(SAMPLE * n_landmarks, RESERVOIR_VALUES // n_columns))
+
+
+def _warn_of_spacing(points: Floats, width: float) -> None:
+    """Warn if landmarks are too far apart for the sum of kernels around them to be like that of all rows."""
+    if spacing(points) > SPACING_ALLOWED / np.sqrt(width):
+        warnings.warn(
+            f"expected landmarks at most {SPACING_ALLOWED / np.sqrt(width):.3g} apart for width={width:.3g}; their "
+            f"median distance to the nearest is {spacing(points):.3g}: contours may have false holes. Give more "
+            "landmarks with n_landmarks=, or a smaller width.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _asked(verb: str, statistic: Statistic, held: Sample | None) -> Plan[Any]:
+    """Ask for a statistic of all rows, or take it of the sample if that holds them all."""
+    if held is not None:
+        return statistic.finalise(statistic.chunk(0, held.rows))
+    value = yield Pass(verb, statistic)
+    return value
+
+
+def _can_sweep(landmarks: Landmarks, held_out: Floats) -> bool:
+    return bool(np.count_nonzero(landmarks.first) > 1 and len(held_out))
+
+
+def _one_cluster(settings: ContourSettings, landmarks: Landmarks) -> ContourSettings:
+    """Return the settings for rows that are too few for halves."""
+    width = float(widths_for(landmarks.points)[0]) if settings.width is None else settings.width
+    return replace(settings, width=width, max_clusters=1 if settings.width is None else settings.max_clusters)
+
+
+def _sweep(
+    settings: ContourSettings, landmarks: Landmarks, counts: Floats, halves: Sequence[Floats]
+) -> tuple[list[Step], int]:
+    """Return the steps of the sweep, none if the width is given, and the one to take."""
+    if settings.width is not None:
+        return [], 0
+    steps = sweep(
+        landmarks.points[landmarks.first], counts[landmarks.first], *halves,
+        outliers=settings.outliers, adjacency=settings.adjacency, n_neighbors=settings.n_neighbors,
+        n_segment=settings.n_segment, least_share=settings.least_share, quantile=settings.quantile,
+        depth=settings.min_relative_depth, max_clusters=settings.max_clusters,
+    )  # fmt: skip
+    return steps, chosen_step(steps)
+
+
+def _level(
+    spheres: Sequence[Sphere],
+    counts: Floats,
+    histograms: Integers | None,
+    i: int,
+    outliers: float,
+    drawn: bool = False,
+) -> float:
+    """Return the level outside which a share of all rows lies.
+
+    That of landmarks is not that of all rows: up to twice as many are outside. For contours that are drawn around all
+    landmarks it is: a single row far from all would else widen them without end.
+    """
+    if histograms is None or (drawn and outliers * len(counts) < 1):
+        return level_of(spheres[i].totals(spheres[i].points)[counts > 0], counts[counts > 0], outliers)
+    return level_of_counts(histograms[i], outliers)
+
+
+def _labels(
+    settings: ContourSettings, sphere: Sphere, level: float, counts: Floats, first: Booleans, step: Step | None
+) -> Integers:
+    """Return the clusters of the landmarks, the largest first; -1 outside."""
+    if step is None:
+        labels = components(
+            sphere, level, counts, adjacency=settings.adjacency, n_neighbors=settings.n_neighbors,
+            n_segment=settings.n_segment,
+        )  # fmt: skip
+        large = by_size(labels, counts, (settings.least_share or 0) * counts.sum())
+        labels = large if large.max() >= 0 else by_size(labels, counts)
+    else:
+        labels = _flooded(settings, sphere, level, first, step)
+        labels = by_size(labels, counts)
+    return labels if settings.max_clusters is None else merged(sphere, labels, counts, settings.max_clusters)
+
+
+def _flooded(settings: ContourSettings, sphere: Sphere, level: float, first: Booleans, step: Step) -> Integers:
+    """Return the clusters of a sweep inside the contours of all rows, spread from the landmarks of one half.
+
+    They spread where the sum of kernels is highest first: a part inside that no landmark of theirs is in, too, belongs
+    to the cluster that it hangs together with at the highest level.
+    """
+    seeds = np.full(len(sphere.points), -1)
+    seeds[first] = step.labels if step.confirmed is None else step.confirmed
+    points, inner = sphere.points, sphere.support
+    edges = connecting_edges(points, settings.n_neighbors)
+    between = points_between(points, edges, sphere.width, settings.n_segment)
+    lowest, _ = lowest_along(points, edges, between, points[inner], sphere.coefficients[inner], sphere.width)
+    totals = sphere.totals(points)
+    order = np.argsort(-np.minimum(lowest, totals[edges].min(axis=1)), kind="stable")
+    labels = flood(edges[order], seeds)
+    return np.where(totals >= level * (1 - SLACK), np.maximum(labels, 0), -1)
+
+
+def _contours(
+    settings: ContourSettings, frame: Frame, sphere: Sphere, labels: Integers, inner: float, level: float, table: Floats
+) -> Contours:
+    """Return what labels rows: by the landmarks inside, or by all, once those outside have labels."""
+    labels = UNCLASSIFIED[settings.unclassified](sphere, labels, inner * (1 - SLACK))
+    leaves = settings.unclassified == "leave"
+    known = sphere.totals(sphere.points) >= inner * (1 - SLACK) if leaves else labels >= 0
+    vectors = sphere.support
+    return Contours(
+        frame.centre, frame.scale, sphere.points[known], labels[known].astype(np.int32), sphere.points[vectors],
+        sphere.coefficients[vectors], float(sphere.width), level, leaves, table,
+    )  # fmt: skip
+
+
+def _one_place(frame: Frame, landmarks: Landmarks, settings: ContourSettings) -> Contours:
+    """Return the contour around rows that are all equal."""
+    one = np.ones(1)
+    leaves = settings.unclassified == "leave"
+    return Contours(
+        frame.centre, frame.scale, landmarks.points, np.zeros(1, np.int32), landmarks.points, one,
+        settings.width or 1.0, 1.0, leaves, np.empty((0, N_COLUMNS)),
+    )  # fmt: skip
+
+
+def _table(steps: Sequence[Step], chosen: int, levels: dict[int, float]) -> Floats:
+    """Return the table of the sweep, in the columns of its `SWEEP_DTYPE`; levels that were not measured are 0."""
+    persistence = persistence_of(steps)
+    rows = [
+        (
+            step.sphere.width, step.outliers, step.sphere.support.sum(), step.sphere.bounded.sum(), step.n_components,
+            step.smallest, step.n_clusters, step.n_confirmed, persistence[i], levels.get(i, 0.0), i == chosen,
+        )
+        for i, step in enumerate(steps)
+    ]  # fmt: skip
+    return np.array(rows, dtype=np.float64).reshape(-1, N_COLUMNS)

@@ -1,0 +1,234 @@
+"""Support vector clustering of any number of rows: landmarks, levels, the sweep, and its scikit-learn face."""
+
+import dask.array as da
+import numpy as np
+import pytest
+import reference_contours
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import seeds
+
+from mdh_dask import SupportVectorClustering, load_model
+from mdh_dask._jit.landmarks import count_nearest, nearest_points, totals_of_widths
+from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.support_vectors.landmarks import frame_of
+from mdh_dask.support_vectors.passes import N_BINS, bin_of, level_of_counts, lower_edge
+
+
+def groups(n=2000, d=3, k=3, seed=0):
+    """Rows of round groups six standard deviations apart, and their groups."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, k, n)
+    return rng.normal(size=(n, d)) + 6.0 * np.sqrt(3 / d) * group[:, None], group
+
+
+def rings(n=1000):
+    rng = np.random.default_rng(0)
+    angle, group = rng.uniform(0, 2 * np.pi, n), np.arange(n) % 2
+    radius = 1.0 + 3 * group
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.2, (n, 2)), group
+
+
+def _never(block):
+    pytest.fail("rows were read")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return groups()
+
+
+@settings(max_examples=30)
+@given(seeds, st.integers(1, 4), st.sampled_from([np.uint8, np.float32, np.float64]))
+def test_rows_against_landmarks_equal_their_twins(seed, d, dtype):
+    rng = np.random.default_rng(seed)
+    rows, points = rng.integers(0, 9, (20, d)).astype(dtype), rng.normal(4, 3, (7, d))
+    centre, scale, chosen = rng.normal(size=d), rng.uniform(0, 2, d), rng.random(7) < 0.5
+    first_row, columns = rng.random(20) < 0.5, np.ascontiguousarray(points.T)
+    some = [reference_contours.nearest(row, centre, scale, points, chosen) for row in rows.astype(float)]
+    every = [reference_contours.nearest(row, centre, scale, points, np.ones(7)) for row in rows.astype(float)]
+    found, counts = np.empty(20, np.int64), np.zeros((2, 7), np.int64)
+    nearest_points(rows, centre, scale, columns, chosen, found)
+    assert found.tolist() == some
+    count_nearest(rows, centre, scale, columns, chosen, first_row, counts)
+    assert counts[0].tolist() == np.bincount(every, minlength=7).tolist()
+    of_first = [v for v, first in zip(some, first_row) if first and v >= 0]
+    assert counts[1].tolist() == np.bincount(np.array(of_first, int), minlength=7).tolist()
+    weights, widths, totals = rng.dirichlet(np.ones(7), 2), np.array([0.1, 2.0]), np.empty((20, 2))
+    totals_of_widths(rows, centre, scale, columns, weights, widths, totals)
+    standardised = (rows - centre) * scale
+    for w in range(2):
+        expected = reference_contours.totals(standardised, points, weights[w], widths[w])
+        np.testing.assert_allclose(totals[:, w], expected, rtol=1e-9, atol=1e-15)
+
+
+class TestLevels:
+    def test_a_total_is_in_the_bin_between_whose_edges_it_is(self):
+        totals = np.concatenate([np.random.default_rng(0).random(500) ** 4, [1.0, 2.0**-60]])
+        bins = bin_of(totals)
+        assert ((lower_edge(bins) <= totals) & (totals < lower_edge(bins + 1))).all()
+        assert bins.max() < N_BINS
+
+    @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.9])
+    def test_a_share_of_the_rows_is_under_the_level(self, share):
+        totals = np.random.default_rng(1).beta(2, 5, 100_000)
+        level = level_of_counts(np.bincount(bin_of(totals), minlength=N_BINS), share)
+        assert np.mean(totals < level) == pytest.approx(share, abs=2e-4)
+
+
+class TestScale:
+    def test_one_row_changes_neither_shift_nor_scale(self):
+        rows = np.random.default_rng(0).normal(size=(500, 3))
+        far = rows.copy()
+        far[7] = 1e6
+        for a, b in zip(vars(frame_of(rows, True)).values(), vars(frame_of(far, True)).values()):
+            np.testing.assert_allclose(a, b, rtol=0.01, atol=0.1)
+
+    def test_a_constant_column_counts_nothing_and_few_other_values_something(self):
+        rows = np.zeros((1000, 2))
+        rows[:3, 1] = 1
+        assert (frame_of(rows, True).scale > 0).tolist() == [False, True]
+
+
+class TestAnySize:
+    @pytest.mark.parametrize("options", [{}, {"width": 1.0, "outliers": 0.1, "unclassified": "leave"}])
+    @pytest.mark.parametrize("n_landmarks", [120, 400])
+    def test_model_and_labels_are_the_same_whatever_the_chunks(self, rows, options, n_landmarks):
+        X = rows[0].astype(np.float32)
+        one = SupportVectorClustering(n_landmarks=n_landmarks, **options).fit(X)
+        assert one.n_passes_ == (3 if n_landmarks == 120 else 1)
+        for chunks in ((1000, 3), (701, 2)):
+            other = SupportVectorClustering(n_landmarks=n_landmarks, **options).fit(da.from_array(X, chunks=chunks))
+            assert other.n_passes_ == one.n_passes_
+            assert isinstance(other.labels_, da.Array)
+            np.testing.assert_array_equal(other.labels_.compute(), one.labels_)
+            for name, value in vars(one.state_).items():
+                np.testing.assert_array_equal(getattr(other.state_, name), value, err_msg=name)
+
+    @pytest.mark.parametrize("n_landmarks", [200, 5000])
+    @pytest.mark.parametrize("outliers", [0.05, 0.3])
+    def test_the_share_of_all_rows_outside_is_the_one_asked_for(self, rows, n_landmarks, outliers):
+        svc = SupportVectorClustering(width=0.5, outliers=outliers, n_landmarks=n_landmarks, unclassified="leave")
+        labels = svc.fit_predict(rows[0])
+        assert np.mean(labels == -1) == pytest.approx(outliers, abs=0.01)
+        np.testing.assert_array_equal(labels == -1, svc.boundary_distance(rows[0]) < -1e-4)
+
+    def test_counted_landmarks_draw_the_contour_of_all_rows(self, rows):
+        X = rows[0][:2000]
+        whole = SupportVectorClustering(width=0.2, outliers=0.2).fit(X).score_samples(X)
+        some = SupportVectorClustering(width=0.2, outliers=0.2, n_landmarks=500).fit(X).score_samples(X)
+        assert np.corrcoef(whole, some)[0, 1] > 0.99
+
+    def test_landmarks_too_far_apart_for_the_width_are_warned_of(self, rows):
+        with pytest.warns(UserWarning, match=r"expected landmarks at most 0\.05 apart for width=100; .*n_landmarks="):
+            SupportVectorClustering(width=100.0, n_landmarks=100).fit(rows[0])
+
+
+class TestSweep:
+    @pytest.mark.parametrize("n_landmarks", [400, 900])
+    def test_groups_and_rings_are_found(self, rows, n_landmarks):
+        for X, group in ([array[:900] for array in rows], rings()):
+            svc = SupportVectorClustering(n_landmarks=n_landmarks).fit(X)
+            assert svc.n_clusters_ == group.max() + 1
+            assert adjusted_rand_index(svc.labels_, group) > 0.99
+
+    @pytest.mark.parametrize("d", [1, 2, 10])
+    @pytest.mark.parametrize("n", [3, 20, 400])
+    def test_a_cloud_is_one_cluster(self, n, d):
+        rng = np.random.default_rng(n + d)
+        normal = rng.normal(size=(n, d))
+        for X in (normal, rng.uniform(size=(n, d)), normal / np.sqrt(rng.chisquare(3, (n, 1)) / 3)):
+            assert SupportVectorClustering().fit(X).n_clusters_ == 1
+
+    def test_one_far_row_changes_no_other_label(self, rows):
+        X = rows[0][:450].copy()
+        before = SupportVectorClustering().fit_predict(X)
+        X[17] = 1e6
+        after = SupportVectorClustering().fit_predict(X)
+        assert adjusted_rand_index(np.delete(before, 17), np.delete(after, 17)) > 0.99
+
+    def test_constants_duplicates_and_a_shift_change_nothing(self, rows):
+        X = rows[0][:450]
+        labels = SupportVectorClustering().fit_predict(X)
+        wider = np.column_stack([X + 1000.0, np.full(450, 7.0)])
+        assert adjusted_rand_index(SupportVectorClustering().fit_predict(wider), labels) == 1
+        assert SupportVectorClustering().fit(np.repeat(X[:250], 3, axis=0)).n_clusters_ == 3
+        assert SupportVectorClustering().fit(np.ones((50, 2))).n_clusters_ == 1
+        assert SupportVectorClustering(width=2.0).fit(np.repeat([[0.0], [9.0]], 40, axis=0)).n_clusters_ == 2
+
+    def test_no_more_clusters_than_asked_for(self, rows):
+        for options in ({}, {"width": 1.0}):
+            for most in (1, 2):
+                found = SupportVectorClustering(max_clusters=most, **options).fit(rows[0][:450]).n_clusters_
+                assert found == most
+
+    def test_its_table_says_what_was_tried_and_chosen(self, rows):
+        svc = SupportVectorClustering(n_landmarks=400).fit(rows[0])
+        table = svc.sweep_
+        assert table["chosen"].sum() == 1
+        chosen = table[table["chosen"]][0]
+        assert (chosen["width"], chosen["n_confirmed"]) == (svc.width_, 3)
+        assert (np.diff(np.unique(table["width"])) > 0).all()
+        assert np.isin([0.0, 0.1, 0.3, 0.6], table["outliers"]).all()
+        assert table["n_clusters"].max() >= 3
+        assert len(SupportVectorClustering(width=1.0).fit(rows[0]).sweep_) == 0
+
+
+class TestFace:
+    def test_a_saved_model_predicts_the_same(self, rows, tmp_path):
+        svc = SupportVectorClustering(width=0.5, outliers=0.2, unclassified="leave").fit(rows[0])
+        svc.save(tmp_path / "m.zarr")
+        loaded = load_model(tmp_path / "m.zarr")
+        np.testing.assert_array_equal(loaded.predict(rows[0]), svc.labels_)
+        np.testing.assert_array_equal(loaded.score_samples(rows[0]), svc.score_samples(rows[0]))
+        assert loaded.sweep_.dtype == svc.sweep_.dtype
+
+    @pytest.mark.parametrize(
+        ("harm", "message"),
+        [
+            ({"point_labels": np.full(3, 5, np.int32)}, "shape"),
+            ({"width": -1.0}, "expected a width above 0, got -1.0"),
+            ({"sweep": np.zeros((2, 2))}, "columns of float64 in the array sweep"),
+            ({"points": np.zeros((0, 3))}, "expected points in rows"),
+            ({"coefficients": np.zeros(2)}, "an array coefficients"),
+            ({"leaves_outside": 1}, "expected true or false for leaves_outside"),
+        ],
+    )
+    def test_a_damaged_model_is_refused(self, rows, harm, message):
+        state = SupportVectorClustering(width=0.5).fit(rows[0][:500]).state_
+        values = dict(zip(("settings", "arrays"), state.to_arrays()))
+        merged = values["settings"] | values["arrays"] | harm
+        with pytest.raises(ValueError, match=message):
+            type(state).from_arrays(
+                {k: v for k, v in merged.items() if not isinstance(v, np.ndarray)},
+                {k: v for k, v in merged.items() if isinstance(v, np.ndarray)},
+            )
+
+    def test_support_vectors_are_rows_in_units_of_the_columns(self, rows):
+        svc = SupportVectorClustering(width=0.5).fit(rows[0][:500] * [1.0, 10.0, 100.0] + 5)
+        nearest = np.abs(svc.support_vectors_[:, None] - (rows[0][:500] * [1.0, 10.0, 100.0] + 5)).sum(axis=2)
+        assert nearest.min(axis=1).max() < 1e-9
+        assert svc.dual_coef_.sum() == pytest.approx(1)
+
+    def test_the_score_of_lazy_rows_is_lazy_and_the_same(self, rows):
+        svc = SupportVectorClustering(width=0.5).fit(rows[0][:500])
+        lazy = svc.boundary_distance(da.from_array(rows[0], chunks=(700, 3)))
+        assert isinstance(lazy, da.Array)
+        np.testing.assert_array_equal(lazy.compute(), svc.boundary_distance(rows[0]))
+        with pytest.raises(ValueError, match="expected finite values; got 1 NaN"):
+            svc.score_samples([[np.nan, 0.0, 0.0]])
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"width": 0.0}, "The 'width' parameter of SupportVectorClustering must be"),
+            ({"outliers": 1.0}, "The 'outliers' parameter of SupportVectorClustering must be"),
+            ({"n_segment": 0}, "The 'n_segment' parameter of SupportVectorClustering must be"),
+            ({"adjacency": "delaunay"}, "expected 2 to 4 columns with adjacency='delaunay'; got 5"),
+            ({"adjacency": "complete", "n_landmarks": 4000}, "at most 3000 landmarks with adjacency='complete'"),
+        ],
+    )
+    def test_bad_parameters_are_refused_before_rows_are_read(self, options, message):
+        X = da.zeros((5000, 5), chunks=(100, 5)).map_blocks(_never, meta=np.ones((0, 0)))
+        with pytest.raises(ValueError, match=message):
+            SupportVectorClustering(**options).fit(X)
