@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
@@ -227,16 +227,6 @@ def modes(density):
             after = density[last + 1] if last + 1 < len(density) else -math.inf
             if min(plateau) == max(plateau) and max(plateau) > max(before, after, 0):
                 found.append((first + last) // 2)
-    return found
-
-
-def antimodes(density):
-    """Middles of the lowest plateaus between neighbouring modes."""
-    found, peaks = [], modes(density)
-    for left, right in pairwise(peaks):
-        lowest = min(density[left : right + 1])
-        places = [k for k in range(left, right + 1) if density[k] == lowest]
-        found.append((places[0] + places[-1]) // 2)
     return found
 
 

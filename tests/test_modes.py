@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 from strategies import histograms
 
-from mdh_dask.density.modes import antimodes, modes, relative_depth, unimodal_fit
+from mdh_dask.density.modes import modes, relative_depth, unimodal_fit
 
 densities = arrays(float, st.integers(1, 30), elements=st.floats(0, 10) | st.sampled_from([0.0, 1.0, 2.0]))
 
@@ -56,19 +56,9 @@ class TestModes:
     def test_are_those_of_brute_force(self, density):
         assert modes(density).tolist() == reference.modes(density.tolist())
 
-    @given(densities)
-    def test_antimodes_are_those_of_brute_force(self, density):
-        assert antimodes(density).tolist() == reference.antimodes(density.tolist())
-
-    @given(densities)
-    def test_one_antimode_lies_between_each_two_modes(self, density):
-        both = np.empty(max(2 * len(modes(density)) - 1, 0), dtype=int)
-        both[::2], both[1::2] = modes(density), antimodes(density)
-        assert (np.diff(both) > 0).all()
-
     @pytest.mark.parametrize("density", [[0.0], [0.0, 0.0, 0.0]])
     def test_nothing_has_no_mode(self, density):
-        assert modes(np.array(density)).tolist() == antimodes(np.array(density)).tolist() == []
+        assert modes(np.array(density)).tolist() == []
 
     def test_modes_at_the_ends_count(self):
         assert modes(np.array([3.0, 1.0, 2.0])).tolist() == [0, 2]

@@ -137,15 +137,3 @@ def dips_of_histograms(counts: Floats) -> Floats:
             below[k + 1] = below[k] + counts[row, k]
         dips[row] = dip_of_knots(edges, below, below) / below[n_bins] if below[n_bins] > 0.0 else 0.0
     return dips
-
-
-@jit
-def dips_of_spacings(spacings: Floats) -> Floats:
-    """Return the dip of each sample of distinct values given by the distances between neighbours, one row each."""
-    n_rows, n = spacings.shape[0], spacings.shape[1] + 1
-    lower = np.arange(n).astype(np.float64)
-    x, dips = np.zeros(n), np.empty(n_rows)
-    for row in range(n_rows):
-        x[1:] = np.cumsum(spacings[row])
-        dips[row] = dip_of_knots(x, lower, lower + 1.0) / n
-    return dips

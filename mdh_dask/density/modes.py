@@ -1,7 +1,5 @@
 """Modes and valleys of densities on a grid, and the relative depth of a valley."""
 
-from itertools import pairwise
-
 import numpy as np
 from scipy.optimize import isotonic_regression
 
@@ -54,22 +52,6 @@ def modes(density: AnyArray) -> AnyArray:
     heights = np.concatenate([[-np.inf], density[starts], [-np.inf]])
     is_mode = (heights[1:-1] > heights[:-2]) & (heights[1:-1] > heights[2:]) & (density[starts] > 0)
     return (starts[is_mode] + ends[is_mode]) // 2
-
-
-def antimodes(density: AnyArray) -> AnyArray:
-    """Return the positions of the minima between neighbouring modes; a plateau counts once, at its middle.
-
-    Examples
-    --------
-    >>> antimodes(np.array([0.0, 2.0, 1.0, 1.0, 1.0, 3.0, 0.0]))
-    array([3])
-    """
-    peaks = modes(density)
-    lowest = []
-    for left, right in pairwise(peaks):
-        between = np.asarray(density)[left : right + 1]
-        lowest.append(left + int(np.median(np.flatnonzero(between == between.min()))))
-    return np.array(lowest, dtype=peaks.dtype)
 
 
 def unimodal_fit(counts: AnyArray, mode: int) -> Floats:
