@@ -9,14 +9,22 @@ import numpy as np
 
 def hash_rows(seed, start, n_rows):
     """SplitMix64 in unbounded integers, reduced modulo 2**64."""
+    offset = seed * 0xD1342543DE82EF95 + 1
+    return [mixed(offset + row * 0x9E3779B97F4A7C15) for row in range(start, start + n_rows)]
+
+
+def hash_again(hashes, repeat):
+    """The hashes taken for states of SplitMix64, as many steps further."""
+    return [mixed(int(z) + repeat * 0x9E3779B97F4A7C15) for z in hashes]
+
+
+def mixed(z):
+    """The output function of SplitMix64."""
     word = 2**64
-    hashes = []
-    for row in range(start, start + n_rows):
-        z = (seed * 0xD1342543DE82EF95 + 1 + row * 0x9E3779B97F4A7C15) % word
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % word
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % word
-        hashes.append(z ^ (z >> 31))
-    return hashes
+    z %= word
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % word
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % word
+    return z ^ (z >> 31)
 
 
 def project(row, direction):

@@ -24,7 +24,7 @@ from mdh_dask._jit.branches import (
     widen_tile,
 )
 from mdh_dask._jit.columns import column_moments
-from mdh_dask._jit.hashing import hash_rows
+from mdh_dask._jit.hashing import hash_again, hash_rows
 from mdh_dask._jit.histograms import bin_spreads, relative_depths, rows_on_both_sides
 from mdh_dask._jit.label_sums import add_to_labels
 from mdh_dask._jit.lattices import offset_within, spread_rows, spread_tile
@@ -69,6 +69,19 @@ class TestHashRows:
 
     def test_no_two_rows_share_a_hash(self):
         assert len(np.unique(hash_rows(3, 0, 10**5))) == 10**5
+
+
+class TestHashAgain:
+    @given(st.lists(st.integers(0, 2**64 - 1), max_size=20), st.integers(0, 500))
+    def test_equals_its_twin(self, hashes, repeat):
+        assert hash_again(np.array(hashes, dtype=np.uint64), repeat).tolist() == reference.hash_again(hashes, repeat)
+
+    def test_halves_of_all_repeats_are_independent_of_the_first_ones(self):
+        n, first = 2**14, hash_rows(5, 0, 2**14)
+        again = [first, *(hash_again(first, repeat) for repeat in range(1, 24))]
+        bits = np.array([(hashes >> np.uint64(bit)) & np.uint64(1) for hashes in again for bit in (0, 1, 7, 31)])
+        correlation = np.corrcoef(bits.astype(float))
+        assert np.abs(correlation[~np.eye(len(bits), dtype=bool)]).max() < 5.5 / np.sqrt(n)
 
 
 @st.composite

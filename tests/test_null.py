@@ -10,7 +10,7 @@ from scipy.stats import binom, gaussian_kde
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.splits import null
-from mdh_dask.splits.null import exceeds_unimodal, uniform_depth_quantile
+from mdh_dask.splits.null import exceeds_unimodal, uniform_depth_quantile, unimodal_p_value
 
 NORMAL = BANDWIDTHS["normal"]
 QUANTILE = 0.975
@@ -141,3 +141,22 @@ class TestExceedsUnimodal:
         tails = Histograms(counts, h.origin, h.width, NORMAL)
         k = h.bin_of(2.5, 0)
         assert exceeds_unimodal(tails, k, 0.025, np.random.default_rng(1))
+
+
+class TestUnimodalPValue:
+    @pytest.mark.parametrize("make", UNIMODAL.values(), ids=UNIMODAL)
+    def test_is_under_a_level_as_seldom_as_that_at_the_deepest_place_of_other_rows(self, make):
+        p_values = []
+        for seed in range(300):
+            rng = np.random.default_rng([seed, 9])
+            choosing, h = histogram(make(rng, 200)), histogram(make(rng, 200))
+            place = float(choosing.threshold[0, choosing.depth[0].argmax()])
+            p_values.append(unimodal_p_value(h, h.bin_of(place, 0), rng))
+        for level in (0.05, 0.2, 0.5):
+            assert (np.array(p_values) <= level).sum() <= binom.isf(1e-3, 300, level)
+
+    def test_is_least_in_a_gap_and_one_where_there_is_no_valley(self):
+        h = histogram(np.random.default_rng(5).normal(size=400) + 12 * (np.arange(400) % 2))
+        flat = int(np.flatnonzero(h.depth[0] == 0)[0])
+        assert unimodal_p_value(h, h.bin_of(6, 0), np.random.default_rng(0)) == 1 / (1 + null.MOST_SIMULATED)
+        assert unimodal_p_value(h, flat, np.random.default_rng(0)) == 1

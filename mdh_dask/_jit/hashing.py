@@ -4,6 +4,8 @@ import numpy as np
 
 from .._numba import jit
 
+GOLDEN = 0x9E3779B97F4A7C15
+
 
 @jit
 def hash_rows(seed, start, n_rows):
@@ -15,11 +17,24 @@ def hash_rows(seed, start, n_rows):
 def hash_numbers(seed, numbers):
     """Return the hashes of rows by their global numbers."""
     hashes = np.empty(len(numbers), dtype=np.uint64)
-    golden = np.uint64(0x9E3779B97F4A7C15)
     offset = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(1)
     for i in range(len(numbers)):
-        z = offset + np.uint64(numbers[i]) * golden
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        hashes[i] = z ^ (z >> np.uint64(31))
+        hashes[i] = mixed(offset + np.uint64(numbers[i]) * np.uint64(GOLDEN))
     return hashes
+
+
+@jit
+def hash_again(hashes, repeat):
+    """Return other hashes of the same rows, for each number of the repeat: independent bits, whatever the chunks."""
+    again = np.empty(hashes.shape[0], dtype=np.uint64)
+    for i in range(hashes.shape[0]):
+        again[i] = mixed(hashes[i] + np.uint64(repeat) * np.uint64(GOLDEN))
+    return again
+
+
+@jit
+def mixed(z):
+    """Return the bits of a word mixed, as SplitMix64 does."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

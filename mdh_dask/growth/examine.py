@@ -1,6 +1,7 @@
 """Looking at the samples of branches: directions are proposed, screened and, on the sample, decided about."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..projections.random import KeyedDirections
 from ..splits.choose import Counts
 from .bounds import bounds_of, least_share
 from .branches import Branch, State, branch_pass, hash_bit
+from .divisions import FEW_ROWS, Divisions
 from .order import ORDERS
 from .passes import Sample, smallest_hashes
 from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
@@ -77,7 +79,7 @@ class Examiner:
         """Have every proposed direction counted on all rows."""
         rows, scoring = self._rows(branch, smallest_hashes(branch.sample.load(), PILOT_ROWS))
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
-        proposal = self._propose(branch, scoring)
+        proposal = self._propose(scoring, generator(self.settings.seed, branch.path))
         branch.state = State.WAITING if len(proposal) else State.LEAF
         if len(proposal):
             branch.candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows)
@@ -92,10 +94,17 @@ class Examiner:
             branch.state = State.UNSURE
             return
         whole = branch.sample.load()
-        sample = smallest_hashes(whole, size)
+        self._split_by_one_half(branch, whole, smallest_hashes(whole, size))
+        few = branch.complete and len(whole.hashes) <= min(FEW_ROWS, size)
+        if few and branch.state is State.LEAF and self.settings.chooser.stop.votes:
+            self._split_by_vote(branch, whole)
+
+    def _split_by_one_half(self, branch: Branch, whole: Sample, sample: Sample) -> None:
+        """Split the branch if the half of its sample that tests splits accepts one of those that the other chooses."""
         rows, scoring = self._rows(branch, sample)
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
-        proposal = self._screened(branch, scoring, bandwidth)
+        rng = generator(self.settings.seed, branch.path)
+        proposal = self._screened(branch, scoring, bandwidth, rng, self.settings.n_candidates)
         branch.state = State.WAITING if len(proposal) else State.LEAF
         if len(proposal) == 0:
             return
@@ -111,6 +120,15 @@ class Examiner:
         if branch.complete:
             branch.state = State.SPLIT if found else State.LEAF
 
+    def _split_by_vote(self, branch: Branch, whole: Sample) -> None:
+        """Split the branch if a majority of divisions of all its rows into halves wants it."""
+        divisions = Divisions(self.settings, self.standardise, partial(self._screened, n_kept=1))
+        trial = divisions.split_of(branch, whole)
+        if trial is not None:
+            branch.candidates, branch.verdict = trial.candidates, replace(trial.verdict, accepted=True)
+            branch.part(counted=True)
+            branch.state = State.SPLIT
+
     def _rows(self, branch: Branch, sample: Sample) -> tuple[AnyArray, AnyArray]:
         """Return standardised rows of a sample, and those that score directions: not the half that tests them."""
         rows = self.standardise.spread(sample.rows, sample.hashes)
@@ -121,21 +139,22 @@ class Examiner:
         bounds = bounds_of(scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
         return bounds.near(rows), bounds.near(scoring)
 
-    def _propose(self, branch: Branch, scoring: AnyArray) -> Proposal:
+    def _propose(self, scoring: AnyArray, rng: np.random.Generator) -> Proposal:
         """Return directions for the rows that score them; none if all rows are the same."""
         if len(scoring) < 2:
             return Proposal(StandardDirections(np.empty((0, scoring.shape[1]))))
-        proposal = self.settings.propose(scoring, generator(self.settings.seed, branch.path))
+        proposal = self.settings.propose(scoring, rng)
         proposal = proposal[proposal.directions.vectors.any(axis=1)]
         # The bandwidth that all directions share is that of directions of length one.
         return proposal.of_length_one() if self.settings.bandwidth.principal else proposal
 
-    def _screened(self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth) -> Proposal:
+    def _screened(
+        self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth, rng: np.random.Generator, n_kept: int
+    ) -> Proposal:
         """Return the best of the proposed directions by their scores on the sample."""
         min_rows = self.settings.chooser.min_rows * len(scoring) / branch.n_rows
-        proposal = self._propose(branch, scoring)
         rule = self.settings.chooser.rule
-        return screen(scoring, proposal, self.settings.n_candidates, rule, bandwidth, min_rows, self.standardise)
+        return screen(scoring, self._propose(scoring, rng), n_kept, rule, bandwidth, min_rows, self.standardise)
 
     def confirm(self, branch: Branch, counts: Counts, again: bool) -> None:
         """Decide on all rows; a branch without a valley is examined again if it has a fresh sample."""

@@ -180,6 +180,25 @@ class Chooser:
                     return verdict
         return self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
 
+    def tested(self, counts: Counts, candidates: Candidates, rng: np.random.Generator) -> tuple[float, Verdict] | None:
+        """Return the p-value of the one candidate's split on the half that tests, and the split on all rows.
+
+        Parameters
+        ----------
+        counts, candidates, rng
+            As for `choose`, of one candidate.
+
+        Returns
+        -------
+        tuple or None
+            The verdict is not accepted yet. None if no split is admissible on the half that chooses, or on all rows.
+        """
+        train, test, whole = (counts.of(candidates, half) for half in (0, 1, None))
+        min_train = self.min_rows * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
+        k = int(self.rule.locate(train, min_train)[0])
+        verdict = self._verdict(whole, 0, self.min_rows, None, accepted=False)
+        return None if k < 0 or verdict is None else (self.stop.p_value(test, k, rng), verdict)
+
     def follow(self, counts: Counts, candidates: Candidates, standing: float, rng: np.random.Generator) -> Verdict:
         """Decide whether a split that was made before these rows were counted is still there, and where.
 

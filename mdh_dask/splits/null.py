@@ -1,12 +1,13 @@
 """Is a valley deeper than chance makes it in a unimodal density: null distributions of the relative depth."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from .._random import generator
-from .._typing import Floats
+from .._typing import Booleans, Floats
 from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
@@ -15,6 +16,12 @@ from ..density.modes import unimodal_fit
 NULL_SAMPLES = 1000
 CERTAINLY_DEEP, CERTAINLY_FLAT = 7.0, 1.0
 """Standard errors beyond which simulating a valley's depth could not change the verdict."""
+
+MOST_SIMULATED, ENOUGH_EXCEED = 199, 20
+"""Histograms of a p-value at most, and how many of them need to be as deep to know it."""
+
+BATCH = 64
+"""Histograms that are simulated together."""
 
 
 @lru_cache(maxsize=256)
@@ -82,25 +89,54 @@ def exceeds_unimodal(histogram: Histograms, k: int, level: float, rng: np.random
         unimodal fit. A uniform reference distribution, as in thesis algorithm 1, knows no tails, where few
         rows make deep valleys by chance.
     """
-    depth = histogram.depth[0, k]
-    if depth <= 0:
-        return False
-    errors = _standard_errors(histogram, k)
+    errors = _standard_errors(histogram, k) if histogram.depth[0, k] > 0 else 0.0
     if errors > CERTAINLY_DEEP or errors < CERTAINLY_FLAT:
         return bool(errors > CERTAINLY_DEEP)
-    counts = np.array(histogram.counts[0], dtype=np.float64)
-    counts[[0, -1]] = 0
-    fit = unimodal_fit(counts, int(histogram.density[0].argmax()))
     samples = int(np.ceil(2 / level)) - 1
-    batch, exceeding = 64, 0
-    for done in range(0, samples, batch):
-        size = min(batch, samples - done)
-        drawn = rng.multinomial(int(counts.sum()), fit, size=size)
-        null = replace(histogram[[0] * size], counts=drawn)
-        exceeding += int((null.depth[:, k] >= depth).sum())
+    exceeding = 0
+    for exceeds in _simulated(histogram, k, samples, rng):
+        exceeding += int(exceeds.sum())
         if (1 + exceeding) / (1 + samples) > level:
             return False
     return True
+
+
+def unimodal_p_value(histogram: Histograms, k: int, rng: np.random.Generator) -> float:
+    """Return the probability of at least the depth after bin `k` in the closest unimodal distribution.
+
+    Parameters
+    ----------
+    histogram, k, rng
+        As for `exceeds_unimodal`.
+
+    Returns
+    -------
+    float in [0.005, 1]
+        One where there is no valley. Simulation ends with the twentieth histogram that is as deep (Besag and Clifford,
+        Biometrika 78, 1991), or with the 199th of all.
+    """
+    if histogram.depth[0, k] <= 0:
+        return 1.0
+    if _standard_errors(histogram, k) > CERTAINLY_DEEP:
+        return 1 / (1 + MOST_SIMULATED)
+    drawn = exceeding = 0
+    for exceeds in _simulated(histogram, k, MOST_SIMULATED, rng):
+        if exceeding + int(exceeds.sum()) >= ENOUGH_EXCEED:
+            last = np.flatnonzero(exceeds)[ENOUGH_EXCEED - exceeding - 1]
+            return ENOUGH_EXCEED / float(drawn + last + 1)
+        drawn, exceeding = drawn + len(exceeds), exceeding + int(exceeds.sum())
+    return (1 + exceeding) / (1 + MOST_SIMULATED)
+
+
+def _simulated(histogram: Histograms, k: int, samples: int, rng: np.random.Generator) -> Iterator[Booleans]:
+    """Yield, batch by batch, which histograms from the least-squares unimodal fit are as deep after bin `k`."""
+    counts = np.array(histogram.counts[0], dtype=np.float64)
+    counts[[0, -1]] = 0
+    fit = unimodal_fit(counts, int(histogram.density[0].argmax()))
+    for done in range(0, samples, BATCH):
+        drawn = rng.multinomial(int(counts.sum()), fit, size=min(BATCH, samples - done))
+        null = replace(histogram[[0] * len(drawn)], counts=drawn)
+        yield null.depth[:, k] >= histogram.depth[0, k]
 
 
 def _standard_errors(histogram: Histograms, k: int) -> float:

@@ -23,6 +23,8 @@ class StopRule(ABC):
     quantile: float = 0.975
     holds_out: ClassVar[bool] = False
     """Whether one half of the rows chooses a split and the other tests it; otherwise all rows do both."""
+    votes: ClassVar[bool] = False
+    """Whether few rows are divided into halves again and again, and a majority of the `p_value` decides."""
     needs: ClassVar[str | None] = None
     """A parameter of the estimator that must not be None."""
 
@@ -44,6 +46,10 @@ class StopRule(ABC):
             Number of splits of this branch to test one after another until one is accepted.
         rng : Generator
         """
+
+    def p_value(self, test: Histograms, k: int, rng: np.random.Generator) -> float:
+        """Return the probability of a valley as deep by chance, where the rule `votes`."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..density.histograms import Histograms
 from .index_stopping import INDEX_STOP_RULES
-from .null import exceeds_unimodal, uniform_depth_quantile
+from .null import exceeds_unimodal, uniform_depth_quantile, unimodal_p_value
 from .stop_rule import NoTest, StopRule
 
 __all__ = [
@@ -70,9 +70,15 @@ class HoldOut(_HeldOut):
     none (``python -m tests.benchmarks honesty``).
     """
 
+    votes = True
+
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
         return exceeds_unimodal(test, k, self.level(n_tests), rng)
+
+    def p_value(self, test: Histograms, k: int, rng: np.random.Generator) -> float:
+        """See `StopRule`."""
+        return unimodal_p_value(test, k, rng)
 
 
 DEPTH_STOP_RULES: dict[str, type[StopRule]] = {

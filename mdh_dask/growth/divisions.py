@@ -1,0 +1,113 @@
+"""Few rows are divided into halves again and again: what one division hides, or shows by chance, does not decide."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit.hashing import hash_again
+from .._random import generator
+from .._typing import AnyArray, Integers
+from ..density.bandwidth import Bandwidth
+from ..projections.directions import Proposal
+from ..splits.choose import Candidates, Verdict
+from ..splits.majority import LEAST, N_DIVISIONS, decided, joint_p_value
+from .branches import Branch, State, branch_pass, hash_bit
+from .passes import Sample
+from .scaling import Standardiser
+from .screening import bandwidth_of, candidates_for
+from .settings import GrowthSettings
+
+FEW_ROWS = 1000
+"""Branches of at most so many rows are divided again if the first two halves show no split."""
+
+HAS_A_SAY = 0.1
+"""Splits with at most this p-value have a say in where the branch is split."""
+
+Screened = Callable[[Branch, AnyArray, Bandwidth, np.random.Generator], Proposal]
+"""Returns the best direction for a branch on some of its rows, or none."""
+
+
+class Trial(NamedTuple):
+    """The split that one half of the rows chose, as it divides all of them, and its p-value on the other half."""
+
+    p_value: float
+    candidates: Candidates
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Divisions:
+    """Divides the rows of a branch, all of which are in its sample, into halves again and again.
+
+    Parameters
+    ----------
+    settings : GrowthSettings
+    standardise : Standardiser
+    screened : callable
+        See `Screened`.
+    """
+
+    settings: GrowthSettings
+    standardise: Standardiser
+    screened: Screened
+
+    def split_of(self, branch: Branch, sample: Sample) -> Trial | None:
+        """Return the split that a majority of the divisions wants; None if they want none.
+
+        Each half of a division chooses a split, which the other half tests. If both tests together reject chance, the
+        division votes for a split. Of the splits that were chosen, the one that agrees most with the others is made:
+        the choice among them comes after the vote, and so makes no difference to how often chance is mistaken.
+
+        Parameters
+        ----------
+        branch : Branch
+        sample : Sample
+            All its rows.
+        """
+        rows = self.standardise(sample.rows)
+        level = 1 - self.settings.chooser.stop.quantile
+        trials: list[Trial] = []
+        votes: list[bool] = []
+        while (verdict := decided(votes)) is None:
+            hashes = hash_again(sample.hashes, branch.level * N_DIVISIONS + len(votes) + 1)
+            p_values = [1.0, 1.0]
+            for way, chosen in enumerate((hashes, ~hashes)):
+                # Without a chance to reject both together, the other half need not choose.
+                if joint_p_value(p_values[0], LEAST) <= level or way == 0:
+                    key = (branch.path, 3, len(votes), way)
+                    trial = self._trial(branch, sample._replace(hashes=chosen), rows, key)
+                    if trial is not None:
+                        p_values[way] = trial.p_value
+                        trials.append(trial)
+            votes.append(joint_p_value(*p_values) <= level)
+        with_a_say = [trial for trial in trials if trial.p_value <= HAS_A_SAY]
+        return medoid(with_a_say, sample.rows) if verdict else None
+
+    def _trial(self, branch: Branch, sample: Sample, rows: AnyArray, key: tuple[int, ...]) -> Trial | None:
+        """Return the split that one half of the rows chooses, tested on the other."""
+        scoring = rows[(sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0]
+        bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
+        proposal = self.screened(branch, scoring, bandwidth, generator(self.settings.seed, *key))
+        if len(proposal) == 0:
+            return None
+        candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows)
+        chooser = self.settings.chooser
+        waiting = replace(branch, state=State.WAITING, candidates=candidates, children=None, keyed=None)
+        sweep = branch_pass([waiting], self.settings.seed, extremes=chooser.rule.at.needs_extremes)
+        counts = sweep.sweep(*sample).along(slice(None))
+        tested = chooser.tested(counts, candidates, generator(self.settings.seed, *key, 1))
+        return None if tested is None else Trial(tested[0], candidates, tested[1])
+
+
+def medoid(trials: list[Trial], rows: AnyArray) -> Trial:
+    """Return the split whose two sides agree most with those of the others, the first if several do."""
+    sides = np.array([_sides(trial, rows) for trial in trials])
+    agreement = np.abs(sides @ sides.T).sum(axis=1)
+    return trials[int(agreement.argmax())]
+
+
+def _sides(trial: Trial, rows: AnyArray) -> Integers:
+    direction = trial.candidates.axes.directions.vectors[0]
+    return np.where(rows.astype(np.float64) @ direction <= trial.verdict.threshold, 1, -1)

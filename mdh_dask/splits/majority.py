@@ -1,0 +1,45 @@
+"""A vote of divisions of the same rows into two halves, each of which chooses a split that the other tests."""
+
+from collections.abc import Sequence
+
+from scipy.special import ndtr, ndtri
+
+from .null import MOST_SIMULATED
+
+N_DIVISIONS = 11
+
+LEAD = 4
+"""Votes by which one side leads when the others are no longer asked for. With 3, wine is split in nine of ten seeds,
+with 4 in all; without clusters, 4 takes two thirds of the time of asking for a majority of the eleven."""
+
+LEAST, MOST = 1 / (1 + MOST_SIMULATED), 0.9
+"""P-values beyond these count as these: a half that shows nothing by bad luck can be made up for by the other."""
+
+
+def joint_p_value(first: float, second: float) -> float:
+    """Return the p-value of two independent tests together (Stouffer's sum of normal quantiles).
+
+    The split that one half chooses says nothing about the rows of the other half, on which it is tested. So each
+    p-value is right whatever the choosing half is, and both are nearly independent.
+
+    Examples
+    --------
+    >>> round(joint_p_value(0.05, 0.05), 3), round(joint_p_value(0.01, 1.0), 3)
+    (0.01, 0.23)
+    """
+    score = sum(-ndtri(min(max(p, LEAST), MOST)) for p in (first, second))
+    return float(ndtr(-score / 2**0.5))
+
+
+def decided(votes: Sequence[bool]) -> bool | None:
+    """Return what a majority of `N_DIVISIONS` votes says; None if more are to be asked for.
+
+    Examples
+    --------
+    >>> decided([True, True]), decided([True] * 4), decided([False, True] * 5 + [False])
+    (None, True, False)
+    """
+    yes, no = sum(votes), len(votes) - sum(votes)
+    if abs(yes - no) >= LEAD or max(yes, no) > N_DIVISIONS // 2:
+        return yes > no
+    return None

@@ -1,0 +1,120 @@
+"""Few rows: a majority of divisions into halves decides about a split."""
+
+from functools import partial
+
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+from sklearn.datasets import load_wine
+
+from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree
+from mdh_dask.growth.divisions import FEW_ROWS, Divisions
+from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.splits.majority import LEAD, LEAST, N_DIVISIONS, decided, joint_p_value
+
+METHODS = [RandomProjectionTree, HierarchicalMDH]
+
+votes = st.lists(st.booleans(), min_size=N_DIVISIONS, max_size=N_DIVISIONS)
+
+
+def two_normals(n, d, apart, seed):
+    rng = np.random.default_rng([seed, n, d])
+    rows = rng.normal(size=(n, d))
+    rows[n // 2 :, 0] += apart
+    return rows
+
+
+class TestVote:
+    def test_the_joint_p_value_of_independent_tests_is_uniform(self):
+        rng = np.random.default_rng(0)
+        joint = np.array([joint_p_value(*pair) for pair in rng.uniform(size=(4000, 2))])
+        for level in (0.025, 0.1, 0.3):
+            assert abs((joint <= level).sum() - 4000 * level) < 4 * np.sqrt(4000 * level)
+
+    def test_one_half_alone_rejects_nothing_where_the_other_shows_nothing(self):
+        assert joint_p_value(LEAST, 1.0) > 0.1
+        assert joint_p_value(LEAST, 0.3) < 0.025
+
+    @given(votes)
+    def test_the_majority_wins_unless_the_others_lead_clearly_before(self, asked):
+        leads = np.cumsum(np.where(asked, 1, -1))
+        clear = np.flatnonzero(np.abs(leads) >= LEAD)
+        winner = leads[clear[0]] > 0 if len(clear) else leads[-1] > 0
+        assert next(v for i in range(N_DIVISIONS + 1) if (v := decided(asked[:i])) is not None) == winner
+
+
+class TestFewRows:
+    @pytest.mark.parametrize(
+        ("method", "n", "d", "apart"),
+        [
+            *((method, *at) for method in METHODS for at in ((100, 2, 5.0), (300, 2, 4.0))),
+            (HierarchicalMDH, 300, 10, 5.0),
+        ],
+    )
+    def test_two_normals_are_two_clusters_with_nearly_every_seed(self, method, n, d, apart):
+        # One half alone finds the first with .4 of the seeds.
+        found = []
+        for seed in range(6):
+            labels = method(random_state=seed).fit_predict(two_normals(n, d, apart, seed))
+            found.append(len(np.unique(labels)) == 2 and adjusted_rand_index(labels, np.arange(n) >= n // 2) > 0.8)
+        assert sum(found) >= 5
+
+    def test_wine_has_the_same_two_clusters_with_every_seed(self):
+        wine = load_wine().data
+        first, *others = (HierarchicalMDH(random_state=seed).fit_predict(wine) for seed in (1, 2, 3))
+        assert len(np.unique(first)) == 2
+        for labels in others:
+            assert adjusted_rand_index(first, labels) > 0.8
+
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("d", [1, 2, 10])
+    @pytest.mark.parametrize("cloud", ["normal", "lognormal", "uniform", "standard_t"])
+    def test_clouds_without_clusters_are_not_split(self, method, d, cloud):
+        split = 0
+        for seed, n in enumerate((50, 120, 300)):
+            rng = np.random.default_rng([seed, d])
+            draw = partial(rng.standard_t, 3) if cloud == "standard_t" else getattr(rng, cloud)
+            split += method(random_state=seed, max_levels=1).fit(draw(size=(n, d))).n_clusters_ > 1
+        assert split <= binom.isf(1e-3, 3, 0.05)
+
+    def test_the_chunks_make_no_difference(self):
+        rows = two_normals(FEW_ROWS // 8, 3, 4.2, 4)
+        one = HierarchicalMDH().fit(rows)
+        many = HierarchicalMDH().fit(da.from_array(rows, chunks=(37, -1)))
+        assert one.n_clusters_ == 2
+        np.testing.assert_array_equal(one.labels_, many.labels_.compute())
+        np.testing.assert_array_equal(one.tree_.offsets, many.tree_.offsets)
+
+    def test_the_tree_counts_the_rows_of_its_labels(self):
+        rows = np.concatenate([two_normals(100, 2, 5.0, seed) + np.array([0.0, 6.0 * seed]) for seed in (0, 1)])
+        model = RandomProjectionTree().fit(rows)
+        leaves = model.tree_.left < 0
+        assert leaves.sum() > 2
+        np.testing.assert_array_equal(np.sort(model.tree_.n_rows[leaves]), np.sort(np.bincount(model.labels_)))
+
+
+class TestWhoVotes:
+    """What else tests splits does as it did."""
+
+    @pytest.fixture
+    def asked(self, monkeypatch):
+        asked = []
+        monkeypatch.setattr(Divisions, "split_of", lambda self, branch, sample: asked.append(len(sample.hashes)))
+        return asked
+
+    def test_few_rows_that_one_half_leaves_whole(self, asked):
+        RandomProjectionTree(10).fit(two_normals(200, 2, 0.0, 0))
+        assert asked == [200]
+
+    @pytest.mark.parametrize("stop_rule", ["hold-out-uniform", "level", "fixed", "none"])
+    def test_no_other_stop_rule(self, asked, stop_rule):
+        DivisiveClustering(n_projections=10, stop_rule=stop_rule).fit(two_normals(200, 2, 0.0, 0))
+        assert not asked
+
+    def test_no_branch_of_more_rows_or_of_which_the_sample_holds_some(self, asked):
+        RandomProjectionTree(10).fit(two_normals(FEW_ROWS + 1, 2, 0.0, 0))
+        RandomProjectionTree(10, sample_size=200).fit(two_normals(FEW_ROWS, 2, 0.0, 0))
+        assert not asked
