@@ -114,7 +114,7 @@ class TestWhoVotes:
         DivisiveClustering(n_projections=10, stop_rule=stop_rule).fit(two_normals(200, 2, 0.0, 0))
         assert not asked
 
-    def test_no_branch_of_more_rows_or_of_which_the_sample_holds_some(self, asked):
-        RandomProjectionTree(10).fit(two_normals(FEW_ROWS + 1, 2, 0.0, 0))
+    def test_nobody_where_rows_are_many_or_the_sample_holds_some_of_them(self, asked):
+        RandomProjectionTree(100).fit(np.tile(two_normals(FEW_ROWS // 2 + 1, 2, 8.0, 0), (2, 1)))
         RandomProjectionTree(10, sample_size=200).fit(two_normals(FEW_ROWS, 2, 0.0, 0))
         assert not asked

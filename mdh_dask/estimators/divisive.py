@@ -70,9 +70,8 @@ class DivisiveClustering(TreeEstimator):
         there are in all (thesis section 6.3.1); ``"level"``: as there are in the branch. ``"hold-out-uniform"``: half
         of the rows choose the split, the depth on the other half is compared (thesis algorithm 1). ``"hold-out"``:
         the same, compared with rows from the closest unimodal distribution, which is also right for long tails.
-        Where that leaves a branch of at most 1000 rows whole, all of which are in the sample, its rows are divided
-        anew up to eleven times; each half chooses a split that the other half tests, and a majority of the divisions
-        decides.
+        Of at most 1000 rows in all, branches that are left whole are divided anew up to eleven times: each half
+        chooses a split that the other half tests, and a majority of the divisions decides.
         ``"none"``: every split that can be placed is made. Those of projection pursuit (TR-2003009, section 3.3):
         ``"known-number"`` and ``"known-levels"``: the same, down to a number of clusters or levels that must be given;
         ``"unimodal-density"``: the density rises and falls on both sides; ``"criterion"``: the least error of all

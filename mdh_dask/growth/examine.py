@@ -95,7 +95,7 @@ class Examiner:
             return
         whole = branch.sample.load()
         self._split_by_one_half(branch, whole, smallest_hashes(whole, size))
-        few = branch.complete and len(whole.hashes) <= min(FEW_ROWS, size)
+        few = branch.complete and self.settings.chooser.n_root <= min(FEW_ROWS, size)
         if few and branch.state is State.LEAF and self.settings.chooser.stop.votes:
             self._split_by_vote(branch, whole)
 
