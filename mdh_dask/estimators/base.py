@@ -1,4 +1,4 @@
-"""What all estimators share, whatever the kind of their models: fit, predict, save."""
+"""The base class of estimators, with fit, predict and save for models of any kind."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,7 +20,7 @@ from .validation import as_rows, check_finite
 
 
 class ClusterEstimator(ClusterMixin, BaseEstimator):
-    """Base of the estimators: the scikit-learn face of a `State` that a plan of passes over the rows makes.
+    """Base of the estimators: the scikit-learn interface to a `State`, which a plan of passes computes.
 
     A subclass is a dataclass of parameters, `random_state` and `progress` among them, with scikit-learn's
     ``_parameter_constraints`` for them. It names its `state_type` and implements `_plan`. A line in
@@ -28,17 +28,17 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
     """
 
     state_type: ClassVar[type[State]]
-    """The kind of its models."""
+    """Class of the fitted states."""
     random_state: Any
     progress: bool
     n_clusters_: int
     n_features_in_: int
     n_passes_: int
     pixel_columns_: dict[str, Any] | None = None
-    """What the columns are of an image of which the rows are pixels; see `mdh_dask.images.PixelColumns`."""
+    """Columns of the image whose pixels are the rows; see `mdh_dask.images.PixelColumns`."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse the parameter by which other libraries are told the number of clusters."""
+        """Raise an error that explains the missing parameter `n_clusters` of other libraries."""
         known = signature(cls).parameters
         if "n_clusters" in parameters and "n_clusters" not in known:
             bound = "max_clusters= is the most that are kept" if "max_clusters" in known else "it is 2 at most"
@@ -46,7 +46,7 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         return super().__new__(cls)
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
-        """Plan the state of rows of a shape: a generator of `mdh_dask.chunks.Pass`."""
+        """Return the plan of the state for rows of a shape, a generator of `mdh_dask.chunks.Pass`."""
         raise NotImplementedError
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -66,7 +66,7 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter or `X` is not as described; before any work where that can be seen, else in the first pass.
+            If a parameter or `X` is invalid; before any work if possible, otherwise in the first pass.
         """
         rows = as_rows(self, X, reset=True)
         self.pixel_columns_ = None
@@ -76,7 +76,7 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         return self
 
     def _learn(self, rows: RowArray, seed: int) -> int:
-        """Set the state; return the number of passes over the rows."""
+        """Set the state and return the number of passes over the rows."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
         state, n_passes = run(plan, merge_chunks(rows), announce=self._bar)
         self._adopt(state)
@@ -84,31 +84,31 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
 
     @property
     def state_(self) -> Any:
-        """What was learned: a value of `state_type`."""
+        """The fitted state, of class `state_type`."""
         return self._state
 
     def _adopt(self, state: Any) -> None:
-        """Take a state that was learned or loaded."""
+        """Set a fitted or loaded state."""
         self._state = state
 
     def _finish(self, rows: RowArray) -> None:
-        """Set what follows from the state, and the labels of the rows."""
+        """Set the attributes that follow from the state, and the labels of the rows."""
         self.name_columns(getattr(self, "feature_names_in_", None))
         self.n_clusters_ = self.state_.n_clusters
         self.labels_ = self._labels_of(rows)
 
     def name_columns(self, names: Sequence[str] | None) -> None:
-        """Give the columns of the rows that were fitted their names."""
+        """Set the names of the columns of the fitted rows."""
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def _labels_of(self, rows: RowArray) -> RowArray:
         if not is_dask(rows) and not self.state_.missing:
-            check_finite(rows)  # here, where row numbers are those of all rows
+            check_finite(rows)  # before the blocks are divided, so that row numbers in errors are those of `X`
         return map_rows(_labels, rows, dtype="int32", shared=self.state_.for_labels())
 
     def block_labels(self) -> Callable[[AnyArray], Integers]:
-        """Return what labels a block of rows on the thread that calls it, and is small enough to be sent to workers."""
+        """Return a function that labels a block of rows on the calling thread, small enough to be sent to workers."""
         check_is_fitted(self)
         return partial(_labels, self.state_.for_labels())
 
@@ -122,24 +122,24 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray or dask Array of shape (n_samples,), int32
-            NumPy for NumPy input; else lazy, in the row chunks of `X`, one pass to compute.
+            NumPy for NumPy input, otherwise lazy in the row chunks of `X` with one pass to compute.
 
         Raises
         ------
         NotFittedError
             Before `fit`.
         ValueError
-            If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+            If `X` has a different number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
         """
         return self.cluster_labels(X)
 
     def cluster_labels(self, X: Any) -> RowArray:
-        """Return the number of the cluster of every row, int32; `predict` of a classifier returns their classes."""
+        """Return the cluster of every row, int32, also for classifiers, whose `predict` returns classes."""
         check_is_fitted(self)
         return self._labels_of(as_rows(self, X, reset=False))
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the model to a Zarr group with JSON attributes; `load_model` reads it.
+        """Save the model to a Zarr group, to be loaded by `load_model`.
 
         Parameters
         ----------
@@ -149,9 +149,9 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         Raises
         ------
         FileExistsError
-            If there is something at `path` and `overwrite` is False.
+            If `path` exists and `overwrite` is False.
         TypeError
-            If a parameter has a value that JSON cannot hold, as a function; before anything is written.
+            If JSON cannot represent the value of a parameter, such as a function; before anything is written.
         """
         check_is_fitted(self)
         settings, arrays = self.state_.to_arrays()
@@ -168,37 +168,37 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         save_model(path, arrays, parameters=parameters, kind=self.state_type.kind, overwrite=overwrite)
 
     def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return what is saved of the state but its arrays."""
+        """Return the saved settings of the state, without its arrays."""
         return {"state": settings}
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        """Take the state that was saved, checked."""
+        """Set the state from checked saved values."""
         if not isinstance(settings := saved.get("state"), dict):
             raise ValueError(f"expected a dict for state, got a {type(settings).__name__}")
         self._adopt(self.state_type.from_arrays(settings, arrays))
 
     def _saved_parameters(self) -> dict[str, Any]:
-        """Return the parameters that a saved model gets again."""
+        """Return the parameters to save with the model."""
         return self.get_params(deep=False)
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return an estimator with the parameters that were saved, checked."""
+        """Return an estimator with checked saved parameters."""
         refuse_others(cls, parameters, "parameters")
         model = cls(**parameters)
         model._validate_params()
         return model
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
-        """Return the fewest and the most passes of `fit` over rows of a shape; None if their number is not known."""
+        """Return the fewest and the most passes of `fit` over rows of a shape; None if unknown."""
         return 1, None
 
     def _task_bytes(self, rows: RowArray) -> int:
-        """Return the most bytes that a task of `fit` returns, or holds beside its rows."""
+        """Return the most bytes that a task of `fit` returns, or holds besides its rows."""
         return 0
 
     def report_pictures(self) -> dict[str, bytes]:
-        """Return PNG images for the report of the model, by their captions."""
+        """Return PNG images for the report of the model by caption."""
         return {}
 
     def _bar(self, description: str) -> Progress | None:

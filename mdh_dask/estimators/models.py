@@ -1,4 +1,4 @@
-"""Reading saved models."""
+"""Loading of saved models."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from .saved import count, names, part, pixel_columns
 
 
 def load_model(path: str | Path) -> Any:
-    """Read a model that an estimator's ``save`` wrote.
+    """Load a model that was saved by the ``save`` method of an estimator.
 
     Parameters
     ----------
@@ -20,21 +20,21 @@ def load_model(path: str | Path) -> Any:
     Returns
     -------
     estimator
-        Ready to predict. It has no `labels_`: labels belong to the rows of `fit`, not to the model.
+        The fitted estimator, without `labels_`, which belong to the rows of `fit` and not to the model.
 
     Raises
     ------
     FileNotFoundError
-        If there is nothing at `path`.
+        If `path` does not exist.
     ValueError
-        If it is not a model, was written by a newer version, or is damaged: all of it is checked, and an array that
-        could not have been saved is named.
+        If it is not a model, was written by a newer version, or is damaged. Everything is checked, and the message
+        names an invalid array.
     """
     return read_model(path, _model_of)
 
 
 def _model_of(kind: str, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
-    """Return the model that was saved, if what was saved is one."""
+    """Return the saved model, or raise an error if it is invalid."""
     known, name = estimators(), part(saved, "estimator", str)
     if name not in known:
         raise ValueError(f"expected a model of {', '.join(sorted(known))}; got {name}")

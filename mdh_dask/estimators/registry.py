@@ -1,6 +1,6 @@
-"""The one list of estimators: what is public, loaded, and known to ``--method`` and job files.
+"""The list of estimators that are public, can be loaded, and are known to ``--method`` and job files.
 
-To add an estimator, import it here under its own name, and give it a line in `METHODS`, or in `WITHOUT_METHOD`. Other
+To add an estimator, import it here by name, and add a line to `METHODS` or `WITHOUT_METHOD`. Other
 packages add theirs to the same collections.
 """
 
@@ -48,22 +48,22 @@ METHODS: dict[str, type[ClusterEstimator]] = {
 """Estimators by the names of their methods, the default first."""
 
 WITHOUT_METHOD: list[type[ClusterEstimator]] = [DivisiveClustering, SemiSupervisedMDH]
-"""Estimators that have no name on the command line."""
+"""Estimators without a name on the command line."""
 
 
 def estimators() -> dict[str, type[ClusterEstimator]]:
-    """Return the classes of which models are saved, by their names."""
+    """Return the classes of saved models by name."""
     return {cls.__name__: cls for cls in (*WITHOUT_METHOD, *METHODS.values())}
 
 
 def public_names() -> list[str]:
-    """Return the names of the package's own classes that users import from it."""
+    """Return the names of the public estimators of this package."""
     known: dict[str, type] = {**transformers(), **estimators()}
     return [name for name, cls in known.items() if cls.__module__.startswith(__package__ or "")]
 
 
 def options_of(cls: Any) -> dict[str, Any]:
-    """Return the parameters of a class that a command or a job file may give, with their defaults."""
+    """Return the parameters of a class that commands and job files may set, with their defaults."""
     constraints = cls._parameter_constraints
     return {
         name: parameter.default
@@ -73,5 +73,5 @@ def options_of(cls: Any) -> dict[str, Any]:
 
 
 def is_typed(constraint: Any) -> bool:
-    """Tell whether values that one of scikit-learn's constraints allows can be typed: words, numbers, yes or no."""
+    """Return whether the values of a scikit-learn constraint can be typed: words, numbers or flags."""
     return isinstance(constraint, StrOptions | Interval) or constraint in ("boolean", "random_state")

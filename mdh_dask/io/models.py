@@ -1,7 +1,7 @@
-"""Saved models: parameters and arrays in a Zarr group, JSON and numbers only, checked in full when it is read.
+"""Saved models: parameters and arrays in a Zarr group, with JSON and numbers only, fully checked on loading.
 
 The group's attribute ``mdh_dask_model`` holds the format's number, the version of the package that wrote it, the kind
-of model, the parameters and a CRC-32 of it all. What the arrays and parameters of a kind must be, its `State` knows.
+of model, the parameters and a CRC-32 of everything. The `State` of a kind checks its arrays and parameters.
 """
 
 import json
@@ -31,10 +31,10 @@ MODEL_MARK = "mdh_dask_model"
 FORMAT = 1
 
 TREE = "tree"
-"""The kind of models that do not say theirs, as those of 0.1.0; arrays of the tree have its own names."""
+"""The kind of models without a kind, as from 0.1.0; the arrays of the tree have no prefix."""
 
 BESIDE = "beside_"
-"""Begins the names of the arrays that are not those of a tree."""
+"""Prefix of the names of arrays that do not belong to a tree."""
 
 
 @hiding_credentials()
@@ -55,26 +55,26 @@ def save_model(
     arrays : dict of str to ndarray
         Arrays of numbers.
     parameters : dict
-        None, booleans, finite numbers, strings, and lists and dicts of these. NumPy scalars become Python's, tuples
+        None, booleans, finite numbers, strings, and lists and dicts of these. NumPy scalars become Python numbers, tuples
         lists.
     kind : str, default "tree"
         The kind of the model's `State`.
     overwrite : bool, default False
-        Replace a model that is there. Nothing else is ever replaced.
+        Replace an existing model. Nothing else is ever replaced.
     storage_options : dict, optional
-        For URLs: what fsspec needs to reach them.
+        Options of fsspec for URLs.
 
     Raises
     ------
     FileExistsError
-        If something is there; see `overwrite`.
+        If the path exists; see `overwrite`.
     TypeError, ValueError
-        If a parameter is anything else, or a number that is not finite, which JSON cannot hold.
+        If a parameter has another type, or is a number that is not finite, which JSON cannot represent.
 
     Notes
     -----
-    In folders the group grows under a hidden name beside `path` and is renamed at the end; object stores cannot
-    rename: there an older model is deleted first, and `read_model` refuses the new one until its end.
+    In folders the group is staged under a hidden name beside `path` and renamed at the end; object stores cannot
+    rename: there an older model is deleted first, and `read_model` refuses the new one until the end.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def read_model(
         Makes the model of the kind, the parameters and the arrays, which are the same to the last bit. If it cannot,
         they are damaged.
     storage_options : dict, optional
-        For URLs: what fsspec needs to reach them.
+        Options of fsspec for URLs.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def _checksum(mark: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> int:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """Return a value as what JSON gives back, or say which part of it JSON cannot hold."""
+    """Return a value as JSON restores it, or raise an error that names the part which JSON cannot represent."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -196,7 +196,7 @@ def _plain(value: Any, name: str) -> Any:
 
 
 def _model_at(path: str | os.PathLike[str], storage_options: Options) -> zarr.Group | str | None:
-    """Return the model at a location, the name of what is there instead, or None for nothing."""
+    """Return the model at a location, a description of what is there instead, or None."""
     try:
         node = find_node(path, storage_options)
     except ValueError as error:
@@ -234,7 +234,7 @@ def _check_format(mark: Any, path: str | os.PathLike[str]) -> None:
 
 
 def damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
-    """Return the error for a model that is not as it was saved."""
+    """Return the error for a damaged model."""
     return ValueError(f"{path} is a damaged model: {reason}; restore it from a copy, or fit and save the model again")
 
 
