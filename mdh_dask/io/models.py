@@ -55,8 +55,8 @@ def save_model(
     arrays : dict of str to ndarray
         Arrays of numbers.
     parameters : dict
-        None, booleans, finite numbers, strings, and lists and dicts of these. NumPy scalars become Python numbers, tuples
-        lists.
+        None, booleans, finite numbers, strings, and lists and dicts of these. NumPy scalars become Python numbers,
+        tuples lists.
     kind : str, default "tree"
         The kind of the model's `State`.
     overwrite : bool, default False
