@@ -110,12 +110,13 @@ class DivisiveClustering(TreeEstimator):
         up to five more passes. The number of clusters stays.
     scale : bool
         Whether the columns are taken in units of their standard deviation, which the first pass measures.
-    feature_map : str or KernelPCAFeatures or None
+    feature_map : str or KernelPCAFeatures or QuadraticFeatures or None
         What the rows are mapped by before they are clustered, so that clusters are found which no hyperplane
         separates; None to cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``,
-        ``"polynomial"``, ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"`` or ``"precomputed"``; or a
-        `KernelPCAFeatures`, which is cloned. The tree takes features as they are; `scale` is for the columns that a
-        named kernel sees.
+        ``"polynomial"``, ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"`` or ``"precomputed"``;
+        ``"products"``: at most 60 columns and the products of two of them; or a `KernelPCAFeatures` or
+        `QuadraticFeatures`, which is cloned. The tree takes features as they are; `scale` is for the columns that a
+        named map sees.
     cache : {"auto", "memory", "disk"} or None
         Where the features of lazy rows are kept while the tree grows: in the memory of the workers, or in a scratch
         array in Dask's ``temporary-directory``, which all workers must see. ``"auto"``: in memory, if they take a

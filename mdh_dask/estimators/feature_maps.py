@@ -10,9 +10,10 @@ from typing import Any
 
 from ..kernels import KERNELS
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
+from .quadratic_features import QuadraticFeatures as QuadraticFeatures
 from .transformer import FeatureTransformer
 
-FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {}
+FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {"products": QuadraticFeatures}
 """Transformers by name, without those of kernels."""
 
 
