@@ -1,11 +1,11 @@
-"""Whether rows that had no part in drawing contours see a valley between them.
+"""The test of a valley between clusters on rows that were not used to draw their contours.
 
-Balls of one radius lie at the densest points of two clusters, and where the density between them is highest, all found
-on one half of the rows. The rows of the other half in these balls are counted. Places were chosen without them: if the
-density falls from the clusters to what is between them, these rows see it; if it does not, chance makes them see it as
-often as a sign test says. Counted are two kinds of places between clusters: those on the way along neighbouring
-points, which follows the shape of a cluster, and those on the straight way. In a cloud whose sets of high density are
-convex the density on the straight way between two points is never lower than at both.
+Balls of one radius are placed at the densest points of two clusters, and where the density between them is highest,
+using one half of the rows. The rows of the other half in these balls are counted. As the balls were placed without
+them, these rows show a fall of the density between the clusters if there is one; if there is none, they show it by
+chance as often as in a sign test. The balls between clusters are of two kinds: on paths along neighbouring points,
+which follow the shape of a cluster, and on straight paths. In a cloud whose sets of high density are convex, the density
+on the straight path between two points is never lower than at both.
 """
 
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ from .._typing import Booleans, Floats, Integers
 from .adjacency import neighbour_pairs, points_between
 
 N_BALLS = 10
-"""Balls in each cluster, and on each way between two."""
+"""Number of balls in each cluster, and on each kind of path between two."""
 
 ROWS_IN_BALL = (4, 8, 24, 72)
-"""Rows of a half that a ball in the sparser cluster should hold; the half that chooses the balls chooses among them."""
+"""Numbers of rows of a half for a ball in the sparser cluster, among which the half that places the balls chooses."""
 
 STEPS_TO_RIDGE = 8
-"""Of a mean shift that ends earlier, mostly."""
+"""Most iterations of a mean shift, which mostly ends earlier."""
 
 ON_STRAIGHT_WAY = 32
-"""Points of a straight way, of which the one of least density is taken."""
+"""Points on a straight path, the one of least density of which is used."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class Relief:
     ----------
     points : array of shape (n, n_features), float64
     shares : array of shape (n,)
-        Of the rows.
+        Shares of the rows at the points.
     width : float
-        Of the kernel.
+        Width of the kernel.
     density : array of shape (n,)
         Sums of kernels at the points.
     edges : array of shape (n_edges, 2), int64
-        They connect all points. The edges with the highest of the lowest densities between their ends come first.
+        Edges that connect all points, in descending order of the lowest density along them.
     saddles : array of shape (n_edges, n_features)
-        Where the density is lowest between their ends.
+        Points of lowest density along the edges.
     """
 
     points: Floats
@@ -60,7 +60,7 @@ class Relief:
 
 
 def connecting_edges(points: Floats, n_neighbors: int) -> Integers:
-    """Return the pairs of neighbouring points, and those of the minimum spanning tree, so that all are connected."""
+    """Return the pairs of neighbouring points and the edges of the minimum spanning tree, which connect all points."""
     tree = minimum_spanning_tree(squareform(pdist(points))).tocoo()
     pairs = np.vstack([neighbour_pairs(points, n_neighbors), np.sort(np.column_stack([tree.row, tree.col]), axis=1)])
     return np.unique(pairs, axis=0)
@@ -82,22 +82,22 @@ def relief_of(points: Floats, counts: Floats, width: float, edges: Integers) -> 
 def confirmed(
     relief: Relief, labels: Integers, own: Floats, held_out: Floats | None, deviations: float, depth: float
 ) -> tuple[Integers, float]:
-    """Return labels in which clusters are merged between which rows see no valley, and the weakest evidence of others.
+    """Return labels with clusters merged if rows show no valley between them, and the weakest evidence of the others.
 
-    All neighbours are compared, those with the highest density between them first, until all that are left are apart.
+    Neighbouring clusters are compared in descending order of the density between them, until all are separate.
 
     Parameters
     ----------
     relief : Relief
     labels : array of shape (n,)
-        Clusters of its points: 0, 1, ...; -1 outside.
+        Clusters of the relief's points: 0, 1, ...; -1 outside.
     own, held_out : arrays of shape (n_rows, n_features), float64
-        Standardised rows of the half that the relief is of, and of the other. If there are none of the other, the
-        valleys need only show in the half that chose them.
+        Standardised rows of the half of the relief, and of the other half. Without rows of the other half, the valleys
+        need to show only in the first.
     deviations : float
         Standard deviations by which the counts in the clusters must exceed those between them.
     depth : float
-        Least share by which they must exceed them.
+        Least share by which they must exceed the latter.
     """
     ends = flood(relief.edges, labels)[relief.edges]
     crossing = np.flatnonzero(ends[:, 0] != ends[:, 1])
@@ -128,12 +128,12 @@ def confirmed(
 
 class _Balls(NamedTuple):
     centres: Floats
-    """In the first cluster, in the second, along neighbouring points and on the straight ways; as many of each."""
+    """Balls in the first and the second cluster, along neighbouring points and on straight paths; as many of each."""
     along: Floats
-    """Of length one, the directions of the ways along neighbouring points."""
+    """Unit directions of the paths along neighbouring points."""
     squared_radius: float
     evidence: float
-    """What the rows that chose them see: the radius is the one at which it is the most."""
+    """Evidence from the rows that placed the balls, largest at the chosen radius."""
 
 
 def _balls(relief: Relief, p: Booleans, q: Booleans, between: Integers, own: Floats, depth: float) -> _Balls:
@@ -142,7 +142,7 @@ def _balls(relief: Relief, p: Booleans, q: Booleans, between: Integers, own: Flo
     n = min(map(len, cores))
     cores = [core[:n] for core in cores]
     places = [relief.points[core] for core in cores]
-    # Where there are fewer ways than balls in a cluster, their balls count several times.
+    # If there are fewer paths than balls in a cluster, the balls on them count several times.
     ways = between[np.arange(n) % len(between)]
     centres = np.vstack([*places, relief.saddles[ways], _straight(relief, *places)])
     along = np.diff(relief.points[relief.edges[ways]], axis=1)[:, 0]
@@ -158,9 +158,9 @@ def _balls(relief: Relief, p: Booleans, q: Booleans, between: Integers, own: Flo
 
 
 def _evidence(balls: _Balls, rows: Floats, depth: float) -> float:
-    """Return by how many standard deviations there are more rows in the balls of both clusters than in those between.
+    """Return the excess of rows in the balls of both clusters over those between, in standard deviations.
 
-    It is the least over both clusters and both kinds of ways.
+    It is the smallest over both clusters and both kinds of paths.
     """
     n = len(balls.along)
     centres = balls.centres.copy()
@@ -174,10 +174,10 @@ def _least(within: Booleans, depth: float) -> float:
 
 
 def _across(places: Floats, along: Floats, rows: Floats, squared_radius: float) -> Floats:
-    """Return places on ways moved across these to where the rows that are counted are denser.
+    """Return points on paths, moved across the paths to where the counted rows are denser.
 
-    Points are seldom in the middle of a thin cluster, and then a way between them runs beside it: without this, fewer
-    rows would be around it than around the densest points. It can only make clusters one.
+    Points are seldom in the middle of a thin cluster, so a path between them runs beside it, with fewer rows around it
+    than around the densest points. Moving it can only merge clusters.
     """
     for _ in range(STEPS_TO_RIDGE):
         within = cdist(places, rows, "sqeuclidean") <= squared_radius
@@ -193,7 +193,7 @@ def _densest(relief: Relief, cluster: Booleans) -> Integers:
 
 
 def _straight(relief: Relief, starts: Floats, ends: Floats) -> Floats:
-    """Return where the density is lowest on the straight ways between two lists of points."""
+    """Return the points of lowest density on the straight paths between two lists of points."""
     n = len(starts)
     edges = np.column_stack([np.arange(n), n + np.arange(n)])
     _, place = lowest_along(
@@ -212,9 +212,9 @@ def _squared_radius(relief: Relief, centres: Floats, share: float) -> float:
 
 
 def _deviations(core: Integers, cut: Integers, depth: float) -> float:
-    """Return by how many standard deviations rows lie rather in balls of one kind than of the other.
+    """Return the excess of rows in balls of one kind over those of the other, in standard deviations.
 
-    A row may lie in several balls: it is one observation.
+    A row in several balls is one observation.
     """
     excess = core - (1 + depth) * cut
     return float(excess.sum() / max(np.sqrt(np.square(excess).sum()), 1e-300))

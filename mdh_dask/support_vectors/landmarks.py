@@ -1,4 +1,4 @@
-"""Landmarks: distinct rows of a sample, each of which stands for the rows that are nearest to it."""
+"""Landmarks: distinct rows of a sample, each of which represents the rows nearest to it."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -12,10 +12,10 @@ from ..growth.scaling import rounded
 from .passes import in_first_half
 
 TRIMMED = 0.005
-"""Share of the rows at either end of a column whose values are replaced by the next before its scale is taken."""
+"""Share of the rows at either end of a column whose values are clipped to the next before its scale is computed."""
 
 ROWS_TO_TRIM = 20
-"""Of fewer rows none is far enough from the others to be told from them."""
+"""With fewer rows, none can be recognised as far from the others."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Frame:
 
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the standardised rows."""
-        return (rows - self.centre) * self.scale + 0.0  # no negative zeros: rows that are equal have equal bits
+        return (rows - self.centre) * self.scale + 0.0  # no negative zeros, so that equal rows have equal bits
 
 
 def frame_of(rows: AnyArray, scale: bool) -> Frame:
-    """Return the shift and scale of the columns of a sample: one row, however far away, does not change them.
+    """Return the shift and scale of the columns of a sample, which a single far row does not change.
 
-    A column of one value has scale zero. If `scale` is False, all others have scale one.
+    A constant column has scale zero. If `scale` is False, all others have scale one.
     """
     n, ordered = len(rows), np.sort(rows.astype(np.float64), axis=0)
     trimmed = ceil(TRIMMED * n) if n >= ROWS_TO_TRIM else 0
@@ -51,7 +51,7 @@ class Landmarks:
     Parameters
     ----------
     points : array of shape (n, n_features), float64
-        In rising order of their columns.
+        Rows in ascending order of their columns.
     first : array of shape (n,), bool
         Whether a row of the first half is at the point.
     """
@@ -61,7 +61,7 @@ class Landmarks:
 
 
 def landmarks_of(sample: Sample, frame: Frame, n_landmarks: int) -> Landmarks:
-    """Return the distinct rows among those of a sample that have the smallest hashes."""
+    """Return the distinct rows among the sample rows with the smallest hashes."""
     chosen = np.argsort(sample.hashes, kind="stable")[:n_landmarks]
     points, place = np.unique(frame(sample.rows[chosen]), axis=0, return_inverse=True)
     first = np.zeros(len(points), dtype=bool)
@@ -70,5 +70,5 @@ def landmarks_of(sample: Sample, frame: Frame, n_landmarks: int) -> Landmarks:
 
 
 def spacing(points: Floats) -> float:
-    """Return the median distance of points to the nearest other."""
+    """Return the median distance of points to their nearest neighbours."""
     return float(np.median(cKDTree(points).query(points, k=2)[0][:, 1])) if len(points) > 1 else 0.0

@@ -1,4 +1,4 @@
-"""Contours that were found: what labels rows, and says how far inside they are."""
+"""Fitted contours, which label rows and return their totals."""
 
 from dataclasses import dataclass
 
@@ -22,16 +22,16 @@ N_COLUMNS = len(SWEEP_DTYPE.names or ())
 
 @dataclass(frozen=True)
 class Contours(State):
-    """The contour of support vector clustering, and the points that say which cluster its parts are.
+    """The contour of support vector clustering, and points that identify the clusters of its components.
 
     Parameters
     ----------
     centre, scale : arrays of shape (n_features,), float64
         Rows become ``(x - centre) * scale``.
     points : array of shape (n_points, n_features), float64
-        Standardised: a row has the label of the nearest.
+        Standardised points; a row has the label of the nearest one.
     point_labels : array of shape (n_points,), int32
-        Of the points; -1 where they are in no cluster.
+        Labels of the points; -1 for points in no cluster.
     vectors : array of shape (n_vectors, n_features), float64
         The support vectors, standardised.
     coefficients : array of shape (n_vectors,), float64
@@ -39,7 +39,7 @@ class Contours(State):
     width : float
         q of the kernel ``exp(-q |x - y|^2)``.
     level : float
-        Rows where the sum is under it are outside.
+        Level of the contour: rows with a smaller sum of kernels are outside.
     leaves_outside : bool
         Whether rows outside are labelled -1.
     sweep : array of shape (n_steps, n_columns), float64
@@ -61,7 +61,7 @@ class Contours(State):
 
     @property
     def n_clusters(self) -> int:
-        """Number of the clusters; -1 is none."""
+        """Number of clusters, not counting -1."""
         return int(self.point_labels.max(initial=-1)) + 1
 
     @property
@@ -71,7 +71,7 @@ class Contours(State):
 
     @property
     def table(self) -> AnyArray:
-        """The table of the sweep, as an array of `SWEEP_DTYPE`."""
+        """Table of the sweep, as an array of `SWEEP_DTYPE`."""
         return np.array([tuple(step) for step in self.sweep], dtype=SWEEP_DTYPE)
 
     def labels(self, rows: AnyArray) -> Integers:
@@ -86,7 +86,7 @@ class Contours(State):
         return labels
 
     def totals(self, rows: AnyArray) -> Floats:
-        """Return the sum of kernels at raw rows, shape (n,): from near 0, far outside, to 1 at most."""
+        """Return the sum of kernels at raw rows, shape (n,): from nearly 0, far outside, to at most 1."""
         rows = loop_ready(rows)
         totals = np.empty((len(rows), 1))
         totals_of_widths(
@@ -96,7 +96,7 @@ class Contours(State):
         return totals[:, 0]
 
     def check(self) -> None:
-        """Raise a ValueError unless all values are those that a fit gives."""
+        """Raise a ValueError unless a fit could have given all values."""
         if not isinstance(self.points, np.ndarray) or self.points.ndim != 2 or 0 in self.points.shape:
             raise ValueError("expected points in rows and columns in the array points, got others")
         n, d = self.points.shape

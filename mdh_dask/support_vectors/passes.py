@@ -1,4 +1,4 @@
-"""What support vector clustering counts of all rows: those nearest to each landmark, and those at each level."""
+"""The statistics of support vector clustering: rows nearest to each landmark, and rows at each level."""
 
 from dataclasses import dataclass
 
@@ -11,16 +11,16 @@ from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 
 LOWEST = -60
-"""Totals under two to this power are counted as if they were that: a kernel that far away is nothing."""
+"""Totals below two to this power count as equal to it, as such a distant kernel is negligible."""
 
 STEPS = 512
-"""Bins between a power of two and the next."""
+"""Number of bins between a power of two and the next."""
 
 N_BINS = (1 - LOWEST) * STEPS
 
 
 def in_first_half(hashes: Integers) -> Booleans:
-    """Return which rows choose; the others test what was chosen."""
+    """Return a mask of the rows that choose; the others test the choice."""
     return (hashes & np.uint64(1)) == 0
 
 
@@ -31,7 +31,7 @@ class LandmarkCounts(Statistic):
     Parameters
     ----------
     seed : int
-        Of the rows' hashes.
+        Seed of the rows' hashes.
     centre, scale : arrays of shape (n_features,), float64
         Rows become ``(x - centre) * scale``.
     columns : array of shape (n_features, n_landmarks), float64
@@ -91,7 +91,7 @@ class LevelCounts(Statistic):
 
 
 def bin_of(totals: Floats) -> Integers:
-    """Return the bins of totals; `STEPS` between two powers of two, all of one width.
+    """Return the bins of totals, with `STEPS` equal bins between two powers of two.
 
     Examples
     --------
@@ -103,13 +103,13 @@ def bin_of(totals: Floats) -> Integers:
 
 
 def lower_edge(bins: Integers) -> Floats:
-    """Return the least total of bins."""
+    """Return the lower edges of bins."""
     exponent, step = np.divmod(bins, STEPS)
     return np.ldexp(0.5 + step / (2 * STEPS), exponent + 1 + LOWEST)
 
 
 def level_of_counts(counts: Integers, outliers: float) -> float:
-    """Return the level under which a share `outliers` of the rows lies, as if rows of a bin were spread evenly in it.
+    """Return the level below which a share `outliers` of the rows lies, with rows spread evenly over their bins.
 
     Examples
     --------

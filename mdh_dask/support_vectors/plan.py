@@ -1,4 +1,4 @@
-"""The plan of support vector clustering: landmarks, what they stand for, contours, levels."""
+"""The plan of support vector clustering: landmarks and their weights, contours, levels."""
 
 import logging
 import warnings
@@ -25,17 +25,17 @@ from .sweep import Step, chosen_step, persistence_of, plateau_of, sweep, widths_
 logger = logging.getLogger(__name__)
 
 SAMPLE = 10
-"""The sample holds this many times as many rows as there are landmarks: half of them test the clusters."""
+"""Sample rows per landmark; half of them test the clusters."""
 
 SPACING_ALLOWED = 0.5
-"""Median distance of a landmark to the nearest, in units of ``1 / sqrt(width)``, from which on there is a warning."""
+"""Median distance of a landmark to the nearest, in units of ``1 / sqrt(width)``, above which there is a warning."""
 
 
 @dataclass(frozen=True)
 class ContourSettings:
-    """How contours are drawn; see `mdh_dask.SupportVectorClustering`.
+    """The settings of contours; see `mdh_dask.SupportVectorClustering`.
 
-    `width` is None for a sweep; `least_share` is that of the rows in a cluster at least, or None.
+    `width` is None for a sweep; `least_share` is the least share of the rows in a cluster, or None.
     """
 
     width: float | None
@@ -60,14 +60,14 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     ----------
     settings : ContourSettings
     shape : (n_rows, n_features)
-        Of the rows that the passes will read.
+        Shape of the rows that the passes will read.
     check : callable
-        Raises an error if the first look shows that the rows cannot be clustered.
+        Raises an error if the first pass shows that the rows cannot be clustered.
 
     Notes
     -----
-    One pass, which draws a sample; no more if the sample holds all rows. Else a second counts the rows nearest to each
-    landmark, and a third the rows at each level of the contours.
+    One pass, which draws a sample; no more if the sample holds all rows. Otherwise a second counts the rows nearest to
+    each landmark, and a third the rows at each level of the contours.
     """
     n_rows, n_features = shape
     wanted = rows_sampled(settings.n_landmarks, n_features)
@@ -88,7 +88,7 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     weights, of_first = counts.astype(np.float64)
     settings = settings if _can_sweep(landmarks, halves[1]) else _one_cluster(settings, landmarks)
     steps, chosen = _sweep(settings, landmarks, of_first, halves)
-    # In another pass over the rows, the levels at the widths beside the chosen one come for nothing.
+    # The same pass also measures the levels at the widths beside the chosen one, at no cost.
     plateau = [chosen] if exact and steps else plateau_of(steps, chosen)
     pairs = [(steps[i].sphere.width, steps[i].outliers) for i in plateau]
     if settings.width is not None:
@@ -113,12 +113,12 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
 
 
 def rows_sampled(n_landmarks: int, n_columns: int) -> int:
-    """Return how many rows the sample holds."""
+    """Return the number of rows in the sample."""
     return max(n_landmarks, min(SAMPLE * n_landmarks, RESERVOIR_VALUES // n_columns))
 
 
 def _warn_of_spacing(points: Floats, width: float) -> None:
-    """Warn if landmarks are too far apart for the sum of kernels around them to be like that of all rows."""
+    """Warn if landmarks are too far apart for their sum of kernels to approximate that of all rows."""
     if spacing(points) > SPACING_ALLOWED / np.sqrt(width):
         warnings.warn(
             f"expected landmarks at most {SPACING_ALLOWED / np.sqrt(width):.3g} apart for width={width:.3g}; their "
@@ -130,7 +130,7 @@ def _warn_of_spacing(points: Floats, width: float) -> None:
 
 
 def _asked(verb: str, statistic: Statistic, held: Sample | None) -> Plan[Any]:
-    """Ask for a statistic of all rows, or take it of the sample if that holds them all."""
+    """Request a statistic of all rows, or compute it from the sample if it holds them all."""
     if held is not None:
         return statistic.finalise(statistic.chunk(0, held.rows))
     value = yield Pass(verb, statistic)
@@ -142,7 +142,7 @@ def _can_sweep(landmarks: Landmarks, held_out: Floats) -> bool:
 
 
 def _one_cluster(settings: ContourSettings, landmarks: Landmarks) -> ContourSettings:
-    """Return the settings for rows that are too few for halves."""
+    """Return the settings for too few rows to divide them into halves."""
     width = float(widths_for(landmarks.points)[0]) if settings.width is None else settings.width
     return replace(settings, width=width, max_clusters=1 if settings.width is None else settings.max_clusters)
 
@@ -150,7 +150,7 @@ def _one_cluster(settings: ContourSettings, landmarks: Landmarks) -> ContourSett
 def _sweep(
     settings: ContourSettings, landmarks: Landmarks, counts: Floats, halves: Sequence[Floats]
 ) -> tuple[list[Step], int]:
-    """Return the steps of the sweep, none if the width is given, and the one to take."""
+    """Return the steps of the sweep, empty if the width is given, and the chosen one."""
     if settings.width is not None:
         return [], 0
     steps = sweep(
@@ -170,10 +170,10 @@ def _level(
     outliers: float,
     drawn: bool = False,
 ) -> float:
-    """Return the level outside which a share of all rows lies.
+    """Return the level outside of which a share of all rows lies.
 
-    That of landmarks is not that of all rows: up to twice as many are outside. For contours that are drawn around all
-    landmarks it is: a single row far from all would else widen them without end.
+    The level of the landmarks leaves up to twice as many of all rows outside. It is used for contours around all
+    landmarks, which a single far row would otherwise widen without limit.
     """
     if histograms is None or (drawn and outliers * len(counts) < 1):
         return level_of(spheres[i].totals(spheres[i].points)[counts > 0], counts[counts > 0], outliers)
@@ -200,8 +200,8 @@ def _labels(
 def _flooded(settings: ContourSettings, sphere: Sphere, level: float, first: Booleans, step: Step) -> Integers:
     """Return the clusters of a sweep inside the contours of all rows, spread from the landmarks of one half.
 
-    They spread where the sum of kernels is highest first: a part inside that no landmark of theirs is in, too, belongs
-    to the cluster that it hangs together with at the highest level.
+    They spread in descending order of the sum of kernels, so that a component without their landmarks also belongs to
+    the cluster that it is connected with at the highest level.
     """
     seeds = np.full(len(sphere.points), -1)
     seeds[first] = step.labels if step.confirmed is None else step.confirmed
@@ -218,7 +218,7 @@ def _flooded(settings: ContourSettings, sphere: Sphere, level: float, first: Boo
 def _contours(
     settings: ContourSettings, frame: Frame, sphere: Sphere, labels: Integers, inner: float, level: float, table: Floats
 ) -> Contours:
-    """Return what labels rows: by the landmarks inside, or by all, once those outside have labels."""
+    """Return the contours that label rows by the landmarks inside, or by all once those outside have labels."""
     labels = UNCLASSIFIED[settings.unclassified](sphere, labels, inner * (1 - SLACK))
     leaves = settings.unclassified == "leave"
     known = sphere.totals(sphere.points) >= inner * (1 - SLACK) if leaves else labels >= 0
@@ -230,7 +230,7 @@ def _contours(
 
 
 def _one_place(frame: Frame, landmarks: Landmarks, settings: ContourSettings) -> Contours:
-    """Return the contour around rows that are all equal."""
+    """Return the contour around equal rows."""
     one = np.ones(1)
     leaves = settings.unclassified == "leave"
     return Contours(
@@ -240,7 +240,7 @@ def _one_place(frame: Frame, landmarks: Landmarks, settings: ContourSettings) ->
 
 
 def _table(steps: Sequence[Step], chosen: int, levels: dict[int, float]) -> Floats:
-    """Return the table of the sweep, in the columns of its `SWEEP_DTYPE`; levels that were not measured are 0."""
+    """Return the table of the sweep with the columns of `SWEEP_DTYPE`; levels that were not measured are 0."""
     persistence = persistence_of(steps)
     rows = [
         (

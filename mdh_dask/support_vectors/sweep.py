@@ -1,4 +1,4 @@
-"""The choice of the width of the kernel and of the share outside the contours, and with them of the clusters."""
+"""The choice of the kernel width and of the share outside the contours, which determine the clusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,45 +15,45 @@ from .holdout import Relief, confirmed, connecting_edges, relief_of
 from .landmarks import spacing
 
 SHARES = (0.0, 0.1, 0.3, 0.6)
-"""Shares outside the contours that are tried: many, where clusters overlap."""
+"""Shares outside the contours to try; large ones separate overlapping clusters."""
 
 MOST_WIDTHS = 12
 
 LEAST_RATIO = 2.0
-"""Of one width to the next, at least."""
+"""Least ratio of a width to the previous one."""
 
 POINTS_FOR_DISTANCE = 500
 
 SHOWS = 2.5
-"""Standard deviations at which a valley shows to the rows that chose it; those that do not are not tested."""
+"""Evidence of a valley, in standard deviations, from the rows that chose it; weaker ones are not tested."""
 
 ROWS_TO_SHOW = 1000
-"""Rows of the half that drew the contours to which valleys have to show."""
+"""Number of rows, of the half that drew the contours, that must show valleys."""
 
 N_FINALISTS = 3
-"""Pairs of a width and a share outside that are tested: each test costs all of them power."""
+"""Number of pairs of a width and a share outside to test; each test costs all of them power."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One pair of a width and a share outside, and the contours it makes.
+    """A pair of a width and a share outside, with its contours.
 
     Parameters
     ----------
     sphere : Sphere
     outliers : float
     n_components : int
-        Components of at least the least size.
+        Number of components of at least the least size.
     smallest : float
         Share of the rows inside the smallest of them.
     labels : array of shape (n_points,)
-        Of the clusters between which the rows that drew them show valleys; -1 outside.
+        Labels of the clusters between which the rows that drew them show valleys; -1 outside.
     evidence : float
-        Standard deviations at which the shallowest of these valleys shows to them.
+        Evidence of the shallowest of these valleys from the same rows, in standard deviations.
     relief : Relief
-        Of the density of these rows.
+        Relief of the density of these rows.
     confirmed : array of shape (n_points,) or None
-        Labels of the clusters that the other rows confirm; None if they were not asked.
+        Labels of the clusters that the other rows confirm; None if not tested.
     """
 
     sphere: Sphere
@@ -67,20 +67,20 @@ class Step:
 
     @property
     def n_clusters(self) -> int:
-        """Number of the clusters that show."""
+        """Number of clusters with valleys between them."""
         return int(self.labels.max(initial=0)) + 1
 
     @property
     def n_confirmed(self) -> int:
-        """Number of the clusters that are confirmed; 0 if the step was not tested."""
+        """Number of confirmed clusters; 0 if the step was not tested."""
         return 0 if self.confirmed is None else int(self.confirmed.max(initial=0)) + 1
 
 
 def widths_for(points: Floats) -> Floats:
-    """Return widths from that at which all points are one cluster to that at which each is one.
+    """Return widths from one at which all points are one cluster to one at which each point is a cluster.
 
-    The first is one over the largest squared distance (paper section 4), of which the 0.99 quantile stands for the
-    largest; at the last the kernel falls to 1/e on the way from a point to its nearest.
+    The first is one over the largest squared distance (paper section 4), estimated by its 0.99 quantile; at the last,
+    the kernel falls to 1/e between a point and its nearest neighbour.
     """
     squares = pdist(points[:: max(1, len(points) // POINTS_FOR_DISTANCE)], "sqeuclidean")
     least = 1 / float(np.quantile(squares, 0.99))
@@ -104,7 +104,7 @@ def sweep(
     depth: float,
     max_clusters: int | None,
 ) -> list[Step]:
-    """Return what every width and share outside makes of one half of the rows, and the other half confirms.
+    """Return the steps of all widths and shares outside for one half of the rows, with clusters confirmed by the other.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ def sweep(
     adjacency, n_neighbors, n_segment
         As for `components`.
     least_share : float or None
-        Of the rows in a cluster at least; None for the square root of their number. As many as are inside of so many
-        rows are a component.
+        Least share of the rows in a cluster; None for the square root of their number. Components need this share of
+        the rows inside.
     quantile, depth : float
-        One minus the first bounds the probability that any cluster is false: all tests share it. See `confirmed`.
+        One minus `quantile` bounds the probability of any false cluster, over all tests. See `confirmed`.
     max_clusters : int or None
-        More are tested only if there are never fewer.
+        Steps with more clusters are tested only if none has fewer.
     """
     edges = connecting_edges(points, n_neighbors)
     least = sqrt(counts.sum()) if least_share is None else least_share * counts.sum()
@@ -158,8 +158,8 @@ def sweep(
 def finalists(steps: Sequence[Step], max_clusters: int | None) -> list[int]:
     """Return the steps whose clusters are tested: the best of each number of clusters, and of these the best few.
 
-    Better are those that persist, then those of more clusters, of fewer components that are no clusters, and of clearer
-    valleys to the half that drew them: the other half has not been asked.
+    Preferred are steps with more persistent numbers of clusters, then more clusters, fewer components that are not
+    clusters, and clearer valleys in the half that drew them; the other half is not used.
     """
     persistence = persistence_of(steps)
 
@@ -182,9 +182,9 @@ def finalists(steps: Sequence[Step], max_clusters: int | None) -> list[int]:
 
 
 def chosen_step(steps: Sequence[Step]) -> int:
-    """Return the step to take: of most clusters that the other half confirmed, and of these the first that was tried.
+    """Return the step with the most confirmed clusters, the first tried among several.
 
-    If it confirmed no two clusters, the step of least width at which nothing but the least share is outside.
+    Without two confirmed clusters, return the step of least width with the least share outside.
     """
     tested = [i for i, step in enumerate(steps) if step.confirmed is not None and step.n_confirmed > 1]
     if not tested:
@@ -194,16 +194,16 @@ def chosen_step(steps: Sequence[Step]) -> int:
 
 
 def persistence_of(steps: Sequence[Step]) -> list[float]:
-    """Return for every step over how many doublings of the width its number of clusters stays, at its share outside.
+    """Return the doublings of the width over which each step's number of clusters stays, at its share outside.
 
-    A number found at one width only stays for none.
+    It is zero for a number found at a single width.
     """
     plateaus = [plateau_of(steps, i) for i in range(len(steps))]
     return [float(np.log2(steps[run[-1]].sphere.width / steps[run[0]].sphere.width)) for run in plateaus]
 
 
 def plateau_of(steps: Sequence[Step], i: int) -> list[int]:
-    """Return the steps of other widths around step i that have as many clusters, at its share outside, and step i."""
+    """Return step i and the steps of neighbouring widths with the same share outside and number of clusters."""
     if not steps:
         return []
     own = [j for j, step in enumerate(steps) if step.outliers == steps[i].outliers]
