@@ -1,4 +1,4 @@
-"""The scikit-learn face of the package; `registry` lists the estimators."""
+"""The estimators, with the interface of scikit-learn; `registry` lists them."""
 
 from .drift import drift as drift
 from .models import load_model as load_model

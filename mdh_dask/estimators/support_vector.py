@@ -23,92 +23,93 @@ from .divisive import rows_of_share
 from .validation import as_rows, check_finite, check_first_look
 
 MOST_LANDMARKS = 10_000
-"""The dual needs time and memory in proportion to the square of their number."""
+"""Most landmarks, as the dual takes time and memory with the square of their number."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SupportVectorClustering(ClusterEstimator):
-    """Clusters of any shape as the parts of a contour around the rows, that of the smallest sphere in a feature space.
+    """Clusters of any shape as the components of a contour around the rows; finds the number of clusters.
 
-    The feature space is that of a Gaussian kernel. The sphere's surface is a contour among the rows; what it holds
-    together is a cluster. With up to `n_landmarks` rows this is the method of the paper; of more rows, the landmarks
-    stand for all: each weighs as many as are nearest to it, and the level of the contour is that of all rows.
+    The smallest sphere around the rows in the feature space of a Gaussian kernel is a contour in the space of the rows,
+    and each connected component inside it is a cluster. With up to `n_landmarks` rows this is the method of the paper.
+    With more rows, landmarks are weighted by the number of rows nearest to them, and the level of the contour is set
+    for all rows.
 
     Parameters
     ----------
     width : float or "sweep", default="sweep"
-        The q of the kernel ``exp(-q |x - y|^2)``, in units of the columns after scaling: the larger, the more clusters.
-        ``"sweep"``: the width, and a share of the rows outside that is at least `outliers`, at which one half of
-        the rows shows the most clusters, if the other half confirms that there are fewer rows between them.
+        The q of the kernel ``exp(-q |x - y|^2)``, in units of the scaled columns: the larger, the more clusters.
+        ``"sweep"``: the width, and a share of the rows outside of at least `outliers`, at which one half of the rows
+        shows the most clusters that the other half confirms.
     outliers : float, default=0.0
         Share of the rows outside the contour, p = 1 / (N C) of the paper.
     adjacency : {"knn", "complete", "support", "delaunay", "mst", "equilibrium"}, default="knn"
-        Which pairs of rows are tested for being connected inside the contour. ``"knn"``: nearest neighbours;
-        ``"complete"``: all; ``"support"``: rows and support vectors; ``"delaunay"``: edges of the triangulation, of 2
-        to 4 columns; ``"mst"``: the minimum spanning tree; ``"equilibrium"``: the places to which the kernel sums
-        ascend from rows. Fewer pairs can only make more clusters.
+        Pairs of rows to test for a connection inside the contour. ``"knn"``: nearest neighbours; ``"complete"``: all;
+        ``"support"``: rows and support vectors; ``"delaunay"``: edges of the triangulation, for 2 to 4 columns;
+        ``"mst"``: the minimum spanning tree; ``"equilibrium"``: the ends of ascents of the kernel sum from rows. Fewer
+        pairs can only give more clusters.
     n_neighbors : int, default=16
-        Neighbours of a row, for ``"knn"``.
+        Number of neighbours of a row for ``"knn"``.
     n_segment : int or None, default=None
-        Points that are tested between two rows; None for one in every quarter of ``1 / sqrt(q)``.
+        Number of points to test between two rows; None for one in every quarter of ``1 / sqrt(q)``.
     n_landmarks : int, default=2000
-        Rows that the contour is drawn around at most; half of them draw the contours of the sweep.
+        Most rows to draw the contour around; half of them draw the contours of the sweep.
     unclassified : {"nearest", "ascend", "leave"}, default="nearest"
-        The label of rows outside. ``"nearest"``: that of the nearest row inside; ``"ascend"``: of the cluster that the
-        kernel sums ascend to; ``"leave"``: -1.
+        Label of rows outside. ``"nearest"``: that of the nearest row inside; ``"ascend"``: that of the cluster at the
+        end of an ascent of the kernel sum; ``"leave"``: -1.
     scale : bool, default=True
-        Whether the columns are taken in units of their standard deviation, of which far rows are no part.
+        Whether to scale the columns by their standard deviations, computed without far rows.
     min_cluster_size : int or float or None, default=None
-        Rows of a cluster at least, a count, or a share of all rows if under 1; less `outliers`, as only rows inside
-        are counted. None for no bound if the width is given, as in the paper, else for the square root of the number
-        of rows of a half.
+        Least number of rows in a cluster: a count, or a share of all rows if less than 1; minus `outliers`, as only
+        rows inside are counted. None for no bound if the width is given, as in the paper, otherwise for the square root
+        of the number of rows in a half.
     max_clusters : int or None, default=None
-        If more are found, those are merged between which the kernel sums fall the least.
+        If more are found, those between which the kernel sum falls least are merged.
     quantile : float, default=0.975
-        One minus this bounds the probability that the sweep finds clusters in a cloud that has none.
+        One minus this bounds the probability that the sweep finds clusters in a cloud without any.
     min_relative_depth : float, default=0.1
-        The share by which the rows in clusters must exceed those between them for the sweep to separate them.
+        Share by which the rows in clusters must exceed those between them for the sweep to separate them.
     random_state : int, RandomState instance or None, default=0
-        The same integer gives the same clusters whatever the chunks, the scheduler and the number of workers.
+        The same integer gives the same clusters for any chunks, scheduler and number of workers.
     progress : bool, default=False
-        Whether every pass shows a progress bar.
+        Whether to show a progress bar for every pass.
 
     Attributes
     ----------
     labels_ : ndarray or dask Array of shape (n_samples,), int32
-        NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one pass.
+        NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to compute.
     n_clusters_ : int
-        The label -1 is none of them.
+        Number of clusters, not counting -1.
     support_vectors_ : ndarray of shape (n_vectors, n_features), float64
-        In units of the columns of the rows.
+        Support vectors in units of the raw columns.
     dual_coef_ : ndarray of shape (n_vectors,), float64
-        Their weights, which sum to one.
+        Weights of the support vectors, which sum to one.
     width_ : float
         q of the kernel.
     level_ : float
-        Rows at which the sum of kernels is less are outside.
+        Level of the contour; rows with a smaller sum of kernels are outside.
     sweep_ : ndarray of records
-        One for each width and share outside that was tried on one half of the rows: ``width``, ``outliers``,
+        One record for each width and share outside that was tried on one half of the rows: ``width``, ``outliers``,
         ``n_support``, ``n_bounded`` (of its landmarks), ``n_components`` (large enough), ``smallest`` (share of the
         rows in the smallest), ``n_clusters`` (between which this half shows valleys), ``n_confirmed`` (by the other
-        half; 0 if it was not asked), ``persistence`` (doublings of the width over which ``n_clusters`` stays),
-        ``level`` (of all rows, 0 where it was not measured), ``chosen``.
+        half; 0 if not tested), ``persistence`` (doublings of the width over which ``n_clusters`` stays), ``level`` (of
+        all rows; 0 if not measured), ``chosen``.
     n_passes_ : int
-        Passes over the data that `fit` made.
+        Passes over the data in `fit`.
     n_features_in_ : int
 
     See Also
     --------
-    load_model : Read a saved model.
+    load_model : Load a saved model.
     sklearn.svm.OneClassSVM : The same contour, without clusters.
 
     Notes
     -----
-    Passes: one if a sample of ten times `n_landmarks` rows holds all. Else a second counts the rows nearest to each
-    landmark, and a third those at each level. The half that confirms clusters takes no part in drawing their contours:
-    in a cloud in which the straight way between two places is never emptier than both, `quantile` holds whatever was
-    tried. Clusters of less than about fifty rows are seldom confirmed. In many columns rows are few everywhere: reduce
-    them first. The time of a pass is in proportion to `n_landmarks`.
+    Passes: one if a sample of ten times `n_landmarks` rows holds all rows. Otherwise a second counts the rows nearest
+    to each landmark, and a third those at each level. The half that confirms clusters is not used to draw their
+    contours: in a cloud in which the density on a straight path is never lower than at both ends, `quantile` holds for
+    any number of trials. Clusters of fewer than about fifty rows are seldom confirmed. Rows are sparse everywhere in
+    many columns: reduce these first. The time of a pass is in proportion to `n_landmarks`.
 
     References
     ----------

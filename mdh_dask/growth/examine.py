@@ -1,4 +1,4 @@
-"""Looking at the samples of branches: directions are proposed, screened and, on the sample, decided about."""
+"""Examination of the samples of branches: directions are proposed, screened and tested on the sample."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,23 +32,23 @@ class Examiner:
     ----------
     settings : GrowthSettings
     standardise : Standardiser
-        Of the columns: directions are proposed for standardised rows.
+        Shift and scale of the columns; directions are proposed for standardised rows.
     """
 
     settings: GrowthSettings
     standardise: Standardiser
     least_rows: ClassVar[int] = INFORMATIVE_ROWS
-    """A branch is not split on fewer rows of its sample."""
+    """Fewest sample rows for a split of a branch."""
 
     @property
     def extremes(self) -> bool:
-        """Whether the smallest and the largest projection in every bin are to be counted."""
+        """Whether to find the smallest and the largest projection in every bin."""
         return self.settings.chooser.rule.at.needs_extremes
 
     def examine_open(self, root: Branch) -> set[Branch] | None:
-        """Examine the open branches under a root, and those that they are split into.
+        """Examine the open branches under a root and their new children.
 
-        If there is an order, only those whose turn comes; then the branches that it splits are returned.
+        With an order, examine only branches whose turn comes, and return those to split.
         """
         if self.settings.order is None:
             work_through(self.examine, [branch for branch in root.walk() if branch.state is State.OPEN])
@@ -60,12 +60,12 @@ class Examiner:
             split.update(order(root, self.settings.max_clusters, self.standardise, self.examine))
             return ()
 
-        # As a single item of work, for which BLAS is held to one thread.
+        # A single item of work, so that BLAS is limited to one thread.
         work_through(examine_in_order, [root])
         return split
 
     def examine(self, branch: Branch) -> list[Branch]:
-        """Examine the sample of an open branch; return its children, which are to be examined next."""
+        """Examine the sample of an open branch and return its children, which are examined next."""
         too_deep = self.settings.max_levels is not None and branch.level >= self.settings.max_levels
         if too_deep or branch.n_rows < 2 * self.settings.chooser.min_rows or len(branch.sample) < 2:
             branch.state = State.LEAF
@@ -76,7 +76,7 @@ class Examiner:
         return list(branch.children or ())
 
     def _await_all_directions(self, branch: Branch) -> None:
-        """Have every proposed direction counted on all rows."""
+        """Let every proposed direction be counted on all rows."""
         rows, scoring = self._rows(branch, smallest_hashes(branch.sample.load(), PILOT_ROWS))
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
         proposal = self._propose(scoring, generator(self.settings.seed, branch.path))
@@ -88,7 +88,7 @@ class Examiner:
                 branch.keyed = KeyedDirections(self.settings.family, key, len(proposal), self.standardise.scale)
 
     def split_sample(self, branch: Branch) -> None:
-        """Split the branch as its sample suggests: for good if that holds all rows, else until all are counted."""
+        """Split the branch by its sample: for good if the sample holds all rows, else until they are counted."""
         size = self.settings.sample_size or PILOT_ROWS
         if not branch.complete and len(branch.sample) < min(self.least_rows, size):
             branch.state = State.UNSURE
@@ -130,7 +130,7 @@ class Examiner:
             branch.state = State.SPLIT
 
     def _rows(self, branch: Branch, sample: Sample) -> tuple[AnyArray, AnyArray]:
-        """Return standardised rows of a sample, and those that score directions: not the half that tests them."""
+        """Return the standardised sample rows, and those that score directions, without the half that tests them."""
         rows = self.standardise.spread(sample.rows, sample.hashes)
         scoring = rows
         if self.settings.chooser.stop.holds_out:
@@ -140,24 +140,24 @@ class Examiner:
         return bounds.near(rows), bounds.near(scoring)
 
     def _propose(self, scoring: AnyArray, rng: np.random.Generator) -> Proposal:
-        """Return directions for the rows that score them; none if all rows are the same."""
+        """Return directions for the rows that score them, or none if all rows are equal."""
         if len(scoring) < 2:
             return Proposal(StandardDirections(np.empty((0, scoring.shape[1]))))
         proposal = self.settings.propose(scoring, rng)
         proposal = proposal[proposal.directions.vectors.any(axis=1)]
-        # The bandwidth that all directions share is that of directions of length one.
+        # A bandwidth shared by all directions is for unit directions.
         return proposal.of_length_one() if self.settings.bandwidth.principal else proposal
 
     def _screened(
         self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth, rng: np.random.Generator, n_kept: int
     ) -> Proposal:
-        """Return the best of the proposed directions by their scores on the sample."""
+        """Return the proposed directions with the best scores on the sample."""
         min_rows = self.settings.chooser.min_rows * len(scoring) / branch.n_rows
         rule = self.settings.chooser.rule
         return screen(scoring, self._propose(scoring, rng), n_kept, rule, bandwidth, min_rows, self.standardise)
 
     def confirm(self, branch: Branch, counts: Counts, again: bool) -> None:
-        """Decide on all rows; a branch without a valley is examined again if it has a fresh sample."""
+        """Decide by the counts of all rows; examine a branch without a valley again if it has a fresh sample."""
         before = branch.verdict if branch.children else None
         self._decide(branch, counts, standing=before.threshold if before else None)
         verdict = branch.verdict

@@ -1,4 +1,4 @@
-"""From the histograms of a branch's candidate directions to a split, or to the finding that there is none."""
+"""The choice of a split from the histograms of a branch along its candidate directions."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
@@ -15,22 +15,22 @@ from .stopping import StopRule
 
 @dataclass(frozen=True)
 class Candidates:
-    """Directions on which a branch's rows are counted, and what is known of the densities along them.
+    """Directions on which a branch's rows are counted, with parameters of the densities along them.
 
     Parameters
     ----------
     axes : Axes
         The directions with their bins, the most promising first.
     resolution : array of shape (n_candidates,)
-        Bandwidth that the rounding of the values alone calls for.
+        Least bandwidth that smooths out the rounding of the values.
     bandwidth : Bandwidth
         The rule for the branch's densities.
     suggested : array of shape (n_candidates,), optional
-        Threshold along each direction at which what proposed it would split; an end of a bin.
+        Threshold that was proposed with each direction; an end of a bin.
     length : array of shape (n_candidates,), optional
-        Of the directions in standardised coordinates.
+        Length of the directions in standardised coordinates.
     known_bandwidth : array of shape (n_candidates,), optional
-        Where the bandwidths are not to come from the rule; see `Histograms`.
+        Bandwidths to use instead of the rule; see `Histograms`.
     """
 
     axes: Axes
@@ -56,13 +56,13 @@ class Candidates:
 
 
 class Counts(NamedTuple):
-    """What was counted of a branch's rows, in two halves, along its candidates."""
+    """Counts of a branch's rows, in two halves, along its candidates."""
 
     counts: Integers
     """Histograms, shape (n_candidates, 2 halves, n_bins); a third one holds both halves by the values that route them,
     where those are not the values that are counted."""
     extremes: Floats
-    """Smallest and largest projection in every bin, (n_candidates, 2 halves, 2, n_bins); no bins unless asked for."""
+    """Smallest and largest projection in every bin, (n_candidates, 2 halves, 2, n_bins); without bins if not needed."""
 
     def of(self, candidates: Candidates, half: int | None = None) -> Histograms:
         """Return the histograms of one half of the rows, or of both."""
@@ -83,24 +83,24 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was decided about a branch, on the direction that was accepted or came closest.
+    """The decision about a branch, with the accepted direction or the best rejected one.
 
     Parameters
     ----------
     accepted : bool
         Whether the branch is split.
     candidate : int
-        The direction's place among the candidates.
+        Index of the direction among the candidates.
     threshold : float
-        Where along the direction it is, or would have been, split.
+        Threshold of the accepted or rejected split.
     depth : float
-        Relative depth there, on all rows that were counted.
+        Relative depth at the threshold, on all counted rows.
     n_left, n_right : int
-        Rows on both sides.
+        Number of rows on each side.
     histogram : Histograms of one direction
-        Of all rows that were counted.
+        Histogram of all counted rows.
     moved : bool
-        Whether other rows lie on its sides than on those of the standing split, if there was one.
+        Whether the split divides the rows differently from the earlier split, if there was one.
     """
 
     accepted: bool
@@ -115,18 +115,18 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Chooser:
-    """Chooses among measured candidates: score, test, place.
+    """Chooses among measured candidates: scores them, sets a threshold and tests it.
 
     Parameters
     ----------
     rule : SplitRule
     stop : StopRule
     n_tests : int
-        Candidates that may be tested one after the other, in the order of their scores.
+        Number of candidates to test one after another, in the order of their scores.
     n_root : int
-        Rows of the whole data.
+        Number of rows of the whole data.
     min_rows : int
-        Rows that a split leaves on both sides at least.
+        Least number of rows on each side of a split.
     """
 
     rule: SplitRule
@@ -150,14 +150,14 @@ class Chooser:
         ----------
         counts : Counts
         candidates : Candidates
-            All of the branch, of which the first may alone have been counted. The tests share their level with all.
+            All candidates of the branch, even if only the first was counted. The tests share their level among all.
         rng : Generator
             For simulated null distributions.
         share : float
             Share of the branch's rows that were counted.
         standing : float, optional
-            Threshold of a split on the first candidate, found on a sample. It is left where it is if that is as good
-            a place; see `ThresholdRule.kept`.
+            Threshold of a split on the first candidate, found on a sample. It does not move if it is as good as the
+            best one; see `ThresholdRule.kept`.
 
         Returns
         -------
@@ -200,23 +200,23 @@ class Chooser:
         return None if k < 0 or verdict is None else (self.stop.p_value(test, k, rng), verdict)
 
     def follow(self, counts: Counts, candidates: Candidates, standing: float, rng: np.random.Generator) -> Verdict:
-        """Decide whether a split that was made before these rows were counted is still there, and where.
+        """Decide whether an existing split still holds for newly counted rows, and at which threshold.
 
         Parameters
         ----------
         counts : Counts
         candidates : Candidates
-            Of the split's direction alone.
+            Only the split's direction.
         standing : float
-            Threshold of the split.
+            Threshold of the existing split.
         rng : Generator
             For simulated null distributions.
 
         Returns
         -------
         Verdict
-            Accepted where all rows, none of which is held out, show the split. It stays where it is if that is as good
-            a place, else it moves within its valley: what was grown under it remains.
+            Accepted if all rows, with none held out, show the split. The threshold does not move if it is as good as
+            the best one; otherwise it moves within its valley, so that the branches under it remain.
         """
         histogram = counts.of(candidates)
         k = self.rule.at.follow(histogram, standing)

@@ -1,4 +1,4 @@
-"""Is a valley deeper than chance makes it in a unimodal density: null distributions of the relative depth."""
+"""Null distributions of the relative depth, which test whether a valley is deeper than in a unimodal density."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +15,7 @@ from ..density.modes import unimodal_fit
 
 NULL_SAMPLES = 1000
 CERTAINLY_DEEP, CERTAINLY_FLAT = 7.0, 1.0
-"""Standard errors beyond which simulating a valley's depth could not change the verdict."""
+"""Beyond this many standard errors, a simulation of the depth would not change the decision."""
 
 MOST_SIMULATED, ENOUGH_EXCEED = 199, 20
 """Histograms of a p-value at most, and how many of them need to be as deep to know it."""
@@ -30,7 +30,7 @@ def _uniform_depths(half_octave: int, bandwidth: Bandwidth) -> Floats:
     h = float(bandwidth.of(n, 1 / np.sqrt(12), 0.5))
     inner = int(np.clip(np.ceil(BINS_PER_BANDWIDTH / h), 8, 4096))
     rng = generator(half_octave, 0x6E756C6C)
-    # Binned counts of a uniform sample are multinomial: no sample is needed, however large n is.
+    # Binned counts of a uniform sample are multinomial, so no sample is drawn, however large n is.
     counts = np.zeros((NULL_SAMPLES, inner + 2))
     counts[:, 1:-1] = rng.multinomial(int(n), np.full(inner, 1 / inner), size=NULL_SAMPLES)
     margin = np.zeros((NULL_SAMPLES, 4 * BINS_PER_BANDWIDTH))
@@ -45,10 +45,10 @@ def uniform_depth_quantile(n: float, bandwidth: Bandwidth, quantile: float) -> f
     Parameters
     ----------
     n : float
-        Number of rows; rounded down to a whole power of the square root of two, which gives a slightly larger
-        quantile, so that few distributions are simulated. They are cached.
+        Number of rows, rounded down to a power of the square root of two. This gives a slightly larger
+        quantile, but few distributions to simulate. They are cached.
     bandwidth : Bandwidth
-        The rule with which the depth to be judged is computed.
+        The bandwidth rule of the depth to test.
     quantile : float in (0, 1)
 
     Returns
@@ -69,12 +69,12 @@ def uniform_depth_quantile(n: float, bandwidth: Bandwidth, quantile: float) -> f
 
 
 def exceeds_unimodal(histogram: Histograms, k: int, level: float, rng: np.random.Generator) -> bool:
-    """Test whether the depth after bin `k` is more than chance in the closest unimodal distribution.
+    """Test whether the depth after bin `k` exceeds that under the closest unimodal distribution.
 
     Parameters
     ----------
     histogram : Histograms of one direction
-        Rows that had no part in choosing the direction or the bin.
+        Rows that were not used to choose the direction or the bin.
     k : int
         The bin after which the split lies.
     level : float in (0, 1)
@@ -85,8 +85,8 @@ def exceeds_unimodal(histogram: Histograms, k: int, level: float, rng: np.random
     Returns
     -------
     bool
-        True if the depth exceeds the ``1 - level`` quantile of that of histograms drawn from the least-squares
-        unimodal fit. A uniform reference distribution, as in thesis algorithm 1, knows no tails, where few
+        True if the depth exceeds the ``1 - level`` quantile of the depth of histograms drawn from the least-squares
+        unimodal fit. The uniform reference distribution of thesis algorithm 1 has no tails, in which few
         rows make deep valleys by chance.
     """
     errors = _standard_errors(histogram, k) if histogram.depth[0, k] > 0 else 0.0
@@ -140,8 +140,8 @@ def _simulated(histogram: Histograms, k: int, samples: int, rng: np.random.Gener
 
 
 def _standard_errors(histogram: Histograms, k: int) -> float:
-    # The square roots of the rows that a kernel sees at the valley and at the lower mode differ by chance with
-    # variance 1/4 each.
+    # The square roots of the numbers of rows under a kernel at the valley and at the lower mode each have
+    # variance 1/4.
     density = histogram.density[0]
     rows = density * histogram.spread[0][0] * histogram.bandwidth[0] * 2 * np.sqrt(np.pi)
     mode = min(rows[: k + 1].max(), rows[k:].max())

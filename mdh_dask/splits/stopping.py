@@ -1,6 +1,6 @@
-"""When a branch is split no further.
+"""Stop rules, which decide when a branch is not split further.
 
-A stop rule says which rows choose a split and which test it, and whether a chosen split is a valley at all. To add
+A stop rule sets which rows choose a split and which test it, and decides whether the chosen split is a valley. To add
 one, subclass `StopRule` and register it in `STOP_RULES`.
 """
 
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class FixedQuantile(StopRule):
-    """Relative depth above a quantile of its uniform null with as many rows as the whole data (thesis 6.3.1)."""
+    """Accept a relative depth above a quantile of its uniform null for the rows of the whole data (thesis 6.3.1)."""
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
@@ -36,7 +36,7 @@ class FixedQuantile(StopRule):
 
 @dataclass(frozen=True)
 class LevelQuantile(StopRule):
-    """Relative depth above a quantile of its uniform null with as many rows as the branch (thesis 6.3.1)."""
+    """Accept a relative depth above a quantile of its uniform null for the rows of the branch (thesis 6.3.1)."""
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
@@ -48,13 +48,13 @@ class _HeldOut(StopRule):
     holds_out = True
 
     def level(self, n_tests: int) -> float:
-        """Share the probability of a false split among the tests (Bonferroni)."""
+        """Return the level of one of several tests (Bonferroni)."""
         return (1 - self.quantile) / n_tests
 
 
 @dataclass(frozen=True)
 class HoldOutUniform(_HeldOut):
-    """Depth on held-out rows above a quantile of its uniform null (thesis algorithm 1)."""
+    """Accept a depth on held-out rows above a quantile of its uniform null (thesis algorithm 1)."""
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
@@ -64,10 +64,10 @@ class HoldOutUniform(_HeldOut):
 
 @dataclass(frozen=True)
 class HoldOut(_HeldOut):
-    """Depth on held-out rows above chance in the closest unimodal distribution.
+    """Accept a depth on held-out rows that is significant under the closest unimodal distribution.
 
-    With a uniform reference instead, 6 of 30 lognormal clouds of 40000 rows in 10 columns are split, with this one
-    none (``python -m tests.benchmarks honesty``).
+    With a uniform reference 6 of 30 lognormal clouds of 40000 rows in 10 columns are split, with this one none
+    (``python -m tests.benchmarks honesty``).
     """
 
     votes = True

@@ -4,8 +4,8 @@ Balls of one radius are placed at the densest points of two clusters, and where 
 using one half of the rows. The rows of the other half in these balls are counted. As the balls were placed without
 them, these rows show a fall of the density between the clusters if there is one; if there is none, they show it by
 chance as often as in a sign test. The balls between clusters are of two kinds: on paths along neighbouring points,
-which follow the shape of a cluster, and on straight paths. In a cloud whose sets of high density are convex, the density
-on the straight path between two points is never lower than at both.
+which follow the shape of a cluster, and on straight paths. In a cloud whose sets of high density are convex, the
+density on the straight path between two points is never lower than at both.
 """
 
 from dataclasses import dataclass
