@@ -1,4 +1,4 @@
-"""Few rows are divided into halves again and again: what one division hides, or shows by chance, does not decide."""
+"""Repeated divisions of few rows into halves, so that the chance of a single division does not decide."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,20 +21,20 @@ from .screening import bandwidth_of, candidates_for
 from .settings import GrowthSettings
 
 FEW_ROWS = 1000
-"""Rows of all data up to which branches are divided again if their first two halves show no split.
+"""Most rows of the whole data for repeated divisions of branches whose first two halves show no split.
 
-The first halves suffice where rows are many: 1000 rows in ten columns show clusters four standard deviations apart.
-The small branches of 10,000 rows with 20 clusters would take longer than all others."""
+With more rows, the first halves suffice: 1000 rows in ten columns show clusters four standard deviations apart. The
+small branches of 10,000 rows with 20 clusters would take longer than all others."""
 
 HAS_A_SAY = 0.1
-"""Splits with at most this p-value have a say in where the branch is split."""
+"""Splits with at most this p-value take part in the choice of the split."""
 
 Screened = Callable[[Branch, AnyArray, Bandwidth, np.random.Generator], Proposal]
-"""Returns the best direction for a branch on some of its rows, or none."""
+"""A function that returns the best direction for a branch on some of its rows, or none."""
 
 
 class Trial(NamedTuple):
-    """The split that one half of the rows chose, as it divides all of them, and its p-value on the other half."""
+    """A split that one half of the rows chose, counted on all rows, and its p-value on the other half."""
 
     p_value: float
     candidates: Candidates
@@ -43,7 +43,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Divisions:
-    """Divides the rows of a branch, all of which are in its sample, into halves again and again.
+    """Repeated divisions of the rows of a branch, all of which are in its sample, into halves.
 
     Parameters
     ----------
@@ -58,17 +58,17 @@ class Divisions:
     screened: Screened
 
     def split_of(self, branch: Branch, sample: Sample) -> Trial | None:
-        """Return the split that a majority of the divisions wants; None if they want none.
+        """Return the split by the majority of the divisions, or None if the majority is against a split.
 
-        Each half of a division chooses a split, which the other half tests. If both tests together reject chance, the
-        division votes for a split. Of the splits that were chosen, the one that agrees most with the others is made:
-        the choice among them comes after the vote, and so makes no difference to how often chance is mistaken.
+        Each half of a division chooses a split, which the other half tests. If the combined test is significant, the
+        division votes for a split. Among the chosen splits, the one that agrees most with the others is made. As this
+        choice comes after the vote, it does not change the probability of a false split.
 
         Parameters
         ----------
         branch : Branch
         sample : Sample
-            All its rows.
+            All rows of the branch.
         """
         rows = self.standardise.spread(sample.rows, sample.hashes)
         chooser = self.settings.chooser
@@ -80,7 +80,7 @@ class Divisions:
             first = (hashes >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0
             p_values = [1.0, 1.0]
             for way, choosing in enumerate((first, ~first)):
-                # Without a chance to reject both together, the other half need not choose.
+                # If the combined test can no longer be significant, the other half need not choose.
                 if way == 0 or joint_p_value(p_values[0], LEAST) <= level:
                     trial = self._trial(branch, sample, rows, choosing, (branch.path, 3, len(votes), way))
                     if trial is not None:
@@ -109,17 +109,17 @@ class Divisions:
 
 
 def counts_of_halves(sweep: BranchPass, sample: Sample, first: Booleans) -> Counts:
-    """Return what is counted of rows in halves that their hashes do not name."""
+    """Return the counts of rows in halves that are not set by their hashes."""
     halves = [sweep.sweep(*sample.take(np.flatnonzero(half))) for half in (first, ~first)]
     counts = [half.counts[:, :2].sum(axis=1) for half in halves]
-    # How rows are routed, where it is counted, is counted of both halves together.
+    # Counts that are kept for the raw rows belong to both halves together.
     routed = [sum(half.counts[:, 2] for half in halves)] if halves[0].counts.shape[1] > 2 else []
     extremes = [joint_extremes(half.extremes[:, 0], half.extremes[:, 1]) for half in halves]
     return Counts(np.stack([*counts, *routed], axis=1), np.stack(extremes, axis=1))
 
 
 def medoid(trials: list[Trial], rows: AnyArray) -> Trial:
-    """Return the split whose two sides agree most with those of the others, the first if several do."""
+    """Return the split whose sides agree most with those of the others, the first among several."""
     sides = np.array([_sides(trial, rows) for trial in trials])
     agreement = np.abs(sides @ sides.T).sum(axis=1)
     return trials[int(agreement.argmax())]

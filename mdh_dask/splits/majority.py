@@ -1,4 +1,4 @@
-"""A vote of divisions of the same rows into two halves, each of which chooses a split that the other tests."""
+"""Votes over divisions of the same rows into two halves, each of which chooses a split that the other tests."""
 
 from collections.abc import Sequence
 
@@ -9,18 +9,18 @@ from .null import MOST_SIMULATED
 N_DIVISIONS = 11
 
 LEAD = 4
-"""Votes by which one side leads when the others are no longer asked for. With 3, wine is split in nine of ten seeds,
-with 4 in all; without clusters, 4 takes two thirds of the time of asking for a majority of the eleven."""
+"""Lead in votes at which the vote ends. With 3, wine is split in nine of ten seeds, with 4 in all; without clusters, 4
+takes two thirds of the time of a majority of the eleven."""
 
 LEAST, MOST = 1 / (1 + MOST_SIMULATED), 0.9
-"""P-values beyond these count as these: a half that shows nothing by bad luck can be made up for by the other."""
+"""Bounds on p-values, so that one half can compensate for another that shows nothing by bad luck."""
 
 
 def joint_p_value(first: float, second: float) -> float:
-    """Return the p-value of two independent tests together (Stouffer's sum of normal quantiles).
+    """Return the combined p-value of two independent tests (Stouffer's sum of normal quantiles).
 
-    The split that one half chooses says nothing about the rows of the other half, on which it is tested. So each
-    p-value is right whatever the choosing half is, and both are nearly independent.
+    The split that one half chooses is independent of the rows of the other half, on which it is tested. So each p-value
+    is valid for any choosing half, and both are nearly independent.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def joint_p_value(first: float, second: float) -> float:
 
 
 def decided(votes: Sequence[bool]) -> bool | None:
-    """Return what a majority of `N_DIVISIONS` votes says; None if more are to be asked for.
+    """Return the majority of `N_DIVISIONS` votes, or None if more votes are needed.
 
     Examples
     --------

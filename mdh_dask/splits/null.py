@@ -18,10 +18,10 @@ CERTAINLY_DEEP, CERTAINLY_FLAT = 7.0, 1.0
 """Beyond this many standard errors, a simulation of the depth would not change the decision."""
 
 MOST_SIMULATED, ENOUGH_EXCEED = 199, 20
-"""Histograms of a p-value at most, and how many of them need to be as deep to know it."""
+"""Most histograms to simulate for a p-value, and number of as deep ones after which the simulation ends."""
 
 BATCH = 64
-"""Histograms that are simulated together."""
+"""Number of histograms to simulate at once."""
 
 
 @lru_cache(maxsize=256)
@@ -102,7 +102,7 @@ def exceeds_unimodal(histogram: Histograms, k: int, level: float, rng: np.random
 
 
 def unimodal_p_value(histogram: Histograms, k: int, rng: np.random.Generator) -> float:
-    """Return the probability of at least the depth after bin `k` in the closest unimodal distribution.
+    """Return the probability of at least the depth after bin `k` under the closest unimodal distribution.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def unimodal_p_value(histogram: Histograms, k: int, rng: np.random.Generator) ->
     Returns
     -------
     float in [0.005, 1]
-        One where there is no valley. Simulation ends with the twentieth histogram that is as deep (Besag and Clifford,
-        Biometrika 78, 1991), or with the 199th of all.
+        One if there is no valley. Simulation ends with the twentieth histogram that is as deep (Besag and Clifford,
+        Biometrika 78, 1991), or with the 199th in all.
     """
     if histogram.depth[0, k] <= 0:
         return 1.0
@@ -129,7 +129,7 @@ def unimodal_p_value(histogram: Histograms, k: int, rng: np.random.Generator) ->
 
 
 def _simulated(histogram: Histograms, k: int, samples: int, rng: np.random.Generator) -> Iterator[Booleans]:
-    """Yield, batch by batch, which histograms from the least-squares unimodal fit are as deep after bin `k`."""
+    """Yield batches of masks of the simulated histograms that are as deep after bin `k`, from the unimodal fit."""
     counts = np.array(histogram.counts[0], dtype=np.float64)
     counts[[0, -1]] = 0
     fit = unimodal_fit(counts, int(histogram.density[0].argmax()))

@@ -88,6 +88,6 @@ DEPTH_STOP_RULES: dict[str, type[StopRule]] = {
     "fixed": FixedQuantile,
     "none": NoTest,
 }
-"""Those that judge the relative depth of a threshold alone, wherever it comes from."""
+"""Stop rules that test only the relative depth of a threshold, for any threshold rule."""
 
 STOP_RULES = DEPTH_STOP_RULES | INDEX_STOP_RULES
