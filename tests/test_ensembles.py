@@ -17,13 +17,20 @@ from mdh_dask import (
     workflows,
 )
 from mdh_dask._journal import keeping
-from mdh_dask.io import write_rows
+from mdh_dask.io import open_rows, write_rows
 from mdh_dask.io.journal import FolderJournal
+from mdh_dask.jobs._run import run_job
+from mdh_dask.jobs.job import read_job
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 
 QUICK = RandomProjectionTree(40, sample_size=500)
 MODELS = [ConsensusClustering(QUICK, n_trees=4), HyperplaneEnsemble(8, sample_size=500)]
+
+OPTIONS = {
+    ConsensusClustering: {"name": '"consensus"', "n_trees": 2},
+    HyperplaneEnsemble: {"name": '"ensemble"', "n_hyperplanes": 8, "information_criterion": '"icl"'},
+}
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +95,40 @@ class TestBoth:
         np.testing.assert_array_equal(loaded.predict(X), model.labels_)
         np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
-    def test_passes_that_a_job_made_are_replayed(self, model, rows, tmp_path):
+    def test_a_fit_that_goes_on_after_any_pass_is_the_same_fit(self, model, rows, tmp_path):
         found = []
         for _ in range(2):
             journal = FolderJournal(tmp_path, "job")
             with keeping(journal):
                 found.append(clone(model).fit(rows).labels_)
+            made = [own.replayed for own in journal.passes]
+            last = max(tmp_path.glob("0*.npz"))
+            last.unlink()
         np.testing.assert_array_equal(*found)
-        assert len(journal.passes) > 1
-        assert all(made.replayed for made in journal.passes)
+        assert len(made) > 1
+        assert made == [True] * (len(made) - 1) + [False]
+
+    def test_moved_scaled_and_permuted_rows_and_constant_columns_change_no_cluster(self, model, rows, mixture):
+        labels = model.fit(rows).labels_
+        wide = rows.astype(float)
+        for same in (wide + np.linspace(-777, 1e5, 5), wide * np.exp2([0, 40, 0, -60, 0])):
+            np.testing.assert_array_equal(clone(model).fit(same).labels_, labels)
+        turned = np.random.default_rng(0).permutation(len(rows))
+        for same, expected in ((rows[turned], mixture[1][turned]), (np.c_[rows, np.ones(len(rows))], mixture[1])):
+            assert adjusted_rand_index(clone(model).fit(same).labels_, expected) > 0.99
+
+    def test_a_job_file_names_it_and_its_run_ends_with_its_labels(self, model, rows, tmp_path):
+        write_rows(rows, tmp_path / "x.zarr")
+        options = "\n".join(f"{name} = {value}" for name, value in OPTIONS[type(model)].items())
+        (tmp_path / "job.toml").write_text(
+            f'[input]\npath = "x.zarr"\n[method]\n{options}\n[cluster]\nkind = "threads"\n'
+            '[output]\nlabels = "l.zarr"\nmodel = "m.zarr"\nreport = "r.html"\n'
+        )
+        run_job(read_job(tmp_path / "job.toml"))
+        loaded = load_model(tmp_path / "m.zarr")
+        assert type(loaded) is type(model)
+        np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1).compute(), loaded.predict(rows))
+        assert (tmp_path / "r.html").exists()
 
     def test_bad_rows_are_refused(self, model, rows):
         with pytest.raises(NotFittedError):
