@@ -23,7 +23,7 @@ METHODS = {"random": RandomProjectionTree(100), "mdh": HierarchicalMDH(starts="p
 
 def lattices_of(rows):
     look = FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
-    return standardiser(look.columns, look.sample, True).lattices
+    return standardiser(look.columns, look.sample, True, spread=True).lattices
 
 
 def two_groups(n, seed=0):
@@ -81,6 +81,15 @@ def test_permuted_shifted_or_multiplied_columns_are_spread_as_before():
         assert_array_equal(sorted(after.keys), sorted(before.keys))
         assert_array_equal(after.steps, steps)
     assert len(set(before.keys.tolist())) == 3
+
+
+def test_spread_columns_have_unit_variance_though_nearly_all_their_values_are_the_same():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.poisson(2, 5000), rng.binomial(1, 0.02, 5000) * rng.geometric(0.7, 5000)])
+    look = FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
+    standardise = standardiser(look.columns, look.sample, True, spread=True)
+    assert_array_equal(standardise.lattices.columns, [0, 1])
+    np.testing.assert_allclose(standardise.spread(rows, look.sample.hashes).std(axis=0), 1, rtol=0.02)
 
 
 def test_names_pairs_measurements_and_values_off_the_steps_are_no_coarse_lattices():

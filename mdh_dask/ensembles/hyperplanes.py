@@ -205,7 +205,7 @@ def hyperplane_ensemble(
     look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(settings.sample_size, n_rows)))
     check(look)
     sample = smallest_hashes(look.sample, settings.sample_size)
-    standardise = standardiser(look.columns, sample, settings.scale, moderate=True)
+    standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True)
     found = find_hyperplanes(sample, standardise, settings, n_rows)
     raw = standardise.raw(found.directions)
     assert found.thresholds is not None

@@ -71,7 +71,7 @@ def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLo
     if settings.sample_seed not in (None, settings.seed):
         sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))
     share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
-    return sample, standardiser(look.columns, sample, settings.scale, moderate=True, least_share=share)
+    return sample, standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
 
 
 def _wanted(settings: GrowthSettings, shape: tuple[int, int]) -> int:

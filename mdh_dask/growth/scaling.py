@@ -94,21 +94,29 @@ class Standardiser:
 
 
 def standardiser(
-    columns: Columns, sample: Sample, scale: bool, *, moderate: bool = False, least_share: float | None = None
+    columns: Columns,
+    sample: Sample,
+    scale: bool,
+    *,
+    moderate: bool = False,
+    spread: bool = False,
+    least_share: float | None = None,
 ) -> Standardiser:
     """Return the shift, scale and resolution of the columns.
 
     Shift and scale are rounded to a few bits, as the last bits of sums depend on the chunking, but the tree must not.
     Constant columns are dropped. With `moderate`, columns that are not scaled are multiplied as in `MODERATE`.
-    Far rows are excluded, as by `without_far_rows` for a `least_share` of the rows.
+    With `spread`, coarse lattices are found and scaled by the deviation of their spread values, which is much larger in
+    a column that is nearly always zero. Far rows are excluded, as by `without_far_rows` for that `least_share`.
     """
     columns, sample = without_far_rows(columns, sample, least_share)
     sd = np.sqrt(columns.deviations / max(columns.n, 1))
     constant = ~(columns.high > columns.low) | (sd <= 1e-12 * np.maximum(np.abs(columns.low), np.abs(columns.high)))
+    step = _smallest_gaps(sample.rows[np.argsort(sample.hashes, kind="stable")[:ROWS_FOR_RESOLUTION]])
+    lattices = lattices_in(sample, np.where(constant, 0.0, step)) if spread else NO_LATTICES
+    sd[lattices.columns] = np.hypot(sd[lattices.columns], lattices.steps / np.sqrt(12))
     sd = np.where(constant, 1.0, rounded(sd))
     centre = np.rint(columns.mean / sd * 16) / 16 * sd
-    step = _smallest_gaps(sample.rows[np.argsort(sample.hashes, kind="stable")[:ROWS_FOR_RESOLUTION]])
-    lattices = lattices_in(sample, np.where(constant, 0.0, step))
     step[columns.high - columns.low < MOST_LEVELS * step] = 0.0
     step[lattices.columns] = 0.0
     unit = _moderate_unit(sd[~constant]) if moderate and not scale else 1.0

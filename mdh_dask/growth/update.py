@@ -74,7 +74,7 @@ def update(
     check(look)
     sample = smallest_hashes(look.sample, wanted)
     share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
-    standardise = standardiser(look.columns, sample, settings.scale, moderate=True, least_share=share)
+    standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
     standardise = replace(standardise, lattices=lattices_of(tree.steps))
     updater, n_old = Updater(settings, standardise), round(decay * int(tree.n_rows[0]))
     root = updater.settle(updater.added(tree, n_old, axes, counts, Part.of_all(sample)))
