@@ -184,7 +184,7 @@ def description(estimator: type[ClusterEstimator | KernelPCAFeatures], parameter
     --------
     >>> from mdh_dask import PCATree
     >>> description(PCATree, "max_levels")
-    'Splits above a cluster at most. With none: no limit.'
+    'Most splits above a cluster. With none: no limit.'
     """
     entry = entries(sections(estimator.__doc__).get("Parameters", "")).get(parameter, "")
     text = " ".join(entry.split("\n")[1:])

@@ -1,4 +1,4 @@
-"""Divisive clustering with every part open to choice; the named methods are configurations of it."""
+"""Divisive clustering with a choice for every part; the named methods are configurations of it."""
 
 from dataclasses import dataclass
 from math import ceil, sqrt
@@ -32,30 +32,30 @@ from .validation import checked_proposal
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class DivisiveClustering(TreeEstimator):
-    """Divisive clustering by separators across projections, with every part open to choice.
+    """Divisive clustering by separators across projections, with a choice for every part.
 
-    Every branch is projected on some directions. The best of them splits it, if the stop rule accepts that; the
-    branches that are left are the clusters. The named methods, as `RandomProjectionTree`, are this class with other
-    defaults and without the parameters that they settle.
+    Every branch is projected on some directions. The best of them splits it, if the stop rule accepts this; the
+    branches that are not split are the clusters. The named methods, such as `RandomProjectionTree`, are this class with
+    other defaults and without the parameters that they fix.
 
     Parameters
     ----------
     projection : str or callable
-        What gives the directions of a branch: a name in `mdh_dask.projections.PROJECTIONS`, that is ``"pca"`` and
+        Source of the directions of a branch: a name in `mdh_dask.projections.PROJECTIONS`, that is ``"pca"`` and
         ``"ica"`` (principal and independent components), ``"mdh"`` (minimum density pursuit), ``"pursuit"``,
         ``"genetic"`` or ``"brute_force"`` (searches for the largest index of TR-2003009), or a random family of
         `RandomProjectionTree`; or a function ``(rows, rng, n_directions) -> directions`` of the branch's standardised
         sample and a NumPy generator, which returns an array of shape (at most n_directions, n_features), or a pair of
-        that and an array of thresholds, where along each direction to split, and may be called by several threads at
-        once. A model with a function cannot be saved.
+        this and an array of thresholds along the directions, and may be called by several threads at once. A model
+        with a function cannot be saved.
     n_projections : int
-        Directions that are scored for every branch.
+        Number of directions to score for every branch.
     criterion : {"relative_depth", "dip", "variance", "kurtosis", "minimum_error", "minimum_error_corrected"}
-        What makes a direction good (thesis section 6.2.6). ``"minimum_error"``: how far apart the two sides of the
-        threshold of least error are, times how clear its minimum is (TR-2003009, section 3.1); ``"_corrected"``: with
+        Score of a direction (thesis section 6.2.6). ``"minimum_error"``: the separation of the two sides of the
+        threshold of least error, times the depth of its minimum (TR-2003009, section 3.1); ``"_corrected"``: with
         the tails that the threshold cuts off.
     threshold_rule : str
-        Where along a direction the split lies. ``"relative_depth"``: in the deepest valley (thesis eq. 6.7);
+        Rule for the threshold along a direction. ``"relative_depth"``: in the deepest valley (thesis eq. 6.7);
         ``"minimum_density"``: where the density is lowest between the outermost modes; ``"mean"``: at the mean;
         ``"gap"``: in the middle of the widest gap between neighbouring projections, if that is at least a fifth of a
         bandwidth wide; ``"proposed"``: at the threshold that the projection gives; ``"minimum_error"`` and
@@ -66,41 +66,42 @@ class DivisiveClustering(TreeEstimator):
         the second with the standard deviation along the branch's first principal component for all its directions; a
         number replaces the factor of the first.
     stop_rule : str
-        When a valley is real. ``"fixed"``: deeper than a quantile of the deepest valley of as many uniform rows as
-        there are in all (thesis section 6.3.1); ``"level"``: as there are in the branch. ``"hold-out-uniform"``: half
-        of the rows choose the split, the depth on the other half is compared (thesis algorithm 1). ``"hold-out"``:
-        the same, compared with rows from the closest unimodal distribution, which is also right for long tails.
-        Of at most 1000 rows in all, branches that are left whole are divided anew up to eleven times: each half
-        chooses a split that the other half tests, and a majority of the divisions decides.
-        ``"none"``: every split that can be placed is made. Those of projection pursuit (TR-2003009, section 3.3):
-        ``"known-number"`` and ``"known-levels"``: the same, down to a number of clusters or levels that must be given;
+        Test of a valley. ``"fixed"``: deeper than a quantile of the deepest valley of as many uniform rows as
+        in the whole data (thesis section 6.3.1); ``"level"``: as in the branch. ``"hold-out-uniform"``: half
+        of the rows choose the split, and the depth on the other half is compared (thesis algorithm 1). ``"hold-out"``:
+        the same, compared with rows from the closest unimodal distribution, which is also valid for long tails.
+        With at most 1000 rows in all, branches without a split are divided anew up to eleven times: each half chooses a
+        split that the other half tests, and a majority of the divisions decides.
+        ``"none"``: no test. Stop rules of projection pursuit (TR-2003009, section 3.3):
+        ``"known-number"`` and ``"known-levels"``: no test, but a required number of clusters or levels;
         ``"unimodal-density"``: the density rises and falls on both sides; ``"criterion"``: the least error of all
-        thresholds lies at no end; ``"height-ratio"`` and ``"integral-ratio"``: the basin over the valley is as high, or
-        holds as much, as the least relative depth times what is under it. ``"null"``: the criterion exceeds a quantile
-        of that of one direction of normal rows, which the best of many directions nearly always does;
-        ``"search-null"``: a quantile of the best that the same search finds in normal rows. It sees more in few rows
-        than a hold-out, and takes long tails and skewness for clusters.
+        thresholds is not at an end; ``"height-ratio"`` and ``"integral-ratio"``: the height or the area of the basin
+        over the valley is at least the least relative depth times that below it. ``"null"``: the criterion exceeds a
+        quantile for one direction of normal rows, which the best of many directions nearly always does;
+        ``"search-null"``: a quantile for the best direction of the same search in normal rows. It is more powerful with
+        few rows than a hold-out, but mistakes long tails and skewness for clusters.
     quantile : float
-        Of the null distribution. One minus this bounds the probability that a branch without valleys is split.
+        Quantile of the null distribution. One minus this bounds the probability of splitting a branch without valleys.
     n_candidates : int
-        Directions of a branch that may be tested one after the other until a valley is accepted; the tests share
-        ``1 - quantile``. All of them are counted on all rows, unless one was accepted on the sample and is confirmed.
+        Number of directions of a branch to test one after another until a valley is accepted; the tests share
+        ``1 - quantile``. All are counted on all rows, unless one was accepted on the sample and only has to be
+        confirmed.
     min_cluster_size : int or float or None
-        Rows that a split leaves on both sides at least: a count, a share of all rows if under 1, or, if None, the
+        Least number of rows on each side of a split: a count, a share of all rows if less than 1, or, if None, the
         square root of their number.
     order : {"scatter"} or None
-        Which clusters are split. If None, all that can be. ``"scatter"``: always the one with the largest sum of
-        squared distances from its centroid, until there are `max_clusters`; if that is None, until the same sum over
+        Order of splits. If None, all possible splits are made. ``"scatter"``: always the cluster with the largest sum
+        of squared distances from its centroid, until there are `max_clusters`; if that is None, until the same sum over
         the centroids of the clusters exceeds it.
     max_clusters : int or None
-        If more are found, the splits of largest relative depth that hang together are kept.
+        If more are found, only the splits with the largest relative depth are made, each after its parent.
     max_levels : int or None
-        Splits above a cluster at most.
+        Most splits above a cluster.
     min_relative_depth : float
-        Least relative depth of a split: how much the lower mode exceeds the valley, as a share of the valley. Among
-        very many rows chance makes no valley, so that without it ever shallower ones are taken for clusters.
+        Least relative depth of a split: how much the lower mode exceeds the valley, as a share of the valley. Without
+        it, ever shallower valleys become significant with more rows.
     alpha : float or None
-        If given, a split lies within `alpha` standard deviations of the mean of its branch.
+        If given, splits lie within `alpha` standard deviations of the mean of their branch.
     sample_size : int or None
         Rows on which the directions of a branch are scored. One worker and the driver hold a first sample of four
         times as many rows, fewer of rows of more than 800 columns (33 million values, but `sample_size` rows). None to
@@ -109,53 +110,53 @@ class DivisiveClustering(TreeEstimator):
         Whether the hyperplanes of the finished tree are turned to where the density of all rows on them is least, in
         up to five more passes. The number of clusters stays.
     scale : bool
-        Whether the columns are taken in units of their standard deviation, which the first pass measures.
+        Whether to scale the columns by their standard deviations, which the first pass measures.
     feature_map : str or KernelPCAFeatures or QuadraticFeatures or None
-        What the rows are mapped by before they are clustered, so that clusters are found which no hyperplane
-        separates; None to cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``,
+        Map of the rows to features in which they are clustered, to find clusters that no hyperplane separates;
+        None to cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``,
         ``"polynomial"``, ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"`` or ``"precomputed"``;
         ``"products"``: at most 60 columns and the products of two of them; or a `KernelPCAFeatures` or
-        `QuadraticFeatures`, which is cloned. The tree takes features as they are; `scale` is for the columns that a
-        named map sees.
+        `QuadraticFeatures`, which is cloned. Features are not scaled; `scale` applies to the columns that a named map
+        uses.
     cache : {"auto", "memory", "disk"} or None
-        Where the features of lazy rows are kept while the tree grows: in the memory of the workers, or in a scratch
-        array in Dask's ``temporary-directory``, which all workers must see. ``"auto"``: in memory, if they take a
-        quarter of it at most, else on disk, if it is this machine's and has room, else nowhere. With None they are
-        computed again in every pass.
+        Cache for the features of lazy rows while the tree grows: the memory of the workers, or a scratch array in
+        Dask's ``temporary-directory``, which all workers must see. ``"auto"``: memory, if they take at most a quarter
+        of it, else disk, if it is on this machine and has room, else none. With None they are computed again in every
+        pass.
     decay : float
-        Weight that the rows of all earlier batches keep with every later batch of ``partial_fit``: 1 forgets nothing,
-        0 all. With 0.7 a row counts half after two batches, and all that came before the last eight about a
-        twentieth.
+        Factor for the weight of all earlier rows with every later batch of ``partial_fit``: 1 forgets nothing,
+        0 everything. With 0.7 a row counts half after two batches, and all rows before the last eight batches count
+        about a twentieth.
     random_state : int, RandomState instance or None
-        The same integer gives the same tree whatever the chunks, the scheduler and the number of workers.
+        The same integer gives the same tree for any chunks, scheduler and number of workers.
     progress : bool
-        Whether every pass shows a progress bar.
+        Whether to show a progress bar for every pass.
 
     Attributes
     ----------
     labels_ : ndarray or dask Array of shape (n_samples,), int32
-        NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one pass.
+        NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to compute.
     n_clusters_ : int
     tree_ : Tree
         The splits, with the density of every node.
     feature_map_ : FeatureTransformer or None
-        Fitted to the rows. The splits of `tree_` are then hyperplanes among its features.
+        Map fitted to the rows. The splits of `tree_` are then hyperplanes in its feature space.
     n_passes_ : int
-        Passes over the data that `fit` made, or the last `partial_fit` over its batch.
+        Passes over the data in `fit`, or over the batch in the last `partial_fit`.
     n_batches_ : int
-        Batches that were learned from, that of `fit` included.
+        Number of batches so far, including that of `fit`.
     n_features_in_ : int
 
     See Also
     --------
-    load_model : Read a saved model.
+    load_model : Load a saved model.
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Else a second counts all branches, and further
-    ones follow only if a large branch shows a new valley on a fresh sample. With ``sample_size=None``, the depth of
-    the tree plus two; directions that depend on the rows are then found on 1024 rows of a branch. With a feature map,
-    one more that chooses the landmarks; if features are kept, there are two in all.
+    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
+    if a fresh sample of a large branch shows a new valley. With ``sample_size=None``, the depth of the tree plus two;
+    directions that depend on the rows are then found on 1024 rows of a branch. With a feature map, one more to choose
+    the landmarks; if features are cached, two in all.
 
     References
     ----------
@@ -174,7 +175,7 @@ class DivisiveClustering(TreeEstimator):
     4
     """
 
-    # The keys are views: a name that is registered later is an option, too.
+    # The keys are views, so that names registered later are valid, too.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "projection": [StrOptions(PROJECTIONS.keys()), callable],
         "n_projections": [Interval(Integral, 1, None, closed="left")],
@@ -287,7 +288,7 @@ class DivisiveClustering(TreeEstimator):
     def _saved_parameters(self) -> dict[str, Any]:
         if callable(self.projection):
             raise TypeError(
-                f"expected the name of a projection in a model that is saved; got the function {self.projection!r}. "
+                f"expected the name of a projection in a model to save; got the function {self.projection!r}. "
                 "Register it, as mdh_dask.projections.PROJECTIONS['mine'] = function, and fit with projection='mine'."
             )
         return super()._saved_parameters()

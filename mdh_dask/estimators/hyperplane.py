@@ -1,4 +1,4 @@
-"""One minimum density hyperplane: a bi-partition."""
+"""A single minimum density hyperplane, which gives two clusters."""
 
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
@@ -22,23 +22,22 @@ from .docstrings import documented
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class MinimumDensityHyperplane(DivisiveClustering):
-    """The hyperplane of least density among those near the mean, which parts the rows in two.
+    """The hyperplane of least density among those near the mean, which separates two clusters.
 
-    Projection pursuit turns hyperplanes from several starts until the density on them is least; of their ends, the one
-    with the deepest valley is taken.
+    Projection pursuit turns hyperplanes from several starts to minimise the density on them; the one that ends with the
+    deepest valley is the result.
 
     Parameters
     ----------
     starts : {"balanced", "valleys", "pca2"}
-        Where the pursuits start. ``"pca2"``: at the first two principal components, as in the paper. ``"balanced"``: at
-        these and at the three directions that show the deepest valleys among 1000 random combinations of rows and the
-        single columns. ``"valleys"``: at the components and eight such directions, with hyperplanes held near the
-        valley that they show.
+        Starts of the pursuits. ``"pca2"``: the first two principal components, as in the paper. ``"balanced"``: these
+        and the three directions with the deepest valleys among 1000 random combinations of rows and the single columns.
+        ``"valleys"``: the components and eight such directions, with hyperplanes held near their valleys.
     alpha_max : float
-        The hyperplane lies within this many standard deviations of the mean; 0.9 in the paper.
+        Largest distance of the hyperplane from the mean, in standard deviations; 0.9 in the paper.
     max_components : int or None
-        With more columns or features than so many, hyperplanes are pursued in the span of so many principal components
-        and of the starts, at least 2; None to pursue among all, as ``starts="pca2"`` always does.
+        With more columns or features than this, at least 2, hyperplanes are pursued in the span of this many principal
+        components and of the starts; None to search all directions, as ``starts="pca2"`` always does.
     solver : {"pursuit", "sqp"}
         How hyperplanes are turned. ``"pursuit"``: by descents of the density on the best hyperplane along a direction.
         ``"sqp"``: by sequential quadratic programming, direction and threshold at once, which ends in nearer and mostly
@@ -47,35 +46,34 @@ class MinimumDensityHyperplane(DivisiveClustering):
     Attributes
     ----------
     direction_ : ndarray of shape (n_features,), float64
-        Normal of the hyperplane, for rows as they are given; of length one in units of the scaled columns. NaN if no
-        hyperplane has a mode on both sides: then there is one cluster. With a feature map: of shape
-        (feature_map_.n_components_,), of length one among the features.
+        Normal of the hyperplane for raw rows, with length one in units of the scaled columns. NaN if no hyperplane has
+        a mode on both sides, so that there is one cluster. With a feature map: of shape (feature_map_.n_components_,),
+        with length one in the feature space.
     offset_ : float
         Rows with ``x @ direction_ > offset_`` have label 1; with a feature map, ``feature_map_.transform(x)`` for x.
     density_ : float
         Kernel density on the hyperplane, of all rows, per unit of the projections.
     relative_depth_ : float
-        How much the lower mode beside the hyperplane exceeds the density on it, as a share of that (eq. 30).
+        How much the lower mode beside the hyperplane exceeds the density on it, as a share of this density (eq. 30).
     path_ : tuple of PathPoint
-        Where the pursuit stood for each value of alpha: see `mdh_dask.plotting.plot_mdh_path`. A model that is loaded
-        has none, nor has one of ``solver="sqp"``.
+        States of the pursuit for each value of alpha, see `mdh_dask.plotting.plot_mdh_path`; empty for a loaded model
+        and for ``solver="sqp"``.
     labels_ : ndarray or dask Array of shape (n_samples,), int32
-        NumPy for NumPy input; else lazy, in the row chunks of the input: computing it is one pass.
+        NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to compute.
     n_clusters_ : int
         2, or 1 if no hyperplane has a mode on both sides.
     tree_ : Tree
         The split, with the densities of the rows and of both sides.
     n_passes_ : int
-        Passes over the data that `fit` made, or the last `partial_fit` over its batch.
+        Passes over the data in `fit`, or over the batch in the last `partial_fit`.
     n_batches_ : int
-        Batches that were learned from, that of `fit` included.
+        Number of batches so far, including that of `fit`.
     n_features_in_ : int
 
     Notes
     -----
-    Passes: one if the first sample holds all rows; else the pursuit works on `sample_size` rows, and a second pass
-    places the hyperplane along the direction, at the local minimum of the density of all rows that is nearest to the
-    pursuit's.
+    Passes: one if the first sample holds all rows. Otherwise the pursuit works on `sample_size` rows, and a second pass
+    moves the hyperplane along the direction to the nearest local minimum of the density of all rows.
 
     References
     ----------
@@ -131,7 +129,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
             rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components,
             solver=self.solver,
         )  # fmt: skip
-        # Pursuits from valleys are held near these, wherever they are.
+        # Pursuits from valleys are bounded by these, not by `alpha_max`.
         best = next((end for end in ends if within(rows, end, self.alpha_max)), ends[0])
         self._pursued: tuple[AnyArray, MDHResult] = rows, best
         return best.direction[None], np.array([best.offset])
@@ -139,18 +137,18 @@ class MinimumDensityHyperplane(DivisiveClustering):
     def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
         rows, result = self.__dict__.pop("_pursued", (None, None))
         if updated and result is None:
-            return  # the hyperplane is the one whose path is there
+            return  # the hyperplane still belongs to the stored path
         units = standardise.scale, standardise.centre, standardise.unit
         self.path_ = path_points(np.asarray(rows, dtype=float), result, *units) if result else ()
 
     @property
     def direction_(self) -> Floats:
-        """Normal of the hyperplane, for rows as they are given."""
+        """Normal of the hyperplane for raw rows."""
         return self.tree_.planes[0]
 
     @property
     def offset_(self) -> float:
-        """Projection of the hyperplane."""
+        """Threshold along `direction_`."""
         return float(self.tree_.offsets[0])
 
     @property
@@ -161,7 +159,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
 
     @property
     def relative_depth_(self) -> float:
-        """How much the lower mode exceeds the density on the hyperplane, as a share of that."""
+        """How much the lower mode exceeds the density on the hyperplane, as a share of this density."""
         density = self.tree_.density(0)
         if density is None or np.isnan(self.offset_):
             return np.nan

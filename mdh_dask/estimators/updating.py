@@ -1,4 +1,4 @@
-"""Fitted trees that are kept up to date by batches of new rows."""
+"""Updates of fitted trees by batches of new rows."""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -20,7 +20,7 @@ from .validation import as_rows, check_first_look
 
 
 class Updating(ClusterEstimator):
-    """The part of an estimator of one tree that learns from batches of rows."""
+    """A mixin for estimators of one tree that adds `partial_fit`."""
 
     decay: float
     max_clusters: int | None
@@ -38,7 +38,7 @@ class Updating(ClusterEstimator):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Bring the tree up to date with a batch of new rows; the first batch is fitted.
+        """Update the tree with a batch of new rows; the first batch is fitted.
 
         Parameters
         ----------
@@ -49,21 +49,20 @@ class Updating(ClusterEstimator):
         Returns
         -------
         self
-            `tree_` and `n_clusters_` are new, `labels_` are those of the batch, and `n_passes_` is 1.
+            `tree_` and `n_clusters_` are updated, `labels_` are those of the batch, and `n_passes_` is 1.
 
         Raises
         ------
         ValueError
-            As for `fit`; then the model is as it was.
+            As for `fit`; the model then stays unchanged.
 
         Notes
         -----
-        One pass over the batch. With every batch, the rows before it count `decay` times as much as they did: the tree
-        holds their numbers along its directions, and no row of them. A split stays while old and new rows together
-        show it, and follows its valley. A split whose valley has filled goes, and what is under it is grown anew from
-        a sample of the batch; where one side gets no more rows, the other takes its place as it is. Clusters in which
-        the batch shows a valley are split. A new split rests on the batch alone, and is counted on all rows from the
-        next batch on.
+        One pass over the batch. With every batch, the weight of all earlier rows is multiplied by `decay`; the tree
+        holds their counts along its directions, but none of the rows. A split stays while old and new rows together
+        show it, and follows its valley. A split whose valley has filled is removed, and the branch is grown anew from
+        a sample of the batch; if one side gets no more rows, the other replaces it. Clusters in which the batch shows
+        a valley are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
 
         What stays as `fit` found it: the feature map, and hyperplanes that `refine` turned. Labels are places of
         leaves from left to right: they change where clusters come and go.

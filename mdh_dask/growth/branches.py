@@ -1,4 +1,4 @@
-"""The branches of a tree that is being grown, and the pass that counts them."""
+"""The branches of a growing tree, and the pass that counts them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,30 +15,30 @@ from .passes import BranchPass, Sample, sample_limit
 
 
 class State(Enum):
-    """What is still to be done about a branch."""
+    """The remaining work on a branch."""
 
     OPEN = auto()
-    """Its sample has not been looked at."""
+    """Its sample has not been examined."""
     WAITING = auto()
-    """Its candidates are to be counted on all rows; children, if any, grow ahead on the sample."""
+    """Its candidates wait to be counted on all rows; children, if any, grow ahead on the sample."""
     UNSURE = auto()
-    """Its sample is too small to say anything; a fresh one will tell."""
+    """Its sample is too small for a decision; it needs a fresh one."""
     SPLIT = auto()
-    """Split for good, as counts of all its rows say."""
+    """Split for good, by the counts of all its rows."""
     LEAF = auto()
     """A cluster."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a sample by their places in it: a tree whose branches have parts of a sample holds its rows once."""
+    """Some rows of a sample by their indices, so that all branches of a tree share one copy of the rows."""
 
     whole: Sample
     places: Integers
 
     @classmethod
     def of_all(cls, sample: Sample) -> "Part":
-        """Return the part that is the whole sample."""
+        """Return all rows of the sample."""
         return cls(sample, np.arange(len(sample.hashes)))
 
     def __len__(self) -> int:
@@ -46,15 +46,15 @@ class Part:
 
     @property
     def n_columns(self) -> int:
-        """Columns of a row."""
+        """Number of columns."""
         return int(self.whole.rows.shape[1])
 
     def take(self, which: AnyArray) -> "Part":
-        """Return a part of the part, in the same order."""
+        """Return some of these rows, in the same order."""
         return Part(self.whole, self.places[which])
 
     def load(self) -> Sample:
-        """Return the rows, which are copied but where they are the whole sample."""
+        """Return the rows, copied unless they are the whole sample."""
         return self.whole if len(self) == len(self.whole.hashes) else self.whole.take(self.places)
 
 
@@ -65,11 +65,11 @@ class Branch:
     Parameters
     ----------
     path : int
-        1 for the root, ``2 p`` and ``2 p + 1`` for the children of ``p``: it names the branch's random streams.
+        1 for the root, ``2 p`` and ``2 p + 1`` for the children of ``p``; keys the branch's random streams.
     sample : Part
-        Some of its rows, or all.
+        Sample rows of the branch, which may be all its rows.
     n_rows : float
-        Exact where `counted`, else estimated from the sample.
+        Number of rows; exact if `counted`, otherwise estimated from the sample.
     """
 
     path: int
@@ -79,15 +79,15 @@ class Branch:
     state: State = State.OPEN
     candidates: Candidates | None = None
     keyed: KeyedDirections | None = None
-    """The directions of all candidates, if a worker can make them."""
+    """Keys of the directions of all candidates, if workers can make them."""
     verdict: Verdict | None = None
     children: "tuple[Branch, Branch] | None" = None
     deviation: Floats | None = None
-    """Standard deviations of the columns, where they are known without a sample."""
+    """Standard deviations of the columns, if known without a sample."""
 
     @property
     def level(self) -> int:
-        """Splits above the branch."""
+        """Number of splits above the branch."""
         return self.path.bit_length() - 1
 
     @property
@@ -97,20 +97,20 @@ class Branch:
 
     @property
     def plane(self) -> Floats | None:
-        """Direction of the split, or of the rejected one that came closest, for raw rows."""
+        """Direction of the split, or of the best rejected one, for raw rows."""
         if self.verdict is None or self.candidates is None:
             return None
         return self.candidates.axes.directions.vectors[self.verdict.candidate]
 
     @property
     def measured(self) -> Candidates | None:
-        """What a pass counts: of a split that the sample suggests, only whether it is there; else all candidates."""
+        """Candidates to count in a pass: only that of the split if the sample suggests one, otherwise all."""
         if self.state is not State.WAITING or self.candidates is None:
             return None
         return self.candidates[:1] if self.children else self.candidates
 
     def walk(self) -> "Iterator[Branch]":
-        """Yield the branch and all under it, parents before children, left before right."""
+        """Yield the branch and its descendants, parents before children, left before right."""
         stack = [self]
         while stack:
             branch = stack.pop()
@@ -127,7 +127,7 @@ class Branch:
         self.verdict = replace(self.verdict, candidate=0)
 
     def part(self, counted: bool) -> None:
-        """Make the children of the chosen split, with their parts of the sample.
+        """Make the children of the chosen split, with their sample rows.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Branch:
         self.children = left, right
 
     def sides(self) -> tuple[Part, Part]:
-        """Return the parts of the sample on both sides of the chosen split."""
+        """Return the sample rows on both sides of the chosen split."""
         assert self.verdict is not None
         assert self.plane is not None
         goes = leaves_of(
@@ -157,7 +157,7 @@ class Branch:
 
 
 def hash_bit(branch: Branch) -> int:
-    """Return the bit of a row's hash that names its half in a branch: another at each of 32 levels."""
+    """Return the bit of a row's hash that sets its half in a branch, a different one at each of 32 levels."""
     return branch.level % 32
 
 
@@ -168,18 +168,18 @@ def branch_pass(
     extremes: bool = False,
     lattices: Lattices = NO_LATTICES,
 ) -> BranchPass:
-    """Return the statistic that counts the waiting ones of some branches on the rows that reach them.
+    """Return the statistic that counts the waiting branches among some on the rows that reach them.
 
     Parameters
     ----------
     branches : list of Branch
-        A branch and those under it, parents first.
+        A branch and its descendants, parents first.
     seed : int
-        Of the rows' hashes.
+        Seed of the rows' hashes.
     fresh : dict, optional
-        Leaves of which a fresh sample is drawn, with the number of rows wanted.
+        Leaves to sample anew, with the number of rows to draw.
     extremes : bool
-        Whether the smallest and the largest projection in every bin are looked for.
+        Whether to find the smallest and the largest projection in every bin.
     lattices : Lattices
         Columns whose values are spread where rows are counted.
     """
@@ -209,7 +209,7 @@ def branch_pass(
 
 
 def arrivals_of(branches: list[Branch], leaf_arrivals: Integers) -> dict[Branch, int]:
-    """Return the rows of every branch from the rows of the leaves."""
+    """Return the number of rows of every branch from those of the leaves."""
     rows = {branch: int(n) for branch, n in zip(branches, leaf_arrivals)}
     for branch in reversed(branches):
         if branch.children and branch.children[0] in rows:

@@ -1,4 +1,4 @@
-"""Updating a finished tree by a batch of new rows, in one pass over them."""
+"""The update of a finished tree by a batch of new rows, in one pass over them."""
 
 import logging
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from .trees import branches_of, tree_of
 logger = logging.getLogger(__name__)
 
 SAMPLE_SIZE = 10_000
-"""Rows on which the directions of a leaf are scored where a fit scores them on all rows: there is one pass only."""
+"""Rows that score the directions of a leaf if a fit would use all rows, as an update has only one pass."""
 
 
 def update(
@@ -43,11 +43,11 @@ def update(
     ----------
     tree : Tree
     settings : GrowthSettings
-        As the tree was grown with, for as many rows as there are with the old ones, and a seed of its own.
+        The settings of growth, for the number of old and new rows together, with a separate seed.
     shape : (n_rows, n_features)
-        Of the new rows.
+        Shape of the new rows.
     decay : float
-        Weight of the old rows; that of the new ones is one.
+        Weight of the old rows relative to the new ones.
     check : callable
         Raises an error if the first look shows rows that cannot be clustered.
 
@@ -58,11 +58,11 @@ def update(
 
     Notes
     -----
-    One pass. The new rows are added to the counts of the old ones, which are kept in the tree. A split stays while the
-    sum shows it, and moves with its valley. One that is gone is replaced by the other side, if one side has no new
-    rows to speak of, else both sides are merged. Then leaves are split, along the direction that the tree keeps
-    of them if its valley, which the old rows show, is there among the new ones; else as a sample of the new rows
-    suggests, one half of which tests what the other has chosen.
+    One pass. The new rows are added to the counts of the old ones, which the tree holds. A split stays while the sum
+    shows it, and moves with its valley. A split that has gone is replaced by its other side if one side has hardly any
+    new rows; otherwise both sides are merged. Then leaves are split: along the stored direction if the new rows confirm
+    the valley that the old ones show, otherwise by a sample of the new rows, one half of which tests the choice of the
+    other.
     """
     sample_size = settings.sample_size or SAMPLE_SIZE
     settings = replace(settings, sample_size=sample_size)
@@ -87,17 +87,17 @@ def update(
 
 @dataclass(frozen=True)
 class Updater(Examiner):
-    """Decides about the branches of a tree to which new rows were added.
+    """Updates the branches of a tree to which new rows were added.
 
     Parameters
     ----------
     settings, standardise
         As for `Examiner`.
     counts : dict
-        Of branches that have a direction: the counts along it, of the old rows in the first half and of the new ones
-        in the second.
+        Counts along the direction of each branch that has one, with the old rows as the first half and the new ones as
+        the second.
     new_rows : dict
-        Numbers of new rows.
+        Number of new rows in each branch.
     """
 
     counts: dict[Branch, Counts] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Updater(Examiner):
     least_rows: ClassVar[int] = 100
 
     def added(self, tree: Tree, n_old: int, axes: Axes, counts: BranchCounts, sample: Part) -> Branch:
-        """Return the root of the branches of a tree, with the numbers of so many old and of the new rows together."""
+        """Return the root of the branches of a tree, with the counts of `n_old` old rows and of the new rows."""
         tree = multiplied(tree, self.standardise.unit)
         old = proportioned(tree, n_old)
         root = branches_of(old, self.settings.bandwidth, sample)
@@ -129,7 +129,7 @@ class Updater(Examiner):
         return root
 
     def _candidates(self, branch: Branch, tree: Tree, node: int) -> Candidates:
-        """Return the direction of a branch with the bandwidth for its new number of rows."""
+        """Return the direction of a branch, with the bandwidth for its new number of rows."""
         assert branch.candidates is not None
         candidates = branch.candidates
         before = max(int(tree.n_rows[node]), 1)
@@ -142,7 +142,7 @@ class Updater(Examiner):
         )
 
     def settle(self, branch: Branch) -> Branch:
-        """Return what a branch becomes: itself, merged or not, or one of its children."""
+        """Return the updated branch: itself, merged or not, or one of its children."""
         if not branch.children:
             branch.state = State.OPEN
             return branch
@@ -161,7 +161,7 @@ class Updater(Examiner):
         return branch
 
     def _without_split(self, branch: Branch) -> Branch:
-        """Return what is left of a branch whose split has gone."""
+        """Return the branch without its split, or the remaining side."""
         assert branch.children is not None
         small, large = sorted(branch.children, key=lambda child: (self.new_rows[child], child.n_rows))
         least = self.settings.chooser.min_rows * self.new_rows[branch] / max(branch.n_rows, 1)
@@ -169,12 +169,12 @@ class Updater(Examiner):
             logger.info("a cluster of %s rows has vanished", int(small.n_rows))
             large.sample = branch.sample
             return self.settle(large)
-        logger.info("two sides of %s and %s rows are merged", int(small.n_rows), int(large.n_rows))
+        logger.info("two clusters of %s and %s rows are merged", int(small.n_rows), int(large.n_rows))
         branch.state, branch.children = State.OPEN, None
         return branch
 
     def split_sample(self, branch: Branch) -> None:
-        """Split a leaf along the direction that the tree keeps of it, or else as its sample of new rows suggests."""
+        """Split a leaf along its stored direction, or else by its sample of new rows."""
         known = self._split_known(branch) if branch in self.counts else None
         if branch.children:
             return
@@ -186,7 +186,7 @@ class Updater(Examiner):
             branch.verdict = _of_all_rows(branch.verdict, branch.n_rows)
 
     def _split_known(self, branch: Branch) -> Verdict:
-        """Choose a split on the old rows, and test it on the new ones."""
+        """Choose a split on the old rows and test it on the new ones."""
         assert branch.candidates is not None
         counts, rng = self.counts[branch], generator(self.settings.seed, branch.path, 2)
         verdict = self.settings.chooser.choose(counts, branch.candidates, rng)
@@ -199,13 +199,13 @@ class Updater(Examiner):
 
 
 def _of_all_rows(verdict: Verdict, n_rows: float) -> Verdict:
-    """Return a verdict on a sample with the histogram, and so the bandwidth, of as many rows as there are."""
+    """Return a verdict on a sample with the histogram, and so the bandwidth, scaled to all rows."""
     counts = scaled_counts(verdict.histogram.counts[0], round(n_rows))
     return replace(verdict, histogram=replace(verdict.histogram, counts=counts[None]))
 
 
 def _extremes(old: Integers, new: Floats, candidates: Candidates) -> Floats:
-    """Return the extremes of old and new rows, (2, 2, n_bins): the old ones lie at the ends of their bins at most."""
+    """Return the extremes of old and new rows, (2, 2, n_bins); those of old rows are the ends of their bins."""
     if new.shape[-1] == 0:
         return no_extremes(2, 0)
     n_bins, axes = len(old), candidates.axes
