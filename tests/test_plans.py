@@ -27,7 +27,7 @@ def models():
 
 def plan_of(model, rows, seed=0):
     """What an estimator asks of the rows."""
-    model.feature_map_ = None
+    model.feature_map_, model.n_features_in_ = None, rows.shape[1]
     return model._plan(seed, rows.shape)
 
 
@@ -165,7 +165,9 @@ class TestTogether:
         assert looked == [1, 2]
 
     def test_trees_that_share_a_first_sample_of_all_rows_are_those_that_grow_alone(self, rows):
-        alone = [RandomProjectionTree(50)._settings(len(rows), seed) for seed in range(3)]
+        model = RandomProjectionTree(50)
+        model.n_features_in_ = rows.shape[1]
+        alone = [model._settings(len(rows), seed) for seed in range(3)]
         asked = []
         plans = [watch_first(grow(replace(own, sample_seed=7), rows.shape, accept), asked) for own in alone]
         together = run_together(plans, rows).result
