@@ -19,6 +19,14 @@ SMALL = {
     "04_reading_the_tree": {"n_rows": 10_000, "n_new": 4000},
     "05_satellite_scene": {"size": 384},
     "06_success_ratio": {"dimensions": [100, 300], "n_projections": 50, "repeats": 2},
+    "07_projection_pursuit": {
+        "n_clusters": 2,
+        "n_rows": 200,
+        "n_noise": 200,
+        "n_searches": 2,
+        "n_runs": 1,
+        "repeats": 1,
+    },
 }
 """Parameters for the tests, of every notebook."""
 
