@@ -15,7 +15,7 @@ import numba
 logger = logging.getLogger(__name__)
 
 FOLDER: Path | None
-"""Where compiled loops are kept; None for nowhere."""
+"""Folder of the cached loops; None for no cache."""
 
 try:
     from ._loop_cache import LoopCache, base_folder, open_folder

@@ -25,7 +25,7 @@ def hash_numbers(seed, numbers):
 
 @jit
 def hash_again(hashes, repeat):
-    """Return other hashes of the same rows, for each number of the repeat: independent bits, whatever the chunks."""
+    """Return further hashes of the same rows, one set for each repeat, with independent bits for any chunks."""
     again = np.empty(hashes.shape[0], dtype=np.uint64)
     for i in range(hashes.shape[0]):
         again[i] = mixed(hashes[i] + np.uint64(repeat) * np.uint64(GOLDEN))

@@ -10,7 +10,7 @@ OWN_BIN = 1.0 / 12.0
 """Variance of rows that lie evenly in their bin: with it no side has the variance zero."""
 
 TAIL = 100
-"""One row in so many lies far out on each side, at least one: they say nothing about where the bins begin."""
+"""One row in this many, at least one, is far out on each side and does not affect the origin of the bins."""
 
 REACH = 2
 """Beyond the other rows, the inverse of this times their range counts; rows still farther out lie at its ends."""

@@ -14,10 +14,10 @@ from .transformer import FeatureTransformer
 from .validation import check_first_look
 
 MOST_COLUMNS = 60
-"""Of as many columns there are 1890 features; of more, those of a kernel are fewer."""
+"""Most columns, which have 1890 features; with more, a kernel needs fewer features."""
 
 SAMPLED = 10_000
-"""Rows of which the spread of the products is taken."""
+"""Number of rows from which the spread of the products is computed."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class QuadraticFeatures(FeatureTransformer):
         Whether to standardise the columns before they are multiplied, and the products; of columns that are not
         centred, a square says what the column says.
     random_state : int, RandomState instance or None, default=0
-        Draws the rows of which the spread of the products is taken.
+        Draws the rows from which the spread of the products is computed.
     progress : bool, default=False
         Whether `fit` shows a progress bar.
 

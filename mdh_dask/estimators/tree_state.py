@@ -43,7 +43,7 @@ class TreeState(State):
 
     @property
     def missing(self) -> bool:
-        """Tell whether the map takes missing values."""
+        """Return whether the map accepts missing values."""
         return self.feature_map is not None and self.feature_map.missing
 
     @property

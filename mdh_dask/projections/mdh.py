@@ -16,7 +16,7 @@ Starts = Literal["balanced", "valleys", "pca2"]
 """Names of the starts of pursuits; see `mdh_directions`."""
 
 Solver = Literal["pursuit", "sqp"]
-"""What turns hyperplanes: see `minimum_density_hyperplanes`."""
+"""Names of the solvers; see `minimum_density_hyperplanes`."""
 
 N_BALANCED, N_VALLEYS = 3, 8
 """Number of random starts to pursue besides the two components."""

@@ -90,7 +90,7 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """What the node is called."""
+        """Name of the node."""
         if self.label is None:
             return f"Split {self.node}"
         return f"Cluster {self.label}" if self.label >= 0 else "Rows in no cluster"
