@@ -136,11 +136,11 @@ class TestThreshold:
             assert histogram.threshold[0, RULE.locate(histogram, least)[0]] == pytest.approx(expected, abs=0.5)
         assert RULE.locate(histogram, 1016)[0] == -1
 
-    @pytest.mark.parametrize(("standing", "kept"), [(2.5, True), (0.5, False)])
-    def test_a_standing_split_stays_where_j_is_hardly_larger(self, standing, kept):
+    @pytest.mark.parametrize(("existing", "stays"), [(2.5, True), (0.5, False)])
+    def test_an_existing_split_stays_where_j_is_hardly_larger(self, existing, stays):
         histogram = histogram_of(two_normals(4000, 5.0))
         k = int(RULE.locate(histogram, 50)[0])
-        assert (RULE.at.kept(histogram, k, standing) is not None) == kept
+        assert (RULE.at.unmoved(histogram, k, existing) is not None) == stays
         assert histogram.threshold[0, RULE.at.follow(histogram, 2.0)] == pytest.approx(2.5, abs=0.4)
 
 

@@ -221,11 +221,11 @@ class TestGap:
         assert verdict.accepted
         assert verdict.threshold == 0.5
 
-    @pytest.mark.parametrize(("standing", "moved"), [(0.4, False), (-1.4, False), (-2.5, True), (7.0, True)])
-    def test_a_standing_split_takes_the_middle_of_its_gap_and_moves_from_another(self, standing, moved):
+    @pytest.mark.parametrize(("existing", "moved"), [(0.4, False), (-1.4, False), (-2.5, True), (7.0, True)])
+    def test_a_standing_split_takes_the_middle_of_its_gap_and_moves_from_another(self, existing, moved):
         sample = np.random.default_rng(0).uniform(2, 5, 1000) * np.tile([-1, -1, 1, 1], 250)
         sample[:4] = -1.5, -1.5, 2.0, 2.0
-        verdict = choose([sample], threshold_rule="gap", standing=standing)
+        verdict = choose([sample], threshold_rule="gap", existing=existing)
         assert (verdict.threshold, verdict.moved) == (0.25, moved)
 
 
@@ -303,7 +303,7 @@ def chooser(stop="hold-out", n_tests=1, min_rows=50, **rule):
     return Chooser(SplitRule(**rule), STOP_RULES[stop](), n_tests, 4000, min_rows)
 
 
-def choose(samples, standing=None, share=1.0, **options):
+def choose(samples, existing=None, share=1.0, **options):
     """Choose among directions along which the rows have these projections; every second row is held out."""
     counts = np.stack([counts_of(*(x[half::2] for x in samples)) for half in (0, 1)], axis=1)
     n = len(samples)
@@ -315,7 +315,7 @@ def choose(samples, standing=None, share=1.0, **options):
     width = np.full(n, (HIGH - LOW) / N_BINS)
     axes = Axes(RawDirections(np.eye(n)), np.full(n, LOW), width, np.full(n, N_BINS))
     candidates = Candidates(axes, np.zeros(n), RULE)
-    return chooser(**options).choose(counts, candidates, np.random.default_rng(0), share=share, standing=standing)
+    return chooser(**options).choose(counts, candidates, np.random.default_rng(0), share=share, existing=existing)
 
 
 class TestChooser:
@@ -354,38 +354,38 @@ class TestChooser:
     def test_a_standing_split_stays_while_the_valley_is_there(self):
         sample = bimodal(4000, gap=8)
         anew = choose([sample]).threshold
-        standing = anew + 0.21
-        verdict = choose([sample], standing=standing)
-        assert (verdict.accepted, verdict.threshold) == (True, standing)
-        assert verdict.n_left == pytest.approx((sample <= standing).sum(), abs=5)
+        existing = anew + 0.21
+        verdict = choose([sample], existing=existing)
+        assert (verdict.accepted, verdict.threshold) == (True, existing)
+        assert verdict.n_left == pytest.approx((sample <= existing).sum(), abs=5)
 
     def test_a_standing_split_stays_near_the_mean(self):
         sample = np.random.default_rng(0).uniform(-5, 5, 4000)
         sd, options = sample.std(), {"threshold_rule": "mean", "stop": "none"}
         anew = choose([sample], **options).threshold
         for away, stays in ((-0.04, True), (0.04, True), (0.06, False)):
-            standing = round((sample.mean() + away * sd - LOW) / 0.05) * 0.05 + LOW
-            verdict = choose([sample], standing=standing, **options)
+            existing = round((sample.mean() + away * sd - LOW) / 0.05) * 0.05 + LOW
+            verdict = choose([sample], existing=existing, **options)
             assert verdict.moved != stays
-            assert verdict.threshold == (standing if stays else anew)
+            assert verdict.threshold == (existing if stays else anew)
 
-    @pytest.mark.parametrize("standing", [-3.0, 2.5, 11.5, -50.0])
-    def test_a_standing_split_moves_when_the_valley_is_elsewhere(self, standing):
+    @pytest.mark.parametrize("existing", [-3.0, 2.5, 11.5, -50.0])
+    def test_a_standing_split_moves_when_the_valley_is_elsewhere(self, existing):
         sample = bimodal(4000, gap=8)
-        assert choose([sample], standing=standing).threshold == choose([sample]).threshold
+        assert choose([sample], existing=existing).threshold == choose([sample]).threshold
 
     def test_a_standing_split_that_leaves_too_few_rows_moves(self):
         # The gap to the outliers is as empty as the valley between the clusters.
         sample = np.concatenate([bimodal(4000, gap=8, sd=0.5), np.full(8, 11.0)])
-        verdict = choose([sample], standing=8.5)
+        verdict = choose([sample], existing=8.5)
         assert abs(verdict.threshold) < 2
         assert min(verdict.n_left, verdict.n_right) >= 50
 
     def test_a_deeper_valley_of_another_candidate_replaces_a_standing_split(self):
-        assert choose([bimodal(4000, gap=6), bimodal(4000, gap=9)], standing=0.0).candidate == 1
+        assert choose([bimodal(4000, gap=6), bimodal(4000, gap=9)], existing=0.0).candidate == 1
 
     def test_another_candidate_is_chosen_where_the_standing_valley_is_gone(self):
-        verdict = choose([unimodal(4000), bimodal(4000)], standing=0.0, n_tests=2)
+        verdict = choose([unimodal(4000), bimodal(4000)], existing=0.0, n_tests=2)
         assert (verdict.accepted, verdict.candidate) == (True, 1)
 
     def test_a_share_of_the_rows_needs_that_share_of_the_least_number(self):

@@ -159,7 +159,7 @@ class Examiner:
     def confirm(self, branch: Branch, counts: Counts, again: bool) -> None:
         """Decide by the counts of all rows; examine a branch without a valley again if it has a fresh sample."""
         before = branch.verdict if branch.children else None
-        self._decide(branch, counts, standing=before.threshold if before else None)
+        self._decide(branch, counts, existing=before.threshold if before else None)
         verdict = branch.verdict
         if verdict is not None and verdict.accepted:
             branch.state = State.SPLIT
@@ -171,7 +171,7 @@ class Examiner:
         else:
             branch.state = State.OPEN if again else State.LEAF
 
-    def _decide(self, branch: Branch, counts: Counts, share: float = 1.0, standing: float | None = None) -> None:
+    def _decide(self, branch: Branch, counts: Counts, share: float = 1.0, existing: float | None = None) -> None:
         assert branch.candidates is not None
         rng = generator(self.settings.seed, branch.path, 1)
-        branch.verdict = self.settings.chooser.choose(counts, branch.candidates, rng, share=share, standing=standing)
+        branch.verdict = self.settings.chooser.choose(counts, branch.candidates, rng, share=share, existing=existing)

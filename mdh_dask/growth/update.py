@@ -150,8 +150,8 @@ class Updater(Examiner):
             assert branch.candidates is not None
             assert branch.verdict is not None
             rng = generator(self.settings.seed, branch.path, 1)
-            counts, standing = self.counts[branch], branch.verdict.threshold
-            branch.verdict = self.settings.chooser.follow(counts, branch.candidates, standing, rng)
+            counts, existing = self.counts[branch], branch.verdict.threshold
+            branch.verdict = self.settings.chooser.follow(counts, branch.candidates, existing, rng)
             if not branch.verdict.accepted:
                 return self._without_split(branch)
         for child, part in zip(branch.children, branch.sides()):

@@ -142,7 +142,7 @@ class Chooser:
         rng: np.random.Generator,
         *,
         share: float = 1.0,
-        standing: float | None = None,
+        existing: float | None = None,
     ) -> Verdict | None:
         """Choose a split.
 
@@ -155,9 +155,9 @@ class Chooser:
             For simulated null distributions.
         share : float
             Share of the branch's rows that were counted.
-        standing : float, optional
+        existing : float, optional
             Threshold of a split on the first candidate, found on a sample. It does not move if it is as good as the
-            best one; see `ThresholdRule.kept`.
+            best one; see `ThresholdRule.unmoved`.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class Chooser:
         order = [c for c in np.argsort(-scores, kind="stable")[:n_tests] if scores[c] > -np.inf]
         for c in order:
             if self.stop.accepts(test[int(c)], int(bins[c]), self.n_root, n_tests, rng):
-                verdict = self._verdict(whole, int(c), min_rows, standing if c == 0 else None, accepted=True)
+                verdict = self._verdict(whole, int(c), min_rows, existing if c == 0 else None, accepted=True)
                 if verdict is not None:
                     return verdict
         return self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
@@ -199,7 +199,7 @@ class Chooser:
         verdict = self._verdict(whole, 0, self.min_rows, None, accepted=False)
         return None if k < 0 or verdict is None else (self.stop.p_value(test, k, rng), verdict)
 
-    def follow(self, counts: Counts, candidates: Candidates, standing: float, rng: np.random.Generator) -> Verdict:
+    def follow(self, counts: Counts, candidates: Candidates, existing: float, rng: np.random.Generator) -> Verdict:
         """Decide whether an existing split still holds for newly counted rows, and at which threshold.
 
         Parameters
@@ -207,7 +207,7 @@ class Chooser:
         counts : Counts
         candidates : Candidates
             Only the split's direction.
-        standing : float
+        existing : float
             Threshold of the existing split.
         rng : Generator
             For simulated null distributions.
@@ -219,26 +219,26 @@ class Chooser:
             the best one; otherwise it moves within its valley, so that the branches under it remain.
         """
         histogram = counts.of(candidates)
-        k = self.rule.at.follow(histogram, standing)
-        kept = self.rule.at.kept(histogram, k, standing)
-        k, threshold = kept or (k, self.rule.at.threshold(histogram, k))
+        k = self.rule.at.follow(histogram, existing)
+        unmoved = self.rule.at.unmoved(histogram, k, existing)
+        k, threshold = unmoved or (k, self.rule.at.threshold(histogram, k))
         admissible = bool(self.rule.admissible(histogram, self.min_rows)[0, k])
         accepted = admissible and self.stop.accepts(histogram, k, self.n_root, 1, rng)
         n_left, n_rows, depth = int(histogram.n_left[0, k]), int(histogram.n_left[0, -1]), float(histogram.depth[0, k])
-        return Verdict(accepted, 0, threshold, depth, n_left, n_rows - n_left, histogram, moved=kept is None)
+        return Verdict(accepted, 0, threshold, depth, n_left, n_rows - n_left, histogram, moved=unmoved is None)
 
     def _verdict(
-        self, whole: Histograms, c: int, min_rows: float, standing: float | None, accepted: bool
+        self, whole: Histograms, c: int, min_rows: float, existing: float | None, accepted: bool
     ) -> Verdict | None:
         histogram = whole[c]
         k = int(self.rule.locate(histogram, min_rows)[0])
         if k < 0:
             return None
         threshold = self.rule.at.threshold(histogram, k)
-        kept = None if standing is None else self.rule.at.kept(histogram, k, standing)
-        moved = kept is None or not self.rule.admissible(histogram, min_rows)[0, kept[0]]
-        if kept is not None and not moved:
-            k, threshold = kept
+        unmoved = None if existing is None else self.rule.at.unmoved(histogram, k, existing)
+        moved = unmoved is None or not self.rule.admissible(histogram, min_rows)[0, unmoved[0]]
+        if unmoved is not None and not moved:
+            k, threshold = unmoved
         n_left = int(histogram.n_left[0, k])
         total = int(histogram.n_left[0, -1])
         depth = float(histogram.depth[0, k])

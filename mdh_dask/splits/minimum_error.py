@@ -46,15 +46,15 @@ class MinimumErrorThreshold(ThresholdRule):
         highest = criterion.max(axis=1, keepdims=True, where=known, initial=-np.inf)
         return np.where(known, 1 + np.subtract(highest, criterion, where=known, out=np.zeros(known.shape)), 0.0)
 
-    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+    def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; `SAME_ERROR` bounds the excess of J."""
-        errors, here = self.error.of(histogram.counts), histogram.bin_of(standing, 0)
+        errors, here = self.error.of(histogram.counts), histogram.bin_of(existing, 0)
         j = errors.criterion[0]
-        return (here, standing) if j[here] - j[k] <= SAME_ERROR * errors.depth[0, k] else None
+        return (here, existing) if j[here] - j[k] <= SAME_ERROR * errors.depth[0, k] else None
 
-    def follow(self, histogram: Histograms, standing: float) -> int:
+    def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; descends from the earlier threshold."""
-        j, k = self.error.of(histogram.counts).criterion[0], histogram.bin_of(standing, 0)
+        j, k = self.error.of(histogram.counts).criterion[0], histogram.bin_of(existing, 0)
         while k > 0 and j[k - 1] < j[k]:
             k -= 1
         while k + 1 < len(j) and j[k + 1] < j[k]:

@@ -43,15 +43,15 @@ class ThresholdRule(ABC):
         return histogram.last_before(k)
 
     @abstractmethod
-    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
-        """Return bin and threshold of a split at `standing` if it is as good as the split after bin `k`, else None.
+    def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
+        """Return bin and threshold of a split at `existing` if it is as good as the split after bin `k`, else None.
 
-        The result has the same rows on its sides as `standing`. A split found on a sample thus need not move when all
+        The result has the same rows on its sides as `existing`. A split found on a sample thus need not move when all
         rows are counted, and the branches grown under it remain.
         """
 
-    def follow(self, histogram: Histograms, standing: float) -> int:
-        """Return the bin of a split that was at the threshold `standing` before other rows were counted."""
+    def follow(self, histogram: Histograms, existing: float) -> int:
+        """Return the bin of a split that was at the threshold `existing` before other rows were counted."""
         return int(self.score(histogram)[0].argmax())
 
 
@@ -66,16 +66,16 @@ class RelativeDepth(ThresholdRule):
         """See `ThresholdRule`."""
         return histograms.depth
 
-    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+    def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; `SAME_VALLEY` bounds the excess of the density."""
-        here = histogram.bin_of(standing, 0)
+        here = histogram.bin_of(existing, 0)
         density = histogram.density[0]
         mode = min(density[: k + 1].max(), density[k:].max())
-        return (here, standing) if density[here] - density[k] <= SAME_VALLEY * mode else None
+        return (here, existing) if density[here] - density[k] <= SAME_VALLEY * mode else None
 
-    def follow(self, histogram: Histograms, standing: float) -> int:
+    def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; the bottom of its own valley, even if there is a deeper one now."""
-        density, k = histogram.density[0], histogram.bin_of(standing, 0)
+        density, k = histogram.density[0], histogram.bin_of(existing, 0)
         while k > 0 and density[k - 1] < density[k]:
             k -= 1
         while k + 1 < len(density) and density[k + 1] < density[k]:
@@ -99,9 +99,9 @@ class MinimumDensity(RelativeDepth):
             return _nearness(histograms, histograms.suggested)
         return histograms.density.max(axis=1, keepdims=True) - histograms.density
 
-    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+    def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; near a suggestion, the minimum of all rows counts."""
-        return None if histogram.suggested is not None else super().kept(histogram, k, standing)
+        return None if histogram.suggested is not None else super().unmoved(histogram, k, existing)
 
 
 def _nearness(histograms: Histograms, suggested: Floats) -> Floats:
@@ -129,10 +129,10 @@ class Mean(ThresholdRule):
         away = np.abs(histograms.threshold - histograms.mean[:, None])
         return 1 / (1 + away / histograms.width[:, None])
 
-    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+    def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; `SAME_MEAN` bounds the distance from the mean."""
-        near = abs(standing - histogram.mean[0]) <= SAME_MEAN * histogram.spread[1][0]
-        return (histogram.bin_of(standing, 0), standing) if near else None
+        near = abs(existing - histogram.mean[0]) <= SAME_MEAN * histogram.spread[1][0]
+        return (histogram.bin_of(existing, 0), existing) if near else None
 
 
 class Gap(ThresholdRule):
@@ -157,15 +157,15 @@ class Gap(ThresholdRule):
         """See `ThresholdRule`; the end of the bin, in the gap, too, if rows are routed by values not counted."""
         return histogram.last_before(k) if histogram.routed is not None else float(histogram.gaps[1][0, k])
 
-    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+    def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; the new middle of the same gap, which may be narrower with all rows."""
         gap, middle = (part[0, k] for part in histogram.gaps)
-        return (k, self.threshold(histogram, k)) if abs(standing - middle) < gap / 2 else None
+        return (k, self.threshold(histogram, k)) if abs(existing - middle) < gap / 2 else None
 
-    def follow(self, histogram: Histograms, standing: float) -> int:
+    def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; its own gap, unless this has closed."""
-        gap, k = histogram.gaps[0][0], histogram.bin_of(standing, 0)
-        return k if gap[k] >= histogram.width[0] else super().follow(histogram, standing)
+        gap, k = histogram.gaps[0][0], histogram.bin_of(existing, 0)
+        return k if gap[k] >= histogram.width[0] else super().follow(histogram, existing)
 
 
 class Proposed(ThresholdRule):
@@ -181,13 +181,13 @@ class Proposed(ThresholdRule):
         """See `ThresholdRule`."""
         return 1 / (1 + self._away(histograms))
 
-    def kept(self, histogram: Histograms, k: int, standing: float) -> tuple[int, float] | None:
+    def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; the threshold never moves."""
-        return k, standing
+        return k, existing
 
-    def follow(self, histogram: Histograms, standing: float) -> int:
+    def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; the threshold never moves."""
-        return histogram.bin_of(standing, 0)
+        return histogram.bin_of(existing, 0)
 
     @staticmethod
     def _away(histograms: Histograms) -> Floats:
