@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask import consensus
+from mdh_dask._jit.votes import count_votes
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.ensembles.matching import linked, match_labels
 from mdh_dask.ensembles.votes import LabelVotes
@@ -36,6 +37,25 @@ def objective(labels, columns, n_columns):
     members = [np.eye(n_columns)[column[own]] for own, column in zip(labels, columns)]
     shares = np.mean(members, axis=0)
     return float(np.mean([((shares - own) ** 2).sum() for own in members]))
+
+
+class TestVotes:
+    @given(seeds)
+    def test_tables_first_rows_and_votes_are_those_counted_row_by_row(self, seed):
+        rng = np.random.default_rng(seed)
+        labels = [rng.integers(-1, 3, 30), rng.integers(0, 2, 30), rng.integers(5, 9, 30)]
+        votes = reduce_rows(ALL, *labels)
+        flat = [(j, name) for j, names in enumerate(votes.names) for name in names.tolist()]
+        assert flat == sorted({(j, x) for j, own in enumerate(labels) for x in own.tolist() if x >= 0})
+        for a, (i, x) in enumerate(flat):
+            assert votes.first[a] == min(row for row in range(30) if labels[i][row] == x)
+            for b, (j, y) in enumerate(flat):
+                both = sum(labels[i][row] == x and labels[j][row] == y for row in range(30))
+                assert votes.tables[a, b] == (both if a == b or i < j else 0)
+        clusters = rng.integers(-1, 4, (30, 5)).astype(np.int32)
+        counted = np.zeros((30, 4), dtype=np.int32)
+        count_votes(clusters, counted)
+        assert counted.tolist() == [[list(row).count(k) for k in range(4)] for row in clusters]
 
 
 class TestMatching:

@@ -181,9 +181,10 @@ class TestConsensusClustering:
         assert len(set(single)) > 5
         assert normalized_mutual_information(y, model.labels_) > np.median(single)
 
-    def test_estimators_take_turns(self, rows, mixture):
+    def test_estimators_take_turns(self, rows, mixture, tmp_path):
         turns = [RandomProjectionTree(40), PCATree(), HierarchicalKernelMDH(starts="pca2", feature_map="quadratic")]
-        model = ConsensusClustering(turns, n_trees=4).fit(rows)
+        with keeping(FolderJournal(tmp_path, "job")):
+            model = ConsensusClustering(turns, n_trees=4).fit(rows)
         assert [state.feature_map is not None for state in model.state_.trees] == [False, False, True, False]
         assert adjusted_rand_index(mixture[1], model.labels_) == 1
         assert not hasattr(turns[0], "tree_")

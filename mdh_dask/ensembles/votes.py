@@ -14,6 +14,7 @@ from .._typing import AnyArray, Integers
 from ..chunks import Statistic
 from ..growth.passes import Sample
 from ..metrics.contingency import factorise
+from ..tree.structure import Tree
 
 NO_LABEL = -1
 
@@ -131,6 +132,11 @@ class TreeVotes(VotePass):
     """
 
     trees: tuple[Any, ...]
+
+    @property
+    def journalled(self) -> bool:
+        """Whether the journal keeps the value; maps, which may be of any kernel, it does not know."""
+        return all(isinstance(tree, Tree) for tree in self.trees)
 
     def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
         """Return the labels of the trees' leaves."""
