@@ -140,14 +140,14 @@ def test_only_labels_are_replaced_and_only_if_asked(kind, stored, tmp_path):
     image = stored if kind == "Zarr" else open_image(ome_image(tmp_path / "ome.zarr", beach()))
     path = tmp_path / "l.zarr"
     write_labels(bright, image, path, n_labels=3)
-    with pytest.raises(FileExistsError, match=r"l.zarr exists; pass overwrite=True to replace it"):
+    with pytest.raises(FileExistsError, match=r"l.zarr exists: name another output, or replace it with overwrite=True"):
         write_labels(bright, image, path, n_labels=3)
     write_labels(dark, image, path, n_labels=3, overwrite=True)
     written = open_image(path / "labels" / "segments" / "0" if kind == "OME-Zarr" else path)
     np.testing.assert_array_equal(written.pixels.compute()[..., 0], 2 - expected_labels(beach()))
     other = tmp_path / "other.zarr"
     zarr.create_array(other, data=beach())
-    with pytest.raises(FileExistsError, match=r"is a Zarr array, and only images of labels are overwritten"):
+    with pytest.raises(FileExistsError, match=r"is not an image of labels, and nothing else is replaced"):
         write_labels(bright, image, other, n_labels=3, overwrite=True)
     np.testing.assert_array_equal(zarr.open_array(other), beach())
 

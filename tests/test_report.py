@@ -355,7 +355,7 @@ def test_folders_are_made_and_the_path_is_returned(tmp_path):
 def test_a_report_is_written_to_a_url_and_replaced_only_if_asked_for():
     url = "memory://reports/r.html"
     assert write_report(url, random_tree(3, 0), title="old", facts={}) == url
-    with pytest.raises(FileExistsError, match=r"r\.html exists; choose another path"):
+    with pytest.raises(FileExistsError, match=r"r\.html exists: name another output"):
         write_report(url, random_tree(3, 0), title="new", facts={})
     assert b"<h1>old</h1>" in read_file(url)
     write_report(url, random_tree(3, 0), title="new", facts={}, overwrite=True)

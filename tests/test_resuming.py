@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import Statistic, map_rows
 from mdh_dask.io import open_rows, verify_rows, write_rows
+from mdh_dask.io.blocks import NOTES
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.io.keeping import kept
-from mdh_dask.io.resuming import NOTES
 
 N = 100
 LABELS = np.arange(N, dtype="int32") * 7 % 13
@@ -94,14 +94,14 @@ def test_an_array_that_was_interrupted_is_refused_until_it_is_complete(stopped):
 
 
 def test_without_a_name_nothing_is_resumed(stopped):
-    with pytest.raises(FileExistsError, match="exists; pass overwrite=True"):
+    with pytest.raises(FileExistsError, match="exists: name another output, or replace it with overwrite=True"):
         write_rows(lazy(), stopped)
 
 
 @pytest.mark.parametrize("other", [{"resume": "other job"}, {"chunk_rows": 20}])
 def test_an_array_of_another_name_or_layout_is_not_gone_on_with(other, stopped):
     options = {"chunk_rows": 10, "resume": "job"} | other
-    with pytest.raises(FileExistsError, match="exists; pass overwrite=True"):
+    with pytest.raises(FileExistsError, match="exists: name another output, or replace it with overwrite=True"):
         write_rows(lazy(), stopped, **options)
     computed = []
     with dask.config.set(scheduler="synchronous"):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_images import beach, ome_image
 
 from mdh_dask.images import Features, open_image, pixel_rows, write_labels
-from mdh_dask.io.resuming import NOTES
+from mdh_dask.io.blocks import NOTES
 
 COLUMNS = {
     "bands": Features(),
@@ -149,7 +149,7 @@ def test_labels_of_another_name_or_number_are_not_gone_on_with(change, image, tm
     options = {"n_labels": 3, "resume": "job"} | {
         "name": {"resume": "other"}, "labels": {"n_labels": 300}, "no name": {"resume": None},
     }[change]  # fmt: skip
-    with pytest.raises(FileExistsError, match="exists; pass overwrite=True to replace it"):
+    with pytest.raises(FileExistsError, match="exists: name another output, or replace it with overwrite=True"):
         write_labels(Labeller(), image, path, **options)
     label = Labeller()
     write_labels(label, image, path, overwrite=True, **options)

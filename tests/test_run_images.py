@@ -123,7 +123,7 @@ def test_a_job_writes_what_segment_writes(name, images, here):
     describe(images / name)
     result = run("job.toml")
     assert result.exit_code == 0, result.output
-    assert re.fullmatch(r"5 segments of 250 x 300 pixels in [\d.]+ s: \S*l.zarr, .*p.png\n", result.stdout)
+    assert re.fullmatch(r"5 segments of 250 x 300 pixels in [\d.]+ s: \S*l.zarr, .*p.png, .*\n", result.stdout)
     assert sorted(os.listdir("out")) == OUTPUTS
     outputs = ("--out", "l.zarr", "--model", "m.zarr", "--preview", "p.png")
     method = ("--n-projections", 20, "--sample-size", 300, "--scheduler", "threads")
@@ -322,7 +322,7 @@ class Killed(BaseException):
 MOMENTS = [
     "mdh_dask.workflows.pixels._prepared", "mdh_dask.growth.growth.branch_pass",
     "mdh_dask.workflows.pixels.write_labels",
-    "mdh_dask.images.labels.complete", "mdh_dask.images.labels.tidy", "mdh_dask.workflows.pixels.write_preview",
+    "mdh_dask.images.labels.finish", "mdh_dask.images.labels.tidy", "mdh_dask.workflows.pixels.write_preview",
     "mdh_dask.workflows.pixels.write_report", "mdh_dask.jobs._run.metrics_of", "mdh_dask.jobs._run._published",
 ]  # fmt: skip
 

@@ -1,20 +1,14 @@
 """Statistics that label rows of an image block by block and write the labels."""
 
-import json
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zarr
 
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic
-from ..io.blocks import Block, store
-from ..io.nodes import write_beside
-from ..io.resuming import NOTES
+from ..io.blocks import WriteBlocks
 from .order import PixelOrder
 
 Label = Callable[[AnyArray], Integers]
@@ -22,39 +16,16 @@ Label = Callable[[AnyArray], Integers]
 
 
 @dataclass(frozen=True)
-class WriteLabels(Statistic):
+class WriteLabels(WriteBlocks):
     """Write every block of labels that is not done; the value is the list of all blocks."""
 
-    target: zarr.Array
-    folder: Path | None
-    """Folder in which the array is staged; None for a URL."""
-    order: PixelOrder
-    done: Mapping[int, list[Block]] = field(default_factory=dict)
-    """Blocks written earlier, by the first row of a block."""
-    noted: bool = False
-    """Whether to note every written block beside the array."""
+    order: PixelOrder = field(kw_only=True)
 
-    @property
-    def journalled(self) -> bool:
-        """False: what it writes is not in the journal."""
-        return False
-
-    def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
-        """Write one block, or return its earlier record."""
-        if start in self.done:
-            return self.done[start]
-        y, x = self.order.block_of(start, len(blocks[0]))
-        labels = blocks[0].reshape(y.stop - y.start, x.stop - x.start)
-        labels = np.ascontiguousarray(labels, self.target.dtype)
-        store(self.target, self.folder, (y, x), labels)
-        written = [(start, len(blocks[0]), zlib.crc32(labels))]
-        if self.noted:
-            write_beside(self.target, f"{NOTES}/{start}.json", json.dumps(written))
-        return written
-
-    def combine(self, left: list[Block], right: list[Block]) -> list[Block]:
-        """Concatenate the lists."""
-        return left + right
+    def pieces(self, start: int, block: AnyArray) -> Iterator[tuple[int, int, Any, AnyArray]]:
+        """Yield the block as a rectangle of the image."""
+        y, x = self.order.block_of(start, len(block))
+        labels = block.reshape(y.stop - y.start, x.stop - x.start)
+        yield start, len(block), (y, x), np.ascontiguousarray(labels, self.target.dtype)
 
     def stored(self, start: int, n_rows: int) -> Integers | None:
         """Return the stored labels of a block, or None if it is not done."""

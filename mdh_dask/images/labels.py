@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,14 @@ import zarr
 
 from .._locations import hiding_credentials
 from ..chunks import Progress, Statistic, Together, reduce_rows
-from ..io.blocks import Block
-from ..io.folders import naming_place, published
-from ..io.nodes import Options, local_path, url_options
-from ..io.resuming import blocks_done, tidy, with_stored
+from ..io.nodes import Options
+from ..io.resuming import blocks_done, find_begun, tidy, with_stored
 from ..io.stored import StoredArray
-from ..io.targets import refuse_input, will_replace
+from ..io.targets import refuse_input, will_replace, write_at
 from .axes import AxesView
 from .features import Features
 from .image import Image
-from .label_array import complete, create, find_begun, is_label_image
+from .label_array import LABEL_IMAGE, create, finish, layout_of, path_inside
 from .label_blocks import Label, LabelRows, WriteLabels
 from .overview import Seen, overview_of
 from .rows import check_window, pixel_rows
@@ -102,53 +99,27 @@ def write_labels(
     """
     features = features or Features()
     check_window(image, features)
-    begun = find_begun(image, n_labels, os.fspath(path), resume, storage_options)
-    replace = begun is None and will_replace(path, overwrite, storage_options, "images of labels", is_label_image)
+    begun = find_begun(path, resume, path_inside(image), storage_options, **layout_of(image, n_labels))
+    replace = begun is None and will_replace(path, overwrite, LABEL_IMAGE, storage_options)
     refuse_input(path, _stored(image), storage_options)
-    fill = partial(
-        _fill, label, image, n_labels, features, dict(attributes or {}), name=resume, also=also,
-        progress=progress, storage_options=storage_options,
-    )  # fmt: skip
-    folder = local_path(path)
-    with naming_place(path):
-        if resume is not None or folder is None:
-            return fill(folder or os.fspath(path), replace=replace, begun=begun)
-        with published(folder, replace) as growing:
-            return fill(growing)
 
+    def fill(place: Path | str, replace: bool, options: Options) -> Seen:
+        target, done = begun, {}
+        if target is None:
+            target = create(image, n_labels, place, attributes or {}, replace=replace, name=resume, options=options)
+        else:
+            done = blocks_done(target, pixel_rows(image, features), image.order.block_of)
+        folder = place if isinstance(place, Path) else None
+        write = WriteLabels(target, folder, done, resume is not None, order=image.order)
+        parts = LabelRows(label, n_labels, Together((write, *_looks(image, n_labels, also))), write.stored)
+        blocks, *seen_and_more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
+        seen = _seen(*seen_and_more)
+        finish(target, blocks, image, seen.colours, place, name=resume, options=options)
+        if resume is not None:
+            tidy(target, folder)
+        return seen
 
-def _fill(
-    label: Label,
-    image: Image,
-    n_labels: int,
-    features: Features,
-    attributes: dict[str, Any],
-    place: Path | str,
-    *,
-    replace: bool = False,
-    begun: zarr.Array | None = None,
-    name: str | None,
-    also: Statistic | None,
-    progress: Progress | None,
-    storage_options: Options,
-) -> Seen:
-    options = url_options(storage_options) if isinstance(place, str) else None
-    folder = place if isinstance(place, Path) else None
-    of = {} if name is None else {"of": name}
-    target = begun
-    done: dict[int, list[Block]] = {}
-    if target is None:
-        target = create(image, n_labels, place, attributes, replace=replace, of=of, options=options)
-    else:
-        done = blocks_done(target, pixel_rows(image, features), image.order.block_of)
-    write = WriteLabels(target, folder, image.order, done, noted=name is not None)
-    parts = LabelRows(label, n_labels, Together((write, *_looks(image, n_labels, also))), write.stored)
-    blocks, *seen_and_more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
-    seen = _seen(*seen_and_more)
-    complete(target, blocks, image, seen.colours, place, of=of, options=options)
-    if name is not None:
-        tidy(target, folder)
-    return seen
+    return write_at(path, fill, replace, storage_options, in_place=resume is not None)
 
 
 def look(

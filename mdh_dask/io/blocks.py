@@ -1,8 +1,9 @@
 """Statistics that write blocks of rows to a Zarr array and check them later."""
 
+import json
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,47 @@ import zarr
 from .._typing import AnyArray
 from ..chunks import Statistic
 from .folders import remove_folder
-from .nodes import unit_rows
+from .nodes import MARK, RECORD, unit_rows, write_beside
 
 PIECE_BYTES = 2**25
+
+NOTES = "mdh_dask_written"
+"""The folder beside the chunks of a staged array that holds a note for every written block."""
+
+CONFIG = {"write_empty_chunks": True}
+"""Write all chunks, also those of the fill value, so that a missing chunk is a lost chunk."""
 
 Block = tuple[int, int, int]
 """First row, number of rows and CRC-32 of a written block."""
 
 
+def incomplete(name: str | None) -> dict[str, Any]:
+    """Return the attribute of an array that is begun, under a name if its write can be resumed."""
+    return {MARK: {"complete": False} | _of(name)}
+
+
+def complete(target: zarr.Array, blocks: list[Block], name: str | None) -> dict[str, Any]:
+    """Record the written blocks beside an array, and return the attribute that then makes it complete."""
+    record = json.dumps(blocks)
+    write_beside(target, RECORD, record)
+    return {MARK: {"complete": True, "record": zlib.crc32(record.encode())} | _of(name)}
+
+
+def _of(name: str | None) -> dict[str, str]:
+    return {} if name is None else {"of": name}
+
+
 @dataclass(frozen=True)
 class WriteBlocks(Statistic):
-    """Write every block to its rows of a Zarr array; the value is the list of written blocks."""
+    """Write every block that is not done to its rows of a Zarr array; the value is the list of all blocks."""
 
     target: zarr.Array
     folder: Path | None
     """Folder in which the array is staged; None for a URL."""
+    done: Mapping[int, list[Block]] = field(default_factory=dict)
+    """Blocks written earlier, by the first row of a block."""
+    noted: bool = False
+    """Whether to note every written block beside the array."""
 
     @property
     def journalled(self) -> bool:
@@ -39,20 +66,29 @@ class WriteBlocks(Statistic):
         return True
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
-        """Write one block, in pieces of whole stored objects if it is large."""
-        block = self._checked(blocks[0])
+        """Write one block, or return its earlier record."""
+        if start in self.done:
+            return self.done[start]
+        written = []
+        for first, n_rows, where, piece in self.pieces(start, blocks[0]):
+            store(self.target, self.folder, where, piece)
+            written.append((first, n_rows, zlib.crc32(piece)))
+        if self.noted:
+            write_beside(self.target, f"{NOTES}/{start}.json", json.dumps(written))
+        return written
+
+    def pieces(self, start: int, block: AnyArray) -> Iterator[tuple[int, int, Any, AnyArray]]:
+        """Yield first row, number of rows, region and contents of pieces of whole stored objects: several if large."""
+        block = self._checked(block)
         step = unit_rows(self.target)
         step *= max(1, PIECE_BYTES // (step * block[:1].nbytes))
-        pieces = range(0, len(block), step)
-        return [self._write(start + i, np.ascontiguousarray(block[i : i + step], self.target.dtype)) for i in pieces]
+        for i in range(0, len(block), step):
+            piece = np.ascontiguousarray(block[i : i + step], self.target.dtype)
+            yield start + i, len(piece), rows_from(start + i, len(piece)), piece
 
     def combine(self, left: list[Block], right: list[Block]) -> list[Block]:
         """Concatenate the lists."""
         return left + right
-
-    def _write(self, start: int, block: AnyArray) -> Block:
-        store(self.target, self.folder, slice(start, start + len(block)), block)
-        return start, len(block), zlib.crc32(block)
 
     def _checked(self, block: AnyArray) -> AnyArray:
         # Zarr would cast and broadcast silently, and NumPy would drop a mask.

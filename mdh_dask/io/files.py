@@ -2,7 +2,7 @@
 
 import os
 
-from .folders import naming_place, write_whole
+from .folders import existing, naming_place, write_whole
 from .nodes import local_path
 from .remote import filesystem
 
@@ -53,6 +53,4 @@ def _put(location: str | os.PathLike[str], content: bytes, overwrite: bool) -> N
     try:
         fs.pipe_file(name, content, mode="overwrite" if overwrite else "create")
     except FileExistsError as error:
-        raise FileExistsError(
-            f"{os.fspath(location)} exists; choose another path, or pass overwrite=True to replace it"
-        ) from error
+        raise existing(location) from error

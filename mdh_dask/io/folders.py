@@ -18,6 +18,11 @@ HERE, EXCHANGE = -100, 2
 """AT_FDCWD and RENAME_EXCHANGE of Linux."""
 
 
+def existing(path: str | os.PathLike[str]) -> FileExistsError:
+    """Return the error for an output that must not be replaced."""
+    return FileExistsError(f"{os.fspath(path)} exists: name another output, or replace it with overwrite=True")
+
+
 @contextmanager
 def published(final: Path, replace: bool) -> Iterator[Path]:
     """Provide a hidden folder beside `final` and rename it to `final` at the end, or remove it after any failure."""
@@ -110,7 +115,7 @@ def write_whole(file: Path, content: bytes, overwrite: bool = True) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         if not overwrite and file.exists():
-            raise FileExistsError(f"{file} exists; choose another path, or pass overwrite=True to replace it")
+            raise existing(file)
         growing.replace(file)
     finally:
         growing.unlink(missing_ok=True)

@@ -20,8 +20,8 @@ from distributed.system import MEMORY_LIMIT
 from .._locations import hiding_credentials
 from .._typing import AnyArray
 from ..tree.saving import ADDED, FIELDS
-from .folders import naming_place, published
-from .nodes import Options, find_node, local_path, url_options
+from .nodes import Options, find_node, local_path
+from .targets import Kind, will_replace, write_at
 
 T = TypeVar("T")
 
@@ -32,6 +32,8 @@ FORMAT = 1
 
 TREE = "tree"
 """The kind of models without a kind, as from 0.1.0; the arrays of the tree have no prefix."""
+
+MODEL = Kind("a model", lambda node: isinstance(node, zarr.Group) and MODEL_MARK in node.attrs)
 
 BESIDE = "beside_"
 """Prefix of the names of arrays that do not belong to a tree."""
@@ -91,13 +93,11 @@ def save_model(
         mark["kind"] = kind
     if beside := [name for name in stored if name.startswith(BESIDE)]:
         mark["beside"] = beside
-    folder = local_path(path)
-    replace = _will_replace(path, overwrite, storage_options)
-    if folder is None:
-        _fill(os.fspath(path), mark, stored, overwrite=replace, storage_options=url_options(storage_options))
-        return
-    with naming_place(path), published(folder, replace) as growing:
-        _fill(growing, mark, stored)
+
+    def fill(place: Path | str, replace: bool, options: Options) -> None:
+        _fill(place, mark, stored, overwrite=replace, storage_options=options)
+
+    write_at(path, fill, will_replace(path, overwrite, MODEL, storage_options), storage_options)
 
 
 @hiding_credentials()
@@ -207,17 +207,6 @@ def _model_at(path: str | os.PathLike[str], storage_options: Options) -> zarr.Gr
     if isinstance(node, zarr.Array):
         return "a Zarr array"
     return node if MODEL_MARK in node.attrs else "another Zarr group"
-
-
-def _will_replace(path: str | os.PathLike[str], overwrite: bool, storage_options: Options) -> bool:
-    found = _model_at(path, storage_options)
-    if found is None:
-        return False
-    if not overwrite:
-        raise FileExistsError(f"{path} exists; pass overwrite=True to replace it, or choose another path")
-    if isinstance(found, str):
-        raise FileExistsError(f"{path} is {found}, and only models are overwritten; choose another path")
-    return True
 
 
 def _check_format(mark: Any, path: str | os.PathLike[str]) -> None:

@@ -1,9 +1,9 @@
 """Writing of an array with some blocks from an earlier attempt."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
@@ -13,47 +13,47 @@ import numpy as np
 import zarr
 
 from .._journal import keeping
-from .._typing import AnyArray, RowArray
+from .._typing import RowArray
 from ..chunks import is_dask, reduce_rows
-from .blocks import Block, DamagedBlocks, WriteBlocks, rows_from
-from .layout import Layout
-from .nodes import MARK, RECORD, read_all_beside, read_beside, remove_beside, write_beside
-
-NOTES = "mdh_dask_written"
-"""The folder beside the chunks of a staged array that holds a note for every written block."""
+from .blocks import CONFIG, NOTES, Block, DamagedBlocks, rows_from
+from .nodes import (
+    MARK,
+    RECORD,
+    Options,
+    find_node,
+    local_path,
+    read_all_beside,
+    read_beside,
+    remove_beside,
+    url_options,
+)
 
 BLOCKS_OF_A_TASK = 16
 
 
-@dataclass(frozen=True)
-class WriteAndNote(WriteBlocks):
-    """Write and note every block that is not done; the value is the list of all blocks."""
+def find_begun(
+    path: str | os.PathLike[str], name: str | None, inside: str, storage_options: Options, **layout: Any
+) -> zarr.Array | None:
+    """Return the array that was begun at a path under a name, if it has the layout that it would have now.
 
-    done: Mapping[int, list[Block]]
-    """Blocks written earlier, by the first row of a block."""
-
-    def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
-        """Write one block, or return its earlier record."""
-        if start in self.done:
-            return self.done[start]
-        written = super().chunk(start, *blocks)
-        write_beside(self.target, f"{NOTES}/{start}.json", json.dumps(written))
-        return written
-
-
-def is_begun(node: zarr.Array | zarr.Group | None, name: str, array: RowArray, layout: Layout) -> bool:
-    """Return whether a node is an array that was begun under a name with the layout that it would have now."""
-    if not isinstance(node, zarr.Array):
-        return False
-    mark = node.attrs.get(MARK)
-    columns = array.shape[1:]
-    laid_out = (layout.chunk, *columns), layout.shard and (layout.shard, *columns)
-    return (
-        isinstance(mark, dict)
-        and mark.get("of") == name
-        and (node.shape, node.dtype) == (array.shape, array.dtype.newbyteorder("="))
-        and (node.chunks, node.shards) == laid_out
-    )
+    The remains of an interrupted creation are removed. An array that is `inside` a group has its path there.
+    """
+    if name is None:
+        return None
+    folder = local_path(path)
+    if folder is not None and is_unborn(folder):
+        shutil.rmtree(folder)
+    node = find_node(path, storage_options)
+    if isinstance(node, zarr.Group) and inside:
+        node = node.get(inside)
+    mark = node.attrs.get(MARK) if isinstance(node, zarr.Array) else None
+    if not isinstance(mark, dict) or mark.get("of") != name:
+        return None
+    if any(getattr(node, key) != value for key, value in layout.items()):
+        return None
+    where = "/".join(filter(None, [str(folder or os.fspath(path)), inside]))
+    options = url_options(storage_options) if folder is None else None
+    return zarr.open_array(where, mode="r+", storage_options=options).with_config(CONFIG)
 
 
 def is_unborn(folder: Path) -> bool:

@@ -1,20 +1,32 @@
-"""Checks of the paths that arrays are written to."""
+"""The one way to write to a path or URL: what may be replaced, and that nothing appears before it is complete."""
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple, TypeVar
 
 import zarr
 
-from .nodes import Options, find_node, local_path, overlaps
+from .files import file_exists
+from .folders import existing, naming_place, published
+from .nodes import Options, find_node, local_path, overlaps, url_options
+
+T = TypeVar("T")
+
+
+class Kind(NamedTuple):
+    """What is written, and may be replaced by its like."""
+
+    what: str
+    is_one: Callable[[Any], bool]
+    """Tells whether a Zarr node is one."""
+
+
+ARRAY = Kind("a Zarr array", lambda node: isinstance(node, zarr.Array))
 
 
 def will_replace(
-    path: str | os.PathLike[str],
-    overwrite: bool,
-    storage_options: Options,
-    what: str = "Zarr arrays",
-    is_what: Callable[[Any], bool] = lambda node: isinstance(node, zarr.Array),
+    path: str | os.PathLike[str], overwrite: bool, kind: Kind = ARRAY, storage_options: Options = None
 ) -> bool:
     """Return whether a path or URL holds something that may be replaced.
 
@@ -24,17 +36,56 @@ def will_replace(
         If it holds something that must not be replaced.
     """
     folder = local_path(path)
-    node = find_node(path, storage_options)
-    if node is None and (folder is None or not folder.exists()):
+    there = folder is not None and folder.exists()
+    if there and not overwrite:
+        raise existing(path)
+    try:
+        node = find_node(path, storage_options)
+    except ValueError:  # Zarr cannot read it
+        node, there = None, True
+    if node is None and not there:
         return False
     if not overwrite:
-        raise FileExistsError(f"{path} exists; pass overwrite=True to replace it, or choose another path")
-    if not is_what(node):
-        kind = (
-            "not a Zarr array" if node is None else "a Zarr group" if isinstance(node, zarr.Group) else "a Zarr array"
-        )
-        raise FileExistsError(f"{path} is {kind}, and only {what} are overwritten; choose another path")
+        raise existing(path)
+    if node is None or not kind.is_one(node):
+        raise FileExistsError(f"{path} is not {kind.what}, and nothing else is replaced: name another output")
     return True
+
+
+def check_file(path: str | os.PathLike[str], overwrite: bool, example: str) -> None:
+    """Raise an error if a file, named like `example`, cannot be written to a path or URL.
+
+    Raises
+    ------
+    FileExistsError, IsADirectoryError
+        If it exists and must not be replaced, or is a folder.
+    """
+    file = local_path(path)
+    if os.fspath(path).endswith("/") if file is None else file.is_dir():
+        raise IsADirectoryError(
+            f"{path} is a folder: name the file of the {PurePath(example).stem}, as {path}/{example}"
+        )
+    if not overwrite and file_exists(path):
+        raise existing(path)
+
+
+Fill = Callable[[Path | str, bool, Options], T]
+"""Writes to a place: whether it replaces what is there, and Zarr's options for a URL."""
+
+
+def write_at(
+    path: str | os.PathLike[str], fill: Fill[T], replace: bool, storage_options: Options, in_place: bool = False
+) -> T:
+    """Write to a path or URL by a function of the place.
+
+    In a folder the function writes to a hidden one beside `path`, which is renamed at the end, unless `in_place`.
+    """
+    folder = local_path(path)
+    with naming_place(path):
+        if in_place or folder is None:
+            return fill(folder or os.fspath(path), replace, url_options(storage_options) if folder is None else None)
+        with published(folder, replace) as staged:
+            return fill(staged, False, None)
 
 
 def refuse_input(path: str | os.PathLike[str], inputs: Iterable[zarr.Array], storage_options: Options) -> None:

@@ -7,10 +7,8 @@ blocks are recorded and compared with the array's shape before the array appears
 
 import json
 import os
-import shutil
 import zlib
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +18,13 @@ import zarr
 from .._locations import hiding_credentials
 from .._typing import RowArray
 from ..chunks import Progress, Statistic, Together, is_dask, reduce_rows
-from .blocks import Block, DamagedBlocks, WriteBlocks
-from .folders import naming_place, published
+from .blocks import CONFIG, Block, DamagedBlocks, WriteBlocks, complete, incomplete
 from .layout import Layout, align_rows, check_array, choose_layout
-from .nodes import (
-    MARK,
-    RECORD,
-    Options,
-    count_missing,
-    find_node,
-    local_path,
-    read_beside,
-    url_options,
-    write_beside,
-)
-from .resuming import WriteAndNote, blocks_done, is_begun, is_unborn, tidy, with_stored
+from .nodes import MARK, RECORD, Options, count_missing, read_beside
+from .resuming import blocks_done, find_begun, tidy, with_stored
 from .rows import open_array
 from .stored import zarr_inputs
-from .targets import refuse_input, will_replace
-
-CONFIG = {"write_empty_chunks": True}
-"""Write all chunks, also those of the fill value, so that a missing chunk is a lost chunk."""
+from .targets import ARRAY, refuse_input, will_replace, write_at
 
 
 @hiding_credentials()
@@ -122,20 +106,25 @@ def write_rows(
     """
     array = check_array(array)
     layout = choose_layout(array, chunk_rows, shard_rows, compress)
-    begun = resume is not None and _is_begun(path, resume, array, layout, storage_options)
-    replace = not begun and will_replace(path, overwrite, storage_options)
+    shape = _shape_of(array, layout)
+    begun = find_begun(path, resume, "", storage_options, **shape)
+    replace = begun is None and will_replace(path, overwrite, ARRAY, storage_options)
     if is_dask(array):
         refuse_input(path, zarr_inputs(array.__dask_graph__()), storage_options)
-    fill = partial(
-        _fill, array, layout, dict(attributes or {}), also=also, beside=beside, progress=progress,
-        storage_options=storage_options,
-    )  # fmt: skip
-    folder = local_path(path)
-    with naming_place(path):
-        if resume is not None or folder is None:
-            return fill(folder or os.fspath(path), replace=replace, begun=begun, name=resume)
-        with published(folder, replace) as growing:
-            return fill(growing)
+
+    def fill(place: Path | str, replace: bool, options: Options) -> Any:
+        aligned, target, done = align_rows(array, layout.unit), begun, {}
+        if target is None:
+            marked = dict(attributes or {}) | incomplete(resume)
+            target = zarr.create_array(
+                place, **shape, compressors="auto" if layout.compressed else None, config=CONFIG, attributes=marked,
+                overwrite=replace, storage_options=options,
+            )  # fmt: skip
+        else:
+            done = blocks_done(target, aligned)
+        return _fill(target, aligned, done, place, layout.unit, attributes or {}, resume, also, beside, progress)
+
+    return write_at(path, fill, replace, storage_options, in_place=resume is not None)
 
 
 @hiding_credentials()
@@ -176,65 +165,40 @@ def verify_rows(path: str | os.PathLike[str], storage_options: Options = None) -
     return list(reduce_rows(DamagedBlocks(array, blocks), da.arange(len(blocks), chunks=1)))
 
 
-def _is_begun(path: Any, name: str, array: RowArray, layout: Layout, storage_options: Options) -> bool:
-    """Return whether a path holds an array begun under a name; remove the remains of an interrupted creation."""
-    folder = local_path(path)
-    if folder is not None and is_unborn(folder):
-        shutil.rmtree(folder)
-    return is_begun(find_node(path, storage_options), name, array, layout)
+def _shape_of(array: RowArray, layout: Layout) -> dict[str, Any]:
+    """Return shape, dtype, chunks and shards of the stored array."""
+    columns = array.shape[1:]
+    return {
+        "shape": array.shape,
+        "dtype": array.dtype.newbyteorder("="),
+        "chunks": (layout.chunk, *columns),
+        "shards": layout.shard and (layout.shard, *columns),
+    }
 
 
 def _fill(
-    array: RowArray,
-    layout: Layout,
-    attributes: dict[str, Any],
+    target: zarr.Array,
+    aligned: RowArray,
+    done: Mapping[int, list[Block]],
     place: Path | str,
-    *,
-    replace: bool = False,
-    begun: bool = False,
-    name: str | None = None,
+    unit: int,
+    attributes: Mapping[str, Any],
+    name: str | None,
     also: Statistic | None,
     beside: RowArray | None,
     progress: Progress | None,
-    storage_options: Options,
 ) -> Any:
-    options = url_options(storage_options) if isinstance(place, str) else None
+    """Write the rows that are not done, and complete the array; return the value of `also`."""
     folder = place if isinstance(place, Path) else None
-    of = {} if name is None else {"of": name}
-    if begun:
-        target = zarr.open_array(place, mode="r+", storage_options=options).with_config(CONFIG)
-    else:
-        marked = attributes | {MARK: {"complete": False} | of}
-        target = _create(array, layout, place, attributes=marked, overwrite=replace, storage_options=options)
-    write, aligned = WriteBlocks(target, folder), align_rows(array, layout.unit)
-    if name is not None:
-        done = blocks_done(target, aligned) if begun else {}
-        write = WriteAndNote(target, folder, done)
-        aligned = with_stored(aligned, target, done, needed=also is not None)
+    write = WriteBlocks(target, folder, done, noted=name is not None)
+    aligned = with_stored(aligned, target, done, needed=also is not None)
     both = Together((write,) if also is None else (write, also))
     blocks, *value = reduce_rows(both, aligned, *([] if beside is None else [beside]), progress=progress)
-    _check_blocks(blocks, target, layout.unit)
-    record = json.dumps(blocks)
-    write_beside(target, RECORD, record)
-    mark = {"complete": True, "record": zlib.crc32(record.encode())} | of
-    target.update_attributes(attributes | {MARK: mark})
+    _check_blocks(blocks, target, unit)
+    target.update_attributes(dict(attributes) | complete(target, blocks, name))
     if name is not None:
         tidy(target, folder)
     return value[0] if value else None
-
-
-def _create(array: RowArray, layout: Layout, place: Path | str, **options: Any) -> zarr.Array:
-    columns = array.shape[1:]
-    return zarr.create_array(
-        place,
-        shape=array.shape,
-        dtype=array.dtype.newbyteorder("="),
-        chunks=(layout.chunk, *columns),
-        shards=layout.shard and (layout.shard, *columns),
-        compressors="auto" if layout.compressed else None,
-        config=CONFIG,
-        **options,
-    )
 
 
 def _check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:

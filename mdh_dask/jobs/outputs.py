@@ -8,7 +8,7 @@ from .._locations import stored
 from ..io.files import file_exists, read_file
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node, local_path
-from ..workflows.outputs import ImageOutputs, Outputs, check_file
+from ..workflows.outputs import ImageOutputs, Outputs, check_file_of
 from .staging import Staged
 from .staging_urls import StagedFile, StagedUrl
 
@@ -40,7 +40,7 @@ class JobOutputs(Outputs):
         super().check(*inputs)
         for example, path in (("metrics.json", self.metrics), ("manifest.json", self.manifest)):
             if path is not None:
-                check_file(path, self.may_replace(path), example)
+                check_file_of(path, self.may_replace(path), example)
 
     def places(self) -> dict[str, str]:
         """Return the path or URL of every output by its key in the job file, in the order of publication."""
@@ -78,16 +78,10 @@ class JobOutputs(Outputs):
         places = {key: str(staged.path) for key, staged in self.staged(attempt, job).items()}
         return replace(self, **places, overwrite=True, own=(), linked=tuple(self.links().items()))
 
-    def _options(self) -> dict[str, str | None]:
-        return {key: getattr(self, key) for key in ("labels", "model", "report", "metrics", "manifest")}
-
 
 @dataclass(frozen=True)
 class ImageJobOutputs(JobOutputs, ImageOutputs):
     """The outputs of a job on an image, which include a preview."""
-
-    def _options(self) -> dict[str, str | None]:
-        return super()._options() | {"preview": self.preview}
 
 
 def is_there(path: str) -> bool:

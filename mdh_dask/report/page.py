@@ -11,8 +11,9 @@ import numpy as np
 from .._locations import all_redacted, hiding_credentials, redacted
 from .._state import FeatureMap
 from .._typing import AnyArray
-from ..io.files import file_exists, write_file
+from ..io.files import write_file
 from ..io.nodes import local_path
+from ..io.targets import check_file
 from ..plotting.parts import full_count
 from ..summaries.drift import Drift
 from ..summaries.profiles import Profiles
@@ -99,7 +100,7 @@ def write_report(
     ...     "<h1>Seven rows</h1>" in written.read_text(encoding="utf-8")
     True
     """
-    _refuse_existing(path, overwrite)
+    check_file(path, overwrite, "report.html")
     drawn = feature_map is not None and feature_map.spectrum is not None
     shown = _contents_of_clusters(profiles, colours) if tree is None else _contents_of_tree(tree, colours)
     contents = shown | {
@@ -177,14 +178,6 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     return environment.get_template("report.html.jinja")
-
-
-def _refuse_existing(path: str | PathLike[str], overwrite: bool) -> None:
-    local = local_path(path)
-    if local is not None and local.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name the file of the report, as {Path(path) / 'report.html'}")
-    if not overwrite and file_exists(path):
-        raise FileExistsError(f"{path} exists; choose another path, or pass overwrite=True to replace it")
 
 
 def _checked(colours: AnyArray | None, n_clusters: int) -> AnyArray | None:

@@ -1,19 +1,18 @@
 """The outputs of a workflow, checked before any work is done."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Any
 from urllib.parse import quote
-
-import zarr
 
 from .._errors import CannotCreateError, SettingError
 from .._packages import require
-from ..io.files import file_exists
-from ..io.models import MODEL_MARK
-from ..io.nodes import find_node, local_path
+from ..io.models import MODEL
+from ..io.nodes import local_path
+from ..io.targets import ARRAY, Kind, check_file, will_replace
+
+PLACES = ("labels", "model", "preview", "report", "metrics", "manifest")
+"""Names of the outputs of all kinds but the performance report, in the order in which jobs publish them."""
 
 PERFORMANCE = "Dask performance report"
 
@@ -64,13 +63,13 @@ class Outputs:
         if self.labels is not None:
             self._check_labels(self.labels)
         if self.model is not None:
-            check_place(self.model, self.may_replace(self.model), "a model", lambda node: MODEL_MARK in node.attrs)
+            check_place(self.model, self.may_replace(self.model), MODEL)
         if self.report is not None:
             require("jinja2", "report")
-            check_file(self.report, self.may_replace(self.report), "report.html")
+            check_file_of(self.report, self.may_replace(self.report), "report.html")
         if self.performance_report is not None:
             require("bokeh", "dashboard")
-            check_file(self.performance_report, self.may_replace(self.performance_report), "performance-report.html")
+            check_file_of(self.performance_report, self.may_replace(self.performance_report), "performance-report.html")
 
     def may_replace(self, path: str) -> bool:
         """Return whether an output may replace what exists at its path or URL."""
@@ -90,11 +89,11 @@ class Outputs:
         return [path for path in (*self._options().values(), self.performance_report) if path is not None]
 
     def _options(self) -> dict[str, str | None]:
-        """Return the paths by name, without that of the performance report."""
-        return {"labels": self.labels, "model": self.model, "report": self.report}
+        """Return the places of those of `PLACES` that there are, by their names."""
+        return {key: getattr(self, key) for key in PLACES if hasattr(self, key)}
 
     def _check_labels(self, path: str) -> None:
-        check_place(path, self.may_replace(path), "a Zarr array", lambda node: isinstance(node, zarr.Array))
+        check_place(path, self.may_replace(path), ARRAY)
 
 
 @dataclass(frozen=True)
@@ -115,20 +114,17 @@ class ImageOutputs(Outputs):
         if self.preview is not None or self.report is not None:
             require("PIL", "images")
         if self.preview is not None:
-            check_file(self.preview, self.may_replace(self.preview), "preview.png")
+            check_file_of(self.preview, self.may_replace(self.preview), "preview.png")
 
     @property
     def shows_pixels(self) -> bool:
         """Return whether any output but the model is written."""
         return any((self.labels, self.preview, self.report))
 
-    def _options(self) -> dict[str, str | None]:
-        return {"labels": self.labels, "model": self.model, "preview": self.preview, "report": self.report}
-
     def _check_labels(self, path: str) -> None:
-        from ..images.label_array import is_label_image
+        from ..images.label_array import LABEL_IMAGE
 
-        check_place(path, self.may_replace(path), "an image of labels", is_label_image)
+        check_place(path, self.may_replace(path), LABEL_IMAGE)
 
 
 def check_writable(path: str) -> None:
@@ -143,29 +139,17 @@ def check_writable(path: str) -> None:
         raise CannotCreateError(f"{path} cannot be made: {error.strerror}; name another place") from error
 
 
-def check_place(path: str, overwrite: bool, what: str, is_what: Callable[[Any], bool]) -> None:
+def check_place(path: str, overwrite: bool, kind: Kind) -> None:
     """Raise an error if a path or URL cannot be written to, or holds something that must not be replaced."""
-    folder = local_path(path)
-    node = find_node(path, None) if overwrite or not folder else None
-    if node is not None or (folder and folder.exists()):
-        if not overwrite:
-            raise FileExistsError(f"{path} exists: name another output, or replace it with overwrite=True")
-        if node is None or not is_what(node):
-            raise FileExistsError(f"{path} is not {what}, and nothing else is replaced: name another output")
-    if folder:
+    will_replace(path, overwrite, kind)
+    if folder := local_path(path):
         check_folder(folder.parent)
 
 
-def check_file(path: str, overwrite: bool, example: str) -> None:
-    """Raise an error if a report or preview, named like `example`, cannot be written to a path."""
-    file = local_path(path)
-    if path.endswith("/") if file is None else file.is_dir():
-        raise IsADirectoryError(
-            f"{path} is a folder: name the file of the {PurePath(example).stem}, as {path}/{example}"
-        )
-    if not overwrite and file_exists(path):
-        raise FileExistsError(f"{path} exists: name another output, or replace it with overwrite=True")
-    if file is not None:
+def check_file_of(path: str, overwrite: bool, example: str) -> None:
+    """Raise an error if a file, named like `example`, cannot be written to a path or URL, or replace what is there."""
+    check_file(path, overwrite, example)
+    if file := local_path(path):
         check_folder(file.parent)
 
 
