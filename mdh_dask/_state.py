@@ -131,6 +131,15 @@ class FeatureMap(Stored):
         """Return the map to the projections of the features on some directions, or None if it costs no less."""
         return None
 
+    @property
+    def has_points(self) -> bool:
+        """Return whether rows are points whose distances tell where they are dense; see `points`."""
+        return False
+
+    def points(self, rows: AnyArray) -> Floats:
+        """Return rows as points between which the map compares distances, shape (n_rows, n_features)."""
+        raise NotImplementedError(f"{type(self).__name__} maps rows that are not points")
+
     def facts(self) -> dict[str, str]:
         """Return the facts about the map for reports."""
         return {"Map": type(self).__name__, "Features": f"{self.n_components:,}"}

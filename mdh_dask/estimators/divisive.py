@@ -106,6 +106,12 @@ class DivisiveClustering(TreeEstimator):
         Rows on which the directions of a branch are scored. One worker and the driver hold a first sample of four
         times as many rows, fewer of rows of more than 800 columns (33 million values, but `sample_size` rows). None to
         score all directions on all rows, at the price of a pass over the data for every level.
+    merge : bool
+        Whether leaves are merged at the end until a valley of the density of the rows parts each cluster from all that
+        it meets, so that clusters may have any shape. A sample of 10,000 rows is halved: one half names the densest
+        places of two clusters and of the cut between them, the other half is counted in balls around these places, and
+        vice versa. One more pass, if there is more than one leaf. `max_clusters` is then reached by merging, and
+        clusters of less than about a hundredth of the rows may be merged with what surrounds them.
     refine : bool
         Whether the hyperplanes of the finished tree are turned to where the density of all rows on them is least, in
         up to five more passes. The number of clusters stays.
@@ -193,6 +199,7 @@ class DivisiveClustering(TreeEstimator):
         "alpha": [None, Interval(Real, 0, None, closed="neither")],
         "sample_size": [None, Interval(Integral, 1, None, closed="left")],
         "refine": ["boolean"],
+        "merge": ["boolean"],
         "scale": ["boolean"],
         "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
         "cache": [None, StrOptions(set(get_args(Cache)))],
@@ -217,6 +224,7 @@ class DivisiveClustering(TreeEstimator):
     alpha: float | None = None
     sample_size: int | None = 10_000
     refine: bool = False
+    merge: bool = False
     scale: bool = True
     feature_map: str | FeatureTransformer | None = None
     cache: Cache | None = "auto"

@@ -110,6 +110,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
     quantile: float = field(init=False, default=0.975)
     n_candidates: int = field(init=False, default=1)
     min_cluster_size: float | None = field(init=False, default=1)
+    merge: bool = field(init=False, default=False)
     order: str | None = field(init=False, default=None)
     max_clusters: int | None = field(init=False, default=None)
     max_levels: int | None = field(init=False, default=1)

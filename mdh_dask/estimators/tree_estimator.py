@@ -9,6 +9,7 @@ from typing import Any, Self
 from .._typing import AnyArray, RowArray
 from ..chunks import Announce, Plan, fit_chunks, is_dask, merge_chunks, run
 from ..growth.growth import Grown, grow
+from ..growth.merging import merge
 from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
@@ -46,6 +47,7 @@ class TreeEstimator(Updating):
     n_candidates: int
     max_levels: int | None
     refine: bool
+    merge: bool
     feature_map: Any
     feature_map_: FeatureTransformer | None
 
@@ -64,7 +66,20 @@ class TreeEstimator(Updating):
             n_passes = self._grow(seed, merge_chunks(rows), self._bar)
         else:
             n_passes = self._map_and_grow(seed, self.feature_map_.fit(rows), rows)
+            if self._merges():
+                n_passes = self._merge(seed, merge_chunks(rows), n_passes)
         self.n_batches_ = 1
+        return n_passes
+
+    def _merges(self) -> bool:
+        return self.merge and (self.feature_map_ is None or self.feature_map_.map_.has_points)
+
+    def _merge(self, seed: int, rows: RowArray, n_passes: int) -> int:
+        """Merge leaves of a tree of features by the density of the rows; return the number of passes."""
+        assert self.feature_map_ is not None
+        shape, points = (rows.shape[0], rows.shape[1]), self.feature_map_.map_.points
+        plan = merge(self.tree_, self.state_.for_labels().labels, points, shape, seed, self.max_clusters)
+        self.tree_, n_passes = run(plan, rows, announce=self._bar, n_passes=n_passes)
         return n_passes
 
     def _map_and_grow(self, seed: int, feature_map: FeatureTransformer, rows: RowArray) -> int:
@@ -94,9 +109,12 @@ class TreeEstimator(Updating):
             settings = replace(settings, scale=False)  # features are not scaled
         names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
         tree, standardise = yield from grow(settings, shape, partial(check_first_look, names=names))
-        tree = tree if self.max_clusters is None else tree.prune(self.max_clusters)
+        # Merging keeps as many clusters: the deepest splits need not be those that part clusters.
+        tree = tree if self.max_clusters is None or self._merges() else tree.prune(self.max_clusters)
         if self.refine:
             tree = yield from refine(tree, standardise)
+        if self._merges() and self.feature_map_ is None:
+            tree = yield from merge(tree, tree.labels, standardise, shape, seed, self.max_clusters)
         return Grown(tree, standardise)
 
     def name_columns(self, names: Sequence[str] | None) -> None:
@@ -161,6 +179,8 @@ class TreeEstimator(Updating):
             # Cached features are mapped once, after the pass that chooses the landmarks.
             fewest = 2 if self.cache is not None else fewest + 1
             most = 2 if self.cache in ("memory", "disk") else None if most is None else most + 1
+        if self.merge:
+            most = None if most is None else most + 1
         return fewest, most
 
     def _task_bytes(self, rows: RowArray) -> int:

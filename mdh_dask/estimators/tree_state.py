@@ -33,8 +33,8 @@ class TreeState(State):
 
     @property
     def n_clusters(self) -> int:
-        """Return the number of leaves."""
-        return self.tree.n_leaves
+        """Return the number of clusters, of one leaf each unless leaves were merged."""
+        return self.tree.n_clusters
 
     @property
     def n_features(self) -> int:
@@ -48,11 +48,11 @@ class TreeState(State):
 
     @property
     def sizes(self) -> Integers:
-        """Return the number of rows in every leaf."""
-        return self.tree.n_rows[self.tree.leaves]
+        """Return the number of rows in every cluster."""
+        return self.tree.cluster_rows
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the label of every row: the index of its leaf from the left."""
+        """Return the label of every row: the cluster of its leaf."""
         if self.feature_map is None:
             return self.tree.labels(rows)
         # The features of a long block of rows may not fit into memory at once.

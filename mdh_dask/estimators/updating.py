@@ -36,6 +36,10 @@ class Updating(ClusterEstimator):
     def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
         """Set what an estimator keeps besides the tree of a fit, or of an update."""
 
+    @abstractmethod
+    def _merges(self) -> bool:
+        """Return whether the leaves of a grown tree are merged."""
+
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Update the tree with a batch of new rows; the first batch is fitted.
@@ -64,8 +68,9 @@ class Updating(ClusterEstimator):
         a sample of the batch; if one side gets no more rows, the other replaces it. Clusters in which the batch shows
         a valley are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
 
-        What stays as `fit` found it: the feature map, and hyperplanes that `refine` turned. Labels are places of
-        leaves from left to right: they change where clusters come and go.
+        What stays as `fit` found it: the feature map, and hyperplanes that `refine` turned. Clusters are numbered by
+        their first leaves from left to right: labels change where clusters come and go. With `merge`, no batch splits
+        a cluster.
 
         Examples
         --------
@@ -92,7 +97,12 @@ class Updating(ClusterEstimator):
             row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
             there = feature_map.transform(fit_chunks(rows, row_bytes))
         plan = update(
-            self.tree_, settings, (there.shape[0], there.shape[1]), self.decay, partial(check_first_look, names=names)
+            self.tree_,
+            settings,
+            (there.shape[0], there.shape[1]),
+            self.decay,
+            partial(check_first_look, names=names),
+            merged=self._merges(),
         )
         (tree, standardise), self.n_passes_ = run(plan, merge_chunks(there), announce=self._bar)
         self.tree_ = tree if self.max_clusters is None else tree.prune(self.max_clusters)

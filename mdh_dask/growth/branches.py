@@ -82,6 +82,8 @@ class Branch:
     """Keys of the directions of all candidates, if workers can make them."""
     verdict: Verdict | None = None
     children: "tuple[Branch, Branch] | None" = None
+    cluster: int | None = None
+    """Of a tree whose leaves were merged: that of the leaf, or the largest under a split."""
     deviation: Floats | None = None
     """Standard deviations of the columns, if known without a sample."""
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Integers
 from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms
 from ..projections.directions import Axes, RawDirections
@@ -14,8 +15,8 @@ from .deviations import deviations_of
 from .passes import Sample
 
 
-def tree_of(root: Branch) -> Tree:
-    """Return the grown tree."""
+def tree_of(root: Branch, merged: bool = False) -> Tree:
+    """Return the grown tree; if leaves were merged, new leaves belong to the cluster of the branch above them."""
     branches = list(root.walk())
     place = {branch: i for i, branch in enumerate(branches)}
     deviations = deviations_of(root)
@@ -36,7 +37,21 @@ def tree_of(root: Branch) -> Tree:
                 "bins": histogram.counts[0],
             }
         nodes.append(node)
-    return tree_from_nodes(nodes, root.sample.n_columns)
+    tree = tree_from_nodes(nodes, root.sample.n_columns)
+    return tree.merged(_clusters_of(root)) if merged else tree
+
+
+def _clusters_of(root: Branch) -> Integers:
+    """Return the clusters of the leaves, from left to right."""
+    clusters, stack = [], [(root, root.cluster)]
+    while stack:
+        branch, above = stack.pop()
+        cluster = above if branch.cluster is None else branch.cluster
+        if branch.children:
+            stack += [(child, cluster) for child in reversed(branch.children)]
+        else:
+            clusters.append(cluster)
+    return np.array(clusters)
 
 
 def branches_of(tree: Tree, rule: Bandwidth, sample: Part | None = None) -> Branch:
@@ -72,7 +87,18 @@ def branches_of(tree: Tree, rule: Bandwidth, sample: Part | None = None) -> Bran
         branches.append(branch)
     for node in np.flatnonzero(tree.left >= 0).tolist():
         branches[node].children = branches[tree.left[node]], branches[tree.right[node]]
+    for branch, cluster in zip(branches, largest_clusters(tree)):
+        branch.cluster = cluster
     return branches[0]
+
+
+def largest_clusters(tree: Tree) -> list[int]:
+    """Return the cluster with most rows at each node."""
+    rows = [{cluster: n} for cluster, n in zip(tree.cluster.tolist(), tree.n_rows.tolist())]
+    for node in np.flatnonzero(tree.left >= 0)[::-1].tolist():
+        sides = rows[tree.left[node]], rows[tree.right[node]]
+        rows[node] = {cluster: sum(side.get(cluster, 0) for side in sides) for side in sides for cluster in side}
+    return [max(held, key=lambda cluster: (held[cluster], -cluster)) for held in rows]
 
 
 def _candidates(tree: Tree, node: int, rule: Bandwidth) -> Candidates:

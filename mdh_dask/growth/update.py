@@ -35,7 +35,12 @@ SAMPLE_SIZE = 10_000
 
 
 def update(
-    tree: Tree, settings: GrowthSettings, shape: tuple[int, int], decay: float, check: Callable[[FirstLook], None]
+    tree: Tree,
+    settings: GrowthSettings,
+    shape: tuple[int, int],
+    decay: float,
+    check: Callable[[FirstLook], None],
+    merged: bool = False,
 ) -> Plan[Grown]:
     """Plan the update of a tree by new rows.
 
@@ -50,6 +55,8 @@ def update(
         Weight of the old rows relative to the new ones.
     check : callable
         Raises an error if the first look shows rows that cannot be clustered.
+    merged : bool, default=False
+        Whether leaves were merged: new leaves then belong to the cluster of the branch above them.
 
     Returns
     -------
@@ -81,7 +88,7 @@ def update(
     split = updater.examine_open(root)
     if split is not None:
         prune(root, split)
-    grown = replace(multiplied(tree_of(root), 1 / standardise.unit), steps=tree.steps)
+    grown = replace(multiplied(tree_of(root, merged), 1 / standardise.unit), steps=tree.steps)
     return Grown(proportioned(grown, n_old + shape[0]), standardise)
 
 

@@ -73,6 +73,15 @@ class NystromMap(FeatureMap):
         dtype = self.projection.dtype
         return replace(self, projection=projection.astype(dtype), intercept=intercept.astype(dtype))
 
+    @property
+    def has_points(self) -> bool:
+        """Return whether the kernel compares columns: given kernels do not."""
+        return self.kernel.uses_columns
+
+    def points(self, rows: AnyArray) -> Floats:
+        """Return the standardised rows."""
+        return (rows - self.centre) * self.scale
+
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the features of raw rows, shape (n, n_components), float32.
 

@@ -114,7 +114,7 @@ def depth_text(depth: float) -> str:
 
 def node_name(tree: Tree, node: int) -> str:
     """Return the name of a node; a leaf is named by the label of its cluster."""
-    return f"node {node}" if tree.left[node] >= 0 else f"cluster {int(np.searchsorted(tree.leaves, node))}"
+    return f"node {node}" if tree.left[node] >= 0 else f"cluster {tree.cluster[node]}"
 
 
 def node_title(tree: Tree, node: int) -> str:

@@ -84,7 +84,7 @@ def plot_tree(tree: Tree, ax: "Axes | None" = None, max_nodes: int = 401) -> "Ax
 
 
 def _title(tree: Tree, n_drawn: int) -> str:
-    title = f"{full_count(tree.n_leaves, 'cluster')}, {full_count(int(tree.n_rows[0]), 'row')}"
+    title = f"{full_count(tree.n_clusters, 'cluster')}, {full_count(int(tree.n_rows[0]), 'row')}"
     return title if n_drawn == tree.n_nodes else f"{title}; the largest {n_drawn:,} of {tree.n_nodes:,} nodes"
 
 

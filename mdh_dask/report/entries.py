@@ -1,6 +1,6 @@
 """The page's entry for every node, and the map of the tree."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -114,17 +114,16 @@ class Tile:
 
 def entries_of(tree: Tree, colours: AnyArray | None) -> list[Entry]:
     """Return the entries of all nodes, parents before children, left before right."""
-    level, parent, drawn, n_clusters = tree.level, tree.parent, _largest(tree), _leaves_below(tree)
-    label = np.cumsum(tree.left < 0) - 1
+    level, parent, drawn, n_clusters = tree.level, tree.parent, _largest(tree), _clusters_below(tree)
     nest = np.append(np.minimum(level, MAX_NESTING), 0)
-    paint = _colours(tree, _palette(tree.n_leaves) if colours is None else colours)
+    paint = _colours(tree, _palette(tree.n_clusters) if colours is None else colours)
     entries = []
     for node in range(tree.n_nodes):
         leaf = tree.left[node] < 0
         entries.append(
             Entry(
                 node=node,
-                label=int(label[node]) if leaf else None,
+                label=int(tree.cluster[node]) if leaf else None,
                 level=int(level[node]),
                 n_clusters=int(n_clusters[node]),
                 rows=int(tree.n_rows[node]),
@@ -159,6 +158,16 @@ def clusters_of(profiles: Profiles, colours: AnyArray | None) -> list[Entry]:
         )
         for label, (rows, colour) in enumerate(zip(n_rows, paint), lowest)
     ]  # fmt: skip
+
+
+def clusters_of_tree(tree: Tree, entries: list[Entry]) -> list[Entry]:
+    """Return an entry for each cluster by label: that of its first leaf, with the rows of all its leaves."""
+    first: dict[int, Entry] = {}
+    for entry in entries:
+        if entry.label is not None:
+            first.setdefault(entry.label, entry)
+    n_rows = max(int(tree.n_rows[0]), 1)
+    return [replace(first[label], rows=n, share=n / n_rows) for label, n in enumerate(tree.cluster_rows.tolist())]
 
 
 def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[Tile], int]:
@@ -197,11 +206,11 @@ def _largest(tree: Tree) -> AnyArray:
     return drawn
 
 
-def _leaves_below(tree: Tree) -> Integers:
-    n = np.ones(tree.n_nodes, dtype=np.int64)
-    for node in np.flatnonzero(tree.left >= 0)[::-1]:
-        n[node] = n[tree.left[node]] + n[tree.right[node]]
-    return n
+def _clusters_below(tree: Tree) -> list[int]:
+    below = [{cluster} for cluster in tree.cluster.tolist()]
+    for node in np.flatnonzero(tree.left >= 0)[::-1].tolist():
+        below[node] = below[tree.left[node]] | below[tree.right[node]]
+    return [len(clusters) for clusters in below]
 
 
 def _depth(tree: Tree, node: int) -> str | None:
@@ -228,7 +237,7 @@ def _palette(n: int) -> Integers:
 def _colours(tree: Tree, of_clusters: AnyArray) -> Integers:
     """Return the colours of all nodes: that of a split is the mean over its rows."""
     weighted = np.zeros((tree.n_nodes, 3))
-    weighted[tree.leaves] = of_clusters * np.maximum(tree.n_rows[tree.leaves], 1)[:, None]
+    weighted[tree.leaves] = of_clusters[tree.cluster[tree.leaves]] * np.maximum(tree.n_rows[tree.leaves], 1)[:, None]
     weight = np.maximum(tree.n_rows, 1).astype(float)
     for node in np.flatnonzero(tree.left >= 0)[::-1]:
         left, right = tree.left[node], tree.right[node]

@@ -19,7 +19,7 @@ from ..summaries.drift import Drift
 from ..summaries.profiles import Profiles
 from ..tree.structure import Tree
 from .differences import differences_of
-from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, Entry, clusters_of, entries_of, map_of
+from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, Entry, clusters_of, clusters_of_tree, entries_of, map_of
 from .profiles import Overview, overview_of
 from .spectrum import spectrum_of
 
@@ -127,15 +127,15 @@ def write_report(
 
 
 def _contents_of_tree(tree: Tree, colours: AnyArray | None) -> dict[str, Any]:
-    entries = entries_of(tree, _checked(colours, tree.n_leaves))
+    entries = entries_of(tree, _checked(colours, tree.n_clusters))
     tiles, n_levels = map_of(tree, entries)
     n_levels_all = max(entry.level for entry in entries) + 1
     return {
         "n_rows": entries[0].rows,
         "n_features": tree.n_features,
-        "n_clusters": tree.n_leaves,
+        "n_clusters": tree.n_clusters,
         "entries": entries,
-        "clusters": [entry for entry in entries if entry.label is not None],
+        "clusters": clusters_of_tree(tree, entries),
         "tiles": tiles,
         "n_levels": n_levels,
         "n_splits_deep": n_levels_all - 1,

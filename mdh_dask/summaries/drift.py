@@ -114,17 +114,18 @@ class Drift:
 
     @cached_property
     def clusters(self) -> tuple[ClusterDrift, ...]:
-        """All clusters, by label."""
+        """All leaves from left to right: the clusters by label, and each part of those that were merged."""
         return tuple(
-            ClusterDrift(label, node, self._rows(node), self._shares(node, 0), self._distance(node))
-            for label, node in enumerate(self.old.leaves.tolist())
+            ClusterDrift(
+                int(self.old.cluster[node]), node, self._rows(node), self._shares(node, 0), self._distance(node)
+            )
+            for node in self.old.leaves.tolist()
         )
 
     @cached_property
     def shares(self) -> Change:
         """Total variation distance between the shares of the clusters."""
-        leaves = self.old.leaves
-        return total_variation(self.old.n_rows[leaves], self.new.n_rows[leaves], self._chance)
+        return total_variation(self.old.cluster_rows, self.new.cluster_rows, self._chance)
 
     @property
     def found(self) -> bool:

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def linkage_of(tree: "Tree") -> Floats:
-    """Return the tree as a linkage matrix of `scipy.cluster.hierarchy`, whose observations are the clusters.
+    """Return the tree as a linkage matrix of `scipy.cluster.hierarchy`, whose observations are the leaves.
 
     Returns
     -------
     array of shape (n_leaves - 1, 4), float64
         The two clusters, left and right, the height at which they merge and the number of tree clusters in both.
-        Observation ``i`` is the cluster of label ``i``.
+        Observation ``i`` is the leaf ``i`` from the left, whose cluster is ``tree.cluster[tree.leaves[i]]``.
 
     Raises
     ------
@@ -89,12 +89,10 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
       'features': [{'name': 'width', 'weight': 1.0, 'deviation': None}], 'label': 0}]
     """
     names = _checked_names(tree, feature_names, n_top)
-    label = np.cumsum(tree.left < 0) - 1
     nodes: list[dict[str, Any]] = []
     for i in range(tree.n_nodes):
-        outcome = (
-            {"children": [int(tree.left[i]), int(tree.right[i])]} if tree.left[i] >= 0 else {"label": int(label[i])}
-        )
+        children = {"children": [int(tree.left[i]), int(tree.right[i])]}
+        outcome = children if tree.left[i] >= 0 else {"label": int(tree.cluster[i])}
         nodes.append(
             {
                 "id": i,
@@ -105,7 +103,12 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
                 **outcome,
             }
         )
-    return {"n_features": tree.n_features, "n_leaves": tree.n_leaves, "nodes": nodes}
+    return {
+        "n_features": tree.n_features,
+        "n_leaves": tree.n_leaves,
+        "n_clusters": tree.n_clusters,
+        "nodes": nodes,
+    }
 
 
 def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
@@ -132,13 +135,12 @@ def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     |--- cluster 1: rows=4
     """
     names = _checked_names(tree, feature_names, n_top)
-    label = np.cumsum(tree.left < 0) - 1
     lines = []
     for node, level in tree.walk():
         indent = "|   " * (level - 1) + "|--- " * (level > 0)
         rows = f"rows={tree.n_rows[node]}"
         if tree.left[node] < 0:
-            lines.append(f"{indent}cluster {label[node]}: {rows}")
+            lines.append(f"{indent}cluster {tree.cluster[node]}: {rows}")
         else:
             depth = "" if np.isnan(tree.relative_depth[node]) else f" depth={tree.relative_depth[node]:.3g}"
             inequality = f"{_sum_text(tree, node, names, n_top)} <= {tree.offsets[node]:.3g}"

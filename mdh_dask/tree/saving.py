@@ -9,7 +9,7 @@ from .._typing import AnyArray, Booleans, Integers
 from .structure import Tree
 
 FIELDS = (
-    dict.fromkeys(("left", "right"), "int32")
+    dict.fromkeys(("left", "right", "cluster"), "int32")
     | dict.fromkeys(("n_rows", "bins", "first_bin"), "int64")
     | dict.fromkeys(
         ("planes", "offsets", "relative_depth", "origin", "width", "bandwidth", "deviations", "steps"), "float64"
@@ -17,7 +17,7 @@ FIELDS = (
 )
 """The arrays of a tree and their dtypes."""
 
-ADDED = ("deviations", "steps")
+ADDED = ("deviations", "steps", "cluster")
 """Arrays that the first models of 0.1.0 did not have."""
 
 PER_NODE = ("offsets", "relative_depth", "origin", "width", "bandwidth", "deviations")
@@ -97,6 +97,20 @@ def check_values(arrays: Mapping[str, AnyArray]) -> None:
     _check("steps", np.isfinite(arrays["steps"]), "finite numbers")
     for name in ("n_rows", "bins", "deviations", "steps"):
         _check(name, ~(arrays[name] < 0), "no negative numbers")
+    if "cluster" in arrays:
+        check_clusters(arrays["left"], arrays["cluster"])
+
+
+def check_clusters(left: Integers, cluster: Integers) -> None:
+    """Check that inner nodes have the cluster -1, and leaves clusters that are numbered by their first leaves."""
+    leaves = cluster[left < 0]
+    new = leaves > np.maximum.accumulate(np.append(-1, leaves[:-1]))
+    if (
+        (cluster[left >= 0] != -1).any()
+        or (leaves < 0).any()
+        or (leaves[new] != np.arange(np.count_nonzero(new))).any()
+    ):
+        raise ValueError("cluster must be -1 at splits and number the clusters of the leaves by their first leaves")
 
 
 def check_children(left: Integers, right: Integers) -> None:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .._storable import storable
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.kde import kernel_density
+from .clusters import collapsed, own_clusters, parting, renumbered
 from .export import dict_of, linkage_of, text_of
 from .routing import leaves_of
 
@@ -69,7 +70,13 @@ class Tree:
     first_bin: Integers
     deviations: Floats
     steps: Floats
+    cluster: Integers = None  # type: ignore[assignment]
     feature_names: tuple[str, ...] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        """Make every leaf a cluster, unless it is known which are one."""
+        if self.cluster is None:
+            object.__setattr__(self, "cluster", own_clusters(self.left))
 
     @property
     def n_nodes(self) -> int:
@@ -83,13 +90,25 @@ class Tree:
 
     @property
     def leaves(self) -> Integers:
-        """Nodes that are clusters, from left to right; the label of a cluster is its index in this array."""
+        """Nodes without children, from left to right; `cluster` is the label of each."""
         return np.flatnonzero(self.left < 0)
 
     @property
     def n_leaves(self) -> int:
-        """Number of clusters."""
+        """Number of leaves, at least as many as clusters."""
         return len(self.leaves)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.cluster.max()) + 1
+
+    @property
+    def cluster_rows(self) -> Integers:
+        """Number of rows of each cluster, shape (n_clusters,), int64."""
+        rows = np.zeros(self.n_clusters, dtype=np.int64)
+        np.add.at(rows, self.cluster[self.leaves], self.n_rows[self.leaves])
+        return rows
 
     @property
     def parent(self) -> Integers:
@@ -118,8 +137,7 @@ class Tree:
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the label of every row, shape (n_rows,), int32: the index of its leaf from the left."""
-        label = np.cumsum(self.left < 0).astype(np.int32) - 1
-        return label[self.apply(rows)]
+        return self.cluster[self.apply(rows)]
 
     def on_projections(self) -> tuple[Floats, Self]:
         """Return the planes of the splits, and the same tree for rows given by their projections on these planes."""
@@ -166,11 +184,30 @@ class Tree:
         """
         if n_leaves < 1:
             raise ValueError(f"a tree has at least 1 leaf; got n_leaves={n_leaves}")
-        left, right = self.left.copy(), self.right.copy()
-        is_split = np.zeros(self.n_nodes, dtype=bool)
-        is_split[list(islice(self.split_order(), n_leaves - 1))] = True
-        left[~is_split] = right[~is_split] = -1
-        return replace(self, left=left, right=right)._renumbered()
+        kept = np.zeros(self.n_nodes, dtype=bool)
+        kept[list(islice(self.split_order(), n_leaves - 1))] = True
+        return self._collapsed(kept)
+
+    def merged(self, group: Integers) -> Self:
+        """Return the tree with the leaves of each group as one cluster, without the splits inside of clusters.
+
+        Parameters
+        ----------
+        group : array of shape (n_leaves,), int
+            Of the leaves from left to right.
+
+        Examples
+        --------
+        >>> split = {"n_rows": 3, "plane": [1.0], "offset": 0.0}
+        >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
+        >>> nodes = [split | {"left": 1, "right": 2}, leaf, split | {"left": 3, "right": 4}, leaf, leaf]
+        >>> tree = tree_from_nodes(nodes, n_features=1)
+        >>> tree.merged(np.array([0, 1, 0])).cluster.tolist(), tree.merged(np.array([0, 1, 1])).cluster.tolist()
+        ([-1, 0, -1, 1, 0], [-1, 0, 1])
+        """
+        cluster = np.full(self.n_nodes, -1, dtype=np.int32)
+        cluster[self.leaves] = renumbered(np.asarray(group))
+        return replace(self, cluster=cluster)._collapsed(parting(self.left, self.right, cluster))
 
     def to_linkage(self) -> Floats:
         """Return the tree as a linkage matrix of `scipy.cluster.hierarchy`; see `mdh_dask.tree.export.linkage_of`."""
@@ -183,6 +220,11 @@ class Tree:
     def to_text(self, feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
         """Return the tree as indented text; see `mdh_dask.tree.export.text_of`."""
         return text_of(self, feature_names, n_top)
+
+    def _collapsed(self, kept: Booleans) -> Self:
+        left, right = (np.where(kept, children, -1).astype(np.int32) for children in (self.left, self.right))
+        cluster = collapsed(self.left, self.right, self.cluster, kept)
+        return replace(self, left=left, right=right, cluster=cluster)._renumbered()
 
     def _renumbered(self) -> Self:
         order: list[int] = []
@@ -205,6 +247,7 @@ class Tree:
             | {
                 "left": _moved(self.left[order], number),
                 "right": _moved(self.right[order], number),
+                "cluster": renumbered(self.cluster[order]),
                 "bins": np.concatenate(histograms),
                 "first_bin": np.cumsum([0, *map(len, histograms)]),
             },

@@ -1,0 +1,165 @@
+"""The test whether the density of rows is lower on the cut between two groups of cells than in the core of either.
+
+Some rows choose places: the densest of each group, and the densest where the groups meet. Other rows are counted in
+balls around these places, so what is tested was not chosen on the same rows. Groups may have any shape.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Floats, Integers
+
+BLOCK = 512
+"""Rows of which distances are computed at once: products depend on the height of a block in their last bits."""
+
+LANDMARKS = 2000
+"""Rows that may be the centre of a ball, in one half."""
+
+NEIGHBOURS = 10
+"""A ball holds so many rows of the half that chose it, and each landmark is linked to so many others."""
+
+ROWS_FOR_A_NEIGHBOUR = 16
+"""Of few rows a ball holds fewer: one more for each so many rows that choose, at least 3."""
+
+PLACES = 40
+"""Balls on a cut, and in a core, at most: with 60 more null clouds were split."""
+
+SPREAD = 2.0
+"""Largest ratio of the squared radii of the places on a cut. Without it the places on the cut through a thin cluster
+reach into its margins, where there are fewer rows than in its core (moons of 10,000 rows came in up to 8)."""
+
+TIES = 1e-5
+"""Distances that differ by this share are equal: those of rounded values are, but for rounding."""
+
+
+class Links(NamedTuple):
+    """Pairs of near landmarks in different cells, those of densest bottlenecks first.
+
+    The bottleneck is the sparsest of both landmarks and the middle between them.
+    """
+
+    first: Integers
+    second: Integers
+    reach: Floats
+    """Squared distance of the bottleneck to its k-th neighbour."""
+    ends: Integers
+    """Landmarks that the bottleneck lies in the middle of, shape (2, n_links); the same twice for a landmark."""
+    apart: Floats
+    """Squared distance of these two."""
+
+
+class Landmarks:
+    """Places that one half of the rows chooses, and how far the rows of the other half are from them.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns), float64
+    choosing, counted : arrays of int
+        Rows of either half; the first distinct ones of those that choose are the landmarks.
+    cell : array of shape (n_rows,), int
+    """
+
+    def __init__(self, rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -> None:
+        places = choosing[_distinct(rows[choosing])[:LANDMARKS]]
+        self.cell = cell[places]
+        to_choosing = squared_distances(rows[places], rows[choosing])
+        k = max(min(NEIGHBOURS, len(choosing) // ROWS_FOR_A_NEIGHBOUR), 3)
+        self.reach = np.partition(to_choosing, k, axis=1)[:, k]
+        self.links = _links(to_choosing, self.reach, self.cell, k)
+        self.apart = squared_distances(rows[places], rows[places])
+        self.to_counted = squared_distances(rows[places], rows[counted])
+
+    def evidence(self, group: Integers, pair: tuple[int, int]) -> Floats | None:
+        """Return by how many standard errors either core has more rows than the cut, or None if there is no cut.
+
+        Parameters
+        ----------
+        group : array of shape (n_cells,), int
+        pair : two groups
+        """
+        links, ours = self.links, group[self.cell]
+        first, second = ours[links.first], ours[links.second]
+        cut = np.flatnonzero(((first == pair[0]) & (second == pair[1])) | ((first == pair[1]) & (second == pair[0])))
+        if len(cut) == 0:
+            return None
+        beside = np.unique(np.concatenate([links.first[cut], links.second[cut]]))
+        least = links.reach[cut[0]]
+        cut = cut[:PLACES]
+        cut = cut[links.reach[cut] <= SPREAD * least]
+        radius = least * (1 + TIES)
+        one, other = self.to_counted[links.ends[:, cut]]
+        in_cut = middle(one, other, links.apart[cut][:, None]) <= radius
+        cores = (self._core(np.flatnonzero(ours == side), int(np.sum(ours[beside] == side))) for side in pair)
+        return np.array([_standard_errors(self.to_counted[core[: len(cut)]] <= radius, in_cut) for core in cores])
+
+    def _core(self, group: Integers, size: int) -> Integers:
+        """Return so many landmarks of a group around its densest one, the densest first.
+
+        They are as many as lie along the cut: the densest of all places of a thin cluster lie on its ridge, of those on
+        a cut through it only a few.
+        """
+        peak = group[self.reach[group].argmin()]
+        around = group[np.argsort(self.apart[peak, group], kind="stable")[:size]]
+        return around[np.argsort(self.reach[around], kind="stable")]
+
+
+def _standard_errors(in_core: Integers, in_cut: Integers) -> float:
+    """Return by how many standard errors rows are more often in the balls of the core; as many balls of either."""
+    excess = in_core.sum(axis=0) - in_cut[: len(in_core)].sum(axis=0)
+    squares = int((excess * excess).sum())
+    return int(excess.sum()) / squares**0.5 if squares else 0.0
+
+
+def middle(one: Floats, other: Floats, apart: Floats) -> Floats:
+    """Return squared distances to the middle of two places from those to both."""
+    return (one + other) / 2 - apart / 4
+
+
+def squared_distances(rows: Floats, places: Floats) -> Floats:
+    """Return the squared distances, shape (n_rows, n_places), float32; what rounding leaves of zero is zero."""
+    out = np.empty((len(rows), len(places)), dtype=np.float32)
+    squares = np.square(places).sum(axis=1)
+    rounding = 16 * np.finfo(np.float64).eps
+    for i in range(0, len(rows), BLOCK):
+        block = rows[i : i + BLOCK]
+        sums = np.square(block).sum(axis=1)[:, None] + squares
+        distances = sums - 2 * (block @ places.T)
+        out[i : i + BLOCK] = np.where(distances <= rounding * sums, 0.0, distances)
+    return out
+
+
+def _distinct(rows: Floats) -> Integers:
+    """Return the first of all equal rows: the nearest neighbours of a landmark could all be equal to it."""
+    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
+
+
+def _links(to_choosing: Floats, reach: Floats, cell: Integers, k: int) -> Links:
+    first, second = _neighbours(to_choosing[:, : len(cell)], cell)
+    apart = to_choosing[first, second]
+    halfway = np.empty(len(first), dtype=np.float32)
+    for i in range(0, len(first), BLOCK):
+        part = slice(i, i + BLOCK)
+        distances = middle(to_choosing[first[part]], to_choosing[second[part]], apart[part][:, None])
+        halfway[part] = np.partition(distances, k - 1, axis=1)[:, k - 1]  # the middle is no row itself
+    candidates = np.stack([reach[first], halfway, reach[second]])
+    sparsest = candidates.argmax(axis=0)
+    ends = np.stack([np.where(sparsest == 2, second, first), np.where(sparsest == 0, first, second)])
+    apart = np.where(sparsest == 1, apart, 0)
+    bottleneck = candidates.max(axis=0)
+    order = np.lexsort((second, first, bottleneck))
+    return Links(first[order], second[order], bottleneck[order], ends[:, order], apart[order])
+
+
+def _neighbours(apart: Floats, cell: Integers) -> tuple[Integers, Integers]:
+    """Return the pairs of neighbours that are in different cells, the smaller number first."""
+    n = len(cell)
+    apart = apart.copy()
+    np.fill_diagonal(apart, np.inf)
+    k = min(NEIGHBOURS, n - 1)
+    near = np.argpartition(apart, k - 1, axis=1)[:, :k].ravel()
+    own = np.repeat(np.arange(n), k)
+    pairs = np.unique(np.minimum(own, near) * n + np.maximum(own, near))
+    first, second = pairs // n, pairs % n
+    crossing = cell[first] != cell[second]
+    return first[crossing], second[crossing]

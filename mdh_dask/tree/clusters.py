@@ -1,0 +1,61 @@
+"""Which leaves of a tree are one cluster: mostly each is its own, unless cells were merged after growing."""
+
+import numpy as np
+
+from .._typing import Booleans, Integers
+
+
+def own_clusters(left: Integers) -> Integers:
+    """Return the clusters of nodes if every leaf is one: numbers from the left, -1 at inner nodes; int32."""
+    return np.where(left < 0, np.cumsum(left < 0) - 1, -1).astype(np.int32)
+
+
+def renumbered(cluster: Integers) -> Integers:
+    """Return clusters numbered by their first leaves.
+
+    Examples
+    --------
+    >>> renumbered(np.array([-1, 2, -1, 0, 2]))
+    array([-1,  0, -1,  1,  0], dtype=int32)
+    """
+    numbers, first, number = np.unique(cluster, return_index=True, return_inverse=True)
+    first[numbers < 0] = -1
+    return (np.argsort(np.argsort(first))[number] - np.count_nonzero(numbers < 0)).astype(np.int32)
+
+
+def collapsed(left: Integers, right: Integers, cluster: Integers, kept: Booleans) -> Integers:
+    """Return the clusters of nodes when only some splits are kept: what one new leaf holds becomes one cluster.
+
+    Parameters
+    ----------
+    left, right, cluster : arrays of shape (n_nodes,), int32
+        As in `mdh_dask.tree.structure.Tree`.
+    kept : array of shape (n_nodes,), bool
+        Inner nodes that stay; with a node its parent stays.
+
+    Returns
+    -------
+    array of shape (n_nodes,), int32
+        -1 at all nodes but the new leaves.
+    """
+    leaf_of = np.arange(len(left))
+    for node in np.flatnonzero(left >= 0):
+        if not kept[node]:
+            leaf_of[[left[node], right[node]]] = leaf_of[node]
+    old = np.flatnonzero(left < 0)
+    joined = np.arange(cluster.max() + 1)
+    for leaf in np.unique(leaf_of[old]):
+        ours = joined[cluster[old[leaf_of[old] == leaf]]]
+        joined[np.isin(joined, ours)] = ours.min()
+    result = np.full_like(cluster, -1)
+    result[leaf_of[old]] = joined[cluster[old]]
+    return result
+
+
+def parting(left: Integers, right: Integers, cluster: Integers) -> Booleans:
+    """Return which nodes have leaves of several clusters below them, shape (n_nodes,), bool."""
+    low, high = cluster.copy(), cluster.copy()
+    for node in np.flatnonzero(left >= 0)[::-1]:
+        children = [left[node], right[node]]
+        low[node], high[node] = low[children].min(), high[children].max()
+    return low < high

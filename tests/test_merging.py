@@ -1,0 +1,225 @@
+"""Merging cells between which the density of the rows has no valley, and trees whose leaves were merged."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_moons
+from trees import random_tree
+
+from mdh_dask import HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
+from mdh_dask._journal import keeping
+from mdh_dask.chunks import run
+from mdh_dask.growth.merging import merge
+from mdh_dask.io.journal import FolderJournal
+from mdh_dask.splits.cuts import NEIGHBOURS, PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
+from mdh_dask.splits.merging import merge_cells, smoothed_cells
+from mdh_dask.tree.saving import check_clusters
+from mdh_dask.tree.structure import tree_from_nodes
+
+CLOUDS = {
+    "normal": lambda rng: rng.normal(size=(500, 2)),
+    "correlated": lambda rng: rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3)),
+    "square": lambda rng: rng.uniform(size=(500, 2)),
+    "lognormal": lambda rng: rng.lognormal(size=(500, 2)),
+    "Student-t(3)": lambda rng: rng.standard_t(3, size=(500, 2)),
+    "banana": lambda rng: (g := rng.normal(size=(500, 2))) + np.column_stack([np.zeros(500), g[:, 0] ** 2]),
+}
+
+
+def hashes(n, seed=0):
+    return np.random.default_rng(seed).integers(2**64, size=n, dtype=np.uint64)
+
+
+def stripes(n, gap, seed=0):
+    """Two long stripes of rows beside each other, cut across into eight cells each."""
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([rng.uniform(0, 8, n), rng.normal(0, 0.2, n)])
+    upper = rng.integers(2, size=n)
+    rows[:, 1] += gap * upper
+    return rows, np.floor(rows[:, 0]).astype(int) + 8 * upper
+
+
+@pytest.fixture(scope="module")
+def moons():
+    rows, truth = make_moons(1000, noise=0.07, random_state=1)
+    return rows, truth, HierarchicalKernelMDH().fit(rows)
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_a_cloud_of_few_columns_is_one_cluster_of_a_kernel_tree(cloud):
+    rows = CLOUDS[cloud](np.random.default_rng(11))
+    assert HierarchicalKernelMDH().fit(rows).n_clusters_ == 1
+
+
+def test_a_kernel_tree_finds_two_moons(moons):
+    _, truth, model = moons
+    assert model.n_clusters_ == 2
+    assert max(np.mean(model.labels_ == truth), np.mean(model.labels_ != truth)) > 0.99
+
+
+def test_merging_takes_one_pass_and_gives_the_same_tree_whatever_the_chunks(moons):
+    rows, _, model = moons
+    lazy = HierarchicalKernelMDH().fit(da.from_array(rows, chunks=(217, 2)))
+    assert lazy.tree_ == model.tree_
+    assert lazy.n_passes_ == HierarchicalKernelMDH(merge=False).fit(rows).n_passes_ + 1
+
+
+def test_no_pass_is_made_for_a_tree_of_one_leaf():
+    tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9}], n_features=2)
+    result, n_passes = run(merge(tree, None, None, (9, 2), seed=0), np.zeros((9, 2)))
+    assert (result, n_passes) == (tree, 0)
+
+
+def test_a_job_that_runs_again_makes_no_pass(moons, tmp_path):
+    rows, _, model = moons
+    for replayed in (False, True):
+        journal = FolderJournal(tmp_path, "job")
+        with keeping(journal):
+            assert HierarchicalKernelMDH().fit(rows).tree_ == model.tree_
+        assert {made.replayed for made in journal.passes} == {replayed}
+
+
+@pytest.mark.parametrize(("gap", "n_groups"), [(2.0, 2), (0.3, 1)])
+def test_cells_are_merged_along_stripes_and_across_them_only_without_a_gap(gap, n_groups):
+    rows, cell = stripes(2000, gap)
+    group = merge_cells(rows, hashes(2000), cell, 16).group
+    assert_array_equal(group, np.repeat(np.arange(n_groups), 16 // n_groups))
+
+
+def test_groups_do_not_depend_on_the_order_of_the_rows_on_a_shift_or_on_a_scale():
+    rows, cell = stripes(600, 1.0)
+    order = np.random.default_rng(3).permutation(600)
+    expected = merge_cells(rows, hashes(600), cell, 16)
+    permuted = merge_cells(rows[order], hashes(600)[order], cell[order], 16)
+    scaled = merge_cells(4 * rows, hashes(600), cell, 16)
+    shifted = merge_cells(rows + np.array([3, -5]), hashes(600), cell, 16)
+    for merged in (permuted, scaled, shifted):
+        assert_array_equal(merged.group, expected.group)
+    assert permuted.evidence == scaled.evidence == expected.evidence
+
+
+def test_merging_goes_on_until_there_are_as_few_groups_as_wanted():
+    rows, cell = stripes(2000, 2.0)
+    assert merge_cells(rows, hashes(2000), cell, 16, most_groups=1).group.max() == 0
+
+
+def test_a_cell_without_rows_joins_a_neighbour_and_few_rows_are_left_alone():
+    rows, cell = stripes(2000, 2.0)
+    group = merge_cells(rows, hashes(2000), cell, 18).group
+    assert group.max() == 1
+    assert_array_equal(merge_cells(rows[:20], hashes(20), np.arange(20), 20).group, np.arange(20))
+
+
+def test_cells_of_a_lattice_are_merged_though_the_nearest_rows_are_equal():
+    rng = np.random.default_rng(5)
+    rows = rng.poisson(2, size=(2000, 2)).astype(float)
+    cell = (rows[:, 0] > 2) + 2 * (rows[:, 1] > 2)
+    assert merge_cells(rows, hashes(2000), cell, 4).group.max() == 0
+
+
+def test_evidence_is_that_of_rows_counted_one_by_one():
+    rows, cell = stripes(300, 0.8, seed=2)
+    cell = cell // 8
+    choosing, counted = np.arange(0, 300, 2), np.arange(1, 300, 2)
+    found = Landmarks(rows, choosing, counted, cell).evidence(np.arange(2), (0, 1))
+    assert found == pytest.approx(naive_evidence(rows, choosing, counted, cell), abs=1e-9)
+
+
+def naive_evidence(rows, choosing, counted, cell):
+    def reach(place, own):
+        return np.sort(((rows[choosing] - place) ** 2).sum(axis=1))[150 // ROWS_FOR_A_NEIGHBOUR - (not own)]
+
+    links = set()
+    for i in choosing:
+        others = sorted((((rows[i] - rows[j]) ** 2).sum(), j) for j in choosing if j != i)[:NEIGHBOURS]
+        links |= {(min(i, j), max(i, j)) for _, j in others if cell[i] != cell[j]}
+    bottlenecks = []
+    for i, j in sorted(links):
+        halfway = (rows[i] + rows[j]) / 2
+        bottlenecks.append(max((reach(p, own), tuple(p)) for p, own in ((rows[i], 1), (halfway, 0), (rows[j], 1))))
+    bottlenecks.sort()
+    radius = bottlenecks[0][0]
+    cut = [place for r, place in bottlenecks[:PLACES] if r <= SPREAD * radius]
+    evidence = []
+    for side in (0, 1):
+        beside = {i for link in links for i in link if cell[i] == side}
+        peak = min((reach(rows[i], 1), i) for i in choosing if cell[i] == side)[1]
+        around = sorted((((rows[i] - rows[peak]) ** 2).sum(), i) for i in choosing if cell[i] == side)[: len(beside)]
+        core = sorted((reach(rows[i], 1), i) for _, i in around)[: len(cut)]
+        excess = np.zeros(len(counted))
+        for n, row in enumerate(rows[counted]):
+            excess[n] += sum(((row - rows[i]) ** 2).sum() <= radius * (1 + 1e-5) for _, i in core)
+            excess[n] -= sum(((row - place) ** 2).sum() <= radius * (1 + 1e-5) for place in cut[: len(core)])
+        evidence.append(excess.sum() / np.sqrt((excess**2).sum()))
+    return evidence
+
+
+def test_borders_are_smoothed_to_where_most_neighbours_agree():
+    rng = np.random.default_rng(1)
+    rows = np.concatenate([rng.normal(0, 1, (300, 2)), rng.normal(9, 1, (300, 2))])
+    rows, truth = rows[::-1], np.repeat([1, 0], 300)
+    noisy = np.where(rng.random(600) < 0.2, 1 - truth, truth)
+    assert_array_equal(smoothed_cells(rows, noisy, 2), truth)
+
+
+def blobs():
+    rng = np.random.default_rng(0)
+    return np.concatenate([rng.normal([9 * i, 0, 0], 1, (300, 3)) for i in range(3)])
+
+
+def test_a_tree_of_any_method_that_splits_too_much_is_merged():
+    grown = {"stop_rule": "none", "min_relative_depth": 0.0, "max_levels": 3}
+    assert RandomProjectionTree(**grown).fit(blobs()).n_clusters_ > 3
+    labels = RandomProjectionTree(merge=True, **grown).fit(blobs()).labels_
+    assert len(np.unique(np.c_[labels, np.repeat([0, 1, 2], 300)], axis=0)) == labels.max() + 1 == 3
+
+
+class TestTreesWithMergedLeaves:
+    def test_leaves_of_a_group_have_one_label_and_splits_inside_of_groups_go(self):
+        tree = random_tree(seed=4, n_leaves=12, n_features=3)
+        rows = np.random.default_rng(0).normal(size=(500, 3))
+        group = np.array([0, 0, 1, 1, 2, 0, 2, 2, 3, 1, 1, 1])
+        merged = tree.merged(group)
+        assert_array_equal(merged.labels(rows), group[tree.labels(rows)])
+        assert merged.n_leaves < tree.n_leaves
+        assert merged.n_clusters == 4
+        assert tree.merged(np.arange(12)) == tree
+        assert tree.merged(np.zeros(12, dtype=int)).n_nodes == 1
+
+    def test_pruning_joins_the_clusters_that_meet_in_a_leaf(self):
+        tree = random_tree(seed=4, n_leaves=12, n_features=3)
+        group = np.arange(12) % 5
+        rows = np.random.default_rng(0).normal(size=(500, 3))
+        labels, pruned = tree.merged(group).labels(rows), tree.merged(group).prune(4).labels(rows)
+        assert len(np.unique(np.c_[labels, pruned], axis=0)) == len(np.unique(labels))
+
+    def test_a_model_that_is_saved_labels_and_counts_as_before(self, tmp_path):
+        rows = blobs()
+        model = RandomProjectionTree().fit(rows)
+        model.tree_ = model.tree_.merged(np.array([0, 1, 0]))
+        model._finish(rows)
+        assert model.n_clusters_ == 2 < model.tree_.n_leaves
+        model.save(tmp_path / "model")
+        loaded = load_model(tmp_path / "model")
+        assert loaded.tree_ == model.tree_
+        assert loaded.n_clusters_ == model.n_clusters_
+        assert_array_equal(loaded.predict(rows), model.labels_)
+        assert_array_equal(np.bincount(model.labels_), model.tree_.cluster_rows)
+        assert {c.label for c in drift(model, rows).clusters} == set(range(model.n_clusters_))
+        assert f"cluster {model.n_clusters_ - 1}: " in model.tree_.to_text()
+
+    def test_batches_keep_merged_clusters(self, moons):
+        rows, truth, _ = moons
+        model = HierarchicalKernelMDH().fit(rows)
+        model.partial_fit(make_moons(1000, noise=0.07, random_state=2)[0])
+        labels = model.predict(rows)
+        assert model.n_clusters_ == 2
+        assert max(np.mean(labels == truth), np.mean(labels != truth)) > 0.99
+
+    def test_clusters_that_no_fit_gives_are_refused(self):
+        left = np.array([1, -1, 3, -1, -1])
+        check_clusters(left, np.array([-1, 0, -1, 1, 0]))
+        for wrong in ([-1, 1, -1, 0, 1], [-1, 0, -1, 2, 0], [0, 0, -1, 1, 0], [-1, 0, -1, -1, 0]):
+            with pytest.raises(ValueError, match="number the clusters of the leaves by their first leaves"):
+                check_clusters(left, np.array(wrong))
