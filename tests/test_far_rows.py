@@ -152,3 +152,13 @@ def test_no_landmark_is_far_from_all_other_rows():
     assert (
         features.n_components_ == KernelPCAFeatures(kernel="quadratic", n_landmarks=602).fit(rows[:600]).n_components_
     )
+
+
+def test_few_rows_that_are_divided_again_and_again_do_not_see_far_ones_either():
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(120, 2)) + np.repeat([[0.0, 0.0], [4.8, 0.0]], 60, axis=0)
+        model = RandomProjectionTree(200, random_state=seed)
+        found.append((model.fit(rows).n_clusters_, model.fit(np.concatenate([rows, [[1e6, -1e6]]])).n_clusters_))
+    assert found == [(2, 2)] * len(found)

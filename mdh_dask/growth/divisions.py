@@ -14,6 +14,7 @@ from ..density.histograms import joint_extremes
 from ..projections.directions import Proposal
 from ..splits.choose import Candidates, Counts, Verdict
 from ..splits.majority import LEAST, N_DIVISIONS, decided, joint_p_value
+from .bounds import bounds_of, least_share
 from .branches import Branch, State, branch_pass, hash_bit
 from .passes import BranchPass, Sample
 from .scaling import Standardiser
@@ -95,6 +96,8 @@ class Divisions:
     ) -> Trial | None:
         """Return the split that some of the rows choose, tested on the others."""
         scoring = rows[choosing]
+        bounds = bounds_of(scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
+        rows, scoring = bounds.near(rows), bounds.near(scoring)
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
         proposal = self.screened(branch, scoring, bandwidth, generator(self.settings.seed, *key))
         if len(proposal) == 0:
