@@ -47,7 +47,7 @@ class Consensus:
             # A label that no row of the fit had does not vote.
             place = np.minimum(np.searchsorted(names, own), len(names) - 1)
             chosen[:, j] = np.where(names[place] == own, clusters[place], NO_LABEL)
-        return _counted(chosen, self.n_clusters)
+        return counted_votes(chosen, self.n_clusters)
 
     def labels(self, votes: Integers) -> Integers:
         """Return the cluster with the most votes, shape (n_rows,), int32; the largest one among several."""
@@ -59,8 +59,7 @@ class Consensus:
 
     def shares(self, votes: Integers) -> Floats:
         """Return the shares of the votes for each cluster, which are equal for a row without votes."""
-        total = votes.sum(axis=1, keepdims=True)
-        return np.where(total > 0, votes / np.maximum(total, 1), 1 / self.n_clusters)
+        return shares_of(votes)
 
 
 class Found(NamedTuple):
@@ -78,11 +77,6 @@ class Found(NamedTuple):
     consensus: Consensus
     agreement: Floats
     confidence: Integers
-
-    @property
-    def representative(self) -> int:
-        """Index of the clustering that agrees most with the others."""
-        return int(self.agreement.argmax())
 
 
 def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int = 10, seed: int = 0) -> Found:
@@ -115,7 +109,7 @@ def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int =
     cluster = of_column[cluster]
     own = tuple(cluster[a:b].astype(np.int32) for a, b in pairwise(votes.starts))
     consensus = Consensus(votes.names, own, int(of_column.max()) + 1)
-    counted = _counted(np.append(cluster, NO_LABEL)[votes.sample.rows].astype(np.int32), consensus.n_clusters)
+    counted = counted_votes(np.append(cluster, NO_LABEL)[votes.sample.rows].astype(np.int32), consensus.n_clusters)
     labelled = np.add.reduceat(np.diagonal(tables), votes.starts[:-1])
     share = best.agreement / np.maximum(labelled * (m - 1), 1)
     return Found(consensus, share, np.bincount(counted.max(axis=1), minlength=m + 1))
@@ -151,14 +145,21 @@ def _by_weight(cluster: Integers, weight: Integers) -> Integers:
 
 def _chosen_first(cluster: Integers, sampled: Integers) -> Integers:
     """Return the renumbered clusters of columns, without those that are the first choice of no sample row."""
-    votes = _counted(np.append(cluster, NO_LABEL)[sampled].astype(np.int32), int(cluster.max()) + 1)
+    votes = counted_votes(np.append(cluster, NO_LABEL)[sampled].astype(np.int32), int(cluster.max()) + 1)
     chosen = np.zeros(votes.shape[1] + 1, dtype=bool)  # the last one stands for -1
     chosen[votes.argmax(axis=1)] = True
     number = np.where(chosen, np.cumsum(chosen) - 1, NO_LABEL)
     return number[cluster]
 
 
-def _counted(clusters: Integers, n_clusters: int) -> Integers:
+def counted_votes(clusters: Integers, n_clusters: int) -> Integers:
+    """Return how many clusterings put each row into each cluster; a negative cluster is no vote."""
     votes = np.zeros((len(clusters), n_clusters), dtype=np.int32)
     count_votes(clusters, votes)
     return votes
+
+
+def shares_of(votes: Integers) -> Floats:
+    """Return the shares of the votes for each cluster; equal ones for a row without votes."""
+    total = votes.sum(axis=1, keepdims=True)
+    return np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1])

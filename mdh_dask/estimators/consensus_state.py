@@ -6,10 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._jit.votes import count_votes
 from .._state import State, checked_array
 from .._typing import AnyArray, Floats, Integers
-from ..ensembles.consensus import Found
+from ..ensembles.consensus import Found, counted_votes, shares_of
 from ..ensembles.votes import NO_LABEL
 from .tree_state import TreeState
 
@@ -78,9 +77,7 @@ class ConsensusState(State):
         chosen = np.empty((len(rows), len(self.trees)), dtype=np.int32)
         for j, (tree, clusters) in enumerate(zip(self.trees, self.clusters)):
             chosen[:, j] = clusters[tree.labels(rows)]
-        votes = np.zeros((len(rows), self.n_clusters), dtype=np.int32)
-        count_votes(chosen, votes)
-        return votes
+        return counted_votes(chosen, self.n_clusters)
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the cluster with the most votes; the first, and so largest, among several."""
@@ -88,9 +85,7 @@ class ConsensusState(State):
 
     def shares(self, rows: AnyArray) -> Floats:
         """Return the shares of the votes for every cluster, which are equal for a row without votes."""
-        votes = self.votes(rows)
-        total = votes.sum(axis=1, keepdims=True)
-        return np.where(total > 0, votes / np.maximum(total, 1), 1 / self.n_clusters)
+        return shares_of(self.votes(rows))
 
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the trees that agree with the label of every row."""
