@@ -133,7 +133,7 @@ class FeatureMap(Stored):
 
     @property
     def has_points(self) -> bool:
-        """Return whether rows are points whose distances tell where they are dense; see `points`."""
+        """Return whether rows are points whose distances show where they are dense; see `points`."""
         return False
 
     def points(self, rows: AnyArray) -> Floats:

@@ -135,7 +135,7 @@ class TreeVotes(VotePass):
 
     @property
     def journalled(self) -> bool:
-        """Whether the journal keeps the value; maps, which may be of any kernel, it does not know."""
+        """Whether the journal keeps the value; it cannot store feature maps, which may use any kernel."""
         return all(isinstance(tree, Tree) for tree in self.trees)
 
     def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:

@@ -103,18 +103,18 @@ class DivisiveClustering(TreeEstimator):
     alpha : float or None
         If given, splits lie within `alpha` standard deviations of the mean of their branch.
     sample_size : int or None
-        Rows on which the directions of a branch are scored. One worker and the driver hold a first sample of four
-        times as many rows, fewer of rows of more than 800 columns (33 million values, but `sample_size` rows). None to
-        score all directions on all rows, at the price of a pass over the data for every level.
+        Number of rows on which the directions of a branch are scored. One worker and the driver hold a first sample of
+        four times as many rows, or fewer with more than 800 columns (33 million values, but at least `sample_size`
+        rows). None to score all directions on all rows, at the cost of a pass over the data for every level.
     merge : bool
-        Whether leaves are merged at the end until a valley of the density of the rows parts each cluster from all that
-        it meets, so that clusters may have any shape. A sample of 10,000 rows is halved: one half names the densest
-        places of two clusters and of the cut between them, the other half is counted in balls around these places, and
-        vice versa. One more pass, if there is more than one leaf. `max_clusters` is then reached by merging, and
-        clusters of less than about a hundredth of the rows may be merged with what surrounds them.
+        Whether to merge leaves after growing until a valley of the density of the rows separates each cluster from its
+        neighbours, so that clusters may have any shape. A sample of 10,000 rows is halved: one half chooses the densest
+        points of two clusters and of the border between them, the rows of the other half are counted in balls around
+        these points, and vice versa. This takes one more pass if there is more than one leaf. `max_clusters` is then
+        reached by merging, and clusters with less than about 1% of the rows may be merged with their neighbours.
     refine : bool
-        Whether the hyperplanes of the finished tree are turned to where the density of all rows on them is least, in
-        up to five more passes. The number of clusters stays.
+        Whether to turn the hyperplanes of the finished tree to minimise the density of all rows on them, in up to five
+        more passes. The number of clusters stays the same.
     scale : bool
         Whether to scale the columns by their standard deviations, which the first pass measures.
     feature_map : str or KernelPCAFeatures or QuadraticFeatures or None

@@ -20,20 +20,20 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     ----------
     min_relative_depth : float
         Least relative depth of a split. Features show shallow valleys between landmarks for any number of rows.
-        Without `merge`, 1 leaves out most of them: the lower mode is then at least twice as high as the valley.
+        Without `merge`, 1 excludes most of them: the lower mode is then at least twice as high as the valley.
 
     Notes
     -----
-    Features fold a cloud of few columns and show valleys where the rows have none. With `merge`, the default, splits
-    are undone unless the density of the rows shows a valley. Leaves are not merged with a precomputed kernel, whose
-    rows are not points, nor with a map of mixed columns.
+    In few columns, features fold a single cluster and show valleys where the rows have none. With `merge`, the
+    default, such splits are undone unless the density of the rows shows a valley. Leaves are not merged with a
+    precomputed kernel, whose rows are not points, or with a map of mixed columns.
 
     The thesis uses ``feature_map="local_scaling"``. With ``KernelPCAFeatures(variance=1.0)`` and `max_components` None,
     hyperplanes are free in the span of the landmarks (KMDH_hier there); with less variance or fewer components, in the
     subspace of the leading ones (S-KMDH_hier). By default the features are the leading components of the rows, and in
     every branch hyperplanes are pursued in the span of at most 50 of its own components and of the starts.
 
-    Passes: three if the features are cached, to choose the landmarks, to map the rows and to draw the sample by which
+    Passes: three if the features are cached: to choose the landmarks, to map the rows and to draw the sample by which
     leaves are merged. Otherwise two more than for `HierarchicalMDH`, all but the first and the last of which map all
     rows. Computing `labels_` or a prediction takes one mapping pass.
 

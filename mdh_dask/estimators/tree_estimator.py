@@ -109,7 +109,7 @@ class TreeEstimator(Updating):
             settings = replace(settings, scale=False)  # features are not scaled
         names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
         tree, standardise = yield from grow(settings, shape, partial(check_first_look, names=names))
-        # Merging keeps as many clusters: the deepest splits need not be those that part clusters.
+        # Merging limits their number instead, as the deepest splits need not be those that separate clusters.
         tree = tree if self.max_clusters is None or self._merges() else tree.prune(self.max_clusters)
         if self.refine:
             tree = yield from refine(tree, standardise)

@@ -68,9 +68,9 @@ class Updating(ClusterEstimator):
         a sample of the batch; if one side gets no more rows, the other replaces it. Clusters in which the batch shows
         a valley are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
 
-        What stays as `fit` found it: the feature map, and hyperplanes that `refine` turned. Clusters are numbered by
-        their first leaves from left to right: labels change where clusters come and go. With `merge`, no batch splits
-        a cluster.
+        The feature map and the hyperplanes turned by `refine` stay as `fit` found them. Clusters are numbered by their
+        first leaves from left to right, so labels change when clusters are added or removed. With `merge`, clusters
+        are never split by an update.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Merging the leaves of a grown tree between which the density of the rows has no valley."""
+"""Merging leaves of a grown tree if the density of the rows has no valley between them."""
 
 import logging
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from .sampling import RESERVOIR_VALUES
 logger = logging.getLogger(__name__)
 
 SAMPLE_ROWS = 10_000
-"""Rows that the merging looks at, if there are as many; fewer of rows with many columns."""
+"""Number of sampled rows on which merging is based; fewer with many columns."""
 
 MERGING = 3
-"""Key of the stream of the hashes: the halves are not those that tested the splits."""
+"""Key of the random stream of the hashes, so that the halves differ from those that tested the splits."""
 
 
 def merge(
@@ -35,16 +35,16 @@ def merge(
     Parameters
     ----------
     tree : Tree
-        Whose leaves are its clusters.
+        Tree in which every leaf is a cluster.
     leaf_of : callable
-        Returns the number of the leaf of each row, from the left.
+        Returns the leaf of each row, numbered from left to right.
     coordinates : callable
-        Returns the rows as points between which distances count.
+        Returns the rows as points whose distances are compared.
     shape : (n_rows, n_columns)
-        Of the rows that the pass reads.
+        Shape of the rows that the pass reads.
     seed : int
     most_clusters : int, optional
-        Merging goes on until there are no more.
+        Largest number of clusters; leaves are merged until it is reached.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def merge(
 
     Notes
     -----
-    One pass, which draws a sample; none if there is only one leaf.
+    One pass, which draws a sample; no pass if there is only one leaf.
     """
     if tree.n_leaves == 1:
         return tree
@@ -64,5 +64,5 @@ def merge(
     sample = smallest_hashes(drawn, wanted)
     points = np.asarray(coordinates(sample.rows), dtype=np.float64)
     merged = merge_cells(points, sample.hashes, leaf_of(sample.rows), tree.n_leaves, most_clusters)
-    logger.info("%s leaves are merged to %s clusters", tree.n_leaves, merged.group.max() + 1)
+    logger.info("merged %s leaves into %s clusters", tree.n_leaves, merged.group.max() + 1)
     return tree.merged(merged.group)

@@ -54,9 +54,9 @@ def update(
     decay : float
         Weight of the old rows relative to the new ones.
     check : callable
-        Raises an error if the first look shows rows that cannot be clustered.
+        Raises an error if the first pass finds rows that cannot be clustered.
     merged : bool, default=False
-        Whether leaves were merged: new leaves then belong to the cluster of the branch above them.
+        Whether leaves were merged after growing; new leaves then belong to the cluster of the branch above them.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from .nodes import MARK, RECORD, unit_rows, write_beside
 PIECE_BYTES = 2**25
 
 NOTES = "mdh_dask_written"
-"""The folder beside the chunks of a staged array that holds a note for every written block."""
+"""Folder beside the chunks of a staged array that holds a note for every written block."""
 
 CONFIG = {"write_empty_chunks": True}
 """Write all chunks, also those of the fill value, so that a missing chunk is a lost chunk."""
@@ -28,12 +28,12 @@ Block = tuple[int, int, int]
 
 
 def incomplete(name: str | None) -> dict[str, Any]:
-    """Return the attribute of an array that is begun, under a name if its write can be resumed."""
+    """Return the attribute of an unfinished array, with a name if its write can be resumed."""
     return {MARK: {"complete": False} | _of(name)}
 
 
 def complete(target: zarr.Array, blocks: list[Block], name: str | None) -> dict[str, Any]:
-    """Record the written blocks beside an array, and return the attribute that then makes it complete."""
+    """Record the written blocks beside an array, and return the attribute that then marks it as complete."""
     record = json.dumps(blocks)
     write_beside(target, RECORD, record)
     return {MARK: {"complete": True, "record": zlib.crc32(record.encode())} | _of(name)}
@@ -45,7 +45,7 @@ def _of(name: str | None) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class WriteBlocks(Statistic):
-    """Write every block that is not done to its rows of a Zarr array; the value is the list of all blocks."""
+    """Write all blocks but those already written to their rows of a Zarr array; the value is the list of all blocks."""
 
     target: zarr.Array
     folder: Path | None
@@ -57,7 +57,7 @@ class WriteBlocks(Statistic):
 
     @property
     def journalled(self) -> bool:
-        """False: what it writes is not in the journal."""
+        """False, as the written rows are not in the journal."""
         return False
 
     @property
@@ -78,7 +78,7 @@ class WriteBlocks(Statistic):
         return written
 
     def pieces(self, start: int, block: AnyArray) -> Iterator[tuple[int, int, Any, AnyArray]]:
-        """Yield first row, number of rows, region and contents of pieces of whole stored objects: several if large."""
+        """Yield the first row, number of rows, region and contents of each piece; pieces are whole stored objects."""
         block = self._checked(block)
         step = unit_rows(self.target)
         step *= max(1, PIECE_BYTES // (step * block[:1].nbytes))

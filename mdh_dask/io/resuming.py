@@ -34,9 +34,9 @@ BLOCKS_OF_A_TASK = 16
 def find_begun(
     path: str | os.PathLike[str], name: str | None, inside: str, storage_options: Options, **layout: Any
 ) -> zarr.Array | None:
-    """Return the array that was begun at a path under a name, if it has the layout that it would have now.
+    """Return the array that an earlier attempt of the same name began, if it has the layout of a new one.
 
-    The remains of an interrupted creation are removed. An array that is `inside` a group has its path there.
+    The remains of an interrupted creation are removed. The path of an array within a group is `inside`.
     """
     if name is None:
         return None

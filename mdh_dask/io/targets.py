@@ -1,4 +1,4 @@
-"""The one way to write to a path or URL: what may be replaced, and that nothing appears before it is complete."""
+"""Writing to a path or URL: which outputs may be replaced, and none appears before it is complete."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -15,11 +15,11 @@ T = TypeVar("T")
 
 
 class Kind(NamedTuple):
-    """What is written, and may be replaced by its like."""
+    """A kind of output, which may only replace outputs of the same kind."""
 
     what: str
     is_one: Callable[[Any], bool]
-    """Tells whether a Zarr node is one."""
+    """Returns whether a Zarr node is of this kind."""
 
 
 ARRAY = Kind("a Zarr array", lambda node: isinstance(node, zarr.Array))
@@ -70,15 +70,15 @@ def check_file(path: str | os.PathLike[str], overwrite: bool, example: str) -> N
 
 
 Fill = Callable[[Path | str, bool, Options], T]
-"""Writes to a place: whether it replaces what is there, and Zarr's options for a URL."""
+"""Writes to a folder or URL; the arguments are the place, whether to replace its contents and Zarr's options."""
 
 
 def write_at(
     path: str | os.PathLike[str], fill: Fill[T], replace: bool, storage_options: Options, in_place: bool = False
 ) -> T:
-    """Write to a path or URL by a function of the place.
+    """Call a function to write to a path or URL.
 
-    In a folder the function writes to a hidden one beside `path`, which is renamed at the end, unless `in_place`.
+    On a file system the function writes to a hidden folder beside `path`, renamed at the end, unless `in_place`.
     """
     folder = local_path(path)
     with naming_place(path):

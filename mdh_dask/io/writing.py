@@ -188,7 +188,7 @@ def _fill(
     beside: RowArray | None,
     progress: Progress | None,
 ) -> Any:
-    """Write the rows that are not done, and complete the array; return the value of `also`."""
+    """Write the missing rows, mark the array as complete, and return the value of `also`."""
     folder = place if isinstance(place, Path) else None
     write = WriteBlocks(target, folder, done, noted=name is not None)
     aligned = with_stored(aligned, target, done, needed=also is not None)

@@ -75,7 +75,7 @@ class NystromMap(FeatureMap):
 
     @property
     def has_points(self) -> bool:
-        """Return whether the kernel compares columns: given kernels do not."""
+        """Return whether the kernel compares columns, as all do but precomputed kernels."""
         return self.kernel.uses_columns
 
     def points(self, rows: AnyArray) -> Floats:

@@ -161,7 +161,7 @@ def clusters_of(profiles: Profiles, colours: AnyArray | None) -> list[Entry]:
 
 
 def clusters_of_tree(tree: Tree, entries: list[Entry]) -> list[Entry]:
-    """Return an entry for each cluster by label: that of its first leaf, with the rows of all its leaves."""
+    """Return an entry for each cluster by label: the entry of its first leaf, with the rows of all its leaves."""
     first: dict[int, Entry] = {}
     for entry in entries:
         if entry.label is not None:

@@ -1,7 +1,7 @@
 """The test whether the density of rows is lower on the cut between two groups of cells than in the core of either.
 
-Some rows choose places: the densest of each group, and the densest where the groups meet. Other rows are counted in
-balls around these places, so what is tested was not chosen on the same rows. Groups may have any shape.
+Some rows choose the densest points of each group and of the cut between them. Other rows are counted in balls around
+these points, so the points are not tested on the rows that chose them. Groups may have any shape.
 """
 
 from typing import NamedTuple
@@ -11,32 +11,32 @@ import numpy as np
 from .._typing import Floats, Integers
 
 BLOCK = 512
-"""Rows of which distances are computed at once: products depend on the height of a block in their last bits."""
+"""Number of rows per block of distances, fixed as the last bits of products depend on the height of a block."""
 
 LANDMARKS = 2000
-"""Rows that may be the centre of a ball, in one half."""
+"""Largest number of rows of one half that may be centres of balls."""
 
 NEIGHBOURS = 10
-"""A ball holds so many rows of the half that chose it, and each landmark is linked to so many others."""
+"""Number of rows in a ball, of the half that chose it, and number of others that each landmark is linked to."""
 
 ROWS_FOR_A_NEIGHBOUR = 16
-"""Of few rows a ball holds fewer: one more for each so many rows that choose, at least 3."""
+"""With few rows, a ball holds one row for this many rows of the half that chose it, but at least 3."""
 
 PLACES = 40
-"""Balls on a cut, and in a core, at most: with 60 more null clouds were split."""
+"""Largest number of balls on a cut and in a core; with 60, more clouds without a valley were split."""
 
 SPREAD = 2.0
-"""Largest ratio of the squared radii of the places on a cut. Without it the places on the cut through a thin cluster
-reach into its margins, where there are fewer rows than in its core (moons of 10,000 rows came in up to 8)."""
+"""Largest ratio of the squared radii of balls on a cut. Without it, balls on a cut through a thin cluster reach into
+its margins, where rows are sparser than in its core (two moons of 10,000 rows were split into up to 8 clusters)."""
 
 TIES = 1e-5
-"""Distances that differ by this share are equal: those of rounded values are, but for rounding."""
+"""Relative difference up to which distances are equal, as those of rounded values differ by rounding errors."""
 
 
 class Links(NamedTuple):
-    """Pairs of near landmarks in different cells, those of densest bottlenecks first.
+    """Pairs of near landmarks in different cells, ordered from the densest bottleneck to the sparsest.
 
-    The bottleneck is the sparsest of both landmarks and the middle between them.
+    The bottleneck of a pair is the sparsest of three points: the two landmarks and the middle between them.
     """
 
     first: Integers
@@ -44,19 +44,19 @@ class Links(NamedTuple):
     reach: Floats
     """Squared distance of the bottleneck to its k-th neighbour."""
     ends: Integers
-    """Landmarks that the bottleneck lies in the middle of, shape (2, n_links); the same twice for a landmark."""
+    """Landmarks with the bottleneck in their middle, shape (2, n_links); equal if the bottleneck is a landmark."""
     apart: Floats
-    """Squared distance of these two."""
+    """Squared distance between `ends`."""
 
 
 class Landmarks:
-    """Places that one half of the rows chooses, and how far the rows of the other half are from them.
+    """Landmarks chosen from one half of the rows, with their distances to the rows of the other half.
 
     Parameters
     ----------
     rows : array of shape (n_rows, n_columns), float64
     choosing, counted : arrays of int
-        Rows of either half; the first distinct ones of those that choose are the landmarks.
+        Indices of the rows of both halves; the landmarks are the first distinct rows of `choosing`.
     cell : array of shape (n_rows,), int
     """
 
@@ -71,11 +71,12 @@ class Landmarks:
         self.to_counted = squared_distances(rows[places], rows[counted])
 
     def evidence(self, group: Integers, pair: tuple[int, int]) -> Floats | None:
-        """Return by how many standard errors either core has more rows than the cut, or None if there is no cut.
+        """Return by how many standard errors each core has more rows than the cut, or None if there is no cut.
 
         Parameters
         ----------
         group : array of shape (n_cells,), int
+            Group of each cell.
         pair : two groups
         """
         links, ours = self.links, group[self.cell]
@@ -94,10 +95,10 @@ class Landmarks:
         return np.array([_standard_errors(self.to_counted[core[: len(cut)]] <= radius, in_cut) for core in cores])
 
     def _core(self, group: Integers, size: int) -> Integers:
-        """Return so many landmarks of a group around its densest one, the densest first.
+        """Return the `size` landmarks of a group that are nearest to its densest one, the densest first.
 
-        They are as many as lie along the cut: the densest of all places of a thin cluster lie on its ridge, of those on
-        a cut through it only a few.
+        They are as many as those along the cut: the densest points of a thin cluster all lie on its ridge, but
+        only few of those on a cut through it.
         """
         peak = group[self.reach[group].argmin()]
         around = group[np.argsort(self.apart[peak, group], kind="stable")[:size]]
@@ -105,19 +106,19 @@ class Landmarks:
 
 
 def _standard_errors(in_core: Integers, in_cut: Integers) -> float:
-    """Return by how many standard errors rows are more often in the balls of the core; as many balls of either."""
+    """Return by how many standard errors the balls of the core hold more rows than as many balls of the cut."""
     excess = in_core.sum(axis=0) - in_cut[: len(in_core)].sum(axis=0)
     squares = int((excess * excess).sum())
     return int(excess.sum()) / squares**0.5 if squares else 0.0
 
 
 def middle(one: Floats, other: Floats, apart: Floats) -> Floats:
-    """Return squared distances to the middle of two places from those to both."""
+    """Return the squared distances to the middle of two points, given the squared distances to both."""
     return (one + other) / 2 - apart / 4
 
 
 def squared_distances(rows: Floats, places: Floats) -> Floats:
-    """Return the squared distances, shape (n_rows, n_places), float32; what rounding leaves of zero is zero."""
+    """Return the squared distances, shape (n_rows, n_places), float32; rounding errors of zero become zero."""
     out = np.empty((len(rows), len(places)), dtype=np.float32)
     squares = np.square(places).sum(axis=1)
     rounding = 16 * np.finfo(np.float64).eps
@@ -130,7 +131,7 @@ def squared_distances(rows: Floats, places: Floats) -> Floats:
 
 
 def _distinct(rows: Floats) -> Integers:
-    """Return the first of all equal rows: the nearest neighbours of a landmark could all be equal to it."""
+    """Return the first of all equal rows, as the nearest neighbours of a landmark could otherwise all equal it."""
     return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
 
@@ -141,7 +142,7 @@ def _links(to_choosing: Floats, reach: Floats, cell: Integers, k: int) -> Links:
     for i in range(0, len(first), BLOCK):
         part = slice(i, i + BLOCK)
         distances = middle(to_choosing[first[part]], to_choosing[second[part]], apart[part][:, None])
-        halfway[part] = np.partition(distances, k - 1, axis=1)[:, k - 1]  # the middle is no row itself
+        halfway[part] = np.partition(distances, k - 1, axis=1)[:, k - 1]  # the middle is not itself a row
     candidates = np.stack([reach[first], halfway, reach[second]])
     sparsest = candidates.argmax(axis=0)
     ends = np.stack([np.where(sparsest == 2, second, first), np.where(sparsest == 0, first, second)])
@@ -152,7 +153,7 @@ def _links(to_choosing: Floats, reach: Floats, cell: Integers, k: int) -> Links:
 
 
 def _neighbours(apart: Floats, cell: Integers) -> tuple[Integers, Integers]:
-    """Return the pairs of neighbours that are in different cells, the smaller number first."""
+    """Return the pairs of neighbours in different cells, each with the smaller index first."""
     n = len(cell)
     apart = apart.copy()
     np.fill_diagonal(apart, np.inf)

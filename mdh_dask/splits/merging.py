@@ -1,4 +1,4 @@
-"""Merging cells until the density of the rows has a valley between any two groups that meet."""
+"""Merging cells until the density of the rows has a valley between any two neighbouring groups."""
 
 from itertools import combinations
 from statistics import NormalDist
@@ -10,22 +10,22 @@ from .._typing import Floats, Integers
 from .cuts import BLOCK, Landmarks, squared_distances
 
 LEVEL = 0.05
-"""Shared among the pairs of cells that meet: the probability that one is kept apart though nothing parts it."""
+"""Probability that two cells without a valley between them are kept apart, shared among all neighbouring pairs."""
 
 FEWEST = 30
-"""Of fewer rows nothing is known: their cells stay as they are."""
+"""With fewer rows, cells are not merged."""
 
 ROWS_OF_SPLITS = 20_000
-"""Rows are halved in so many ways, `MOST_SPLITS` at most, that about so many are looked at in all."""
+"""Fewer rows are halved repeatedly, at most `MOST_SPLITS` times, until about this many are compared in all."""
 
 MOST_SPLITS = 6
 
 SHARED_EVIDENCE = 0.5
-"""Correlation of what several halvings of the same rows show. The largest evidence in 37 null clouds of 1000 and 2000
-rows was 3.1 with one halving and 2.3 with the mean of six; independent halvings would have given 1.3."""
+"""Correlation of the evidence of several halvings of the same rows. The largest evidence in 37 clouds of 1000 and 2000
+rows without a valley was 3.1 with one halving and 2.3 with the mean of six; independent ones would have given 1.3."""
 
 VOTERS = 4000
-"""Rows among which neighbours vote where a border lies."""
+"""Number of rows among which neighbours vote on the cells of rows."""
 
 VOTES = 15
 
@@ -38,31 +38,31 @@ class Merged(NamedTuple):
     """Groups of cells."""
 
     group: Integers
-    """Of each cell, numbered by their first cells."""
+    """Group of each cell; groups are numbered by their first cells."""
     evidence: tuple[float, ...]
-    """By how many standard errors the density was lower between the groups that were merged, one after the other."""
+    """For each merge in turn, by how many standard errors the density was lower between the two groups."""
 
 
 def merge_cells(rows: Floats, hashes: Integers, cell: Integers, n_cells: int, most_groups: int | None = None) -> Merged:
-    """Merge cells of rows until a valley parts each group from all that it meets.
+    """Merge cells of rows until a valley separates each group from its neighbours.
 
-    The pair between which there is least of a valley is merged first. A valley is there, if balls around the densest
-    places of either group hold more rows than as many balls at the densest places where they meet, by so many standard
-    errors as chance reaches in `LEVEL` of all cases. Half of the rows choose the places, the other half is counted,
-    and then the other way round; few rows are halved in several ways, and
-    the mean counts.
+    The pair with the least evidence of a valley is merged first. Two groups have a valley between them if balls around
+    the densest points of each group hold more rows than as many balls around the densest points of their border; the
+    difference in standard errors must be larger than chance makes it in all but `LEVEL` of cases. Half of the rows
+    choose the points, the other half is counted, and vice versa. Few rows are halved repeatedly and their evidence is
+    averaged.
 
     Parameters
     ----------
     rows : array of shape (n_rows, n_columns), float64
-        Of which the distances count.
+        Points whose distances are compared.
     hashes : array of shape (n_rows,), uint64
-        Their order names the landmarks, their bits the halves.
+        Hashes of the rows: their order decides the landmarks, their bits the halves.
     cell : array of shape (n_rows,), int
-        From 0 to ``n_cells - 1``.
+        Cell of each row, from 0 to ``n_cells - 1``.
     n_cells : int
     most_groups : int, optional
-        Merging goes on until there are no more; of groups that do not meet, neighbours in the tree are merged first.
+        Largest number of groups, which is reached by further merges; groups that are not neighbours are merged last.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def merge_cells(rows: Floats, hashes: Integers, cell: Integers, n_cells: int, mo
     Notes
     -----
     Source: peaks and bottlenecks of a neighbour graph as in Chazal, Guibas, Oudot and Skraba, Persistence-based
-    clustering in Riemannian manifolds (2013); counted on rows that did not choose them.
+    clustering in Riemannian manifolds (2013), here with counts of rows that did not choose the peaks.
 
     Examples
     --------
@@ -99,9 +99,9 @@ def _both_ways(rows: Floats, half: Integers, cell: Integers) -> tuple[Landmarks,
 
 
 def smoothed_cells(rows: Floats, cell: Integers, n_cells: int) -> Integers:
-    """Return the cells with their borders where the neighbours of each row have the majority.
+    """Return the cell of each row after repeated majority votes of its neighbours.
 
-    The borders of the leaves of a tree cross dense places here and there, and the cut is judged by its densest.
+    Borders between leaves cross dense regions here and there, and a border is judged by its densest points.
     """
     voters = rows[:VOTERS]
     n_votes = min(VOTES, len(voters) - 1)
@@ -132,11 +132,11 @@ def _votes(cells: Integers, n_cells: int) -> Floats:
 
 
 def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers) -> Integers:
-    """Return the groups to begin with: a cell without a landmark joins that which most of its rows are near to."""
+    """Return the initial groups: a cell without landmarks joins the cell to which most of its rows were moved."""
     group = np.arange(n_cells)
     for lost in np.setdiff1d(group, seen):
         counts = np.bincount(smoothed[cell == lost], minlength=n_cells)[seen]
-        # A cell of which the sample has no row joins its neighbour in the tree.
+        # A cell without rows in the sample joins its neighbour in the tree.
         group[lost] = seen[counts.argmax()] if counts.any() else seen[np.searchsorted(seen[1:], lost)]
     return group
 
@@ -154,7 +154,7 @@ def _merged(splits: list[tuple[Landmarks, Landmarks]], group: Integers, most_gro
     merged = []
     while len(groups := np.unique(group)) > 1:
         too_many = most_groups is not None and len(groups) > most_groups
-        if not known and too_many:  # no two of them meet
+        if not known and too_many:  # no two groups are neighbours
             known = {pair: np.inf for pair in combinations(groups.tolist(), 2)}
         pair = min(known, key=lambda p: (known[p], p), default=None)
         if pair is None or (known[pair] >= enough and not too_many):

@@ -1,4 +1,4 @@
-"""Which leaves of a tree are one cluster: mostly each is its own, unless cells were merged after growing."""
+"""Clusters of the leaves of a tree: one cluster per leaf, unless leaves were merged after growing."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from .._typing import Booleans, Integers
 
 
 def own_clusters(left: Integers) -> Integers:
-    """Return the clusters of nodes if every leaf is one: numbers from the left, -1 at inner nodes; int32."""
+    """Return the clusters of nodes if every leaf is one: numbered from left to right, -1 at inner nodes; int32."""
     return np.where(left < 0, np.cumsum(left < 0) - 1, -1).astype(np.int32)
 
 
@@ -24,19 +24,19 @@ def renumbered(cluster: Integers) -> Integers:
 
 
 def collapsed(left: Integers, right: Integers, cluster: Integers, kept: Booleans) -> Integers:
-    """Return the clusters of nodes when only some splits are kept: what one new leaf holds becomes one cluster.
+    """Return the clusters of nodes when only some splits are kept; clusters within one new leaf become one.
 
     Parameters
     ----------
     left, right, cluster : arrays of shape (n_nodes,), int32
         As in `mdh_dask.tree.structure.Tree`.
     kept : array of shape (n_nodes,), bool
-        Inner nodes that stay; with a node its parent stays.
+        Mask of the inner nodes that stay; the parent of a node that stays must stay, too.
 
     Returns
     -------
     array of shape (n_nodes,), int32
-        -1 at all nodes but the new leaves.
+        Clusters of the new leaves, -1 at all other nodes.
     """
     leaf_of = np.arange(len(left))
     for node in np.flatnonzero(left >= 0):
@@ -53,7 +53,7 @@ def collapsed(left: Integers, right: Integers, cluster: Integers, kept: Booleans
 
 
 def parting(left: Integers, right: Integers, cluster: Integers) -> Booleans:
-    """Return which nodes have leaves of several clusters below them, shape (n_nodes,), bool."""
+    """Return a mask of the nodes with leaves of several clusters below them, shape (n_nodes,), bool."""
     low, high = cluster.copy(), cluster.copy()
     for node in np.flatnonzero(left >= 0)[::-1]:
         children = [left[node], right[node]]

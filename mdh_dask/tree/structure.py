@@ -74,7 +74,7 @@ class Tree:
     feature_names: tuple[str, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        """Make every leaf a cluster, unless it is known which are one."""
+        """Make every leaf a cluster if no clusters are given."""
         if self.cluster is None:
             object.__setattr__(self, "cluster", own_clusters(self.left))
 
@@ -189,12 +189,12 @@ class Tree:
         return self._collapsed(kept)
 
     def merged(self, group: Integers) -> Self:
-        """Return the tree with the leaves of each group as one cluster, without the splits inside of clusters.
+        """Return the tree with the leaves of each group as one cluster, without the splits within a cluster.
 
         Parameters
         ----------
         group : array of shape (n_leaves,), int
-            Of the leaves from left to right.
+            Group of each leaf, from left to right.
 
         Examples
         --------

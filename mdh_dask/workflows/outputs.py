@@ -89,7 +89,7 @@ class Outputs:
         return [path for path in (*self._options().values(), self.performance_report) if path is not None]
 
     def _options(self) -> dict[str, str | None]:
-        """Return the places of those of `PLACES` that there are, by their names."""
+        """Return the paths of the outputs of `PLACES` that this class has, by their names; None if not wanted."""
         return {key: getattr(self, key) for key in PLACES if hasattr(self, key)}
 
     def _check_labels(self, path: str) -> None:
