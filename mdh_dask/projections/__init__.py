@@ -16,8 +16,12 @@ from .pca import principal_components
 from .random import RANDOM_PROJECTIONS, RandomProjection
 from .rows import row_combinations
 from .search import DirectionSearch, SearchKind
+from .whitening import across_thin_directions
 
 __all__ = ["PROJECTIONS", "Projection"]
+
+WHITENED = 8
+"""Of rows that are thin in some direction, one more direction for so many is random for the whitened rows."""
 
 Projection = Callable[[AnyArray, np.random.Generator, int], Floats | tuple[Floats, Floats]]
 
@@ -26,12 +30,18 @@ def _whatever_the_rows(family: RandomProjection) -> Projection:
     return lambda rows, rng, n_directions: family(rng, n_directions, rows.shape[1])
 
 
+def _combined_and_whitened(rows: AnyArray, rng: np.random.Generator, n_directions: int) -> Floats:
+    combined = row_combinations(rng, n_directions, rows)
+    more = across_thin_directions(rng, n_directions // WHITENED, rows)
+    return np.concatenate([combined, more.astype(combined.dtype)]) if len(more) else combined
+
+
 def _searched(kind: SearchKind) -> Projection:
     return lambda rows, rng, n_directions: DirectionSearch(kind, n_random=n_directions)(rows, rng, n_directions)
 
 
 PROJECTIONS: dict[str, Projection] = {
-    "row_combinations": lambda rows, rng, n_directions: row_combinations(rng, n_directions, rows),
+    "row_combinations": _combined_and_whitened,
     **{name: _whatever_the_rows(family) for name, family in RANDOM_PROJECTIONS.items()},
     "pca": lambda rows, rng, n_directions: principal_components(rows, n_directions),
     "ica": lambda rows, rng, n_directions: leading_components(rows, n_directions),

@@ -1,0 +1,57 @@
+"""A whitened view of rows that are thin in some directions: what lies across these shows in no random combination."""
+
+import numpy as np
+
+from .._typing import AnyArray, Floats
+from .pca import centred_rows, scaled_components
+
+THIN = 0.1
+"""Rows whose standard deviations along two principal components differ by less than this factor are not whitened."""
+
+MOST_COMPONENTS, ROWS_FOR_A_COMPONENT = 50, 20
+"""With fewer rows for each component, whitening raises noise: some direction separates any few rows."""
+
+
+def whitening_of(rows: AnyArray) -> Floats | None:
+    """Return the linear map that gives rows unit covariance, if they are thin in some direction.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+        Finite values, in columns of comparable scale; at least one row.
+
+    Returns
+    -------
+    ndarray of shape (k, n_features), float64, or None
+        Leading principal components, divided by the standard deviations along them: ``w @ whitening`` is, for the rows
+        as they are, the direction that `w` is for whitened ones. None if no two standard deviations differ much.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3)) * [10.0, 5.0, 0.1]
+    >>> whitened = (rows - rows.mean(axis=0)) @ whitening_of(rows).T
+    >>> np.allclose(np.cov(whitened.T, bias=True), np.eye(3))
+    True
+    """
+    n, d = rows.shape
+    n_components = min(n // ROWS_FOR_A_COMPONENT, MOST_COMPONENTS, d)
+    if n_components < 2:
+        return None
+    components, sd = scaled_components(centred_rows(rows), n_components)
+    return components / sd[:, None] if sd[-1] < THIN * sd[0] else None
+
+
+def across_thin_directions(rng: np.random.Generator, n_directions: int, rows: AnyArray) -> Floats:
+    """Return random directions that are uniform for whitened rows; none if the rows are thin in no direction.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(500, 2)) * [10.0, 0.1]
+    >>> V = across_thin_directions(np.random.default_rng(0), 1000, rows)
+    >>> bool(abs(V[:, 1].std() / V[:, 0].std() - 100) < 10)
+    True
+    """
+    whitening = whitening_of(rows)
+    if whitening is None:
+        return np.empty((0, rows.shape[1]))
+    return rng.standard_normal((n_directions, len(whitening))) @ whitening

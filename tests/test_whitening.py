@@ -1,0 +1,58 @@
+"""The whitened view of rows that are thin in some direction, and clusters that lie across it."""
+
+import numpy as np
+import pytest
+
+from mdh_dask import HierarchicalMDH, RandomProjectionTree
+from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.projections import PROJECTIONS
+from mdh_dask.projections.whitening import ROWS_FOR_A_COMPONENT, whitening_of
+
+
+def thin_rows(n=600, d=6, n_clusters=1, seed=0):
+    """Correlated columns, with clusters five deviations apart along the thinnest direction but one."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, n_clusters, n)
+    rows = rng.normal(size=(n, d))
+    rows[:, -2] += 5 * labels
+    turned = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    return rows * np.sqrt(np.geomspace(1, 1e-4, d)) @ turned, labels
+
+
+def test_whitened_rows_have_unit_covariance_and_directions_among_them_are_directions_of_the_rows():
+    rows = thin_rows()[0]
+    whitening = whitening_of(rows)
+    whitened = (rows - rows.mean(axis=0)) @ whitening.T
+    np.testing.assert_allclose(np.cov(whitened.T, bias=True), np.eye(6), atol=1e-8)
+    w = np.arange(1.0, 7.0)
+    np.testing.assert_allclose(whitened @ w, (rows - rows.mean(axis=0)) @ (w @ whitening))
+
+
+def test_round_rows_few_rows_and_equal_rows_have_no_whitened_view():
+    rng = np.random.default_rng(0)
+    assert whitening_of(rng.normal(size=(500, 10))) is None
+    assert whitening_of(thin_rows(n=2 * ROWS_FOR_A_COMPONENT - 1)[0]) is None
+    assert whitening_of(np.ones((500, 3))) is None
+
+
+@pytest.mark.parametrize("name", ["row_combinations", "mdh"])
+def test_what_is_proposed_of_rows_that_are_not_thin_is_as_without_it(name, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    proposed = PROJECTIONS[name](rows, np.random.default_rng(1), 50)
+    monkeypatch.setattr("mdh_dask.projections.whitening.THIN", 0.0)
+    np.testing.assert_array_equal(proposed, PROJECTIONS[name](rows, np.random.default_rng(1), 50))
+
+
+@pytest.mark.parametrize(
+    ("method", "n_clusters"), [(HierarchicalMDH, 2), (HierarchicalMDH, 3), (RandomProjectionTree, 2)]
+)
+def test_clusters_across_a_thin_direction_are_found(method, n_clusters):
+    rows, labels = thin_rows(n_clusters=n_clusters, seed=1)
+    found = method().fit_predict(rows)
+    assert len(np.unique(found)) == n_clusters
+    assert adjusted_rand_index(found, labels) > 0.8
+
+
+@pytest.mark.parametrize("method", [HierarchicalMDH, RandomProjectionTree])
+def test_thin_rows_without_clusters_are_not_split(method):
+    assert [method(random_state=seed).fit(thin_rows(seed=seed)[0]).n_clusters_ for seed in range(3)] == [1, 1, 1]
