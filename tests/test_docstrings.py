@@ -8,10 +8,10 @@ from numpydoc.docscrape import NumpyDocString
 
 import mdh_dask
 from mdh_dask.estimators.docstrings import documented, entries, sections
-from mdh_dask.estimators.registry import estimators
+from mdh_dask.estimators.registry import all_estimators
 
 
-@pytest.fixture(params=estimators().values(), ids=estimators())
+@pytest.fixture(params=all_estimators().values(), ids=all_estimators())
 def estimator(request):
     """Each of the estimators."""
     return request.param

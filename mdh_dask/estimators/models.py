@@ -6,7 +6,7 @@ from typing import Any
 
 from .._typing import AnyArray
 from ..io.models import read_model
-from .registry import estimators
+from .registry import all_estimators
 from .saved import count, names, part, pixel_columns
 
 
@@ -35,7 +35,7 @@ def load_model(path: str | Path) -> Any:
 
 def _model_of(kind: str, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
     """Return the saved model, or raise an error if it is invalid."""
-    known, name = estimators(), part(saved, "estimator", str)
+    known, name = all_estimators(), part(saved, "estimator", str)
     if name not in known:
         raise ValueError(f"expected a model of {', '.join(sorted(known))}; got {name}")
     if (expected := known[name].state_type.kind) != kind:

@@ -47,18 +47,26 @@ METHODS: dict[str, type[ClusterEstimator]] = {
 }
 """Estimators by the names of their methods, the default first."""
 
-WITHOUT_METHOD: list[type[ClusterEstimator]] = [DivisiveClustering, SemiSupervisedMDH]
+WITHOUT_METHOD: list[type[ClusterEstimator]] = [DivisiveClustering]
 """Estimators without a name on the command line."""
+
+CLASSIFIERS: list[type[ClusterEstimator]] = [SemiSupervisedMDH]
+"""Estimators that need the labels of some rows."""
 
 
 def estimators() -> dict[str, type[ClusterEstimator]]:
-    """Return the classes of saved models by name."""
+    """Return the classes that find clusters without labels, by name."""
     return {cls.__name__: cls for cls in (*WITHOUT_METHOD, *METHODS.values())}
+
+
+def all_estimators() -> dict[str, type[ClusterEstimator]]:
+    """Return the classes of saved models by name."""
+    return estimators() | {cls.__name__: cls for cls in CLASSIFIERS}
 
 
 def public_names() -> list[str]:
     """Return the names of the public estimators of this package."""
-    known: dict[str, type] = {**transformers(), **estimators()}
+    known: dict[str, type] = {**transformers(), **all_estimators()}
     return [name for name, cls in known.items() if cls.__module__.startswith(__package__ or "")]
 
 
