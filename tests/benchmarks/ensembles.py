@@ -148,8 +148,8 @@ def _ensemble_score(X: Any, y: Any, **parameters: Any) -> tuple[float, int]:
 
 
 def _hyperplanes(seeds: Sequence[int], folder: str | None) -> Table:
-    columns = ("set", "seeds", "published NMI", "k", "NMI of every hyperplane", "its k", "NMI by default", "default k",
-               "verdict")  # fmt: skip
+    columns = ("set", "seeds", "published NMI", "k", "NMI of every hyperplane, raw columns", "its k", "NMI by default",
+               "default k", "verdict")  # fmt: skip
     rows: list[tuple[Any, ...]] = []
     for name, published in TABLE_4_4.items():
         found = labelled_set(name, folder)
@@ -157,8 +157,8 @@ def _hyperplanes(seeds: Sequence[int], folder: str | None) -> Table:
             rows.append((name, *["-"] * (len(columns) - 2), SKIPPED))
             continue
         scores = [
-            np.mean([_ensemble_score(*found, stop_rule=rule, random_state=seed) for seed in seeds], axis=0)
-            for rule in ("none", "hold-out")
+            np.mean([_ensemble_score(*found, random_state=seed, **own) for seed in seeds], axis=0)
+            for own in ({"stop_rule": "none", "scale": False}, {})
         ]
         rows.append((name, len(seeds), *published, *map(float, scores[0]), *map(float, scores[1]), "-"))
     return Table(f"Ensembles of hyperplanes on labelled sets (thesis table 4.4; folder: ${FOLDER})", columns, rows)
