@@ -130,7 +130,7 @@ class TestSweep:
         for X, group in ([array[:900] for array in rows], rings()):
             svc = SupportVectorClustering(n_landmarks=n_landmarks).fit(X)
             assert svc.n_clusters_ == group.max() + 1
-            assert adjusted_rand_index(svc.labels_, group) > 0.99
+            assert adjusted_rand_index(svc.labels_, group) > 0.95
 
     @pytest.mark.parametrize("d", [1, 2, 10])
     @pytest.mark.parametrize("n", [3, 20, 400])

@@ -25,11 +25,11 @@ N_BALLS = 10
 ROWS_IN_BALL = (4, 8, 24, 72)
 """Numbers of rows of a half for a ball in the sparser cluster, among which the half that places the balls chooses."""
 
-STEPS_TO_RIDGE = 8
-"""Most iterations of a mean shift, which mostly ends earlier."""
+ON_EDGE, ON_STRAIGHT_WAY = 8, 16
+"""Points of a way between neighbouring points, and of a straight way, of which the emptiest is taken."""
 
-ON_STRAIGHT_WAY = 32
-"""Points on a straight path, the one of least density of which is used."""
+MOST_EDGES = 40
+"""Ways along neighbouring points of which the fullest are taken."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,7 @@ class Relief:
     density : array of shape (n,)
         Sums of kernels at the points.
     edges : array of shape (n_edges, 2), int64
-        Edges that connect all points, in descending order of the lowest density along them.
-    saddles : array of shape (n_edges, n_features)
-        Points of lowest density along the edges.
+        They connect all points. The edges with the highest of the lowest densities between their ends come first.
     """
 
     points: Floats
@@ -56,7 +54,6 @@ class Relief:
     width: float
     density: Floats
     edges: Integers
-    saddles: Floats
 
 
 def connecting_edges(points: Floats, n_neighbors: int) -> Integers:
@@ -70,13 +67,11 @@ def relief_of(points: Floats, counts: Floats, width: float, edges: Integers) -> 
     """Return the density at points and along edges."""
     shares = counts / counts.sum()
     between = points_between(points, edges, width, None)
-    lowest, place = lowest_along(points, edges, between, points, shares, width)
+    lowest, _ = lowest_along(points, edges, between, points, shares, width)
     density = kernel_totals(points, points, shares, width)
     lowest = np.minimum(lowest, density[edges].min(axis=1))
     order = np.argsort(-lowest, kind="stable")
-    start, end = (points[edges[order, side]] for side in (0, 1))
-    saddles = start + place[order, None] * (end - start)
-    return Relief(points, shares, width, density, edges[order], saddles)
+    return Relief(points, shares, width, density, edges[order])
 
 
 def confirmed(
@@ -112,9 +107,13 @@ def confirmed(
             if members in apart:
                 continue
             cluster = np.where(labels < 0, -1, group[labels])
-            between = ways[(pairs == (p, q)).all(axis=1)][:N_BALLS]
+            between = ways[(pairs == (p, q)).all(axis=1)][:MOST_EDGES]
             balls = _balls(relief, cluster == p, cluster == q, between, own, depth)
-            seen = balls.evidence if held_out is None else _evidence(balls, held_out, depth)
+            seen = (
+                balls.evidence
+                if held_out is None
+                else _least(cdist(balls.centres, held_out, "sqeuclidean") <= balls.squared_radius, depth)
+            )
             if seen < deviations:
                 group[group == q] = p
                 break
@@ -128,78 +127,64 @@ def confirmed(
 
 class _Balls(NamedTuple):
     centres: Floats
-    """Balls in the first and the second cluster, along neighbouring points and on straight paths; as many of each."""
-    along: Floats
-    """Unit directions of the paths along neighbouring points."""
+    """In the first cluster, in the second, along neighbouring points and on straight paths; as many of each."""
     squared_radius: float
     evidence: float
     """Evidence from the rows that placed the balls, largest at the chosen radius."""
 
 
 def _balls(relief: Relief, p: Booleans, q: Booleans, between: Integers, own: Floats, depth: float) -> _Balls:
-    """Return balls around the densest points of two clusters and where the density between them is highest."""
+    """Return balls around the densest points of two clusters, and where the fewest rows are on the paths between them.
+
+    Of the paths along neighbouring points, those are taken on which there are the most rows where they are fewest.
+    """
     cores = [_densest(relief, side) for side in (p, q)]
     n = min(map(len, cores))
-    cores = [core[:n] for core in cores]
-    places = [relief.points[core] for core in cores]
-    # If there are fewer paths than balls in a cluster, the balls on them count several times.
-    ways = between[np.arange(n) % len(between)]
-    centres = np.vstack([*places, relief.saddles[ways], _straight(relief, *places)])
-    along = np.diff(relief.points[relief.edges[ways]], axis=1)[:, 0]
-    along /= np.linalg.norm(along, axis=1, keepdims=True)
-    sparser = min((0, 1), key=lambda side: (np.median(relief.density[cores[side]]), side))
+    places = [relief.points[core[:n]] for core in cores]
+    edges = relief.points[relief.edges[between]]
+    ways = [_inner_points(edges[:, 0], edges[:, 1], ON_EDGE), _inner_points(places[0], places[1], ON_STRAIGHT_WAY)]
+    squares = [cdist(way.reshape(-1, own.shape[1]), own, "sqeuclidean") for way in ways]
+    of_cores = cdist(np.vstack(places), own, "sqeuclidean")
+    sparser = min((0, 1), key=lambda side: (np.median(relief.density[cores[side][:n]]), side))
     most = min(relief.shares[p].sum(), relief.shares[q].sum()) * len(own)
-    squares = cdist(centres, own, "sqeuclidean")
     tried = []
     for wanted in (*(rows for rows in ROWS_IN_BALL if rows <= most), min(most, ROWS_IN_BALL[0])):
         squared_radius = _squared_radius(relief, places[sparser], wanted / len(own))
-        tried.append(_Balls(centres, along, squared_radius, _least(squares <= squared_radius, depth)))
+        emptiest = [_emptiest(square <= squared_radius, len(way)) for square, way in zip(squares, ways)]
+        # Where there are fewer paths than balls in a cluster, their balls count several times.
+        chosen = [places_on[np.arange(n) % len(places_on)] for places_on in emptiest]
+        within = [of_cores <= squared_radius, *(square[i] <= squared_radius for square, i in zip(squares, chosen))]
+        cuts = [way.reshape(-1, own.shape[1])[i] for way, i in zip(ways, chosen)]
+        tried.append(_Balls(np.vstack([*places, *cuts]), squared_radius, _least(np.vstack(within), depth)))
     return max(tried, key=lambda balls: balls.evidence)
 
 
-def _evidence(balls: _Balls, rows: Floats, depth: float) -> float:
-    """Return the excess of rows in the balls of both clusters over those between, in standard deviations.
+def _inner_points(starts: Floats, ends: Floats, n_points: int) -> Floats:
+    """Return points inside segments, evenly spaced, shape (n_segments, n_points, n_features)."""
+    t = (np.arange(n_points) + 1.0) / (n_points + 1)
+    return starts[:, None] + t[:, None] * (ends - starts)[:, None]
 
-    It is the smallest over both clusters and both kinds of paths.
-    """
-    n = len(balls.along)
-    centres = balls.centres.copy()
-    centres[2 * n : 3 * n] = _across(centres[2 * n : 3 * n], balls.along, rows, balls.squared_radius)
-    return _least(cdist(centres, rows, "sqeuclidean") <= balls.squared_radius, depth)
+
+def _emptiest(within: Booleans, n_ways: int) -> Integers:
+    """Return for every way its point with the fewest rows around it, the way whose point has the most rows first."""
+    counts = within.sum(axis=1).reshape(n_ways, -1)
+    least = counts.argmin(axis=1)
+    order = np.argsort(-counts.min(axis=1), kind="stable")
+    return (np.arange(n_ways) * counts.shape[1] + least)[order]
 
 
 def _least(within: Booleans, depth: float) -> float:
+    """Return by how many standard deviations there are more rows in the balls of both clusters than in those between.
+
+    It is the least over both clusters and both kinds of ways; `within` says which rows are in which ball.
+    """
     inside = within.reshape(4, len(within) // 4, -1).sum(axis=1)
     return min(_deviations(inside[i], inside[j], depth) for i in (0, 1) for j in (2, 3))
-
-
-def _across(places: Floats, along: Floats, rows: Floats, squared_radius: float) -> Floats:
-    """Return points on paths, moved across the paths to where the counted rows are denser.
-
-    Points are seldom in the middle of a thin cluster, so a path between them runs beside it, with fewer rows around it
-    than around the densest points. Moving it can only merge clusters.
-    """
-    for _ in range(STEPS_TO_RIDGE):
-        within = cdist(places, rows, "sqeuclidean") <= squared_radius
-        n = within.sum(axis=1, keepdims=True)
-        step = np.where(n > 0, within @ rows / np.maximum(n, 1) - places, 0.0)
-        places = places + step - (step * along).sum(axis=1, keepdims=True) * along
-    return places
 
 
 def _densest(relief: Relief, cluster: Booleans) -> Integers:
     members = np.flatnonzero(cluster)
     return members[np.argsort(-relief.density[members], kind="stable")[:N_BALLS]]
-
-
-def _straight(relief: Relief, starts: Floats, ends: Floats) -> Floats:
-    """Return the points of lowest density on the straight paths between two lists of points."""
-    n = len(starts)
-    edges = np.column_stack([np.arange(n), n + np.arange(n)])
-    _, place = lowest_along(
-        np.vstack([starts, ends]), edges, np.full(n, ON_STRAIGHT_WAY), relief.points, relief.shares, relief.width
-    )
-    return starts + place[:, None] * (ends - starts)
 
 
 def _squared_radius(relief: Relief, centres: Floats, share: float) -> float:

@@ -77,7 +77,8 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     frame = frame_of(sample.rows, settings.scale)
     landmarks = landmarks_of(sample, frame, settings.n_landmarks)
     held = sample if len(sample.rows) == n_rows else None
-    halves = [frame(sample.rows[in_first_half(sample.hashes) == half]) for half in (True, False)]
+    mixed = sample.take(np.argsort(sample.hashes, kind="stable"))  # the first of them stand for all
+    halves = [frame(mixed.rows[in_first_half(mixed.hashes) == half]) for half in (True, False)]
     if len(landmarks.points) < 2:
         logger.warning("all %s rows are equal: they are one cluster", n_rows)
         return _one_place(frame, landmarks, settings)

@@ -156,10 +156,11 @@ def sweep(
 
 
 def finalists(steps: Sequence[Step], max_clusters: int | None) -> list[int]:
-    """Return the steps whose clusters are tested: the best of each number of clusters, and of these the best few.
+    """Return the steps whose clusters are tested: the best of each number of clusters, and of these some.
 
-    Preferred are steps with more persistent numbers of clusters, then more clusters, fewer components that are not
-    clusters, and clearer valleys in the half that drew them; the other half is not used.
+    These are the best few, and that of the fewest clusters, which has the most rows in each. Better are those that
+    persist, then those of more clusters, and those of clearer valleys to the half that drew them: the other half has
+    not been asked.
     """
     persistence = persistence_of(steps)
 
@@ -170,15 +171,14 @@ def finalists(steps: Sequence[Step], max_clusters: int | None) -> list[int]:
             few,
             persistence[i] > 0,
             step.n_clusters,
-            step.n_clusters / max(step.n_components, 1),
             step.evidence,
             -i,
         )
 
     best: dict[int, int] = {}
-    for i in sorted(range(len(steps)), key=merit, reverse=True):
+    for i in sorted((i for i, step in enumerate(steps) if step.n_clusters > 1), key=merit, reverse=True):
         best.setdefault(steps[i].n_clusters, i)
-    return list(best.values())[:N_FINALISTS]
+    return [*list(best.values())[:N_FINALISTS], *([best[min(best)]] if len(best) > N_FINALISTS else [])]
 
 
 def chosen_step(steps: Sequence[Step]) -> int:
