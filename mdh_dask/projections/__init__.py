@@ -21,7 +21,7 @@ from .whitening import across_thin_directions
 __all__ = ["PROJECTIONS", "Projection"]
 
 WHITENED = 8
-"""Of rows that are thin in some direction, one more direction for so many is random for the whitened rows."""
+"""With rows that are thin in some direction, one random direction of whitened rows is added to this many others."""
 
 Projection = Callable[[AnyArray, np.random.Generator, int], Floats | tuple[Floats, Floats]]
 

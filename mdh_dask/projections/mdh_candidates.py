@@ -14,14 +14,14 @@ from .whitening import whitening_of
 
 MUCH_NARROWER = 0.6
 """A start along which the rows spread less than this share of the first component is pursued with its own bandwidth,
-too: a wider one hides valleys across thin directions. With 0.9, growth takes a third more time on round clusters, where
-the bandwidths hardly differ. Without a limit, wine was split with one seed of three where it was split with none; since
-few rows are divided again and again, it is split with all seeds."""
+too, as a wider one hides valleys across thin directions. With 0.9, growth takes a third more time on round clusters,
+where the bandwidths hardly differ. Before few rows were divided repeatedly, wine was split with one seed of three
+without a limit, and with none under this one; now it is split with all seeds."""
 
 MAX_ITERATIONS = 50
 
 N_WHITENED = 4
-"""Starts among whitened rows, where these are thin in some direction."""
+"""Number of starts among whitened rows, if the rows are thin in some direction."""
 
 
 def mdh_candidates(
@@ -45,8 +45,8 @@ def mdh_candidates(
     Returns
     -------
     ndarray of shape (k, n_features), float64
-        Unit directions: those of `mdh_directions`; the ends of pursuits with their own bandwidth, if these differ;
-        and the starts that showed valleys, unchanged; starts and ends in a whitened view, if the rows are thin in some
+        Unit directions: those of `mdh_directions`; the ends of pursuits with their own bandwidth, if these differ; the
+        starts that showed valleys, unchanged; and starts and ends among whitened rows, if the rows are thin in some
         direction.
 
     Raises
@@ -90,7 +90,7 @@ def _narrow_ends(searched: SearchedRows) -> Iterator[MDHResult]:
 
 
 def _ends_across_thin_directions(rows: AnyArray, rng: np.random.Generator) -> Floats:
-    """Return the hyperplanes that starts among whitened rows lead to, as directions for the rows as they are."""
+    """Return starts and ends of pursuits among whitened rows, as directions of the given rows."""
     whitening = whitening_of(rows)
     if whitening is None:
         return np.empty((0, rows.shape[1]))

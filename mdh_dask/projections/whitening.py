@@ -1,4 +1,4 @@
-"""A whitened view of rows that are thin in some directions: what lies across these shows in no random combination."""
+"""Whitening of rows that are thin in some directions, as random combinations show no clusters across these."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from .._typing import AnyArray, Floats
 from .pca import centred_rows, scaled_components
 
 THIN = 0.1
-"""Rows whose standard deviations along two principal components differ by less than this factor are not whitened."""
+"""Rows are whitened if some principal component has less than this share of the largest standard deviation."""
 
 MOST_COMPONENTS, ROWS_FOR_A_COMPONENT = 50, 20
-"""With fewer rows for each component, whitening raises noise: some direction separates any few rows."""
+"""With fewer rows for each component, whitening amplifies noise, as some direction separates any few rows."""
 
 
 def whitening_of(rows: AnyArray) -> Floats | None:
-    """Return the linear map that gives rows unit covariance, if they are thin in some direction.
+    """Return the linear map to rows of unit covariance, or None unless the rows are thin in some direction.
 
     Parameters
     ----------
@@ -23,8 +23,9 @@ def whitening_of(rows: AnyArray) -> Floats | None:
     Returns
     -------
     ndarray of shape (k, n_features), float64, or None
-        Leading principal components, divided by the standard deviations along them: ``w @ whitening`` is, for the rows
-        as they are, the direction that `w` is for whitened ones. None if no two standard deviations differ much.
+        Leading principal components, divided by the standard deviations along them: ``w @ whitening`` is the direction
+        of the given rows that corresponds to a direction `w` of whitened rows. None if the standard deviations differ
+        little.
 
     Examples
     --------
@@ -42,7 +43,7 @@ def whitening_of(rows: AnyArray) -> Floats | None:
 
 
 def across_thin_directions(rng: np.random.Generator, n_directions: int, rows: AnyArray) -> Floats:
-    """Return random directions that are uniform for whitened rows; none if the rows are thin in no direction.
+    """Return directions that are uniformly random for whitened rows, or no directions if no whitening is needed.
 
     Examples
     --------
