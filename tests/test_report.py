@@ -244,14 +244,14 @@ def test_a_feature_map_tells_kernel_landmarks_and_the_dimension(path):
     assert f"Kernel RBF(width=2.0) Landmarks 1,200 Components kept 3 of {spectrum.n_all}, with" in page.words
     assert page.all("a", href="#features")
     assert spectrum.summary in [svg["aria-label"] for svg in page.all("svg")]
-    assert "how densely the features x of a node lie" in page.words
+    assert "the density of the features x of a node along" in page.words
 
 
 def test_without_a_feature_map_nothing_is_told_of_one(path):
     page = written(path, random_tree(5, 0))
     assert page.all("section", id="features") == []
     assert "Feature map" not in page.words
-    assert "how densely the rows x of a node lie" in page.words
+    assert "the density of the rows x of a node along" in page.words
 
 
 def test_the_spectrum_in_words_and_as_a_picture():
