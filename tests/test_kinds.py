@@ -260,3 +260,19 @@ def test_profiles_begin_with_the_rows_in_no_cluster(model, rows):
 def test_drift_needs_a_tree(model, rows):
     with pytest.raises(ValueError, match=r"expected a model of a tree, .* got a NearestPoints"):
         drift(model, rows)
+
+
+def test_images_keep_pixels_in_no_segment(here):
+    pixels = np.random.default_rng(0).normal(size=(60, 80, 2)) + np.repeat([[[0.0]], [[30.0]]], 30, axis=0)
+    pixels[0, :3] += 1000
+    zarr.create_array("i.zarr", data=pixels)
+    options = ("--method", "nearest", "--reach", 15, "--out", "s.zarr", "--model", "m.zarr", "--report", "r.html")
+    run("segment", "i.zarr", *options, "--preview", "p.png")
+    labels = zarr.open_array("s.zarr")[:]
+    assert labels.dtype == np.int8
+    np.testing.assert_array_equal(labels.ravel(), load_model("m.zarr").predict(pixels.reshape(-1, 2)))
+    assert (labels[0, :3] == -1).all() or (labels == -1).sum() > 3  # as the points fell
+    assert "Rows in no cluster" in (here / "r.html").read_text()
+    result = run("predict", "i.zarr", "--model", "m.zarr", "--out", "t.zarr", "--preview", "q.png")
+    assert re.search(rf"in \d of 2 segments, {(labels == -1).sum()} in none", result.output)
+    np.testing.assert_array_equal(zarr.open_array("t.zarr")[:], labels)

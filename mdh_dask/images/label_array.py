@@ -29,9 +29,9 @@ def is_label_image(node: object) -> bool:
 LABEL_IMAGE = Kind("an image of labels", is_label_image)
 
 
-def layout_of(image: Image, n_labels: int) -> dict[str, Any]:
+def layout_of(image: Image, n_labels: int, lowest: int) -> dict[str, Any]:
     """Return shape, dtype and chunks of the stored array."""
-    return {"shape": image.shape[:2], "dtype": label_dtype(n_labels), "chunks": image.label_chunks}
+    return {"shape": image.shape[:2], "dtype": label_dtype(n_labels, lowest), "chunks": image.label_chunks}
 
 
 def path_inside(image: Image) -> str:
@@ -41,7 +41,7 @@ def path_inside(image: Image) -> str:
 
 def create(
     image: Image,
-    n_labels: int,
+    layout: Mapping[str, Any],
     place: Path | str,
     attributes: Mapping[str, Any],
     *,
@@ -51,21 +51,21 @@ def create(
 ) -> zarr.Array:
     """Create the array, marked incomplete; for an OME-Zarr image in a new group."""
     begun = incomplete(name)
-    layout: dict[str, Any] = layout_of(image, n_labels) | {
+    options_of_array: dict[str, Any] = dict(layout) | {
         "dimension_names": ["y", "x"],
         "attributes": dict(attributes) | dict(image.georeference) | begun,
         "config": CONFIG,
     }
     if not (inside := path_inside(image)):
-        return zarr.create_array(place, overwrite=replace, storage_options=options, **layout)
+        return zarr.create_array(place, overwrite=replace, storage_options=options, **options_of_array)
     root = zarr.create_group(place, overwrite=replace, storage_options=options, attributes=begun)
     root.create_group("labels").create_group(NAME)
-    return root.create_array(inside, **layout)
+    return root.create_array(inside, **options_of_array)
 
 
-def label_dtype(n_labels: int) -> np.dtype:
-    """Return the smallest unsigned integer dtype for the labels."""
-    return np.min_scalar_type(max(n_labels - 1, 0))
+def label_dtype(n_labels: int, lowest: int = 0) -> np.dtype:
+    """Return the smallest integer dtype for so many labels from the lowest, unsigned if none is negative."""
+    return np.min_scalar_type(-n_labels if lowest < 0 else max(n_labels - 1, 0))
 
 
 def finish(
@@ -75,6 +75,7 @@ def finish(
     colours: Integers,
     place: Path | str,
     *,
+    lowest: int,
     name: str | None,
     options: Any,
 ) -> None:
@@ -99,7 +100,7 @@ def finish(
         labels = root[f"labels/{NAME}"]
         assert isinstance(labels, zarr.Group)
         write_copies(labels, target, place if isinstance(place, Path) else None)
-        about = label_metadata(NAME, image.multiscale, colours, image.path, n_copies(target.shape))
+        about = label_metadata(NAME, image.multiscale, colours, image.path, n_copies(target.shape), lowest)
         labels.attrs["ome"] = about
         root["labels"].attrs["ome"] = {"version": VERSION, "labels": [NAME]}
         root.update_attributes(done)

@@ -47,6 +47,8 @@ class LabelRows(Statistic):
     of: Statistic
     stored: Callable[[int, int], Integers | None] = _nothing
     """Returns known labels from the first row of a block and its number of rows, or None."""
+    lowest: int = 0
+    """The lowest label; there are `n_labels` from it."""
 
     @property
     def journalled(self) -> bool:
@@ -59,9 +61,11 @@ class LabelRows(Statistic):
         labels = np.asarray(self.label(blocks[0])) if known is None else known
         if labels.shape != blocks[0].shape[:1] or labels.dtype.kind not in "iu":
             raise TypeError(f"expected an integer for each row; got labels of shape {labels.shape} and {labels.dtype}")
-        if labels.min() < 0 or labels.max() >= self.n_labels:
+        largest = self.lowest + self.n_labels - 1
+        if labels.min() < self.lowest or labels.max() > largest:
             raise ValueError(
-                f"expected labels from 0 to {self.n_labels - 1}; got {labels.min()} to {labels.max()}: correct n_labels"
+                f"expected labels from {self.lowest} to {largest}; got {labels.min()} to {labels.max()}: "
+                "correct n_labels"
             )
         return self.of.chunk(start, labels, blocks[-1])
 

@@ -30,6 +30,7 @@ def write_labels(
     path: str | os.PathLike[str],
     *,
     n_labels: int,
+    lowest: int = 0,
     features: Features | None = None,
     overwrite: bool = False,
     attributes: Mapping[str, Any] | None = None,
@@ -43,13 +44,15 @@ def write_labels(
     Parameters
     ----------
     label : callable
-        Returns a label from 0 to ``n_labels - 1`` for each row of an array, like ``predict`` of an estimator.
+        Returns one of `n_labels` labels from `lowest` for each row of an array, like ``predict`` of an estimator.
     image : Image
     path : path or URL
         Path or URL of a Zarr array of shape (lines, columns), in the image's chunks and the smallest unsigned dtype
         for the labels; for OME-Zarr of a group, with the array in ``labels/segments/0`` and smaller
         copies, down to 512 pixels, beside it.
     n_labels : int
+    lowest : int, default 0
+        The lowest label; with -1, for pixels in no segment, the dtype is signed. All results begin with it.
     features : Features, optional
         Columns of the rows besides the bands.
     overwrite : bool, default False
@@ -75,7 +78,7 @@ def write_labels(
     FileExistsError
         If the path exists, before any work; see `overwrite`.
     ValueError
-        If the image itself is at `path`, or a label is not between 0 and ``n_labels - 1``.
+        If the image itself is at `path`, or a label is none of those.
     TypeError
         If labels are not integers.
 
@@ -99,22 +102,26 @@ def write_labels(
     """
     features = features or Features()
     check_window(image, features)
-    begun = find_begun(path, resume, path_inside(image), storage_options, **layout_of(image, n_labels))
+    begun = find_begun(
+        path, resume, path_inside(image), storage_options, **(layout := layout_of(image, n_labels, lowest))
+    )
     replace = begun is None and will_replace(path, overwrite, LABEL_IMAGE, storage_options)
     refuse_input(path, _stored(image), storage_options)
 
     def fill(place: Path | str, replace: bool, options: Options) -> Seen:
         target, done = begun, {}
         if target is None:
-            target = create(image, n_labels, place, attributes or {}, replace=replace, name=resume, options=options)
+            target = create(image, layout, place, attributes or {}, replace=replace, name=resume, options=options)
         else:
             done = blocks_done(target, pixel_rows(image, features), image.order.block_of)
         folder = place if isinstance(place, Path) else None
         write = WriteLabels(target, folder, done, resume is not None, order=image.order)
-        parts = LabelRows(label, n_labels, Together((write, *_looks(image, n_labels, also))), write.stored)
+        parts = LabelRows(
+            label, n_labels, Together((write, *_looks(image, n_labels, lowest, also))), write.stored, lowest
+        )
         blocks, *seen_and_more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
         seen = _seen(*seen_and_more)
-        finish(target, blocks, image, seen.colours, place, name=resume, options=options)
+        finish(target, blocks, image, seen.colours, place, lowest=lowest, name=resume, options=options)
         if resume is not None:
             tidy(target, folder)
         return seen
@@ -127,17 +134,18 @@ def look(
     image: Image,
     *,
     n_labels: int,
+    lowest: int = 0,
     features: Features | None = None,
     also: Statistic | None = None,
     progress: Progress | None = None,
 ) -> Seen:
     """Return the result of `write_labels` without writing; one pass over the image."""
-    labelled = LabelRows(label, n_labels, Together(_looks(image, n_labels, also)))
+    labelled = LabelRows(label, n_labels, Together(_looks(image, n_labels, lowest, also)), lowest=lowest)
     return _seen(*reduce_rows(labelled, *_rows(image, features or Features()), progress=progress))
 
 
-def _looks(image: Image, n_labels: int, also: Statistic | None) -> tuple[Statistic, ...]:
-    overview = overview_of(image, n_labels)
+def _looks(image: Image, n_labels: int, lowest: int, also: Statistic | None) -> tuple[Statistic, ...]:
+    overview = overview_of(image, n_labels, lowest)
     return (overview,) if also is None else (overview, also)
 
 

@@ -83,7 +83,9 @@ def _placed(steps: Sequence[Mapping[str, Any]], n: int) -> tuple[tuple[float, ..
     return tuple(scale), tuple(translation)
 
 
-def label_metadata(name: str, image: Multiscale, colours: Integers, source: str, n_copies: int = 0) -> dict[str, Any]:
+def label_metadata(
+    name: str, image: Multiscale, colours: Integers, source: str, n_copies: int = 0, lowest: int = 0
+) -> dict[str, Any]:
     """Return the attributes of a group of labels: an array named ``"0"``, and copies of half the size each.
 
     Parameters
@@ -95,6 +97,8 @@ def label_metadata(name: str, image: Multiscale, colours: Integers, source: str,
     source : str
         Path of the image.
     n_copies : int
+    lowest : int
+        The label that has the first colour.
     """
     levels = [
         {"path": str(number), "coordinateTransformations": _steps(image, 2**number)} for number in range(n_copies + 1)
@@ -104,7 +108,7 @@ def label_metadata(name: str, image: Multiscale, colours: Integers, source: str,
         "multiscales": [{"name": name, "axes": [dict(axis) for axis in image.axes], "datasets": levels}],
         "image-label": {
             "version": VERSION,
-            "colors": [{"label-value": i, "rgba": [*map(int, c), 255]} for i, c in enumerate(colours)],
+            "colors": [{"label-value": i, "rgba": [*map(int, c), 255]} for i, c in enumerate(colours, lowest)],
             "source": {"image": redacted(source)},
         },
     }

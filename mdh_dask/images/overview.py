@@ -79,6 +79,8 @@ class Overview(Statistic):
         Whether 0 is black and 255 white in all bands.
     largest : int
         Most pixels on each side of the small picture.
+    lowest : int
+        The lowest label, which the first of the segments has: -1 for pixels in none.
     """
 
     order: PixelOrder
@@ -86,6 +88,7 @@ class Overview(Statistic):
     n_shown: int
     is_photograph: bool = False
     largest: int = LARGEST
+    lowest: int = 0
 
     @property
     def step(self) -> int:
@@ -94,7 +97,8 @@ class Overview(Statistic):
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, Floats, list]:
         """Return the sums and pixels of one block."""
-        labels, pixels = blocks[0], blocks[1][:, : self.n_shown]
+        labels = blocks[0] if not self.lowest else blocks[0].astype(np.int32) - self.lowest
+        pixels = blocks[1][:, : self.n_shown]
         sizes, sums = np.zeros(self.n_labels, dtype=np.int64), np.zeros((self.n_labels, pixels.shape[1]))
         add_to_labels(labels.astype(np.int32, copy=False), loop_ready(blocks[1]), sizes, sums)
         y, x = self.order.block_of(start, len(labels))
@@ -119,10 +123,11 @@ class Overview(Statistic):
         return Seen(sizes, sums / np.maximum(sizes, 1)[:, None], small[0], small[1], self.is_photograph)
 
 
-def overview_of(image: Image, n_labels: int) -> Overview:
+def overview_of(image: Image, n_labels: int, lowest: int = 0) -> Overview:
     """Return the overview of an image; one or three bands of bytes count as a photograph."""
     n_bands = image.shape[2]
-    return Overview(image.order, n_labels, 3 if n_bands > 2 else 1, image.dtype == np.uint8 and n_bands in (1, 3))
+    is_photograph = image.dtype == np.uint8 and n_bands in (1, 3)
+    return Overview(image.order, n_labels, 3 if n_bands > 2 else 1, is_photograph, lowest=lowest)
 
 
 def _boundaries(labels: Integers) -> Integers:

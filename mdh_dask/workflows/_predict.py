@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import SettingError
+from .._typing import Integers
 from ..clusters.current import current_cluster
 from ..estimators import load_model
 from ..images import pixel_rows
@@ -98,10 +99,14 @@ def _rows(
     rows = rows_for_model(estimator, model, path, reading)
     with cluster, telling_of_memory(rows, estimator):
         counts = write_labels(estimator, estimator.cluster_labels(rows), outputs, progress)
+    return f"{len(rows)} rows in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
+
+
+def _found(counts: Integers, estimator: Any, groups: str) -> str:
+    """Return how many groups have rows, and how many rows are in none if there may be any."""
     noise = int(estimator.state_type.noise)
-    found = f"{np.count_nonzero(counts[noise:])} of {estimator.n_clusters_} clusters"
-    none = f", {counts[0]} in none" if noise else ""
-    return f"{len(rows)} rows in {found}{none}: {outputs.kept()}"
+    found = f"{np.count_nonzero(counts[noise:])} of {estimator.n_clusters_} {groups}"
+    return f"{found}, {counts[0]} in none" if noise else found
 
 
 def _image(
@@ -112,5 +117,5 @@ def _image(
     with cluster, telling_of_memory(rows, estimator):
         seen = labelled(image, features, estimator, outputs, progress)
     write_preview(seen, outputs)
-    found = f"{np.count_nonzero(seen.sizes)} of {estimator.n_clusters_} segments"
+    found = _found(seen.sizes, estimator, "segments")
     return f"{image.shape[1]} x {image.shape[0]} pixels in {found}: {outputs.kept()}"

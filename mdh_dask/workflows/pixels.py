@@ -136,14 +136,14 @@ def labelled(
     also: Statistic | None = None,
 ) -> Seen:
     """Label all pixels in one pass, write the labels if they have a path, and compute another statistic."""
-    label, n_labels = estimator.block_labels(), int(estimator.n_clusters_)
+    label, n_clusters, noise = estimator.block_labels(), int(estimator.n_clusters_), int(estimator.state_type.noise)
+    known: dict[str, Any] = {"n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also}
     if outputs.labels is None:
         bar = announced("looking at segments", progress)
-        return look(label, image, n_labels=n_labels, features=features, also=also, progress=bar)
+        return look(label, image, **known, progress=bar)
     seen = write_labels(
-        label, image, outputs.labels, n_labels=n_labels, features=features, overwrite=outputs.overwrite,
-        attributes={"n_clusters": n_labels}, also=also, progress=announced("writing labels", progress),
-        resume=resume,
+        label, image, outputs.labels, **known, overwrite=outputs.overwrite, attributes={"n_clusters": n_clusters},
+        progress=announced("writing labels", progress), resume=resume,
     )  # fmt: skip
     logger.info("labels in %s", outputs.labels)
     return seen
@@ -162,14 +162,16 @@ def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str,
     from .pictures import WIDEST, encoded
 
     if outputs.report:
+        noise = int(estimator.state_type.noise)
         images = {
             "The image": encoded(seen.photograph, "JPEG", WIDEST),
             "Every pixel in the mean colour of its segment": encoded(seen.segmented(), "PNG", WIDEST),
             **estimator.report_pictures(),
         }
         write_report(
-            outputs.report, estimator.state_.tree, title=title, facts=facts, images=images, colours=seen.colours,
-            profiles=Profiles(_names_of_bands(seen), seen.more), links=outputs.links(),
+            outputs.report, estimator.state_.tree, title=title, facts=facts, images=images,
+            colours=seen.colours[noise:], profiles=Profiles(_names_of_bands(seen), seen.more, lowest=-noise),
+            links=outputs.links(),
             feature_map=getattr(estimator.state_, "feature_map", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
