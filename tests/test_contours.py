@@ -140,6 +140,12 @@ class TestSweep:
         for X in (normal, rng.uniform(size=(n, d)), normal / np.sqrt(rng.chisquare(3, (n, 1)) / 3)):
             assert SupportVectorClustering().fit(X).n_clusters_ == 1
 
+    def test_a_cloud_of_integers_is_one_cluster(self):
+        rng = np.random.default_rng(0)
+        for X in (rng.integers(0, 5, (400, 2)), rng.poisson(2, (400, 3)), np.rint(rng.normal(3, 1, (400, 2)))):
+            assert SupportVectorClustering().fit(X).n_clusters_ == 1
+            assert SupportVectorClustering(n_landmarks=150).fit(X.astype(np.uint8)).n_clusters_ == 1
+
     def test_one_far_row_changes_no_other_label(self, rows):
         X = rows[0][:450].copy()
         before = SupportVectorClustering().fit_predict(X)

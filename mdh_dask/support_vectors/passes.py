@@ -7,6 +7,7 @@ import numpy as np
 from .._jit.blocks import loop_ready
 from .._jit.hashing import hash_rows
 from .._jit.landmarks import count_nearest, totals_of_widths
+from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 
@@ -38,6 +39,8 @@ class LandmarkCounts(Statistic):
         Coordinates of the landmarks, column by column.
     first : array of shape (n_landmarks,), bool
         Landmarks of the first half.
+    lattices : Lattices
+        Columns of few values, which are spread over their steps.
     """
 
     seed: int
@@ -45,12 +48,17 @@ class LandmarkCounts(Statistic):
     scale: Floats
     columns: Floats
     first: Booleans
+    lattices: Lattices = NO_LATTICES
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
         """Return the counts of a block, shape (2, n_landmarks)."""
         rows = loop_ready(blocks[0])
         counts = np.zeros((2, self.columns.shape[1]), dtype=np.int64)
-        halves = in_first_half(hash_rows(self.seed, start, len(rows)))
+        hashes = hash_rows(self.seed, start, len(rows))
+        if self.lattices:
+            rows = rows.astype(np.float64)
+            spread_rows(rows, hashes, self.lattices)
+        halves = in_first_half(hashes)
         count_nearest(rows, self.centre, self.scale, self.columns, self.first, halves, counts)
         return counts
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._jit.contours import flood, lowest_along
+from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
 from .._typing import Booleans, Floats, Integers
 from ..chunks import Pass, Plan, Statistic
 from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from ..growth.sampling import RESERVOIR_VALUES
+from ..growth.scaling import standardiser
 from .adjacency import points_between
 from .components import UNCLASSIFIED, by_size, components, merged
 from .dual import SLACK, Sphere, level_of, smallest_sphere
@@ -75,15 +77,19 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     check(look)
     sample = smallest_hashes(look.sample, wanted)
     frame = frame_of(sample.rows, settings.scale)
-    landmarks = landmarks_of(sample, frame, settings.n_landmarks)
     held = sample if len(sample.rows) == n_rows else None
+    lattices = NO_LATTICES
+    if settings.width is None:
+        lattices = standardiser(look.columns, sample, settings.scale, spread=True).lattices
+        sample = _spread(sample, lattices)
+    landmarks = landmarks_of(sample, frame, settings.n_landmarks)
     mixed = sample.take(np.argsort(sample.hashes, kind="stable"))  # the first of them stand for all
     halves = [frame(mixed.rows[in_first_half(mixed.hashes) == half]) for half in (True, False)]
     if len(landmarks.points) < 2:
         logger.warning("all %s rows are equal: they are one cluster", n_rows)
         return _one_place(frame, landmarks, settings)
     columns = np.ascontiguousarray(landmarks.points.T)
-    counting = LandmarkCounts(settings.seed, frame.centre, frame.scale, columns, landmarks.first)
+    counting = LandmarkCounts(settings.seed, frame.centre, frame.scale, columns, landmarks.first, lattices)
     counts: Integers = yield from _asked("counting landmarks", counting, held)
     exact = held is not None and len(sample.rows) <= settings.n_landmarks
     weights, of_first = counts.astype(np.float64)
@@ -111,6 +117,15 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     labels = _labels(settings, spheres[own], inner, weights, landmarks.first, step)
     table = _table(steps, chosen, dict(zip(plateau, levels)))
     return _contours(settings, frame, spheres[own], labels, inner, levels[own], table)
+
+
+def _spread(sample: Sample, lattices: Lattices) -> Sample:
+    """Return the sample with values of few levels spread over their steps: each level would else be a cluster."""
+    if not lattices:
+        return sample
+    rows = sample.rows.astype(np.float64)
+    spread_rows(rows, sample.hashes, lattices)
+    return sample._replace(rows=rows)
 
 
 def rows_sampled(n_landmarks: int, n_columns: int) -> int:
