@@ -10,7 +10,7 @@ function to every chunk and returns row-aligned results. This is the only packag
 numerics.
 
 To add a statistic, subclass `Statistic` as a frozen dataclass and add an instance to
-``tests/test_statistics.py``, which checks the law and chunk invariance for all of them.
+``tests/chunks/test_statistics.py``, which checks the law and chunk invariance for all of them.
 """
 
 from .layout import default_block_bytes, fit_chunks, is_dask, known_chunks, merge_chunks

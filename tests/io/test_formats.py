@@ -20,14 +20,14 @@ from mdh_dask.jobs.state import FINISHED, Work
 from mdh_dask.kernels import KERNELS
 from tests.fixtures.make import job_estimator, job_rows, rows_for
 
-ARCHIVES = sorted((Path(__file__).parent / "fixtures").glob("*.tar.xz"))
+ARCHIVES = sorted((Path(__file__).parents[1] / "fixtures").glob("*.tar.xz"))
 
 
 @pytest.fixture(scope="module", params=[archive.name.removesuffix(".tar.xz") for archive in ARCHIVES])
 def written(request, tmp_path_factory):
     """The folder of what a version wrote."""
     folder = tmp_path_factory.mktemp(request.param)
-    with tarfile.open(Path(__file__).parent / "fixtures" / f"{request.param}.tar.xz") as archive:
+    with tarfile.open(Path(__file__).parents[1] / "fixtures" / f"{request.param}.tar.xz") as archive:
         archive.extractall(folder, filter="data")
     return folder
 

@@ -14,7 +14,7 @@ from mdh_dask.cli import exits
 
 N_HOSTS = 3
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 
 
 class Hosts:
