@@ -225,7 +225,7 @@ ERRORS = {
         65,
         r"got shape \(40, 50, 60\), which does not .* name them with --axes yxc, where",
     ),
-    "planes": (("../in/planes.zarr", *OUT), 65, "axis z has 2 places, .*: choose it with --index, as z=0"),
+    "planes": (("../in/planes.zarr", *OUT), 65, "axis z has length 2, .*: choose it with --index, as z=0"),
     "place": (("../in/planes.zarr", *OUT, "--index", "z=2"), 65, "expected an index from 0 to 1 on axis z; got 2"),
     "axes": (("../in/stack.zarr", *OUT, "--axes", "yx"), 65, "expected a letter for each of 3 axes"),
     "axes of a picture": (("../in/beach.png", *OUT, "--axes", "yx"), 65, "is a picture, whose axes are known"),

@@ -239,7 +239,7 @@ class TestOrder:
 
     @pytest.mark.parametrize("place", [name for name, rule in THRESHOLD_RULES.items() if not rule.needs_thresholds])
     def test_the_order_takes_nothing_but_splits_that_growth_without_it_makes(self, place):
-        rows = nested_clusters(3)
+        rows = nested_clusters(1)
         everything, some = (
             tree_of(rows, place, min_rows=20, **order) for order in ({}, {"order": "scatter", "max_clusters": 4})
         )

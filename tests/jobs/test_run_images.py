@@ -356,10 +356,10 @@ def test_labels_that_were_written_in_part_are_gone_on_with_whatever_the_columns(
             next(left)
             original(*args)
 
-    from mdh_dask.images.label_blocks import write_beside as original
+    from mdh_dask.io.blocks import write_beside as original
 
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.images.label_blocks.write_beside", write_or_fail)
+        patch.setattr("mdh_dask.io.blocks.write_beside", write_or_fail)
         assert run("job.toml", "--restart", "--overwrite").exit_code == exits.FAILED
     assert len(list(here.glob("out/.l.zarr.attempt-*/l.zarr/labels/segments/0/mdh_dask_written/*"))) == 3
     result = run("job.toml", "--overwrite")
