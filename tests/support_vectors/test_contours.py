@@ -132,6 +132,11 @@ class TestSweep:
             assert svc.n_clusters_ == group.max() + 1
             assert adjusted_rand_index(svc.labels_, group) > 0.95
 
+    def test_rows_in_the_order_of_their_groups_are_divided_as_in_any_order(self):
+        X, group = groups(n=3000, k=5)
+        order = np.argsort(group, kind="stable")
+        assert adjusted_rand_index(SupportVectorClustering().fit_predict(X[order]), group[order]) > 0.95
+
     @pytest.mark.parametrize("d", [1, 2, 10])
     @pytest.mark.parametrize("n", [3, 20, 400])
     def test_a_cloud_is_one_cluster(self, n, d):
