@@ -38,6 +38,10 @@ class Settled(WorkerPlugin):  # type: ignore[misc, unused-ignore]
                 Others(besides=())
         logging.getLogger("distributed.worker").addFilter(_is_no_failed_task)
 
+    def teardown(self, worker: Any) -> None:
+        """Restore the log, which a worker on a thread shares with the workers of its process that come later."""
+        logging.getLogger("distributed.worker").removeFilter(_is_no_failed_task)
+
 
 def _is_no_failed_task(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith("Compute Failed")

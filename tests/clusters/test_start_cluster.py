@@ -1,11 +1,14 @@
 """A cluster for a notebook, by the keys of a job file."""
 
+import logging
 from importlib.metadata import version
 
 import dask.array as da
 import pytest
+from distributed import Client, LocalCluster
 
 from mdh_dask import start_cluster
+from mdh_dask.clusters.settled import Settled
 
 
 def test_a_cluster_is_the_current_one_until_the_block_ends(monkeypatch):
@@ -83,3 +86,15 @@ def test_what_is_wrong_is_said_before_anything_starts(settings, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared below
         start_cluster(**settings)
     assert message in str(error.value)
+
+
+def test_a_worker_on_a_thread_leaves_the_log_of_the_process_as_it_was():
+    log = logging.getLogger("distributed.worker")
+    before = list(log.filters)
+    with (
+        LocalCluster(processes=False, dashboard_address=None, scheduler_kwargs={"dashboard_address": ":0"}) as cluster,
+        Client(cluster) as client,
+    ):
+        client.register_plugin(Settled(is_process=False, logs_json=False))
+        assert len(log.filters) == len(before) + 1
+    assert log.filters == before
