@@ -143,7 +143,8 @@ class TestIndex:
         if max(abs(ahead.offset - best.offset), abs(behind.offset - best.offset)) > 0.01:
             return  # The lowest valley changes here: the index has a kink.
         difference = (ahead.index - behind.index) / (2 * np.arctan(step))
-        assert best.gradient @ along == pytest.approx(difference, rel=1e-3, abs=1e-5)
+        # With epsilon 0.5 the index bends without limit at the bound, and differences are inexact beside it.
+        assert best.gradient @ along == pytest.approx(difference, rel=1e-3 if epsilon > 0.9 else 0.02, abs=1e-5)
         assert best.gradient @ v == pytest.approx(0, abs=1e-12)
 
     def test_gradient_holds_inside_the_bound_and_outside(self):
