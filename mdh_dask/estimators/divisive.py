@@ -82,6 +82,8 @@ class DivisiveClustering(TreeEstimator):
         few rows than a hold-out, but mistakes long tails and skewness for clusters.
     quantile : float
         Quantile of the null distribution. One minus this bounds the probability of splitting a branch without valleys.
+        With at most 1000 rows, ``"hold-out"`` tests several divisions into halves, each at this level, and their
+        majority decides: false splits are then rare by measurement, not by a bound.
     n_candidates : int
         Number of directions of a branch to test one after another until a valley is accepted; the tests share
         ``1 - quantile``. All are counted on all rows, unless one was accepted on the sample and only has to be
