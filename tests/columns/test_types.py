@@ -1,0 +1,45 @@
+"""The types of columns as a value."""
+
+import json
+
+import pytest
+
+from mdh_dask.columns import ColumnTypes
+
+MIXED = ColumnTypes(("continuous", "ordinal", "categorical"), (None, ("low", "high"), ("a", "b", "c")), ("x", "y", "z"))
+
+
+def test_types_come_back_from_json():
+    assert ColumnTypes.from_dict(json.loads(json.dumps(MIXED.to_dict()))) == MIXED
+
+
+def test_the_kinds_and_numbers_of_levels():
+    assert MIXED.mask("ordinal").tolist() == [False, True, False]
+    assert [MIXED.n_levels(j) for j in range(MIXED.n_columns)] == [None, 2, 3]
+    assert not MIXED.all_numeric()
+    assert ColumnTypes.continuous(2).all_numeric()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kinds": ["continuous", "ordinal", "colour"]}, "column 2; got 'colour'"),
+        ({"kinds": "continuous"}, "list of texts for the kinds"),
+        ({"levels": [None, None]}, "levels of 3 columns"),
+        ({"levels": None}, "list of levels"),
+        ({"levels": [["a"], None, None]}, "no levels for the continuous column 0"),
+        ({"levels": [None, ["a", "a"], None]}, "levels of column 1 that differ"),
+        ({"levels": [None, [1, 2], None]}, "texts for the levels"),
+        ({"names": ["x", "y"]}, "names of 3 columns"),
+        ({"names": [1, 2, 3]}, "texts for the names"),
+    ],
+)
+def test_invalid_types_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        ColumnTypes.from_dict(MIXED.to_dict() | change)
+
+
+@pytest.mark.parametrize("saved", [None, [], {}, {"kinds": []}, MIXED.to_dict() | {"more": 1}])
+def test_other_values_than_types_are_refused(saved):
+    with pytest.raises(ValueError, match="expected kinds, levels, names of column types"):
+        ColumnTypes.from_dict(saved)
