@@ -69,11 +69,15 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
             If a parameter or `X` is invalid; before any work if possible, otherwise in the first pass.
         """
         rows = as_rows(self, X, reset=True)
+        self._take_target(y, rows.shape[0])
         self.pixel_columns_ = None
         seed = int(check_random_state(self.random_state).randint(2**31))
         self.n_passes_ = self._learn(rows, seed)
         self._finish(rows)
         return self
+
+    def _take_target(self, y: Any, n_rows: int) -> None:
+        """Check and keep the labels of so many rows, in estimators that learn from labels."""
 
     def _learn(self, rows: RowArray, seed: int) -> int:
         """Set the state and return the number of passes over the rows."""

@@ -8,20 +8,19 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.svm import LinearSVC
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Announce, is_dask, map_rows, run
+from ..density.bandwidth import resolve_bandwidth
 from ..growth.labelled import UNLABELLED, split_by_labels
 from ..projections.labelled import GAMMAS, labelled_hyperplane
-from ..projections.mdh import Starts
+from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import MDHResult
 from .docstrings import documented
 from .hyperplane import MinimumDensityHyperplane
@@ -43,6 +42,9 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     gamma : sequence of float
         Successive weights of the labels, in units in which the columns have variance one on average: the pursuit
         continues from each to the next.
+    bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
+        Rule for the bandwidth of the pursuit, from the projections on the first principal component, and for that of
+        the drawn densities; a number is the factor of ``sd n^(-1/5)``.
     alpha_max : float
         Hyperplanes beyond this many standard deviations from the mean are penalised; 0.9 in the paper.
     max_labelled : int
@@ -105,13 +107,14 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     threshold_rule: str = field(init=False, default="proposed")
     starts: Starts = field(init=False, default="pca2")
     max_components: int | None = field(init=False, default=None)
+    solver: Solver = field(init=False, default="pursuit")
     decay: float = field(init=False, default=0.7)
     refine: bool = field(init=False, default=False)
     gamma: Sequence[float] = GAMMAS
     alpha_max: float = 0.9
     max_labelled: int = 100_000
+    updates = False  # the hyperplane belongs to the labels of one fit
 
-    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the hyperplane.
 
@@ -132,27 +135,34 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         ValueError
             If a parameter, `X` or `y` is invalid, or the labelled rows do not have two classes.
         """
-        _check_weights(self.gamma)
-        labels, self._names = _encoded(y, len(as_rows(self, X, reset=True)))
-        self._given = labels
+        return super().fit(X, y)
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if not len(self.gamma) or not all(isinstance(g, int | float) and 0 < g < np.inf for g in self.gamma):
+            raise ValueError(f"gamma must be positive numbers, got {self.gamma!r}")
+
+    def _take_target(self, y: Any, n_rows: int) -> None:
+        self._given, self._names = _encoded(y, n_rows)
+
+    def _learn(self, rows: RowArray, seed: int) -> int:
         try:
-            return super().fit(X)
+            return super()._learn(rows, seed)
         finally:
             del self._given
-
-    @available_if(lambda _: False)
-    def partial_fit(self, X: Any, y: Any = None) -> Self:  # pragma: no cover
-        """Not available: the hyperplane belongs to the labels of one fit."""
-        raise NotImplementedError
 
     def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         mapped = self.feature_map_ is not None
         settings = self._settings(rows.shape[0], seed)
         names = None if mapped else getattr(self, "feature_names_in_", None)
         plan = split_by_labels(
-            replace(settings, scale=False) if mapped else settings, (rows.shape[0], rows.shape[1]),
-            partial(check_first_look, names=names), self.max_labelled, self._two_classes, self._pursue,
-        )  # fmt: skip
+            replace(settings, scale=False) if mapped else settings,
+            (rows.shape[0], rows.shape[1]),
+            partial(check_first_look, names=names),
+            self.max_labelled,
+            self._two_classes,
+            self._pursue,
+        )
         grown, n_passes = run(plan, rows, self._given, announce=announce, n_passes=n_passes)
         self.tree_ = grown.tree
         self._keep(grown.standardise)
@@ -172,9 +182,14 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
 
     def _pursue(self, rows: AnyArray, labelled: AnyArray, signs: Floats) -> MDHResult:
         result = labelled_hyperplane(
-            rows, labelled, signs, starts=_linear_classifier(labelled, signs), gammas=self.gamma,
-            alpha_max=self.alpha_max, bandwidth=self.bandwidth if isinstance(self.bandwidth, float) else None,
-        )  # fmt: skip
+            rows,
+            labelled,
+            signs,
+            starts=_linear_classifier(labelled, signs),
+            gammas=self.gamma,
+            alpha_max=self.alpha_max,
+            bandwidth=resolve_bandwidth(self.bandwidth),
+        )
         self._pursued = rows, result
         return result
 
@@ -191,9 +206,9 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
             Entries of `classes_`; NumPy for NumPy input, otherwise lazy with one pass to compute.
         """
         places = self.cluster_labels(X)
-        return places.map_blocks(_named, self.classes_, dtype=self.classes_.dtype) if is_dask(places) else (
-            self.classes_[places]
-        )  # fmt: skip
+        if is_dask(places):
+            return places.map_blocks(_named, self.classes_, dtype=self.classes_.dtype)
+        return self.classes_[places]
 
     def decision_function(self, X: Any) -> RowArray:
         """Return the signed distance of every row from the hyperplane, in units of the projections; positive above.
@@ -230,8 +245,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        _check_weights(part(parameters, "gamma", list))
-        return super()._from_saved({**parameters, "gamma": tuple(parameters["gamma"])})
+        return super()._from_saved({**parameters, "gamma": tuple(part(parameters, "gamma", list))})
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         super()._restore(saved, arrays)
@@ -246,11 +260,6 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         tags.classifier_tags = ClassifierTags(multi_class=False)
         tags.target_tags.required = True
         return tags
-
-
-def _check_weights(gamma: Any) -> None:
-    if not len(gamma) or not all(isinstance(weight, int | float) and 0 < weight < np.inf for weight in gamma):
-        raise ValueError(f"gamma must be positive numbers, got {gamma!r}")
 
 
 def _encoded(y: Any, n_rows: int) -> tuple[RowArray, AnyArray | None]:

@@ -3,10 +3,11 @@
 from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from .._random import generator
 from ..chunks import fit_chunks, merge_chunks, run
@@ -27,6 +28,8 @@ class Updating(ClusterEstimator):
     feature_map_: FeatureTransformer | None
     tree_: Tree
     n_batches_: int
+    updates: ClassVar[bool] = True
+    """Whether the estimator has the method `partial_fit`."""
 
     @abstractmethod
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
@@ -40,6 +43,7 @@ class Updating(ClusterEstimator):
     def _merges(self) -> bool:
         """Return whether the leaves of a grown tree are merged."""
 
+    @available_if(lambda estimator: estimator.updates)
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Update the tree with a batch of new rows; the first batch is fitted.

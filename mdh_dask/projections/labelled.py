@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._typing import AnyArray, Floats
-from ..density.bandwidth import BANDWIDTHS
+from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from .pca import centred_rows, scaled_components
 from .penalty import Labels, PenalisedDensity
 from .pursuit import ETA, STEPS_BEFORE_LAST, MDHResult, Step, growing_alphas, result_of
@@ -23,7 +23,7 @@ def labelled_hyperplane(
     starts: Sequence[Floats] = (),
     gammas: Sequence[float] = GAMMAS,
     alpha_max: float = 0.9,
-    bandwidth: float | None = None,
+    bandwidth: Bandwidth = BANDWIDTHS["multimodal"],
     max_iterations: int = 50,
 ) -> MDHResult:
     """Return the hyperplane of low density that leaves labelled rows on their sides.
@@ -40,7 +40,9 @@ def labelled_hyperplane(
         Directions to start from besides the first two principal components, such as that of a linear classifier.
     gammas : sequence of float
         Successive weights of the labels, in units in which the mean variance of the columns is one.
-    alpha_max, bandwidth, max_iterations
+    bandwidth : Bandwidth
+        Rule for the bandwidth of all directions, from the projections on the first principal component.
+    alpha_max, max_iterations
         As for `minimum_density_hyperplane`.
 
     Returns
@@ -70,7 +72,8 @@ def labelled_hyperplane(
     mean = np.asarray(rows)[0] - centred[0]
     components, sds = scaled_components(centred, 2)
     sd = float(sds[0])
-    h = bandwidth or float(BANDWIDTHS["multimodal"].of(len(centred), sd, sd))
+    quartiles = np.subtract(*np.percentile(centred @ components[0], (75, 25)))
+    h = float(bandwidth.of(len(centred), sd, quartiles))
     index = PenalisedDensity(centred, h, eta=min(ETA * sd, h))
     side = np.asarray(labelled, dtype=np.float64) - mean
     unit = float(np.sqrt((centred**2).sum() / centred.size))

@@ -91,6 +91,19 @@ def test_a_model_that_is_loaded_predicts_the_same(tmp_path):
     assert not hasattr(model, "partial_fit")
 
 
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_a_number_for_the_bandwidth_is_the_factor_of_its_rule(scale):
+    X, _, y = two_groups()
+    models = [SemiSupervisedMDH(bandwidth=rule, scale=False).fit(scale * X, y) for rule in (0.9, "principal", 3)]
+    np.testing.assert_array_equal(models[0].direction_, models[1].direction_)
+    assert models[0].offset_ == pytest.approx(models[1].offset_, rel=1e-9)
+    assert np.abs(models[2].direction_ - models[1].direction_).max() > 1e-6
+
+
+def test_parameters_without_effect_are_no_parameters():
+    assert not {"solver", "starts", "max_components", "decay"} & set(SemiSupervisedMDH().get_params())
+
+
 def test_of_more_labelled_rows_than_wanted_the_smallest_hashes_stay():
     X, y = np.arange(200.0)[:, None], np.arange(200) % 2
     whole = LabelledPass(3, 200).chunk(0, X, y)
