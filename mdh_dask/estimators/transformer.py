@@ -1,7 +1,7 @@
 """The base class of feature maps as scikit-learn transformers, with fit, transform and saving."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils import Tags, check_random_state
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._state import FeatureMap
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, run
+from ..columns import ColumnTypes
 from .saved import refuse_others
 from .validation import as_rows, check_finite
 
@@ -24,8 +25,10 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     It names its `map_type` and implements `_plan`. A line in `FEATURE_MAPS` makes it a choice of ``feature_map``.
     """
 
-    map_type: ClassVar[type[FeatureMap]]
+    map_type: type[FeatureMap]
     """Class of the fitted maps."""
+    columns: ColumnTypes | None = None
+    """Types of the columns, set before `fit` plans its passes; None for numbers. Typed values may be missing."""
     random_state: Any
     progress: bool
     n_features_in_: int
