@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -17,6 +16,7 @@ from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.votes import TreeVotes
 from ..growth.passes import sample_limit
 from ..plotting import plot_agreement, plot_tree
+from ..plotting.parts import png_of
 from ..tree.structure import Tree
 from .consensus_state import MOST_TREES, ConsensusState
 from .random_projection_tree import RandomProjectionTree
@@ -187,7 +187,7 @@ class ConsensusClustering(SoftEstimator):
             f"Tree {best}, which agrees most with the others ({self.agreement_[best]:.0%} of the rows on average). "
             "Its labels are its own.": plot_tree(self.trees_[best]),
         }
-        return {caption: _png(ax) for caption, ax in drawn.items()}
+        return {caption: png_of(ax) for caption, ax in drawn.items()}
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         members = [own for own, _ in self._members(0)]
@@ -216,12 +216,6 @@ class ConsensusClustering(SoftEstimator):
         elif given is not None:
             parameters = {**parameters, "estimator": _put_together(given)}
         return super()._from_saved(parameters)
-
-
-def _png(ax: Any) -> bytes:
-    buffer = BytesIO()
-    ax.figure.savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()
 
 
 def _taken_apart(estimator: TreeEstimator) -> dict[str, Any]:

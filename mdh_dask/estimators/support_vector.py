@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Plan, is_dask, map_rows
+from ..plotting import plot_contours, plot_sweep
+from ..plotting.parts import png_of
 from ..support_vectors.adjacency import ADJACENCY, LARGEST_COMPLETE
 from ..support_vectors.components import UNCLASSIFIED
 from ..support_vectors.model import Contours
@@ -244,6 +246,22 @@ class SupportVectorClustering(ClusterEstimator):
             If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
         """
         return self._of_rows(X, _excess)
+
+    def report_pictures(self) -> dict[str, bytes]:
+        """Return pictures of the sweep, and of the contours if there are two columns."""
+        drawn = {}
+        if self.n_features_in_ == 2:
+            names = getattr(self, "feature_names_in_", None)
+            drawn[
+                "The contour and the clusters in it. Dots: rows, or landmarks of many rows; rings: support vectors on "
+                "the contour; crosses: those outside."
+            ] = plot_contours(self.state_, names=names)
+        if len(self.sweep_):
+            drawn[
+                "The sweep over the width of the kernel, for several shares of the rows outside. Rings: clusters that "
+                "held-out rows confirm; star: the choice."
+            ] = plot_sweep(self.sweep_)[0]
+        return {caption: png_of(ax) for caption, ax in drawn.items()}
 
     def _of_rows(self, X: Any, function: Callable[[Contours, AnyArray], Floats]) -> RowArray:
         check_is_fitted(self)

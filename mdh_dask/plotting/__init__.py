@@ -1,4 +1,4 @@
-"""Drawings of trees, densities of nodes, drift, rows beside a split, a pursuit, and how far clusterings agree.
+"""Drawings of trees, densities of nodes, drift, rows beside a split, pursuits, contours and how far clusterings agree.
 
 Every function draws on the given Matplotlib axes and returns them. Without axes it makes a
 `matplotlib.figure.Figure` without pyplot, as the animation always does, so that it also works on
@@ -7,6 +7,7 @@ after ``%matplotlib inline``. Matplotlib is loaded on the first call.
 """
 
 from .agreement import plot_agreement
+from .contours import plot_contours, plot_sweep
 from .drift import plot_drift
 from .nodes import plot_density, plot_scatter
 from .paths import animate_mdh_path, plot_mdh_path
@@ -15,9 +16,11 @@ from .trees import plot_tree
 __all__ = [
     "animate_mdh_path",
     "plot_agreement",
+    "plot_contours",
     "plot_density",
     "plot_drift",
     "plot_mdh_path",
     "plot_scatter",
+    "plot_sweep",
     "plot_tree",
 ]

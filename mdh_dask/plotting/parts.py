@@ -1,5 +1,6 @@
-"""Helpers of all drawings: axes, limits of densities, and numbers as text."""
+"""Helpers of all drawings: axes, limits of densities, images, and numbers as text."""
 
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,13 @@ def new_figure(size: tuple[float, float]) -> Any:
 def new_axes(ax: "Axes | None", size: tuple[float, float]) -> Any:
     """Return the given axes, or the axes of a new figure of that size in inches."""
     return new_figure(size).add_subplot() if ax is None else ax
+
+
+def png_of(ax: Any) -> bytes:
+    """Return the figure of axes as a PNG image."""
+    buffer = BytesIO()
+    ax.figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
 
 
 def bare_axes(ax: Any) -> None:

@@ -9,11 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.animation import AbstractMovieWriter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane
-from mdh_dask.plotting import animate_mdh_path, plot_density, plot_mdh_path, plot_scatter, plot_tree
+from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, SupportVectorClustering
+from mdh_dask.plotting import (
+    animate_mdh_path,
+    plot_contours,
+    plot_density,
+    plot_mdh_path,
+    plot_scatter,
+    plot_sweep,
+    plot_tree,
+)
 from mdh_dask.plotting.parts import LEFT, RIGHT, short_count, window
 from mdh_dask.plotting.trees import NARROWEST_EDGE, WIDEST_EDGE
 from mdh_dask.projections.path import PathPoint
@@ -445,3 +453,71 @@ def test_a_path_needs_as_many_axes_as_steps(steps, n_axes, n_steps):
 def test_an_interval_is_a_positive_time(interval):
     with pytest.raises(ValueError, match=f"positive number of milliseconds, got {interval}"):
         animate_mdh_path(small_path(), interval)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """Two groups in two columns of different units; the last row is far from both."""
+    rows = np.random.default_rng(0).normal(size=(301, 2)) + np.repeat([[-4.0, 0.0], [4.0, 0.0]], [150, 151], axis=0)
+    rows[-1] = 1e4
+    return rows * [1.0, 100.0] + 7
+
+
+def test_a_contour_is_drawn_where_the_sum_of_kernels_has_its_level_and_clusters_have_colours(pair):
+    model = SupportVectorClustering(width=1.0, outliers=0.2, unclassified="leave").fit(pair[:300])
+    ax = plot_contours(model.state_, names=["a", "b"])
+    *areas, line = [part for part in ax.collections if hasattr(part, "levels")]
+    assert [part.get_facecolor()[0, :3].tolist() for part in areas] == [list(to_rgb(f"C{k}")) for k in range(2)]
+    on_line = np.vstack([path.vertices for path in line.get_paths()])
+    np.testing.assert_allclose(model.boundary_distance(on_line), 0, atol=0.05)
+    rings, crosses = (line.get_xydata() for line in ax.lines)
+    assert len(rings) + len(crosses) == len(model.support_vectors_)
+    assert (model.predict(crosses) == -1).all()
+    assert (model.predict(rings) >= 0).all()
+    n = f"{len(rings)} support vectors"
+    assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (f"2 clusters, q = 1, {n}", "a", "b")
+
+
+def test_one_far_row_does_not_fill_the_axes_of_contours(pair):
+    model = SupportVectorClustering(width=1.0).fit(pair)
+    assert np.ptp(plot_contours(model.state_).get_xlim()) < 30
+
+
+def test_a_constant_column_and_equal_rows_are_drawn(pair):
+    for rows in (pair * [1.0, 0.0], np.ones((20, 2))):
+        ax = plot_contours(SupportVectorClustering(width=1.0, outliers=0.1).fit(rows).state_)
+        FigureCanvasAgg(ax.figure).draw()
+
+
+def test_a_sweep_is_drawn_as_its_table_says(pair):
+    model = SupportVectorClustering().fit(pair[:300])
+    table = model.sweep_
+    shares = np.unique(table["outliers"])
+    chosen = table[table["chosen"]][0]
+    for ax, column in zip(plot_sweep(table), ("n_support", "n_clusters", "persistence")):
+        drawn = {line.get_label(): line.get_xydata() for line in ax.lines if "%" in str(line.get_label())}
+        assert list(drawn) == [f"{share:.0%}" for share in shares]
+        for share, points in zip(shares, drawn.values()):
+            steps = table[table["outliers"] == share]
+            np.testing.assert_array_equal(points, np.column_stack([steps["width"], steps[column]]))
+        star = next(line for line in ax.lines if line.get_marker() == "*")
+        assert star.get_xydata().tolist() == [[chosen["width"], chosen[column]]]
+    rings = [line.get_xydata() for line in plot_sweep(table)[1].lines if line.get_marker() == "o"]
+    assert sorted(np.vstack(rings)[:, 1]) == sorted(table["n_confirmed"][table["n_confirmed"] > 0])
+
+
+def test_contours_of_other_than_two_columns_and_a_sweep_without_steps_are_refused(pair):
+    model = SupportVectorClustering(width=1.0).fit(pair[:300, :1])
+    with pytest.raises(ValueError, match=r"expected contours of two columns; got 1\. Fit"):
+        plot_contours(model.state_)
+    with pytest.raises(ValueError, match="at least one step of a sweep; got none: fit with width='sweep'"):
+        plot_sweep(model.sweep_)
+    with pytest.raises(ValueError, match="drawn on three axes; got 2: give three, or none"):
+        plot_sweep(SupportVectorClustering().fit(pair[:100]).sweep_, axes=Figure().subplots(1, 2))
+
+
+def test_the_report_of_contours_has_their_pictures(pair):
+    pictures = SupportVectorClustering().fit(pair[:300]).report_pictures()
+    assert [caption.split()[1] for caption in pictures] == ["contour", "sweep"]
+    assert all(image.startswith(b"\x89PNG") for image in pictures.values())
+    assert SupportVectorClustering(width=1.0).fit(pair[:300, :1]).report_pictures() == {}
