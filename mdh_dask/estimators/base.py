@@ -7,19 +7,18 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.base import ClusterMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from .._state import State
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, run
+from ..chunks import merge_chunks, run
 from ..io.models import save_model
-from .saved import refuse_others
-from .validation import as_rows, check_finite
+from .planned import Planned, of_block
+from .validation import as_rows
 
 
-class ClusterEstimator(ClusterMixin, BaseEstimator):
+class ClusterEstimator(ClusterMixin, Planned):
     """Base of the estimators: the scikit-learn interface to a `State`, which a plan of passes computes.
 
     A subclass is a dataclass of parameters, `random_state` and `progress` among them, with scikit-learn's
@@ -29,11 +28,7 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
 
     state_type: ClassVar[type[State]]
     """Class of the fitted states."""
-    random_state: Any
-    progress: bool
     n_clusters_: int
-    n_features_in_: int
-    n_passes_: int
     pixel_columns_: dict[str, Any] | None = None
     """Columns of the image whose pixels are the rows; see `mdh_dask.images.PixelColumns`."""
 
@@ -44,10 +39,6 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
             bound = "max_clusters= is the most that are kept" if "max_clusters" in known else "it is 2 at most"
             raise TypeError(f"{cls.__name__}() has no parameter n_clusters: the number of clusters is found; {bound}")
         return super().__new__(cls)
-
-    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
-        """Return the plan of the state for rows of a shape, a generator of `mdh_dask.chunks.Pass`."""
-        raise NotImplementedError
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -71,8 +62,7 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         rows = as_rows(self, X, reset=True)
         self._take_target(y, rows.shape[0])
         self.pixel_columns_ = None
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        self.n_passes_ = self._learn(rows, seed)
+        self.n_passes_ = self._learn(rows, self._seed())
         self._finish(rows)
         return self
 
@@ -106,15 +96,16 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
+    def _fitted(self) -> State:
+        return self.state_.for_labels()
+
     def _labels_of(self, rows: RowArray) -> RowArray:
-        if not is_dask(rows) and not self.state_.missing:
-            check_finite(rows)  # before the blocks are divided, so that row numbers in errors are those of `X`
-        return map_rows(_labels, rows, dtype="int32", shared=self.state_.for_labels())
+        return self._of_valid_rows(rows, "labels", "int32")
 
     def block_labels(self) -> Callable[[AnyArray], Integers]:
         """Return a function that labels a block of rows on the calling thread, small enough to be sent to workers."""
         check_is_fitted(self)
-        return partial(_labels, self.state_.for_labels())
+        return partial(of_block, "labels", "int32", self._fitted())
 
     def predict(self, X: Any) -> RowArray:
         """Return the label of every row.
@@ -139,8 +130,7 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
 
     def cluster_labels(self, X: Any) -> RowArray:
         """Return the cluster of every row, int32, also for classifiers, whose `predict` returns classes."""
-        check_is_fitted(self)
-        return self._labels_of(as_rows(self, X, reset=False))
+        return self._of_rows(X, "labels", "int32")
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Save the model to a Zarr group, to be loaded by `load_model`.
@@ -181,18 +171,6 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
             raise ValueError(f"expected a dict for state, got a {type(settings).__name__}")
         self._adopt(self.state_type.from_arrays(settings, arrays))
 
-    def _saved_parameters(self) -> dict[str, Any]:
-        """Return the parameters to save with the model."""
-        return self.get_params(deep=False)
-
-    @classmethod
-    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return an estimator with checked saved parameters."""
-        refuse_others(cls, parameters, "parameters")
-        model = cls(**parameters)
-        model._validate_params()
-        return model
-
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         """Return the fewest and the most passes of `fit` over rows of a shape; None if unknown."""
         return 1, None
@@ -204,12 +182,3 @@ class ClusterEstimator(ClusterMixin, BaseEstimator):
     def report_pictures(self) -> dict[str, bytes]:
         """Return PNG images for the report of the model by caption."""
         return {}
-
-    def _bar(self, description: str) -> Progress | None:
-        return announced(description, self.progress)
-
-
-def _labels(state: State, rows: Any) -> Integers:
-    if not state.missing:
-        check_finite(rows)
-    return np.asarray(state.labels(rows), dtype=np.int32)

@@ -13,10 +13,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.svm import LinearSVC
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Floats, RowArray
-from ..chunks import Announce, is_dask, map_rows, run
+from ..chunks import Announce, is_dask, run
 from ..density.bandwidth import resolve_bandwidth
 from ..growth.labelled import UNLABELLED, split_by_labels
 from ..projections.labelled import GAMMAS, labelled_hyperplane
@@ -25,8 +24,7 @@ from ..projections.pursuit import MDHResult
 from .docstrings import documented
 from .hyperplane import MinimumDensityHyperplane
 from .saved import part
-from .tree_state import TreeState
-from .validation import as_rows, check_finite, check_first_look
+from .validation import check_first_look
 
 
 @documented
@@ -222,8 +220,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         ndarray or dask Array of shape (n_samples,), float64
             NumPy for NumPy input, otherwise lazy with one pass to compute.
         """
-        check_is_fitted(self)
-        return map_rows(_distances, as_rows(self, X, reset=False), dtype="float64", shared=self.state_)
+        return self._of_rows(X, "distances", "float64")
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of rows whose class is predicted correctly.
@@ -303,9 +300,3 @@ def _linear_classifier(labelled: AnyArray, signs: Floats) -> list[Floats]:
 
 def _named(places: AnyArray, classes: AnyArray) -> AnyArray:
     return classes[places]
-
-
-def _distances(state: TreeState, rows: AnyArray) -> Floats:
-    check_finite(rows)
-    features = rows if state.feature_map is None else state.feature_map(rows)
-    return np.asarray(features @ state.tree.planes[0] - state.tree.offsets[0], dtype=np.float64)

@@ -1,6 +1,5 @@
 """Support vector clustering."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -8,10 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from .._typing import AnyArray, Floats, RowArray
-from ..chunks import Plan, is_dask, map_rows
+from .._typing import RowArray
+from ..chunks import Plan
 from ..plotting import plot_contours, plot_sweep
 from ..plotting.parts import png_of
 from ..support_vectors.adjacency import ADJACENCY, LARGEST_COMPLETE
@@ -22,7 +20,7 @@ from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
 from .base import ClusterEstimator
 from .divisive import rows_of_share
-from .validation import as_rows, check_finite, check_first_look
+from .validation import check_first_look
 
 MOST_LANDMARKS = 10_000
 """Most landmarks, as the dual takes time and memory with the square of their number."""
@@ -224,7 +222,7 @@ class SupportVectorClustering(ClusterEstimator):
         ValueError
             If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
         """
-        return self._of_rows(X, _totals)
+        return self._of_rows(X, "totals", "float64")
 
     def boundary_distance(self, X: Any) -> RowArray:
         """Return by which share the sum of kernels at every row exceeds that on the contour: negative outside, from -1.
@@ -245,7 +243,7 @@ class SupportVectorClustering(ClusterEstimator):
         ValueError
             If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
         """
-        return self._of_rows(X, _excess)
+        return self._of_rows(X, "excess", "float64")
 
     def report_pictures(self) -> dict[str, bytes]:
         """Return pictures of the sweep, and of the contours if there are two columns."""
@@ -263,13 +261,6 @@ class SupportVectorClustering(ClusterEstimator):
             ] = plot_sweep(self.sweep_)[0]
         return {caption: png_of(ax) for caption, ax in drawn.items()}
 
-    def _of_rows(self, X: Any, function: Callable[[Contours, AnyArray], Floats]) -> RowArray:
-        check_is_fitted(self)
-        rows = as_rows(self, X, reset=False)
-        if not is_dask(rows):
-            check_finite(rows)  # here, where row numbers are those of all rows
-        return map_rows(function, rows, dtype="float64", shared=self.state_)
-
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         n = 1 if n_rows <= rows_sampled(self.n_landmarks, n_columns) else 3
         return n, n
@@ -279,12 +270,3 @@ class SupportVectorClustering(ClusterEstimator):
         sample = rows_sampled(self.n_landmarks, n_columns) * rows.dtype.itemsize * n_columns
         points = self.n_landmarks * (n_columns + MOST_WIDTHS) * 8
         return int(max(sample, MOST_WIDTHS * N_BINS * 8 + points))
-
-
-def _totals(state: Contours, rows: AnyArray) -> Floats:
-    check_finite(rows)
-    return state.totals(rows)
-
-
-def _excess(state: Contours, rows: AnyArray) -> Floats:
-    return _totals(state, rows) / state.level - 1

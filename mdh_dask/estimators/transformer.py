@@ -3,22 +3,21 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.utils import Tags
 
 from .._state import FeatureMap
-from .._typing import AnyArray, Floats, RowArray
-from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, run
+from .._typing import AnyArray, RowArray
+from ..chunks import merge_chunks, run
 from ..columns import ColumnTypes
-from .saved import refuse_others
-from .validation import as_rows, check_finite
+from .planned import Planned
+from .validation import as_rows
 
 NYSTROM = "nystrom"
 """The kind of saved maps without a kind, as from 0.1.0."""
 
 
-class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Planned):
     """Base of the feature maps: the scikit-learn interface to a `FeatureMap`, which a plan of passes computes.
 
     A subclass is a dataclass of parameters, `random_state` and `progress` among them, with ``_parameter_constraints``.
@@ -29,15 +28,8 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """Class of the fitted maps."""
     columns: ColumnTypes | None = None
     """Types of the columns, set before `fit` plans its passes; None for numbers. Typed values may be missing."""
-    random_state: Any
-    progress: bool
-    n_features_in_: int
+    saved_as = "parameters of the feature map"
     n_components_: int
-    n_passes_: int
-
-    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
-        """Return the plan of the map for rows of a shape, a generator of `mdh_dask.chunks.Pass`."""
-        raise NotImplementedError
 
     def _check_rows(self, rows: RowArray) -> None:
         """Raise an error if rows of this shape cannot be mapped, before any work."""
@@ -63,8 +55,7 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         rows = as_rows(self, X, reset=True)
         self._check_rows(rows)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
+        plan = self._plan(self._seed(), (rows.shape[0], rows.shape[1]))
         feature_map, self.n_passes_ = run(plan, merge_chunks(rows), announce=self._bar)
         self._adopt(feature_map)
         return self
@@ -88,11 +79,7 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         ValueError
             If `X` has a different number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
         """
-        check_is_fitted(self)
-        rows = as_rows(self, X, reset=False)
-        if not is_dask(rows) and not self.map_.missing:
-            check_finite(rows)  # before the blocks are divided, so that row numbers in errors are those of `X`
-        return map_rows(features_of, rows, dtype="float32", n_columns=self.n_components_, shared=self.map_)
+        return self._of_rows(X, "__call__", "float32", "n_components_")
 
     def _adopt(self, feature_map: Any) -> None:
         """Set a fitted or loaded map."""
@@ -107,20 +94,8 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._adopt(self.map_type.from_arrays(own, arrays))
         self.n_features_in_ = self.map_.n_features
 
-    def _saved_parameters(self) -> dict[str, Any]:
-        """Return the parameters to save with the map."""
-        return self.get_params(deep=False)
-
-    @classmethod
-    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return an unfitted map with checked saved parameters."""
-        refuse_others(cls, parameters, "parameters of the feature map")
-        made = cls(**parameters)
-        made._validate_params()
-        return made
-
-    def _bar(self, description: str) -> Progress | None:
-        return announced(description, self.progress)
+    def _fitted(self) -> FeatureMap:
+        return self.map_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -133,10 +108,3 @@ def map_settings(feature_map: FeatureMap) -> tuple[dict[str, Any], dict[str, Any
     """Return the settings and arrays of a map for a saved model."""
     settings, arrays = feature_map.to_arrays()
     return settings if feature_map.kind == NYSTROM else {"map": feature_map.kind, **settings}, arrays
-
-
-def features_of(feature_map: FeatureMap, rows: AnyArray) -> Floats:
-    """Return the features of a block of rows, or raise an error if they are not finite."""
-    if not feature_map.missing:
-        check_finite(rows)
-    return feature_map(rows)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._state import FeatureMap, State
-from .._typing import AnyArray, Integers
+from .._typing import AnyArray, Floats, Integers
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
 from .transformer import map_settings
@@ -58,6 +58,11 @@ class TreeState(State):
         # The features of a long block of rows may not fit into memory at once.
         starts = range(0, max(len(rows), 1), ROWS_AT_ONCE)
         return np.concatenate([self.tree.labels(self.feature_map(rows[i : i + ROWS_AT_ONCE])) for i in starts])
+
+    def distances(self, rows: AnyArray) -> Floats:
+        """Return the signed distance of every row from the first hyperplane, positive on the upper side."""
+        features = rows if self.feature_map is None else self.feature_map(rows)
+        return np.asarray(features @ self.tree.planes[0] - self.tree.offsets[0])
 
     def for_labels(self) -> "TreeState":
         """Return the state with a map to the projections on the splits, which are mostly fewer than the features."""

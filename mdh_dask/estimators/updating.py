@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from .._random import generator
@@ -91,7 +90,7 @@ class Updating(ClusterEstimator):
             return self.fit(X, y)
         rows = as_rows(self, X, reset=False)
         n_batches = self.n_batches_ + 1
-        first = int(check_random_state(self.random_state).randint(2**31))
+        first = self._seed()
         seed = int(generator(first, n_batches).integers(2**31))
         n_old = round(self.decay * int(self.tree_.n_rows[0]))
         settings = self._settings(n_old + rows.shape[0], seed)

@@ -95,6 +95,10 @@ class Contours(State):
         )  # fmt: skip
         return totals[:, 0]
 
+    def excess(self, rows: AnyArray) -> Floats:
+        """Return the share by which the sum of kernels at raw rows exceeds the level, shape (n,)."""
+        return self.totals(rows) / self.level - 1
+
     def check(self) -> None:
         """Raise a ValueError unless a fit could have given all values."""
         if not isinstance(self.points, np.ndarray) or self.points.ndim != 2 or 0 in self.points.shape:

@@ -15,7 +15,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import chunkings
 
 from mdh_dask import KernelPCAFeatures, RandomProjectionTree
-from mdh_dask.estimators.transformer import features_of
 from mdh_dask.io import write_rows
 from mdh_dask.kernels import KERNELS, LANDMARKS, RBF, Kernel, LocalScaling
 from mdh_dask.simulate import gaussian_mixture
@@ -211,7 +210,7 @@ def test_bad_rows_are_refused_with_the_reason(rows):
 
 def test_blocks_without_rows_have_features_without_rows(rows):
     model = KernelPCAFeatures(**QUICK).fit(rows)
-    assert features_of(model.map_, rows[:0]).shape == (0, 4)
+    assert model.map_(rows[:0]).shape == (0, 4)
 
 
 def test_a_kernel_that_is_registered_becomes_an_option(rows, monkeypatch):

@@ -1,0 +1,82 @@
+"""The common base of estimators and feature maps, whose fitted values plans of passes compute."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._state import Stored
+from .._typing import AnyArray, RowArray
+from ..chunks import Plan, Progress, announced, is_dask, map_rows
+from .saved import refuse_others
+from .validation import as_rows, check_finite
+
+
+class Planned(BaseEstimator):
+    """Base of what has a plan: its seed, its progress bars, its saved parameters, and results row by row."""
+
+    saved_as: ClassVar[str] = "parameters"
+    """Name of the parameters in errors about saved models."""
+    random_state: Any
+    progress: bool
+    n_features_in_: int
+    n_passes_: int
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
+        """Return the plan of the fitted value for rows of a shape, a generator of `mdh_dask.chunks.Pass`."""
+        raise NotImplementedError
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _bar(self, description: str) -> Progress | None:
+        return announced(description, self.progress)
+
+    def _fitted(self) -> Stored:
+        """Return the fitted value to send to workers."""
+        raise NotImplementedError
+
+    def _of_rows(self, X: Any, method: str, dtype: npt.DTypeLike, columns: str | None = None) -> RowArray:
+        """Return what a method of the fitted value returns for every row of valid input.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+        method : str
+            Name of a method of `_fitted` that maps a block of rows.
+        dtype : dtype of the result
+        columns : str, optional
+            Name of the attribute with the number of columns of the result; None for a one-dimensional result.
+        """
+        check_is_fitted(self)
+        return self._of_valid_rows(as_rows(self, X, reset=False), method, dtype, columns)
+
+    def _of_valid_rows(self, rows: RowArray, method: str, dtype: npt.DTypeLike, columns: str | None = None) -> RowArray:
+        fitted, n_columns = self._fitted(), None if columns is None else getattr(self, columns)
+        if not is_dask(rows) and not fitted.missing:
+            check_finite(rows)  # before the blocks are divided, so that row numbers in errors are those of all rows
+        return map_rows(partial(of_block, method, dtype), rows, dtype=dtype, n_columns=n_columns, shared=fitted)
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Return the parameters to save with the fitted value."""
+        return self.get_params(deep=False)
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return an unfitted object with checked saved parameters."""
+        refuse_others(cls, parameters, cls.saved_as)
+        made = cls(**parameters)
+        made._validate_params()
+        return made
+
+
+def of_block(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: Any) -> AnyArray:
+    """Return what a method of a fitted value returns for a block, or raise an error if values are not finite."""
+    if not fitted.missing:
+        check_finite(rows)
+    return np.asarray(getattr(fitted, method)(rows), dtype=dtype)
