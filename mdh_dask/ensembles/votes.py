@@ -94,9 +94,8 @@ class VotePass(Statistic):
     def combine(self, left: Votes, right: Votes) -> Votes:
         """Add the tables over the labels of both."""
         names = tuple(a if np.array_equal(a, b) else np.union1d(a, b) for a, b in zip(left.names, right.names))
-        both = [_renamed(side, names) for side in (left, right)]
-        sample = Sample(*(np.concatenate(parts) for parts in zip(*(side.sample for side in both))))
-        return Votes(names, np.minimum(*(s.first for s in both)), both[0].tables + both[1].tables, sample)
+        a, b = (_renamed(side, names) for side in (left, right))
+        return Votes(names, np.minimum(a.first, b.first), a.tables + b.tables, a.sample.joined(b.sample))
 
 
 def _renamed(votes: Votes, names: tuple[AnyArray, ...]) -> Votes:

@@ -42,8 +42,7 @@ class LabelledPass(Statistic):
 
     def combine(self, left: tuple[Sample, AnyArray], right: tuple[Sample, AnyArray]) -> tuple[Sample, AnyArray]:
         """Concatenate the labelled rows of two blocks."""
-        joined = Sample(*(np.concatenate(pair) for pair in zip(left[0], right[0])))
-        return self._kept(joined, np.concatenate([left[1], right[1]]))
+        return self._kept(left[0].joined(right[0]), np.concatenate([left[1], right[1]]))
 
     def _kept(self, sample: Sample, labels: AnyArray) -> tuple[Sample, AnyArray]:
         kept = smallest_hashes(sample, self.most)
@@ -95,7 +94,7 @@ def split_by_labels(
     sample, standardise = first_sample(settings, shape, look)
     sample = smallest_hashes(sample, settings.sample_size or len(sample.rows))
     others = labelled.take(np.flatnonzero(~np.isin(labelled.numbers, sample.numbers)))
-    both = Sample(*(np.concatenate(pair) for pair in zip(sample, others)))
+    both = sample.joined(others)
     rows = standardise.spread(both.rows, both.hashes)
     rows = bounds_of(rows).near(rows)
     result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))

@@ -32,6 +32,10 @@ class Sample(NamedTuple):
         """Return some of the rows."""
         return Sample(*(np.take(part, which, axis=0) for part in self))
 
+    def joined(self, other: "Sample") -> "Sample":
+        """Return the rows followed by those of another sample."""
+        return Sample(*(np.concatenate(pair) for pair in zip(self, other)))
+
 
 @storable
 class Columns(NamedTuple):
@@ -113,7 +117,7 @@ class SamplePass(Statistic):
 
     def combine(self, left: Sample, right: Sample) -> Sample:
         """Concatenate two samples."""
-        return _concatenate(left, right)
+        return left.joined(right)
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,7 @@ class FirstPass(Statistic):
         """Merge counts, samples and, by the pairwise formula, moments."""
         return FirstLook(
             merge_columns(left.columns, right.columns),
-            _concatenate(left.sample, right.sample),
+            left.sample.joined(right.sample),
             left.n_nan + right.n_nan,
             left.n_infinite + right.n_infinite,
             left.first_bad_row if left.first_bad_row >= 0 else right.first_bad_row,
@@ -228,7 +232,7 @@ class BranchPass(Statistic):
             left.counts + right.counts,
             joint_extremes(left.extremes, right.extremes),
             left.arrivals + right.arrivals,
-            _concatenate(left.sample, right.sample),
+            left.sample.joined(right.sample),
             np.concatenate([left.leaf, right.leaf]),
         )
 
@@ -256,10 +260,6 @@ class UpdatePass(Statistic):
     ) -> tuple[FirstLook, BranchCounts]:
         """Combine the states of both statistics."""
         return self.first.combine(left[0], right[0]), self.counts.combine(left[1], right[1])
-
-
-def _concatenate(left: Sample, right: Sample) -> Sample:
-    return Sample(*(np.concatenate(pair) for pair in zip(left, right)))
 
 
 def columns_of(rows: AnyArray) -> Columns:
