@@ -29,7 +29,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.chunks import plans, reduce_rows
-from mdh_dask.estimators import planned, tree_state
+from mdh_dask.estimators import base, tree_state
 from mdh_dask.io import keeping
 from mdh_dask.kernels import KERNELS, RBF, Cosine, LocalScaling, NearestNeighbors, Polynomial, Quadratic
 from mdh_dask.metrics import normalized_mutual_information
@@ -272,7 +272,7 @@ def test_passes_are_numbered_one_after_the_other(rows, monkeypatch):
     def bar(self, description):
         told.append(description)
 
-    monkeypatch.setattr(planned.Planned, "_bar", bar)
+    monkeypatch.setattr(base.ClusterEstimator, "_bar", bar)
     X = da.from_array(rows, chunks=(300, 2))
     tree_of_rows(cache=None).fit(X)
     assert [words.split(":")[0] for words in told[1:]] == [f"pass {i}" for i in range(2, len(told) + 1)]
