@@ -97,6 +97,10 @@ class DivisiveClustering(TreeEstimator):
         the centroids of the clusters exceeds it.
     max_clusters : int or None
         If more are found, only the splits with the largest relative depth are made, each after its parent.
+    n_clusters : int or None
+        Number of clusters, instead of the one that is found. If more are found, the splits with the largest relative
+        depth are made; if fewer, also those at the best valleys that failed the test. A warning says why if there are
+        not enough valleys.
     max_levels : int or None
         Most splits above a cluster.
     min_relative_depth : float
@@ -196,6 +200,7 @@ class DivisiveClustering(TreeEstimator):
         "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
         "order": [None, StrOptions(ORDERS.keys())],
         "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "max_levels": [None, Interval(Integral, 0, None, closed="left")],
         "min_relative_depth": [Interval(Real, 0, None, closed="left")],
         "alpha": [None, Interval(Real, 0, None, closed="neither")],
@@ -221,6 +226,7 @@ class DivisiveClustering(TreeEstimator):
     min_cluster_size: float | None = None
     order: str | None = None
     max_clusters: int | None = None
+    n_clusters: int | None = None
     max_levels: int | None = None
     min_relative_depth: float = 0.1
     alpha: float | None = None
@@ -269,7 +275,8 @@ class DivisiveClustering(TreeEstimator):
 
     def _stop(self) -> StopRule:
         stop = STOP_RULES[self.stop_rule](self.quantile)
-        if stop.needs is not None and getattr(self, stop.needs) is None:
+        given = {"max_clusters": self._most_clusters(), "max_levels": self.max_levels}
+        if stop.needs is not None and given[stop.needs] is None:
             raise ValueError(f"expected a value of {stop.needs} for stop_rule={self.stop_rule!r}; got None")
         return stop.knowing(self._search())
 
@@ -291,7 +298,8 @@ class DivisiveClustering(TreeEstimator):
             max_levels=self.max_levels,
             seed=seed,
             order=self.order,
-            max_clusters=self.max_clusters,
+            max_clusters=self._most_clusters(),
+            n_clusters=self.n_clusters,
             family=named if named in RANDOM_PROJECTIONS else None,
         )
 

@@ -113,6 +113,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
     merge: bool = field(init=False, default=False)
     order: str | None = field(init=False, default=None)
     max_clusters: int | None = field(init=False, default=None)
+    n_clusters: int | None = field(init=False, default=None)
     max_levels: int | None = field(init=False, default=1)
     min_relative_depth: float = field(init=False, default=0.0)
     alpha: float | None = field(init=False, default=None)

@@ -1,5 +1,6 @@
 """The base class of estimators of one tree."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from ..growth.scaling import Standardiser
 from ..io.keeping import Cache, kept
 from ..kernels.landmarks import SAMPLE
 from ..tree.saving import FIELDS
+from .editing import Editing
 from .feature_maps import KernelPCAFeatures, transformers
 from .saved import count, part, refuse_others
 from .transformer import FeatureTransformer
@@ -38,13 +40,17 @@ BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""
 
 
-class TreeEstimator(Updating):
+class TreeEstimator(Editing, Updating):
     """Base of the estimators that grow one tree of separators."""
 
     state_type = TreeState
     cache: Cache | None
     sample_size: int | None
     n_candidates: int
+    max_clusters: int | None
+    n_clusters: int | None
+    min_cluster_size: float | None
+    min_relative_depth: float
     max_levels: int | None
     refine: bool
     merge: bool
@@ -61,6 +67,34 @@ class TreeEstimator(Updating):
         return TreeState(self.tree_, None if self.feature_map_ is None else self.feature_map_.map_)
 
     def _learn(self, rows: RowArray, seed: int) -> int:
+        if self.n_clusters is not None and self.max_clusters is not None:
+            raise ValueError(
+                f"expected n_clusters or max_clusters, got {self.n_clusters} and {self.max_clusters}: give one"
+            )
+        n_passes = self._learn_tree(rows, seed)
+        if self.n_clusters is not None and (found := self.tree_.n_clusters) < self.n_clusters:
+            warnings.warn(
+                f"found {found} of n_clusters={self.n_clusters}: {self._why_fewer()}", UserWarning, stacklevel=2
+            )
+        self.n_batches_ = 1
+        return n_passes
+
+    def _why_fewer(self) -> str:
+        """Return why no further cluster could be split."""
+        levels = "" if self.max_levels is None else f", or lies under max_levels={self.max_levels} splits"
+        return (
+            f"every cluster has too few rows or no valley of min_relative_depth={self.min_relative_depth:g} with "
+            f"min_cluster_size={self.min_cluster_size} rows on both sides{levels}. Lower them, or ask for fewer"
+        )
+
+    def _most_clusters(self) -> int | None:
+        return self.max_clusters if self.n_clusters is None else self.n_clusters
+
+    def _bounds(self) -> tuple[int | None, int]:
+        """Return the largest and the smallest number of clusters that merging may leave."""
+        return self._most_clusters(), self.n_clusters or 1
+
+    def _learn_tree(self, rows: RowArray, seed: int) -> int:
         self.feature_map_ = self._new_feature_map(seed)
         if self.feature_map_ is None:
             n_passes = self._grow(seed, merge_chunks(rows), self._bar)
@@ -68,7 +102,6 @@ class TreeEstimator(Updating):
             n_passes = self._map_and_grow(seed, self.feature_map_.fit(rows), rows)
             if self._merges():
                 n_passes = self._merge(seed, merge_chunks(rows), n_passes)
-        self.n_batches_ = 1
         return n_passes
 
     def _merges(self) -> bool:
@@ -78,7 +111,7 @@ class TreeEstimator(Updating):
         """Merge leaves of a tree of features by the density of the rows; return the number of passes."""
         assert self.feature_map_ is not None
         shape, points = (rows.shape[0], rows.shape[1]), self.feature_map_.map_.points
-        plan = merge(self.tree_, self.state_.for_labels().labels, points, shape, seed, self.max_clusters)
+        plan = merge(self.tree_, self.state_.for_labels().labels, points, shape, seed, *self._bounds())
         self.tree_, n_passes = run(plan, rows, announce=self._bar, n_passes=n_passes)
         return n_passes
 
@@ -110,11 +143,11 @@ class TreeEstimator(Updating):
         names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
         tree, standardise = yield from grow(settings, shape, partial(check_first_look, names=names))
         # Merging limits their number instead, as the deepest splits need not be those that separate clusters.
-        tree = tree if self.max_clusters is None or self._merges() else tree.prune(self.max_clusters)
+        tree = tree if (most := self._most_clusters()) is None or self._merges() else tree.cut(most)
         if self.refine:
             tree = yield from refine(tree, standardise)
         if self._merges() and self.feature_map_ is None:
-            tree = yield from merge(tree, tree.labels, standardise, shape, seed, self.max_clusters)
+            tree = yield from merge(tree, tree.labels, standardise, shape, seed, *self._bounds())
         return Grown(tree, standardise)
 
     def name_columns(self, names: Sequence[str] | None) -> None:

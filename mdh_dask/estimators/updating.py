@@ -23,7 +23,6 @@ class Updating(ClusterEstimator):
     """A mixin for estimators of one tree that adds `partial_fit`."""
 
     decay: float
-    max_clusters: int | None
     feature_map_: FeatureTransformer | None
     tree_: Tree
     n_batches_: int
@@ -37,6 +36,10 @@ class Updating(ClusterEstimator):
     @abstractmethod
     def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
         """Set what an estimator keeps besides the tree of a fit, or of an update."""
+
+    @abstractmethod
+    def _most_clusters(self) -> int | None:
+        """Return the largest number of clusters, if it is limited."""
 
     @abstractmethod
     def _merges(self) -> bool:
@@ -108,7 +111,7 @@ class Updating(ClusterEstimator):
             merged=self._merges(),
         )
         (tree, standardise), self.n_passes_ = run(plan, merge_chunks(there), announce=self._bar)
-        self.tree_ = tree if self.max_clusters is None else tree.prune(self.max_clusters)
+        self.tree_ = tree if (most := self._most_clusters()) is None else tree.cut(most)
         self.n_batches_ = n_batches
         self._keep(standardise, updated=True)
         self._finish(rows)

@@ -15,6 +15,7 @@ from ..tree.structure import Tree
 from .bounds import least_share
 from .branches import Branch, Part, State, arrivals_of, branch_pass
 from .examine import Examiner
+from .extending import extend
 from .order import prune
 from .passes import BranchCounts, BranchPass, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
@@ -87,6 +88,8 @@ def grow_from(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook)
         split = examiner.examine_open(root)
         fresh = fresh_samples(root, settings.sample_size)
         if not fresh and not any(branch.state is State.WAITING for branch in root.walk()):
+            if extend(root, settings):
+                continue
             break
         branches = list(root.walk())
         sweep = branch_pass(branches, settings.seed, fresh, examiner.extremes, examiner.standardise.lattices)

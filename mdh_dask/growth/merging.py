@@ -29,6 +29,7 @@ def merge(
     shape: tuple[int, int],
     seed: int,
     most_clusters: int | None = None,
+    fewest_clusters: int = 1,
 ) -> Plan[Tree]:
     """Plan the merging of the leaves of a tree; see `mdh_dask.splits.merging.merge_cells`.
 
@@ -45,6 +46,8 @@ def merge(
     seed : int
     most_clusters : int, optional
         Largest number of clusters; leaves are merged until it is reached.
+    fewest_clusters : int, default=1
+        Number of clusters at which merging stops, whatever the density.
 
     Returns
     -------
@@ -63,6 +66,6 @@ def merge(
     drawn: Sample = yield Pass("sampling", SamplePass(key, sample_limit(wanted, n_rows)))
     sample = smallest_hashes(drawn, wanted)
     points = np.asarray(coordinates(sample.rows), dtype=np.float64)
-    merged = merge_cells(points, sample.hashes, leaf_of(sample.rows), tree.n_leaves, most_clusters)
+    merged = merge_cells(points, sample.hashes, leaf_of(sample.rows), tree.n_leaves, most_clusters, fewest_clusters)
     logger.info("merged %s leaves into %s clusters", tree.n_leaves, merged.group.max() + 1)
     return tree.merged(merged.group)

@@ -53,6 +53,12 @@ def recount(tree: Tree) -> Plan[Tree]:
     )
 
 
+def recounted(tree: Tree) -> Plan[Tree]:
+    """Plan the count of the rows to which a tree belongs, whose relative depths and deviations stay."""
+    counted = yield from recount(tree)
+    return replace(counted, relative_depth=tree.relative_depth, deviations=tree.deviations)
+
+
 def axes_of(tree: Tree) -> Axes:
     """Return the directions and bins of the nodes with a histogram, node by node."""
     n_bins = np.diff(tree.first_bin)

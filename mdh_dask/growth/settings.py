@@ -37,6 +37,8 @@ class GrowthSettings:
         A name in `ORDERS`: clusters are split in this order until there are enough. None to make all possible splits.
     max_clusters : int or None
         Number of clusters that is enough for an order; None to let the order decide.
+    n_clusters : int or None
+        Number of clusters to reach: if fewer pass the test, leaves are split at their best valleys without it.
     family : str or None
         Family of random directions that `propose` draws independently of the rows, so that workers can make them.
     sample_seed : int or None
@@ -54,5 +56,6 @@ class GrowthSettings:
     seed: int
     order: str | None = None
     max_clusters: int | None = None
+    n_clusters: int | None = None
     family: str | None = None
     sample_seed: int | None = None

@@ -43,7 +43,14 @@ class Merged(NamedTuple):
     """For each merge in turn, by how many standard errors the density was lower between the two groups."""
 
 
-def merge_cells(rows: Floats, hashes: Integers, cell: Integers, n_cells: int, most_groups: int | None = None) -> Merged:
+def merge_cells(
+    rows: Floats,
+    hashes: Integers,
+    cell: Integers,
+    n_cells: int,
+    most_groups: int | None = None,
+    fewest_groups: int = 1,
+) -> Merged:
     """Merge cells of rows until a valley separates each group from its neighbours.
 
     The pair with the least evidence of a valley is merged first. Two groups have a valley between them if balls around
@@ -63,6 +70,8 @@ def merge_cells(rows: Floats, hashes: Integers, cell: Integers, n_cells: int, mo
     n_cells : int
     most_groups : int, optional
         Largest number of groups, which is reached by further merges; groups that are not neighbours are merged last.
+    fewest_groups : int, default=1
+        Number of groups at which merging stops, whatever the evidence.
 
     Returns
     -------
@@ -90,7 +99,7 @@ def merge_cells(rows: Floats, hashes: Integers, cell: Integers, n_cells: int, mo
     splits = [_both_ways(rows, (hashes >> np.uint64(bit)) & np.uint64(1), smoothed) for bit in range(n_splits)]
     seen = np.unique([ours for split in splits for half in split for ours in half.cell])
     group = _swallowed(cell, smoothed, n_cells, seen)
-    return _merged(splits, group, most_groups)
+    return _merged(splits, group, most_groups, fewest_groups)
 
 
 def _both_ways(rows: Floats, half: Integers, cell: Integers) -> tuple[Landmarks, Landmarks]:
@@ -141,7 +150,9 @@ def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers)
     return group
 
 
-def _merged(splits: list[tuple[Landmarks, Landmarks]], group: Integers, most_groups: int | None) -> Merged:
+def _merged(
+    splits: list[tuple[Landmarks, Landmarks]], group: Integers, most_groups: int | None, fewest_groups: int
+) -> Merged:
     standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / len(splits)) ** 0.5
 
     def evidence(pair: tuple[int, int]) -> float:
@@ -152,7 +163,7 @@ def _merged(splits: list[tuple[Landmarks, Landmarks]], group: Integers, most_gro
     known = {pair: evidence(pair) for pair in sorted(_meeting(splits, group))}
     enough = NormalDist().inv_cdf(1 - LEVEL / max(len(known), 2))
     merged = []
-    while len(groups := np.unique(group)) > 1:
+    while len(groups := np.unique(group)) > fewest_groups:
         too_many = most_groups is not None and len(groups) > most_groups
         if not known and too_many:  # no two groups are neighbours
             known = {pair: np.inf for pair in combinations(groups.tolist(), 2)}

@@ -26,7 +26,7 @@ class StopRule(ABC):
     votes: ClassVar[bool] = False
     """Whether few rows are divided into halves again and again, and a majority of the `p_value` decides."""
     needs: ClassVar[str | None] = None
-    """A parameter of the estimator that must not be None."""
+    """A limit that must not be None: ``"max_clusters"``, or instead `n_clusters`, or ``"max_levels"``."""
 
     def knowing(self, search: Search) -> Self:
         """Return the rule for a search; most rules do not depend on it."""

@@ -1,8 +1,13 @@
 """Clusters of the leaves of a tree: one cluster per leaf, unless leaves were merged after growing."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .._typing import Booleans, Integers
+
+if TYPE_CHECKING:
+    from .structure import Tree
 
 
 def own_clusters(left: Integers) -> Integers:
@@ -59,3 +64,18 @@ def parting(left: Integers, right: Integers, cluster: Integers) -> Booleans:
         children = [left[node], right[node]]
         low[node], high[node] = low[children].min(), high[children].max()
     return low < high
+
+
+def coarser(fine: "Tree", coarse: "Tree") -> Integers:
+    """Return for each cluster of a tree its cluster in the same tree with fewer splits, shape (n_clusters,), int32."""
+    result = np.empty(fine.n_clusters, dtype=np.int32)
+    above = np.zeros(fine.n_nodes, dtype=np.int64)  # the node of the coarse tree that holds each node
+    for node in range(fine.n_nodes):
+        held = above[node]
+        if fine.left[node] < 0:
+            result[fine.cluster[node]] = coarse.cluster[held]
+            continue
+        leaf = coarse.left[held] < 0
+        above[fine.left[node]] = held if leaf else coarse.left[held]
+        above[fine.right[node]] = held if leaf else coarse.right[held]
+    return result

@@ -1,16 +1,149 @@
 """Changes to the nodes of a tree; replacing a hyperplane also drops the counts along the old one."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .._typing import Floats, Integers
+from .._typing import AnyArray, Floats, Integers
 from ..projections.directions import Axes, RawDirections
-from .structure import Tree
+
+if TYPE_CHECKING:
+    from .structure import Tree
+
+T = TypeVar("T", bound="Tree")
+
+NEW = {"left": -1, "right": -1, "n_rows": 0, "cluster": -1, "planes": 0.0}
+"""Values of a new node; all others are NaN."""
 
 
-def turned(tree: Tree, nodes: Integers, directions: RawDirections, offsets: Floats) -> Tree:
+def cut(tree: T, n_clusters: int) -> T:
+    """Return the tree with at most `n_clusters` clusters and the first splits in `Tree.split_order`.
+
+    This is the tree that results from growing one split at a time, always at the branch of largest relative depth
+    (thesis eq. 6.2), until there are `n_clusters` clusters. Every cluster is a union of clusters of the tree.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5, "relative_depth": 3.0}
+    >>> inner = {"left": 3, "right": 4, "n_rows": 5, "plane": [1.0], "offset": 0.2, "relative_depth": 8.0}
+    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (4, 3, 2)]
+    >>> cut(tree_from_nodes([root, inner, *leaves], 1), 2).cluster_rows.tolist()
+    [5, 4]
+    """
+    if n_clusters < 1:
+        raise ValueError(f"a tree has at least 1 cluster; got n_clusters={n_clusters}")
+    order = list(tree.split_order())
+
+    def with_first(n_splits: int) -> T:
+        kept = np.zeros(tree.n_nodes, dtype=bool)
+        kept[order[:n_splits]] = True
+        return tree.with_splits(kept)
+
+    if tree.n_clusters == tree.n_leaves:
+        return with_first(n_clusters - 1)
+    # Each split of leaves that share clusters adds one cluster or none.
+    enough = bisect_left(range(len(order)), n_clusters, key=lambda n_splits: with_first(n_splits).n_clusters)
+    coarse = with_first(enough)
+    return coarse.merged(coarse.cluster[coarse.leaves])
+
+
+def pruned(tree: T, node: int) -> T:
+    """Return the tree with a node as a leaf, without its descendants; their clusters become one.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5}
+    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
+    >>> pruned(tree_from_nodes([root, *leaves], 1), 0).n_clusters
+    1
+    """
+    below = np.zeros(tree.n_nodes, dtype=bool)
+    below[_checked_node(tree, node)] = True
+    for inner in np.flatnonzero(tree.left >= 0):
+        if below[inner]:
+            below[[tree.left[inner], tree.right[inner]]] = True
+    return tree.with_splits((tree.left >= 0) & ~below)
+
+
+def split(tree: T, node: int, direction: AnyArray | None = None, threshold: float | None = None) -> T:
+    """Return the tree with a node split by a hyperplane; a node that was split before is pruned first.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    direction : array of shape (n_features,), optional
+        Normal of the hyperplane, for the rows as the tree takes them; by default that of the node. The direction of a
+        leaf is that of its best rejected split.
+    threshold : float, optional
+        Rows with ``direction . x <= threshold`` go left; by default the threshold of the node.
+
+    Returns
+    -------
+    Tree
+        The left child keeps the cluster of the node, the right one is a new cluster. Along the node's own direction,
+        the histogram counts the rows of the children; otherwise they are unknown, and zero, until the tree counts
+        rows: see `mdh_dask.growth.recount.recount` and `with_tree` of the estimators.
+
+    Raises
+    ------
+    ValueError
+        If there is no such node, the direction has another shape or is zero, or a number is not finite.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9}], n_features=2)
+    >>> split(tree, 0, [0.0, 1.0], 0.5).labels(np.array([[3.0, 0.0], [3.0, 1.0]])).tolist()
+    [0, 1]
+    """
+    plane = np.asarray(tree.planes[_checked_node(tree, node)] if direction is None else direction, dtype=np.float64)
+    at = float(tree.offsets[node]) if threshold is None else float(threshold)
+    if plane.shape != (tree.n_features,) or not np.isfinite(plane).all() or not plane.any():
+        raise ValueError(
+            f"expected a direction of {tree.n_features} finite numbers, not all zero; got {plane.shape} numbers from "
+            f"{plane.min(initial=np.inf):g} to {plane.max(initial=-np.inf):g}: give another; node {node} may have none"
+        )
+    if not np.isfinite(at):
+        raise ValueError(f"expected a finite threshold, got {at}: give one; node {node} may have none")
+    own = np.array_equal(plane, tree.planes[node])
+    tree = pruned(tree, node)
+    if not own:
+        tree = turned(tree, np.array([node]), RawDirections(plane[None]), np.array([at]))
+    first = tree.n_nodes
+    values: dict[str, Any] = {
+        name: np.concatenate([array, np.full((2, *array.shape[1:]), NEW.get(name, np.nan), dtype=array.dtype)])
+        for name, array in tree.per_node().items()
+    }
+    values["left"][node], values["right"][node], values["cluster"][node] = first, first + 1, -1
+    values["n_rows"][first:] = _sides(tree, node, at)
+    values["cluster"][first:] = tree.cluster[node], tree.n_clusters
+    if at != tree.offsets[node]:
+        values["offsets"][node], values["relative_depth"][node] = at, np.nan
+    return replace(tree, first_bin=np.append(tree.first_bin, [len(tree.bins)] * 2), **values).in_order()
+
+
+def _sides(tree: "Tree", node: int, threshold: float) -> tuple[int, int]:
+    """Return the rows on both sides of a threshold by the histogram of a node, or zeros without one."""
+    counts = tree.histogram(node)
+    if len(counts) == 0:
+        return 0, 0
+    n_left = int(counts[: max(round((threshold - tree.origin[node]) / tree.width[node]), 0)].sum())
+    return n_left, max(int(tree.n_rows[node]) - n_left, 0)
+
+
+def _checked_node(tree: "Tree", node: int) -> int:
+    if not 0 <= node < tree.n_nodes:
+        raise ValueError(f"expected a node from 0 to {tree.n_nodes - 1}, got {node}")
+    return int(node)
+
+
+def turned(tree: T, nodes: Integers, directions: RawDirections, offsets: Floats) -> T:
     """Return the tree with new hyperplanes at some nodes, which then have no histogram and no relative depth.
 
     Examples
@@ -29,7 +162,7 @@ def turned(tree: Tree, nodes: Integers, directions: RawDirections, offsets: Floa
     return _changed(tree, nodes, changes | {"relative_depth": none}, empty)
 
 
-def with_axes(tree: Tree, nodes: Integers, axes: Axes, offsets: Floats, bandwidth: Floats) -> Tree:
+def with_axes(tree: T, nodes: Integers, axes: Axes, offsets: Floats, bandwidth: Floats) -> T:
     """Return the tree with new hyperplanes at some nodes and empty bins along them for a recount."""
     empty = [np.zeros(n, dtype=np.int64) for n in axes.n_bins]
     changes = {"planes": axes.directions.vectors, "offsets": offsets, "origin": axes.origin, "width": axes.width}
@@ -37,7 +170,7 @@ def with_axes(tree: Tree, nodes: Integers, axes: Axes, offsets: Floats, bandwidt
     return _changed(tree, nodes, changes | {"bandwidth": bandwidth, "relative_depth": none}, empty)
 
 
-def multiplied(tree: Tree, unit: float) -> Tree:
+def multiplied(tree: T, unit: float) -> T:
     """Return the same tree in another unit of the projections; multiplying by a power of two is exact.
 
     Examples
@@ -53,7 +186,7 @@ def multiplied(tree: Tree, unit: float) -> Tree:
     return tree if unit == 1 else replace(tree, **{name: getattr(tree, name) * unit for name in names})
 
 
-def proportioned(tree: Tree, n_rows: int) -> Tree:
+def proportioned(tree: T, n_rows: int) -> T:
     """Return the tree scaled to another number of rows, with all its counts in proportion.
 
     Counts are rounded so that two children, and the bins of a node, still add up.
@@ -92,7 +225,7 @@ def scaled_counts(counts: Integers, n_rows: int) -> Integers:
     return np.diff(np.rint(ends * (n_rows / ends[-1])).astype(np.int64), prepend=0)
 
 
-def _changed(tree: Tree, nodes: Integers, changes: dict[str, Floats], bins: Sequence[Integers]) -> Tree:
+def _changed(tree: T, nodes: Integers, changes: dict[str, Floats], bins: Sequence[Integers]) -> T:
     histograms = [tree.histogram(node) for node in range(tree.n_nodes)]
     for node, own in zip(nodes, bins):
         histograms[node] = own

@@ -29,7 +29,7 @@ def linkage_of(tree: "Tree") -> Floats:
     -----
     Heights are ranks, 1 to ``n_leaves - 1``: splits are undone in the reverse of `Tree.split_order`, those of the
     smallest relative depth first. Cutting between the heights ``h`` and ``h + 1`` leaves ``k = n_leaves - h``
-    clusters, the same as ``tree.prune(k)``. Relative depths themselves cannot be heights, since a branch
+    clusters, the same as ``tree.cut(k)``. Relative depths themselves cannot be heights, since a branch
     often has a deeper valley than its parent.
 
     Examples

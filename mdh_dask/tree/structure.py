@@ -3,16 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from heapq import heappop, heappush
-from itertools import islice
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
+from ..density.evidence import valley_evidence
 from ..density.kde import kernel_density
 from .clusters import collapsed, own_clusters, parting, renumbered
+from .editing import cut, pruned, split
 from .export import dict_of, linkage_of, text_of
+from .levels import Level, levels_of
 from .routing import leaves_of
 
 
@@ -161,6 +163,18 @@ class Tree:
         density = kernel_density(counts, self.width[node], self.bandwidth[node])
         return NodeDensity(position, density, float(self.offsets[node]))
 
+    def evidence(self, node: int) -> float:
+        """Return the evidence of the node's valley in standard errors; NaN without a histogram or threshold."""
+        density = self.density(node)
+        if density is None or np.isnan(density.threshold):
+            return np.nan
+        n_rows = float(self.histogram(node)[1:-1].sum())
+        return valley_evidence(*density, n_rows, float(self.bandwidth[node]))
+
+    def levels(self) -> tuple[Level, ...]:
+        """Return the tree's cuts at several depths of its valleys; see `mdh_dask.tree.levels.levels_of`."""
+        return levels_of(self)
+
     def walk(self) -> Iterator[tuple[int, int]]:
         """Yield every node and its level, parents before children, left before right."""
         yield from enumerate(self.level.tolist())
@@ -176,17 +190,17 @@ class Tree:
                 for child in (int(self.left[node]), int(self.right[node])):
                     heappush(frontier, (-depth[child], child))
 
-    def prune(self, n_leaves: int) -> Self:
-        """Return the tree with at most `n_leaves` leaves and the first splits in `split_order`.
+    def cut(self, n_clusters: int) -> Self:
+        """Return the tree with at most `n_clusters` clusters; see `mdh_dask.tree.editing.cut`."""
+        return cut(self, n_clusters)
 
-        This is the tree that results from growing one split at a time, always at the branch of largest relative depth
-        (thesis eq. 6.2), until there are `n_leaves` clusters.
-        """
-        if n_leaves < 1:
-            raise ValueError(f"a tree has at least 1 leaf; got n_leaves={n_leaves}")
-        kept = np.zeros(self.n_nodes, dtype=bool)
-        kept[list(islice(self.split_order(), n_leaves - 1))] = True
-        return self._collapsed(kept)
+    def prune(self, node: int) -> Self:
+        """Return the tree with a node as a leaf; see `mdh_dask.tree.editing.pruned`."""
+        return pruned(self, node)
+
+    def split(self, node: int, direction: AnyArray | None = None, threshold: float | None = None) -> Self:
+        """Return the tree with a node split by a hyperplane; see `mdh_dask.tree.editing.split`."""
+        return split(self, node, direction, threshold)
 
     def merged(self, group: Integers) -> Self:
         """Return the tree with the leaves of each group as one cluster, without the splits within a cluster.
@@ -207,7 +221,7 @@ class Tree:
         """
         cluster = np.full(self.n_nodes, -1, dtype=np.int32)
         cluster[self.leaves] = renumbered(np.asarray(group))
-        return replace(self, cluster=cluster)._collapsed(parting(self.left, self.right, cluster))
+        return replace(self, cluster=cluster).with_splits(parting(self.left, self.right, cluster))
 
     def to_linkage(self) -> Floats:
         """Return the tree as a linkage matrix of `scipy.cluster.hierarchy`; see `mdh_dask.tree.export.linkage_of`."""
@@ -221,12 +235,19 @@ class Tree:
         """Return the tree as indented text; see `mdh_dask.tree.export.text_of`."""
         return text_of(self, feature_names, n_top)
 
-    def _collapsed(self, kept: Booleans) -> Self:
+    def per_node(self) -> dict[str, Any]:
+        """Return the arrays with one value or row for each node, by name."""
+        names = (f.name for f in _arrays_of(self) if f.name not in ("bins", "first_bin", "steps"))
+        return {name: getattr(self, name) for name in names}
+
+    def with_splits(self, kept: Booleans) -> Self:
+        """Return the tree with the splits of a mask alone; the parent of a node that stays must stay, too."""
         left, right = (np.where(kept, children, -1).astype(np.int32) for children in (self.left, self.right))
         cluster = collapsed(self.left, self.right, self.cluster, kept)
-        return replace(self, left=left, right=right, cluster=cluster)._renumbered()
+        return replace(self, left=left, right=right, cluster=cluster).in_order()
 
-    def _renumbered(self) -> Self:
+    def in_order(self) -> Self:
+        """Return the tree with its nodes in order, and without those that cannot be reached from the root."""
         order: list[int] = []
         stack = [0]
         while stack:
@@ -239,11 +260,7 @@ class Tree:
         histograms = [self.histogram(node) for node in order]
         return replace(
             self,
-            **{
-                f.name: getattr(self, f.name)[order]
-                for f in _arrays_of(self)
-                if f.name not in ("bins", "first_bin", "steps")
-            }
+            **{name: array[order] for name, array in self.per_node().items()}
             | {
                 "left": _moved(self.left[order], number),
                 "right": _moved(self.right[order], number),
@@ -294,7 +311,7 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
         first_bin=np.cumsum([0, *(len(b) for b in bins)]),
         deviations=deviations,
         steps=np.zeros(n_features),
-    )._renumbered()
+    ).in_order()
 
 
 def _arrays_of(tree: Tree) -> list[Field[Any]]:

@@ -93,7 +93,7 @@ def test_names_of_a_frame_reach_the_tree_the_profiles_and_the_saved_model(tmp_pa
     model.save(tmp_path / "m.zarr")
     loaded = load_model(tmp_path / "m.zarr")
     assert loaded.tree_.to_text() == model.tree_.to_text()
-    assert loaded.tree_.prune(1).feature_names == model.tree_.feature_names
+    assert loaded.tree_.cut(1).feature_names == model.tree_.feature_names
     assert cluster_profiles(loaded, frame).to_text() == cluster_profiles(model, frame).to_text()
 
 

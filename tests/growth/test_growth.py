@@ -191,7 +191,7 @@ def test_max_levels_and_max_clusters_bound_the_tree(mixture):
     assert RandomProjectionTree(200, max_levels=0).fit(X).n_clusters_ == 1
     pruned = RandomProjectionTree(200, max_clusters=3).fit(X)
     assert pruned.n_clusters_ == 3
-    assert pruned.tree_ == full.tree_.prune(3)
+    assert pruned.tree_ == full.tree_.cut(3)
 
 
 def test_clusters_hold_at_least_the_rows_asked_for(mixture):

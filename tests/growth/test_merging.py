@@ -191,7 +191,7 @@ class TestTreesWithMergedLeaves:
         tree = random_tree(seed=4, n_leaves=12, n_features=3)
         group = np.arange(12) % 5
         rows = np.random.default_rng(0).normal(size=(500, 3))
-        labels, pruned = tree.merged(group).labels(rows), tree.merged(group).prune(4).labels(rows)
+        labels, pruned = tree.merged(group).labels(rows), tree.merged(group).cut(4).labels(rows)
         assert len(np.unique(np.c_[labels, pruned], axis=0)) == len(np.unique(labels))
 
     def test_a_model_that_is_saved_labels_and_counts_as_before(self, tmp_path):

@@ -108,7 +108,7 @@ def test_a_loaded_tree_labels_rows_as_the_saved_one(path):
     loaded, *_ = load_tree(str(path))
     np.testing.assert_array_equal(loaded.labels(rows), tree.labels(rows))
     np.testing.assert_array_equal(loaded.density(0).density, tree.density(0).density)
-    assert loaded.prune(2) == tree.prune(2)
+    assert loaded.cut(2) == tree.cut(2)
 
 
 def test_a_model_is_a_zarr_group_of_format_3_with_json_attributes(saved):

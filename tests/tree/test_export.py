@@ -21,7 +21,7 @@ def one_split(**changes):
 
 
 def partition_of_leaves(tree, n_leaves):
-    """The cluster of ``tree.prune(n_leaves)`` that each leaf falls into, from the nodes that pruning keeps."""
+    """The cluster of ``tree.cut(n_leaves)`` that each leaf falls into, from the nodes that pruning keeps."""
     kept = set(tree_order(tree)[: n_leaves - 1])
     parent, cluster = tree.parent, []
     for leaf in tree.leaves:
@@ -36,7 +36,7 @@ def tree_order(tree):
     """Inner nodes in the order in which growing best first splits them, found by pruning."""
     order, before = [], set()
     for k in range(2, tree.n_leaves + 1):
-        pruned = tree.prune(k)
+        pruned = tree.cut(k)
         # Nodes keep their order when a tree is pruned: match them by walking both trees.
         kept, pairs = set(), [(0, 0)]
         while pairs:
@@ -85,7 +85,7 @@ def test_cutting_agrees_with_the_labels_that_a_pruned_tree_gives_to_rows():
     tree = grown_tree(rows)
     for k in range(1, tree.n_leaves + 1):
         cut = hierarchy.fcluster(tree.to_linkage(), k, "maxclust")[tree.labels(rows)]
-        assert len(set(zip(cut, tree.prune(k).labels(rows)))) == k
+        assert len(set(zip(cut, tree.cut(k).labels(rows)))) == k
 
 
 def test_a_dendrogram_is_drawn():

@@ -164,7 +164,7 @@ def test_the_order_in_which_nodes_are_given_does_not_matter(seed, order):
 def test_pruning_merges_clusters_of_the_next_larger_tree(tree, seed):
     rows = random_rows(tree, seed)
     for k in range(1, tree.n_leaves):
-        coarse, fine = tree.prune(k), tree.prune(k + 1)
+        coarse, fine = tree.cut(k), tree.cut(k + 1)
         assert coarse.n_leaves == k
         pairs = set(zip(fine.labels(rows).tolist(), coarse.labels(rows).tolist()))
         assert len(pairs) == len({f for f, _ in pairs})
@@ -181,12 +181,12 @@ def test_projections_on_the_planes_of_the_splits_have_the_labels_of_the_rows(tre
 
 @given(trees, st.integers(0, 3))
 def test_pruning_to_all_leaves_or_more_changes_nothing(tree, more):
-    assert tree.prune(tree.n_leaves + more) == tree
+    assert tree.cut(tree.n_leaves + more) == tree
 
 
 @given(trees, st.integers(1, 12), st.integers(1, 12))
 def test_pruning_twice_is_pruning_to_the_smaller_number(tree, a, b):
-    assert tree.prune(a).prune(b) == tree.prune(min(a, b))
+    assert tree.cut(a).cut(b) == tree.cut(min(a, b))
 
 
 @given(trees, st.integers(1, 12))
@@ -199,7 +199,7 @@ def test_pruning_keeps_the_splits_of_growing_best_first(tree, n_leaves):
         best = max(inner, key=lambda node: np.nan_to_num(tree.relative_depth[node], nan=-1))
         splits.add(best)
         frontier = frontier - {best} | {tree.left[best], tree.right[best]}
-    pruned = tree.prune(n_leaves)
+    pruned = tree.cut(n_leaves)
     kept = sorted(frontier | splits)
     np.testing.assert_array_equal(pruned.planes, tree.planes[kept])
     np.testing.assert_array_equal(pruned.n_rows, tree.n_rows[kept])
@@ -207,9 +207,9 @@ def test_pruning_keeps_the_splits_of_growing_best_first(tree, n_leaves):
         np.testing.assert_array_equal(pruned.histogram(new), tree.histogram(old))
 
 
-def test_pruning_to_no_leaf_is_refused():
-    with pytest.raises(ValueError, match="at least 1 leaf; got n_leaves=0"):
-        random_tree(0, 3, 2).prune(0)
+def test_cutting_to_no_cluster_is_refused():
+    with pytest.raises(ValueError, match="at least 1 cluster; got n_clusters=0"):
+        random_tree(0, 3, 2).cut(0)
 
 
 # --- Equality ---
@@ -223,7 +223,7 @@ def test_trees_are_equal_to_their_copies_only(tree):
         changed.flat[-1] = np.nextafter(changed.flat[-1], 9) if name == "planes" else changed.flat[-1] + 1
         assert tree != replace(tree, **{name: changed})
     assert tree != "tree"
-    assert tree.n_leaves == 1 or tree != tree.prune(1)
+    assert tree.n_leaves == 1 or tree != tree.cut(1)
 
 
 def test_trees_cannot_be_keys():

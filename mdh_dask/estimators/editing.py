@@ -1,0 +1,121 @@
+"""Fitted trees with other splits: fewer clusters, or a tree that was edited by hand."""
+
+from copy import copy
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Integers, RowArray
+from ..chunks import is_dask, merge_chunks, run
+from ..growth.recount import recounted
+from ..tree.clusters import coarser
+from ..tree.levels import Level
+from ..tree.structure import Tree
+from .base import ClusterEstimator
+from .validation import as_rows
+
+
+class Editing(ClusterEstimator):
+    """A mixin for estimators of one tree that adds models of the same fit with other splits."""
+
+    tree_: Tree
+    feature_map_: Any
+
+    @property
+    def levels_(self) -> tuple[Level, ...]:
+        """Cuts of the tree at several depths of its valleys, from one cluster to all; `cut` makes models of them."""
+        return self.tree_.levels()
+
+    def cut(self, n_clusters: int) -> Self:
+        """Return a model with fewer clusters, each a union of clusters of this one.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters, at most `n_clusters_`; the splits with the largest relative depth stay, each after its
+            parent.
+
+        Returns
+        -------
+        estimator
+            A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If there are fewer clusters.
+
+        Examples
+        --------
+        >>> from mdh_dask import RandomProjectionTree
+        >>> from mdh_dask.simulate import gaussian_mixture
+        >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+        >>> model = RandomProjectionTree(n_projections=100).fit(X)
+        >>> [(level.n_clusters, round(level.relative_depth)) for level in model.levels_][-1][0]
+        4
+        >>> model.cut(2).n_clusters_
+        2
+        """
+        check_is_fitted(self)
+        if not 1 <= n_clusters <= self.n_clusters_:
+            raise ValueError(
+                f"expected n_clusters from 1 to {self.n_clusters_}, as many as there are; got {n_clusters}: fit with "
+                "n_clusters= for more"
+            )
+        model = self.with_tree(self.tree_.cut(n_clusters))
+        if (labels := getattr(self, "labels_", None)) is not None:
+            model.labels_ = _renamed(labels, np.append(coarser(self.tree_, model.tree_), -1))
+        return model
+
+    def with_tree(self, tree: Tree, X: Any = None) -> Self:
+        """Return a model with another tree, such as `tree_` after `Tree.prune` and `Tree.split`.
+
+        Parameters
+        ----------
+        tree : Tree
+            A tree for the same columns, or features of the map.
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features), optional
+            Rows to count in the nodes of the tree, in one pass, and to label. Without them counts stay as they are.
+
+        Returns
+        -------
+        estimator
+            A fitted model, with `labels_` for `X` only.
+
+        Raises
+        ------
+        ValueError
+            If the tree has another number of columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> X = np.random.default_rng(0).normal(size=(400, 2))
+        >>> model = RandomProjectionTree().fit(X)
+        >>> halves = model.with_tree(model.tree_.split(0, [1.0, 0.0], 0.0), X)
+        >>> halves.n_clusters_, halves.tree_.n_rows.tolist() == [400, *np.bincount(halves.labels_)]
+        (2, True)
+        """
+        check_is_fitted(self)
+        if tree.n_features != self.tree_.n_features:
+            raise ValueError(f"expected a tree for {self.tree_.n_features} columns, got one for {tree.n_features}")
+        model = copy(self)
+        model.__dict__.pop("labels_", None)
+        model.tree_, model.n_clusters_ = tree, tree.n_clusters
+        if X is not None:
+            rows = as_rows(model, X, reset=False)
+            there = rows if model.feature_map_ is None else model.feature_map_.transform(rows)
+            model.tree_, model.n_passes_ = run(recounted(tree), merge_chunks(there), announce=model._bar)
+            model.labels_ = model._labels_of(rows)
+        return model
+
+
+def _renamed(labels: RowArray, names: Integers) -> RowArray:
+    """Return the new names of labels, of which the last is that of -1."""
+    rename = partial(np.take, names.astype(np.int32))
+    return labels.map_blocks(rename, dtype=np.int32) if is_dask(labels) else rename(labels)

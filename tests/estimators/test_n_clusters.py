@@ -1,0 +1,117 @@
+"""A known number of clusters, cuts of fitted models, and models of edited trees."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mdh_dask import (
+    PDDP,
+    DePDDP,
+    DivisiveClustering,
+    HierarchicalKernelMDH,
+    HierarchicalMDH,
+    PCATree,
+    ProjectionPursuitTree,
+    RandomProjectionTree,
+    load_model,
+)
+from mdh_dask.metrics import adjusted_rand_index
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """Three groups far apart, of which one is two that nearly touch."""
+    rng = np.random.default_rng(0)
+    centres = np.repeat([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0], [3.2, 20.0]], 400, axis=0)
+    return (centres + rng.normal(size=(1600, 2))).astype(np.float32), np.repeat([0, 1, 2, 3], 400)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RandomProjectionTree(100),
+        HierarchicalMDH(starts="pca2"),
+        PCATree(),
+        DePDDP(),
+        PDDP(),
+        ProjectionPursuitTree(search="random"),
+        DivisiveClustering(stop_rule="known-number"),
+    ],
+    ids=lambda e: type(e).__name__,
+)
+@pytest.mark.parametrize("n_clusters", [2, 4])
+def test_trees_find_as_many_clusters_as_asked_for(groups, estimator, n_clusters):
+    model = estimator.set_params(n_clusters=n_clusters).fit(groups[0])
+    assert model.n_clusters_ == n_clusters
+    assert len(np.unique(model.labels_)) == n_clusters
+
+
+def test_a_number_that_is_found_anyway_changes_no_label(groups):
+    found = RandomProjectionTree(100).fit(groups[0])
+    assert found.n_clusters_ == 3
+    assert RandomProjectionTree(100, n_clusters=3).fit(groups[0]).tree_ == found.tree_
+
+
+def test_the_next_cluster_is_the_valley_that_failed_the_test(groups):
+    X, y = groups
+    four = RandomProjectionTree(100, n_clusters=4).fit(X)
+    assert adjusted_rand_index(y, four.labels_) > 0.75 > adjusted_rand_index(y, four.cut(3).labels_)
+
+
+def test_the_tree_for_a_number_is_the_same_for_any_chunks(groups):
+    trees = [
+        RandomProjectionTree(50, n_clusters=4, sample_size=100).fit(da.from_array(groups[0], chunks=(chunk, 2))).tree_
+        for chunk in (1600, 137)
+    ]
+    assert trees[0] == trees[1]
+    assert trees[0].n_clusters == 4
+
+
+def test_a_warning_says_why_there_are_fewer():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.warns(
+        UserWarning, match=r"found \d+ of n_clusters=40: .* min_relative_depth=0.1 with min_cluster_size=20"
+    ):
+        RandomProjectionTree(20, n_clusters=40, min_cluster_size=20).fit(X)
+
+
+def test_two_limits_are_refused(groups):
+    with pytest.raises(ValueError, match="expected n_clusters or max_clusters, got 3 and 4"):
+        RandomProjectionTree(n_clusters=3, max_clusters=4).fit(groups[0])
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_cut_models_predict_save_and_name_clusters_like_their_labels(groups, tmp_path, lazy):
+    X = da.from_array(groups[0], chunks=(300, 2)) if lazy else groups[0]
+    model = RandomProjectionTree(100).fit(X)
+    cut = model.cut(2)
+    assert cut.n_clusters_ == 2
+    assert model.n_clusters_ == 3
+    assert isinstance(cut.labels_, da.Array) == lazy
+    assert_array_equal(cut.labels_, cut.predict(groups[0]))
+    cut.save(tmp_path / "cut")
+    loaded = load_model(tmp_path / "cut")
+    assert_array_equal(loaded.predict(groups[0]), cut.labels_)
+    assert loaded.levels_ == model.levels_[:2]
+    with pytest.raises(ValueError, match="from 1 to 2, as many as there are; got 3"):
+        loaded.cut(3)
+
+
+def test_merged_leaves_of_kernel_trees_reach_a_number_and_can_be_cut(groups):
+    model = HierarchicalKernelMDH(n_clusters=4).fit(groups[0])
+    assert adjusted_rand_index(groups[1], model.labels_) > 0.85
+    assert model.cut(2).n_clusters_ == 2
+    assert_array_equal(model.cut(2).labels_, model.cut(2).predict(groups[0]))
+
+
+def test_rows_are_counted_in_a_tree_that_was_edited_by_hand(groups):
+    X = groups[0]
+    model = RandomProjectionTree(100).fit(X)
+    edited = model.with_tree(model.tree_.split(int(model.tree_.leaves[-1]), [1.0, 0.0], 1.3), X)
+    assert edited.n_clusters_ == 4
+    assert_array_equal(edited.tree_.cluster_rows, np.bincount(edited.labels_))
+    assert_array_equal(edited.predict(X), edited.labels_)
+    assert not hasattr(model.with_tree(model.tree_.prune(0)), "labels_")
+    with pytest.raises(ValueError, match="a tree for 2 columns, got one for 3"):
+        model.with_tree(RandomProjectionTree(10).fit(np.c_[X, X[:, 0]]).tree_)

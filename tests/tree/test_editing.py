@@ -1,0 +1,112 @@
+"""Cuts of trees, single splits added or removed, and levels."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from trees import four_groups, grown_tree, random_tree, trees
+
+from mdh_dask.tree.clusters import coarser
+from mdh_dask.tree.saving import tree_from_arrays, tree_to_arrays
+
+seeds = st.integers(0, 2**32)
+
+
+def rows_for(tree, seed=0):
+    return np.random.default_rng(seed).normal(size=(300, tree.n_features))
+
+
+@given(trees, seeds, st.integers(1, 5))
+def test_cuts_of_merged_trees_have_every_number_of_clusters_each_a_union(tree, seed, n_groups):
+    merged = tree.merged(np.random.default_rng(seed).integers(n_groups, size=tree.n_leaves))
+    for k in range(1, merged.n_clusters + 1):
+        cut = merged.cut(k)
+        assert cut.n_clusters == k
+        assert_array_equal(cut.labels(rows_for(tree)), coarser(merged, cut)[merged.labels(rows_for(tree))])
+
+
+@given(trees, seeds)
+def test_pruning_a_node_joins_its_clusters_and_leaves_the_rows_of_others_alone(tree, seed):
+    rows, node = rows_for(tree), seed % tree.n_nodes
+    pruned = tree.prune(node)
+    below = node <= tree.apply(rows)
+    end = node + 1
+    while end < tree.n_nodes and tree.level[end] > tree.level[node]:
+        end += 1
+    below &= tree.apply(rows) < end
+    assert pruned.n_leaves == tree.n_leaves - (end - node) // 2
+    assert len(np.unique(pruned.labels(rows)[below])) <= 1
+    pairs = np.unique(np.c_[tree.labels(rows), pruned.labels(rows)][~below], axis=0)
+    assert len(pairs) == len(np.unique(pairs[:, 1]))
+
+
+@given(trees, seeds)
+def test_splitting_a_node_changes_only_its_rows_and_the_tree_can_be_saved(tree, seed):
+    rng, rows = np.random.default_rng(seed), rows_for(tree)
+    node, direction = int(rng.choice(tree.leaves)), rng.normal(size=tree.n_features)
+    halves = tree.split(node, direction, 0.1)
+    inside = tree.apply(rows) == node
+    assert_array_equal(
+        halves.labels(rows)[~inside], (tree.labels(rows) + (tree.labels(rows) > tree.cluster[node]))[~inside]
+    )
+    assert_array_equal(halves.labels(rows)[inside], tree.cluster[node] + (rows @ direction > 0.1)[inside])
+    assert tree_from_arrays(tree_to_arrays(halves)) == halves
+    unsplit = halves.prune(node)
+    assert_array_equal(unsplit.labels(rows), tree.labels(rows))
+
+
+def test_splitting_again_where_a_split_was_pruned_gives_the_same_tree():
+    tree = grown_tree(four_groups())
+    for node in np.flatnonzero((tree.left >= 0) & (tree.level == tree.level.max() - 1)):
+        again = tree.prune(node).split(node)
+        assert_array_equal(again.labels(rows_for(tree)), tree.labels(rows_for(tree)))
+        assert_array_equal(again.n_rows, tree.n_rows)
+        assert_array_equal(again.relative_depth[node], tree.relative_depth[node])
+
+
+def test_impossible_edits_are_refused():
+    tree = random_tree(3, 1, 2)
+    bare = replace(tree, planes=np.zeros((1, 2)), offsets=np.array([np.nan]))
+    for wrong, message in [
+        (lambda: tree.prune(7), "a node from 0 to 0, got 7"),
+        (lambda: tree.split(-1), "a node from 0 to 0, got -1"),
+        (lambda: tree.split(0, [1.0], 0.0), "a direction of 2 finite numbers"),
+        (lambda: tree.split(0, [np.nan, 1.0], 0.0), "a direction of 2 finite numbers"),
+        (lambda: bare.split(0), "node 0 may have none"),
+        (lambda: bare.split(0, [1.0, 0.0]), "a finite threshold, got nan"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            wrong()
+
+
+@given(trees)
+def test_levels_are_nested_and_keep_all_splits_of_their_depth(tree):
+    levels = tree.levels()
+    assert levels[0].n_clusters == 1
+    assert levels[-1].n_clusters == tree.n_clusters
+    depths = [level.relative_depth for level in levels]
+    assert depths == sorted(depths, reverse=True)
+    for level in levels[1:]:
+        cut = tree.cut(level.n_clusters)
+        assert cut.n_clusters == level.n_clusters
+        inner, known = cut.left >= 0, np.nan_to_num(cut.relative_depth)
+        assert (known[inner] >= level.relative_depth).all()
+        # Every split that the cut leaves out is shallower.
+        leaves = ~inner
+        deeper = leaves & (known >= level.relative_depth)
+        assert not any(tree.left[_same(tree, cut, leaf)] >= 0 for leaf in np.flatnonzero(deeper))
+
+
+def _same(tree, cut, wanted):
+    """The node of a tree that became a node of its cut."""
+    pairs = [(0, 0)]
+    while pairs:
+        old, new = pairs.pop()
+        if new == wanted:
+            return old
+        if cut.left[new] >= 0:
+            pairs += [(tree.left[old], cut.left[new]), (tree.right[old], cut.right[new])]
+    raise AssertionError
