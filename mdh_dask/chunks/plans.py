@@ -7,6 +7,7 @@ does not know where the rows are, so it can be tested by sending values by hand.
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from .._typing import RowArray
@@ -90,8 +91,16 @@ def run(plan: Plan[Any], *arrays: RowArray, announce: Announce = _silent, n_pass
     >>> run(range_of_columns(), np.arange(6).reshape(3, 2))
     Outcome(result='up to 5', n_passes=1)
     """
-    (result,), n_passes = run_together([plan], *arrays, announce=announce, n_passes=n_passes)
-    return Outcome(result, n_passes)
+    value: Any = None
+    try:
+        while True:
+            asked, result = _advanced(plan, value)
+            if asked is None:
+                return Outcome(result, n_passes)
+            n_passes += 1
+            value = reduce_rows(asked.statistic, *arrays, progress=announce(f"pass {n_passes}: {asked.verb}"))
+    finally:
+        plan.close()
 
 
 def run_together(
@@ -110,22 +119,63 @@ def run_together(
     Outcome
         A list of the results, in the order of the plans, and the number of passes: as many as the longest plan takes.
     """
+    return run(together(plans), *arrays, announce=announce, n_passes=n_passes)
+
+
+def together(plans: Sequence[Plan[Any]]) -> Plan[list[Any]]:
+    """Advance several plans in step, as one plan: every pass serves all plans that have not ended.
+
+    Parameters
+    ----------
+    plans : sequence of generators
+
+    Returns
+    -------
+    generator
+        A plan whose result is the list of their results, with as many passes as the longest of them.
+
+    Examples
+    --------
+    >>> class Largest(Statistic):
+    ...     def chunk(self, start, *blocks):
+    ...         return blocks[0].max()
+    ...
+    ...     def combine(self, left, right):
+    ...         return max(left, right)
+    >>> def largest(times):
+    ...     return (yield Pass("looking", Largest())) * times
+    >>> run(together([largest(1), largest(10)]), np.arange(6))
+    Outcome(result=[5, 50], n_passes=1)
+    """
     results: list[Any] = [None] * len(plans)
     values: dict[int, Any] = dict.fromkeys(range(len(plans)))
     try:
-        while asked := _advance(plans, values, results):
-            n_passes += 1
-            verbs = " and ".join(dict.fromkeys(wanted.verb for wanted in asked.values()))
-            statistics, position = _distinct([wanted.statistic for wanted in asked.values()])
-            # The journal identifies the pass of a single plan by its statistic, so this is not wrapped.
-            statistic = statistics[0] if len(plans) == 1 else Together(tuple(statistics))
-            value = reduce_rows(statistic, *arrays, progress=announce(f"pass {n_passes}: {verbs}"))
-            found = [value] if len(plans) == 1 else value
-            values = {plan: found[i] for plan, i in zip(asked, position)}
-        return Outcome(results, n_passes)
+        while True:
+            asked: dict[int, Pass] = {}
+            for i, value in values.items():
+                wanted, results[i] = _advanced(plans[i], value)
+                if wanted is not None:
+                    asked[i] = wanted
+            if not asked:
+                return results
+            values = dict(zip(asked, (yield from _one_pass(list(asked.values())))))
     finally:
         for plan in plans:
             plan.close()
+
+
+def _one_pass(asked: Sequence[Pass]) -> Plan[list[Any]]:
+    """Make one pass for all requests and return their values."""
+    wanted = [one.statistic for one in asked]
+    parts = [one.parts if isinstance(one, Together) else (one,) for one in wanted]
+    statistics, position = _distinct([part for own in parts for part in own])
+    verbs = " and ".join(dict.fromkeys(verb for one in asked for verb in one.verb.split(" and ")))
+    # The journal identifies a pass by its statistic, so a single one is the same with and without other plans.
+    alone = len(statistics) == 1
+    value = yield Pass(verbs, statistics[0] if alone else Together(tuple(statistics)))
+    found = iter([value if alone else value[i] for i in position])
+    values = [tuple(islice(found, len(own))) for own in parts]
+    return [v if isinstance(one, Together) else v[0] for one, v in zip(wanted, values)]
 
 
 def _distinct(statistics: Sequence[Statistic]) -> tuple[list[Statistic], list[int]]:
@@ -146,12 +196,9 @@ def _distinct(statistics: Sequence[Statistic]) -> tuple[list[Statistic], list[in
     return distinct, position
 
 
-def _advance(plans: Sequence[Plan[Any]], values: dict[int, Any], results: list[Any]) -> dict[int, Pass]:
-    """Send values to their plans, return the passes they request next, and store the results of plans that end."""
-    asked: dict[int, Pass] = {}
-    for i, value in values.items():
-        try:
-            asked[i] = plans[i].send(value)
-        except StopIteration as end:
-            results[i] = end.value
-    return asked
+def _advanced(plan: Plan[Any], value: Any) -> tuple[Pass | None, Any]:
+    """Send a value to a plan; return the pass that it requests next, or None and its result if it ends."""
+    try:
+        return plan.send(value), None
+    except StopIteration as end:
+        return None, end.value

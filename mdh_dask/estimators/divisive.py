@@ -116,7 +116,7 @@ class DivisiveClustering(TreeEstimator):
         Whether to merge leaves after growing until a valley of the density of the rows separates each cluster from its
         neighbours, so that clusters may have any shape. A sample of 10,000 rows is halved: one half chooses the densest
         points of two clusters and of the border between them, the rows of the other half are counted in balls around
-        these points, and vice versa. This takes one more pass if there is more than one leaf. `max_clusters` is then
+        these points, and vice versa. The first pass draws this sample, too. `max_clusters` is then
         reached by merging, and clusters with less than about 1% of the rows may be merged with their neighbours.
     refine : bool
         Whether to turn the hyperplanes of the finished tree to minimise the density of all rows on them, in up to five

@@ -8,7 +8,7 @@ from sklearn.utils import Tags
 
 from .._state import FeatureMap
 from .._typing import AnyArray, RowArray
-from ..chunks import merge_chunks, run
+from ..chunks import Plan, merge_chunks, run_together
 from ..columns import ColumnTypes
 from .planned import Planned
 from .validation import as_rows
@@ -34,7 +34,6 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
     def _check_rows(self, rows: RowArray) -> None:
         """Raise an error if rows of this shape cannot be mapped, before any work."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the map.
 
@@ -53,12 +52,18 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
         ValueError
             If a parameter or `X` is invalid; before any work if possible, otherwise in the pass.
         """
+        self._fit_beside(X)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit_beside(self, X: Any, *others: Plan[Any]) -> list[Any]:
+        """Fit the map, advance other plans in the same passes, and return their results."""
         rows = as_rows(self, X, reset=True)
         self._check_rows(rows)
         plan = self._plan(self._seed(), (rows.shape[0], rows.shape[1]))
-        feature_map, self.n_passes_ = run(plan, merge_chunks(rows), announce=self._bar)
+        (feature_map, *results), self.n_passes_ = run_together([plan, *others], merge_chunks(rows), announce=self._bar)
         self._adopt(feature_map)
-        return self
+        return results
 
     def transform(self, X: Any) -> RowArray:
         """Return the features of every row.

@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
+from sklearn.utils import get_tags
+
 from .._typing import AnyArray, RowArray
-from ..chunks import Announce, Plan, fit_chunks, is_dask, merge_chunks, run
+from ..chunks import Announce, Plan, fit_chunks, is_dask, merge_chunks, run, together
 from ..growth.growth import Grown, grow
-from ..growth.merging import merge
+from ..growth.merging import merged, merging_sample, rows_drawn
 from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
@@ -99,21 +101,18 @@ class TreeEstimator(Editing, Updating):
         if self.feature_map_ is None:
             n_passes = self._grow(seed, merge_chunks(rows), self._bar)
         else:
-            n_passes = self._map_and_grow(seed, self.feature_map_.fit(rows), rows)
+            # A precomputed kernel has no points, which only its fitted map knows.
+            samples = self.merge and not get_tags(self).input_tags.pairwise
+            shape = (rows.shape[0], rows.shape[1])
+            drawn = self.feature_map_._fit_beside(rows, *([merging_sample(shape, seed)] if samples else []))
+            n_passes = self._map_and_grow(seed, self.feature_map_, rows)
             if self._merges():
-                n_passes = self._merge(seed, merge_chunks(rows), n_passes)
+                leaf_of, points = self.state_.for_labels().labels, self.feature_map_.map_.points
+                self.tree_ = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds())
         return n_passes
 
     def _merges(self) -> bool:
         return self.merge and (self.feature_map_ is None or self.feature_map_.map_.has_points)
-
-    def _merge(self, seed: int, rows: RowArray, n_passes: int) -> int:
-        """Merge leaves of a tree of features by the density of the rows; return the number of passes."""
-        assert self.feature_map_ is not None
-        shape, points = (rows.shape[0], rows.shape[1]), self.feature_map_.map_.points
-        plan = merge(self.tree_, self.state_.for_labels().labels, points, shape, seed, *self._bounds())
-        self.tree_, n_passes = run(plan, rows, announce=self._bar, n_passes=n_passes)
-        return n_passes
 
     def _map_and_grow(self, seed: int, feature_map: FeatureTransformer, rows: RowArray) -> int:
         """Grow the tree on features and return the number of passes over the rows."""
@@ -141,13 +140,16 @@ class TreeEstimator(Editing, Updating):
         if self.feature_map_ is not None:
             settings = replace(settings, scale=False)  # features are not scaled
         names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
-        tree, standardise = yield from grow(settings, shape, partial(check_first_look, names=names))
+        plans: list[Plan[Any]] = [grow(settings, shape, partial(check_first_look, names=names))]
+        if merges := self._merges() and self.feature_map_ is None:
+            plans.append(merging_sample(shape, seed))
+        (tree, standardise), *drawn = yield from together(plans)
         # Merging limits their number instead, as the deepest splits need not be those that separate clusters.
         tree = tree if (most := self._most_clusters()) is None or self._merges() else tree.cut(most)
         if self.refine:
             tree = yield from refine(tree, standardise)
-        if self._merges() and self.feature_map_ is None:
-            tree = yield from merge(tree, tree.labels, standardise, shape, seed, *self._bounds())
+        if merges:
+            tree = merged(tree, tree.labels, standardise, drawn[0], *self._bounds())
         return Grown(tree, standardise)
 
     def name_columns(self, names: Sequence[str] | None) -> None:
@@ -212,8 +214,6 @@ class TreeEstimator(Editing, Updating):
             # Cached features are mapped once, after the pass that chooses the landmarks.
             fewest = 2 if self.cache is not None else fewest + 1
             most = 2 if self.cache in ("memory", "disk") else None if most is None else most + 1
-        if self.merge:
-            most = None if most is None else most + 1
         return fewest, most
 
     def _task_bytes(self, rows: RowArray) -> int:
@@ -225,4 +225,6 @@ class TreeEstimator(Editing, Updating):
             landmarks = getattr(feature_map, "n_landmarks", 0)
             counts += 2 * 8 * ROWS_AT_ONCE * landmarks
             sample = max(sample, SAMPLE * landmarks * row_bytes)
+        if self.merge:
+            sample += rows_drawn(rows.shape[1]) * row_bytes
         return max(min(sample, rows.nbytes), counts)

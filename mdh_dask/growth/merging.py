@@ -22,16 +22,40 @@ MERGING = 3
 """Key of the random stream of the hashes, so that the halves differ from those that tested the splits."""
 
 
-def merge(
+def rows_drawn(n_columns: int) -> int:
+    """Return the number of sampled rows, unless there are fewer."""
+    return max(min(SAMPLE_ROWS, RESERVOIR_VALUES // n_columns), 1)
+
+
+def merging_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
+    """Plan the sample of rows on which merging is based.
+
+    Parameters
+    ----------
+    shape : (n_rows, n_columns)
+        Shape of the rows that the pass reads.
+    seed : int
+
+    Returns
+    -------
+    generator
+        A plan of one pass, which asks nothing of the tree: it goes together with the first pass of growing.
+    """
+    wanted = rows_drawn(shape[1])
+    key = int(generator(seed, MERGING).integers(2**31))
+    drawn: Sample = yield Pass("sampling", SamplePass(key, sample_limit(wanted, shape[0])))
+    return smallest_hashes(drawn, wanted)
+
+
+def merged(
     tree: Tree,
     leaf_of: Callable[[AnyArray], Integers],
     coordinates: Callable[[AnyArray], Floats],
-    shape: tuple[int, int],
-    seed: int,
+    sample: Sample,
     most_clusters: int | None = None,
     fewest_clusters: int = 1,
-) -> Plan[Tree]:
-    """Plan the merging of the leaves of a tree; see `mdh_dask.splits.merging.merge_cells`.
+) -> Tree:
+    """Return the tree with merged leaves; see `mdh_dask.splits.merging.merge_cells`.
 
     Parameters
     ----------
@@ -41,31 +65,16 @@ def merge(
         Returns the leaf of each row, numbered from left to right.
     coordinates : callable
         Returns the rows as points whose distances are compared.
-    shape : (n_rows, n_columns)
-        Shape of the rows that the pass reads.
-    seed : int
+    sample : Sample
+        Result of `merging_sample`.
     most_clusters : int, optional
         Largest number of clusters; leaves are merged until it is reached.
     fewest_clusters : int, default=1
         Number of clusters at which merging stops, whatever the density.
-
-    Returns
-    -------
-    generator
-        A plan for `mdh_dask.chunks.run`; its result is the tree with merged leaves.
-
-    Notes
-    -----
-    One pass, which draws a sample; no pass if there is only one leaf.
     """
     if tree.n_leaves == 1:
         return tree
-    n_rows, n_columns = shape
-    wanted = max(min(SAMPLE_ROWS, RESERVOIR_VALUES // n_columns), 1)
-    key = int(generator(seed, MERGING).integers(2**31))
-    drawn: Sample = yield Pass("sampling", SamplePass(key, sample_limit(wanted, n_rows)))
-    sample = smallest_hashes(drawn, wanted)
     points = np.asarray(coordinates(sample.rows), dtype=np.float64)
-    merged = merge_cells(points, sample.hashes, leaf_of(sample.rows), tree.n_leaves, most_clusters, fewest_clusters)
-    logger.info("merged %s leaves into %s clusters", tree.n_leaves, merged.group.max() + 1)
-    return tree.merged(merged.group)
+    cells = merge_cells(points, sample.hashes, leaf_of(sample.rows), tree.n_leaves, most_clusters, fewest_clusters)
+    logger.info("merged %s leaves into %s clusters", tree.n_leaves, cells.group.max() + 1)
+    return tree.merged(cells.group)

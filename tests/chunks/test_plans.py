@@ -8,7 +8,7 @@ import pytest
 
 from mdh_dask import HierarchicalMDH, PCATree, RandomProjectionTree
 from mdh_dask._journal import keeping
-from mdh_dask.chunks import Pass, Statistic, run, run_together
+from mdh_dask.chunks import Pass, Statistic, Together, run, run_together, together
 from mdh_dask.growth.growth import grow
 from mdh_dask.growth.passes import BranchPass, FirstPass
 from mdh_dask.io.journal import FolderJournal
@@ -57,6 +57,19 @@ def sums(n):
     for i in range(n):
         found.append((yield Pass(f"sum {i}", Sum())))
     return found
+
+
+@dataclass(frozen=True)
+class Scaled(Sum):
+    scale: int
+
+    def chunk(self, start, *blocks):
+        return self.scale * super().chunk(start, *blocks)
+
+
+def joint(*statistics):
+    """Ask for several statistics at once."""
+    return (yield Pass("reading", Together(statistics)))
 
 
 def accept(look):
@@ -134,9 +147,9 @@ class TestTogether:
             lambda block: read.append(len(block)) or block, meta=np.empty((0, 0))
         )
         alone = [run(plan_of(model, rows, seed), rows) for seed, model in enumerate(models)]
-        together = run_together([plan_of(model, rows, seed) for seed, model in enumerate(models)], lazy)
-        assert together.n_passes == max(n_passes for _, n_passes in alone) == sum(read) / len(rows)
-        for (expected, _), (tree, _) in zip(alone, together.result):
+        joined = run_together([plan_of(model, rows, seed) for seed, model in enumerate(models)], lazy)
+        assert joined.n_passes == max(n_passes for _, n_passes in alone) == sum(read) / len(rows)
+        for (expected, _), (tree, _) in zip(alone, joined.result):
             assert tree == expected.tree
 
     def test_plans_may_end_at_different_passes(self, rows):
@@ -164,15 +177,26 @@ class TestTogether:
         assert results == [5, 10, 5]
         assert looked == [1, 2]
 
+    def test_parts_of_joint_statistics_are_computed_once_and_returned_to_those_who_asked(self):
+        asked, (first, second, alone) = fed_by_hand(
+            together([joint(Scaled(1), Scaled(2)), joint(Scaled(2), Scaled(3)), joint(Scaled(3))]), np.ones(5)
+        )
+        assert [wanted.statistic for wanted in asked] == [Together((Scaled(1), Scaled(2), Scaled(3)))]
+        assert (first, second, alone) == ((5, 10), (10, 15), (15,))
+
+    def test_a_single_statistic_is_asked_for_as_it_is(self):
+        asked, _ = fed_by_hand(together([sums(2), nothing()]), np.ones(5))
+        assert [type(wanted.statistic) for wanted in asked] == [Sum, Sum]
+
     def test_trees_that_share_a_first_sample_of_all_rows_are_those_that_grow_alone(self, rows):
         model = RandomProjectionTree(50)
         model.n_features_in_ = rows.shape[1]
         alone = [model._settings(len(rows), seed) for seed in range(3)]
         asked = []
         plans = [watch_first(grow(replace(own, sample_seed=7), rows.shape, accept), asked) for own in alone]
-        together = run_together(plans, rows).result
+        joined = run_together(plans, rows).result
         assert len(set(asked)) == 1
-        for own, (tree, _) in zip(alone, together):
+        for own, (tree, _) in zip(alone, joined):
             assert tree == run(grow(own, rows.shape, accept), rows).result.tree
 
     def test_a_journal_replays_the_passes_of_several_plans(self, models, rows, tmp_path):

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_moons
+from sklearn.utils import check_random_state
 from trees import random_tree
 
 from mdh_dask import HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import run
-from mdh_dask.growth.merging import merge
+from mdh_dask.growth.merging import merged, merging_sample
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.splits.cuts import NEIGHBOURS, PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
 from mdh_dask.splits.merging import merge_cells, smoothed_cells
@@ -58,17 +59,25 @@ def test_a_kernel_tree_finds_two_moons(moons):
     assert max(np.mean(model.labels_ == truth), np.mean(model.labels_ != truth)) > 0.99
 
 
-def test_merging_takes_one_pass_and_gives_the_same_tree_whatever_the_chunks(moons):
+def test_merging_takes_no_pass_of_its_own_and_gives_the_same_tree_whatever_the_chunks(moons):
     rows, _, model = moons
     lazy = HierarchicalKernelMDH().fit(da.from_array(rows, chunks=(217, 2)))
     assert lazy.tree_ == model.tree_
-    assert lazy.n_passes_ == HierarchicalKernelMDH(merge=False).fit(rows).n_passes_ + 1
+    assert lazy.n_passes_ == model.n_passes_ == 2
+    assert RandomProjectionTree(merge=True).fit(rows).n_passes_ == 1
 
 
-def test_no_pass_is_made_for_a_tree_of_one_leaf():
+def test_the_sample_is_that_of_a_pass_of_its_own(moons):
+    rows, _, model = moons
+    alone = HierarchicalKernelMDH(merge=False).fit(rows)
+    sample = run(merging_sample(rows.shape, check_random_state(0).randint(2**31)), rows).result
+    tree = merged(alone.tree_, alone.state_.labels, alone.feature_map_.map_.points, sample)
+    assert tree == model.tree_ != alone.tree_
+
+
+def test_a_tree_of_one_leaf_is_left_as_it_is():
     tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9}], n_features=2)
-    result, n_passes = run(merge(tree, None, None, (9, 2), seed=0), np.zeros((9, 2)))
-    assert (result, n_passes) == (tree, 0)
+    assert merged(tree, None, None, None) is tree
 
 
 def test_a_job_that_runs_again_makes_no_pass(moons, tmp_path):
@@ -94,8 +103,8 @@ def test_groups_do_not_depend_on_the_order_of_the_rows_on_a_shift_or_on_a_scale(
     permuted = merge_cells(rows[order], hashes(600)[order], cell[order], 16)
     scaled = merge_cells(4 * rows, hashes(600), cell, 16)
     shifted = merge_cells(rows + np.array([3, -5]), hashes(600), cell, 16)
-    for merged in (permuted, scaled, shifted):
-        assert_array_equal(merged.group, expected.group)
+    for other in (permuted, scaled, shifted):
+        assert_array_equal(other.group, expected.group)
     assert permuted.evidence == scaled.evidence == expected.evidence
 
 
