@@ -145,10 +145,12 @@ class FeatureMap(Stored):
         return {"Map": type(self).__name__, "Features": f"{self.n_components:,}"}
 
 
-def checked_array(name: str, value: object, shape: tuple[int, ...], least: float = -np.inf) -> None:
-    """Raise an error unless a value is an array of this shape with finite values of at least `least`."""
+def checked_array(
+    name: str, value: object, shape: tuple[int, ...], least: float = -np.inf, missing: bool = False
+) -> None:
+    """Raise an error unless a value is an array of this shape with finite values of at least `least`, or NaN."""
     if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype.kind not in "if":
         got = f"shape {value.shape} and {value.dtype}" if isinstance(value, np.ndarray) else repr(value)
         raise ValueError(f"expected an array {name} of numbers and of shape {shape}, got {got}")
-    if not (np.isfinite(value) & (value >= least)).all():
+    if not ((np.isfinite(value) & (value >= least)) | (missing & np.isnan(value))).all():
         raise ValueError(f"expected finite numbers in the array {name}, none below {least:g}; got others")

@@ -114,3 +114,33 @@ def dual_minimum(gram, alpha, bandwidth, gammas):
         alpha = minimize(lambda a: dual_index(gram, a, bandwidth, gamma)[0], alpha, options={"maxiter": 60}).x  # noqa: B023
         alpha = alpha / math.sqrt(alpha @ gram @ alpha)
     return alpha, dual_index(gram, alpha, bandwidth, gammas[-1])[1]
+
+
+def gower(rows, others, categorical, low, high, weights=None, missing="pairs", undefined=math.nan):
+    """One minus Gower's dissimilarity (thesis eq. 2.5 to 2.7), pair by pair and column by column."""
+    return np.array([[_gower(x, y, categorical, low, high, weights, missing, undefined) for y in others] for x in rows])
+
+
+def _gower(x, y, categorical, low, high, weights, missing, undefined):
+    total = difference = 0.0
+    for j, (a, b) in enumerate(zip(x, y)):
+        weight = 1.0 if weights is None else weights[j]
+        absent = math.isnan(a) + math.isnan(b)
+        if not low[j] < high[j] or (absent and missing == "pairs"):
+            continue
+        total += weight
+        if absent:
+            difference += weight * (absent == 1)
+        elif categorical[j]:
+            difference += weight * (a != b)
+        else:
+            a, b = (min(max(value, low[j]), high[j]) for value in (a, b))
+            difference += weight * abs(a - b) / (high[j] - low[j])
+    return 1 - difference / total if total else undefined
+
+
+def constant_shift_embedding(dissimilarities, n_components, shift=True):
+    """Thesis eq. 3.4: coordinates of all rows, and the eigenvalues without the shift."""
+    values, vectors = np.linalg.eigh(centred(-dissimilarities / 2))
+    shifted = values - (values[0] if shift else 0.0)
+    return (vectors * np.sqrt(shifted.clip(0)))[:, ::-1][:, :n_components], values[::-1]

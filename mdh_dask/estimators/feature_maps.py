@@ -9,11 +9,12 @@ from collections.abc import KeysView
 from typing import Any
 
 from ..kernels import KERNELS
+from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .quadratic_features import QuadraticFeatures as QuadraticFeatures
 from .transformer import FeatureTransformer
 
-FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {"products": QuadraticFeatures}
+FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {"products": QuadraticFeatures, "gower": GowerFeatures}
 """Transformers by name, without those of kernels."""
 
 

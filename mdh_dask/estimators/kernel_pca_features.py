@@ -10,14 +10,17 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._random import generator
+from .._state import FeatureMap
 from .._typing import Floats, RowArray
 from ..chunks import Pass, Plan
 from ..growth.bounds import bounds_of
 from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from ..growth.scaling import standardiser
+from ..growth.typed import TypedLook, TypedPass
 from ..kernels import (
     KERNELS,
     LANDMARKS,
+    Gower,
     Kernel,
     NystromMap,
     choose_landmarks,
@@ -28,7 +31,11 @@ from ..kernels import (
 )
 from ..kernels.landmarks import SAMPLE
 from .transformer import FeatureTransformer
+from .typed_columns import categorical_columns, check_typed_look
 from .validation import check_first_look
+
+_Read = tuple[Kernel, Sample, Floats, Floats]
+"""A kernel that knows the columns, a sample of the rows, and the shift and scale of the columns."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -47,6 +54,7 @@ class KernelPCAFeatures(FeatureTransformer):
         ``"polynomial"``, of degree 3; ``"quadratic"``: all columns and their products; ``"cosine"``.
         ``"nearest_neighbors"``: 16 steps of a random walk on the graph of the 10 nearest neighbours (a diffusion map
         or spectral embedding).
+        ``"gower"``: one minus Gower's dissimilarity, for mixed columns and missing values; see `GowerFeatures`.
         ``"precomputed"``: `X` holds the kernel among all rows in `fit`, and of new rows with these in `transform`.
         To set parameters, pass a kernel of `mdh_dask.kernels`, for example ``RBF(width=2.0)``. A function
         ``(rows, landmarks) -> matrix`` is a kernel, too.
@@ -60,7 +68,7 @@ class KernelPCAFeatures(FeatureTransformer):
         ``"uniform"``: a uniform sample. From a sample of ten times as many rows, ``"kmeans++"`` takes rows that are far
         apart, and ``"leverage"`` draws those that others explain least in the feature space.
     scale : bool, default=True
-        Whether to standardise the columns before the kernel.
+        Whether to standardise the columns before the kernel. Gower's has its own scale.
     random_state : int, RandomState instance or None, default=0
         The same integer gives the same map for any chunks, scheduler and number of workers.
     progress : bool, default=False
@@ -131,7 +139,13 @@ class KernelPCAFeatures(FeatureTransformer):
     progress: bool = False
 
     def _check_rows(self, rows: RowArray) -> None:
-        if resolve_kernel(self.kernel).uses_columns:
+        kernel = self._kernel()
+        if kernel.typed and self.landmark_method == "kmeans++":
+            raise ValueError(
+                "expected landmark_method='uniform' or 'leverage' with the kernel of mixed columns; got 'kmeans++', "
+                "which needs distances of numbers"
+            )
+        if kernel.uses_columns:
             return
         if rows.shape[0] != rows.shape[1]:
             raise ValueError(f"expected a square array for a precomputed kernel among all rows; got shape {rows.shape}")
@@ -141,17 +155,12 @@ class KernelPCAFeatures(FeatureTransformer):
                 "needs coordinates"
             )
 
-    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[NystromMap]:
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
         """Plan the choice of the landmarks and the map."""
-        kernel = resolve_kernel(self.kernel)
         wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
-        look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(wanted, shape[0])))
-        check_first_look(look, getattr(self, "feature_names_in_", None))
-        centre, scale = self._standard(kernel, look, smallest_hashes(look.sample, wanted))
-        sample = look.sample
-        if kernel.uses_columns:
-            # The features of a polynomial kernel would all be those of a landmark far from all others.
-            sample = sample.take(np.flatnonzero(bounds_of(sample.rows).contain(sample.rows)))
+        kernel = self._kernel()
+        read = self._read_typed if kernel.typed else self._read
+        kernel, sample, centre, scale = yield from read(kernel, seed, sample_limit(wanted, shape[0]), wanted)
         sample = smallest_hashes(sample, wanted)
         sample = sample.take(np.argsort(sample.hashes, kind="stable"))
         standardised = (sample.rows - centre) * scale
@@ -164,6 +173,32 @@ class KernelPCAFeatures(FeatureTransformer):
             variance=self.variance, n_components=self.n_components,
         )  # fmt: skip
 
+    def _kernel(self) -> Kernel:
+        return resolve_kernel(self.kernel)
+
+    def _read(self, kernel: Kernel, seed: int, limit: int, wanted: int) -> Plan[_Read]:
+        """Plan the first pass over columns of numbers."""
+        look: FirstLook = yield Pass("reading", FirstPass(seed, limit))
+        check_first_look(look, getattr(self, "feature_names_in_", None))
+        centre, scale = self._standard(kernel, look, smallest_hashes(look.sample, wanted))
+        sample = look.sample
+        if kernel.uses_columns:
+            # The features of a polynomial kernel would all be those of a landmark far from all others.
+            sample = sample.take(np.flatnonzero(bounds_of(sample.rows).contain(sample.rows)))
+        return kernel, sample, centre, scale
+
+    def _read_typed(self, kernel: Kernel, seed: int, limit: int, wanted: int) -> Plan[_Read]:
+        """Plan the first pass over mixed columns, which the kernel scales."""
+        assert isinstance(kernel, Gower)
+        look: TypedLook = yield Pass("reading", TypedPass(seed, limit))
+        check_typed_look(look)
+        d = len(look.low)
+        categorical = categorical_columns(self.columns, d)
+        return (
+            kernel.of_columns(categorical, look.low, look.high, look.n_missing > 0),
+            look.sample._replace(rows=look.sample.rows.astype(np.float64)), np.zeros(d), np.ones(d),
+        )  # fmt: skip
+
     def _standard(self, kernel: Kernel, look: FirstLook, sample: Sample) -> tuple[Floats, Floats]:
         """Return the shift and the scale of the columns, without effect if they would change the requested kernel."""
         if kernel.uses_columns and (self.scale or kernel.shift_invariant):
@@ -171,14 +206,14 @@ class KernelPCAFeatures(FeatureTransformer):
             return columns.centre, columns.scale
         return np.zeros(self.n_features_in_), np.ones(self.n_features_in_)
 
-    def _adopt(self, feature_map: NystromMap) -> None:
+    def _adopt(self, feature_map: Any) -> None:
         super()._adopt(feature_map)
         self.eigenvalues_ = feature_map.eigenvalues
         self.explained_variance_ratio_ = feature_map.eigenvalues / (feature_map.total_variance or 1.0)
 
     def _saved_parameters(self) -> dict[str, Any]:
         parameters = super()._saved_parameters()
-        return parameters | {"kernel": kernel_settings(parameters["kernel"])}
+        return parameters | {name: kernel_settings(value) for name, value in parameters.items() if name == "kernel"}
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:

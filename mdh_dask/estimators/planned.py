@@ -58,8 +58,9 @@ class Planned(BaseEstimator):
 
     def _of_valid_rows(self, rows: RowArray, method: str, dtype: npt.DTypeLike, columns: str | None = None) -> RowArray:
         fitted, n_columns = self._fitted(), None if columns is None else getattr(self, columns)
-        if not is_dask(rows) and not fitted.missing:
-            check_finite(rows)  # before the blocks are divided, so that row numbers in errors are those of all rows
+        if not is_dask(rows):
+            # Before the blocks are divided, so that row numbers in errors are those of all rows.
+            check_finite(rows, fitted.missing)
         return map_rows(partial(of_block, method, dtype), rows, dtype=dtype, n_columns=n_columns, shared=fitted)
 
     def _saved_parameters(self) -> dict[str, Any]:
@@ -77,6 +78,5 @@ class Planned(BaseEstimator):
 
 def of_block(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: Any) -> AnyArray:
     """Return what a method of a fitted value returns for a block, or raise an error if values are not finite."""
-    if not fitted.missing:
-        check_finite(rows)
+    check_finite(rows, fitted.missing)
     return np.asarray(getattr(fitted, method)(rows), dtype=dtype)

@@ -93,11 +93,16 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
 
     def _restore(self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         """Set the map from checked saved values."""
-        if (kind := settings.get("map", NYSTROM)) != self.map_type.kind:
-            raise ValueError(f"expected a map of the kind {self.map_type.kind}, got {kind!r}")
+        map_type = self._map_type()
+        if (kind := settings.get("map", NYSTROM)) != map_type.kind:
+            raise ValueError(f"expected a map of the kind {map_type.kind}, got {kind!r}")
         own = {name: value for name, value in settings.items() if name != "map"}
-        self._adopt(self.map_type.from_arrays(own, arrays))
+        self._adopt(map_type.from_arrays(own, arrays))
         self.n_features_in_ = self.map_.n_features
+
+    def _map_type(self) -> type[FeatureMap]:
+        """Return the class of the maps that these parameters give."""
+        return self.map_type
 
     def _fitted(self) -> FeatureMap:
         return self.map_

@@ -152,10 +152,12 @@ def _column(j: int, names: Sequence[str] | None) -> str:
     return f"column {j}" if names is None else f"column {names[j]!r}"
 
 
-def check_finite(rows: AnyArray) -> None:
-    """Raise an error if a block of rows contains NaN or infinity."""
+def check_finite(rows: AnyArray, missing: bool = False) -> None:
+    """Raise an error if a block of rows contains infinity, or NaN unless values may be missing."""
     if rows.dtype.kind == "f" and not np.isfinite(rows).all():
-        bad = ~np.isfinite(rows)
+        bad = np.isinf(rows) if missing else ~np.isfinite(rows)
+        if not bad.any():
+            return
         raise ValueError(
             f"expected finite values; got {int(np.isnan(rows).sum())} NaN and {int(np.isinf(rows).sum())} infinite "
             f"(inf) values in a block of {len(rows)} rows, the first in its row {int(bad.any(axis=1).argmax())}. "

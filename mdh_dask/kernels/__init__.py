@@ -6,6 +6,7 @@ A kernel is a frozen dataclass, see `Kernel`. To add one, add its class to `KERN
 from .base import Kernel
 from .distances import RBF, LocalScaling
 from .given import FromFunction, Precomputed
+from .gower import Gower
 from .landmarks import LANDMARKS, choose_landmarks
 from .neighbours import NearestNeighbors
 from .nystrom import NystromMap, nystrom_map
@@ -19,6 +20,7 @@ __all__ = [
     "RBF",
     "Cosine",
     "FromFunction",
+    "Gower",
     "Kernel",
     "LocalScaling",
     "NearestNeighbors",

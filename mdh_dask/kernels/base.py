@@ -31,6 +31,9 @@ class Kernel(ABC):
     uses_columns: ClassVar[bool] = True
     """Whether rows are coordinates, and so may be scaled."""
 
+    typed: ClassVar[bool] = False
+    """Whether columns may be categorical, and values missing; rows are then no points, and are not scaled."""
+
     @property
     def power(self) -> int:
         """Power of the kernel matrix that is decomposed: the higher, the faster the variances fall."""
@@ -58,6 +61,10 @@ class Kernel(ABC):
     def diagonal(self, rows: Floats) -> Floats:
         """Return the kernel of every row with itself."""
         return np.ones(len(rows))
+
+    def eigenvalue_shift(self, smallest: float) -> float:
+        """Return the constant to add to all eigenvalues of the centred kernel of the landmarks."""
+        return 0.0
 
     def dtype(self, landmarks: Floats) -> type[np.floating]:
         """Return the cheapest dtype in which products of rows with these landmarks are accurate enough."""

@@ -11,7 +11,7 @@ from .._jit.affinities import sparse_product
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats
 from .base import Kernel
-from .blas import HEIGHT, exact_dtype, one_blas_thread
+from .blas import HEIGHT, exact_dtype, one_blas_thread, project_blocks
 from .saving import KERNEL_FIELD, kernel_from_arrays, kernel_to_arrays
 
 RANK_TOLERANCE = 1e-6
@@ -75,8 +75,13 @@ class NystromMap(FeatureMap):
 
     @property
     def has_points(self) -> bool:
-        """Return whether the kernel compares columns, as all do but precomputed kernels."""
-        return self.kernel.uses_columns
+        """Return whether the kernel compares columns of numbers, as most do."""
+        return self.kernel.uses_columns and not self.kernel.typed
+
+    @property
+    def missing(self) -> bool:
+        """Return whether the kernel accepts missing values."""
+        return self.kernel.typed
 
     def points(self, rows: AnyArray) -> Floats:
         """Return the standardised rows."""
@@ -87,30 +92,18 @@ class NystromMap(FeatureMap):
 
         On processors of one kind, the features of a row have the same bits whatever other rows are mapped with it.
         """
-        out = np.empty((len(rows), self.n_components), dtype=np.float32)
-        if not len(rows):
-            return out
         with one_blas_thread():
             widths = [(len(self.centre), len(self.landmarks)), self.projection.shape]
             dtype = exact_dtype(self.projection.dtype.type, *widths[: 1 if self.kernel.sparse else 2])
-            fill = self.kernel.against(self.landmarks.astype(dtype, copy=False))
+            against = self.kernel.against(self.landmarks.astype(dtype, copy=False))
             projection, intercept = (x.astype(dtype, copy=False) for x in (self.projection, self.intercept))
             block = np.empty((HEIGHT, len(self.centre)), dtype)
-            affinities = np.empty((HEIGHT, len(self.landmarks)), dtype)
-            features = np.empty((HEIGHT, self.n_components), dtype)
-            for start in range(0, len(rows), HEIGHT):
-                some = rows[start : start + HEIGHT]
-                np.multiply(some - self.centre, self.scale, out=block[: len(some)], casting="same_kind")
-                # Fill the block up with a real row, for which every kernel is defined.
-                block[len(some) :] = block[0]
-                fill(block, affinities)
-                if self.kernel.sparse:
-                    sparse_product(affinities, projection, features)
-                else:
-                    np.dot(affinities, projection, out=features)
-                np.add(features, intercept, out=features)
-                out[start : start + HEIGHT] = features[: len(some)]
-        return out
+
+            def fill(some: AnyArray, affinities: Floats) -> None:
+                np.multiply(some - self.centre, self.scale, out=block, casting="same_kind")
+                against(block, affinities)
+
+            return project_blocks(rows, fill, projection, intercept, _sparse if self.kernel.sparse else np.dot)
 
     def facts(self) -> dict[str, str]:
         """Return what reports say about the map."""
@@ -169,7 +162,8 @@ class NystromMap(FeatureMap):
             "intercept": (n_components,),
             "spectrum": (max(self.spectrum.size, n_components),),
         }.items():
-            checked_array(name, getattr(self, name), shape)
+            missing = name == "landmarks" and self.kernel.typed
+            checked_array(name, getattr(self, name), shape, missing=missing)
             if getattr(self, name).dtype.kind != "f":
                 raise ValueError(f"expected floating-point numbers in the array {name}")
         if not n_landmarks or not n_components:
@@ -202,7 +196,8 @@ def nystrom_map(
     Notes
     -----
     The kernel among the landmarks is centred: the origin is their mean, not that of all rows, which moves all features
-    alike. If all rows are landmarks this is kernel principal component analysis; if not, the features of a row are the
+    alike. With a shift, landmarks have the features of the shifted kernel, and other rows follow by the same linear
+    map. If all rows are landmarks this is kernel principal component analysis; if not, the features of a row are the
     projection of its image on the span of the landmarks' images about their mean. Costs O(m^2 n_features + m^3) for m
     landmarks, on one thread, so that the map does not depend on the number of threads.
     """
@@ -215,13 +210,18 @@ def nystrom_map(
         values, vectors = values[::-1], vectors[:, ::-1]
         # The first value of the power is left unchanged, as only the others' ratios to it matter.
         fading = (values / values[0]).clip(0) ** (fitted.power - 1) if values[0] > 0 else np.ones_like(values)
-        n_kept, spectrum = _dimension(values * fading, float(np.abs(gram).max()), variance, n_components)
-        vectors = vectors[:, :n_kept] * _signs(vectors[:, :n_kept])
+        n_kept, spectrum = dimension(values * fading, float(np.abs(gram).max()), variance, n_components)
+        vectors = vectors[:, :n_kept] * signs_of(vectors[:, :n_kept])
         roots = np.sqrt(values[:n_kept].clip(0))
         fade = np.sqrt(fading[:n_kept])
         # BLAS rounds differently for another memory layout, and saved arrays are loaded in C order.
         projection = np.zeros((len(landmarks), n_kept))
         np.divide(vectors * fade, roots, out=projection, where=spectrum[0] > 0)
+        # The number of components is that without the shift, which is equal noise in all directions: with it, a share
+        # of the variance takes nearly as many components as there are landmarks.
+        if spectrum[0] > 0 and (shift := fitted.eigenvalue_shift(float(values[-1]))):
+            projection *= np.sqrt(1 + shift / values[:n_kept])
+            spectrum = spectrum + shift
         intercept = -mean @ projection
     dtype = fitted.dtype(landmarks)
     return NystromMap(
@@ -230,7 +230,7 @@ def nystrom_map(
     )  # fmt: skip
 
 
-def _dimension(values: Floats, largest: float, variance: float, n_components: int | None) -> tuple[int, Floats]:
+def dimension(values: Floats, largest: float, variance: float, n_components: int | None) -> tuple[int, Floats]:
     """Return the number of components, at least one, and all positive eigenvalues."""
     # A constant kernel has eigenvalues of about this size from rounding alone.
     if values[0] <= len(values) ** 2 * np.finfo(float).eps * largest:
@@ -242,6 +242,11 @@ def _dimension(values: Floats, largest: float, variance: float, n_components: in
     return min(n_components, rank), positive
 
 
-def _signs(vectors: Floats) -> Floats:
+def signs_of(vectors: Floats) -> Floats:
+    """Return the signs that make the largest entry of each column positive."""
     largest = np.abs(vectors).argmax(axis=0)
     return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+
+
+def _sparse(rows: Floats, matrix: Floats, out: Floats) -> None:
+    sparse_product(rows, matrix, out)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from .base import Kernel
 from .distances import RBF, LocalScaling
 from .given import FromFunction, Precomputed
+from .gower import Gower
 from .neighbours import NearestNeighbors
 from .products import Cosine, Polynomial, Quadratic
 
@@ -15,6 +16,7 @@ KERNELS: dict[str, type[Kernel]] = {
     "quadratic": Quadratic,
     "cosine": Cosine,
     "nearest_neighbors": NearestNeighbors,
+    "gower": Gower,
     "precomputed": Precomputed,
 }
 

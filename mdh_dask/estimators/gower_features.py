@@ -1,0 +1,176 @@
+"""Constant shift embedding of mixed columns, as a scikit-learn transformer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._state import FeatureMap
+from .._typing import Integers, RowArray
+from ..chunks import Pass, Plan, Together
+from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
+from ..kernels import Gower
+from ..kernels.gower import Missing, Shift
+from ..kernels.gower_code import CodeProducts, GowerCode, GowerMap, gower_code, gower_map
+from ..kernels.nystrom import NystromMap
+from .kernel_pca_features import KernelPCAFeatures
+from .typed_columns import categorical_columns, check_typed_look
+
+MOST_LEVELS = 1000
+"""Most levels of a categorical column in the explicit code."""
+
+MOST_COORDINATES = 4096
+"""Most coordinates of the explicit code, whose products take 134 MB in every task."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GowerFeatures(KernelPCAFeatures):
+    """Coordinates of rows of mixed columns whose squared distances are twice Gower's dissimilarities.
+
+    Continuous, ordinal and categorical columns are compared by Gower's dissimilarity, the weighted mean of the
+    differences of two rows in all columns; the coordinates are those of constant shift embedding along the leading
+    components. Values may be missing.
+
+    Parameters
+    ----------
+    method : {"nystrom", "explicit"}, default="nystrom"
+        ``"nystrom"``: the components of some rows, the landmarks; exact if all rows are landmarks. ``"explicit"``:
+        those of all rows, whose dissimilarities are computed from a code of levels and thresholds.
+    weights : array-like of shape (n_features,) or None, default=None
+        Weight of every column in the dissimilarity; None for equal weights.
+    missing : {"pairs", "level"}, default="pairs"
+        ``"pairs"``: a column in which either of two rows has no value leaves the mean of this pair. ``"level"``:
+        missing is one more value, which differs from all others as much as the ends of the column's range.
+    shift : {"constant", "clip"}, default="constant"
+        Values that are missing in pairs make some eigenvalues negative. ``"constant"``: the least is subtracted from
+        all. ``"clip"``: the negative ones become zero.
+    n_thresholds : int, default=32
+        For ``method="explicit"``: gaps between the thresholds of a column that is not categorical. Columns with at
+        most one more distinct values are exact; otherwise dissimilarities are at most 1 over `n_thresholds` too small.
+    n_landmarks, variance, n_components, landmark_method, random_state, progress
+        As for `KernelPCAFeatures`. ``"kmeans++"`` needs numbers and is refused.
+
+    Attributes
+    ----------
+    map_ : NystromMap or GowerMap
+        The function from a block of rows to their features.
+    landmarks_ : ndarray of shape (n_landmarks,), int64
+        Row numbers of the landmarks, for ``method="nystrom"``.
+    n_components_ : int
+    eigenvalues_ : ndarray of shape (n_components_,), float64
+        Variances of the features over the landmarks or all rows, in descending order.
+    explained_variance_ratio_ : ndarray of shape (n_components_,), float64
+    n_features_in_ : int
+
+    Notes
+    -----
+    Passes: one for `fit`, two with ``method="explicit"``, and one to compute the result of `transform`. Ranges are
+    those of all rows; later values beyond them count as their ends, and unknown levels differ from all others.
+    Without types, all columns are continuous. Ordinal columns are compared by their ranks.
+
+    `variance` chooses the number of components by the eigenvalues before the shift. The shift adds the same variance in
+    every direction, so that 90% of the shifted variance takes nearly as many components as there are rows, most of
+    them noise. A shift scales the components kept: landmarks have exactly the coordinates of constant shift embedding,
+    and other rows follow by the same linear map.
+
+    References
+    ----------
+    J. Gower, A general coefficient of similarity and some of its properties, Biometrics 27, 1971. V. Roth, J. Laub,
+    M. Kawanabe and J. Buhmann, Optimal cluster preserving embedding of nonmetric proximity data, IEEE Transactions on
+    Pattern Analysis and Machine Intelligence 25(12), 2003. K. Yates, PhD thesis, Lancaster University, 2017,
+    section 3.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import GowerFeatures
+    >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [5.0, np.nan]])
+    >>> Z = GowerFeatures(variance=1.0).fit_transform(X)
+    >>> np.round(((Z[0] - Z[1]) ** 2).sum() / 2, 3)
+    np.float32(0.25)
+    """
+
+    map_type = NystromMap
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        name: constraint
+        for name, constraint in KernelPCAFeatures._parameter_constraints.items()
+        if name not in ("kernel", "scale")
+    } | {
+        "method": [StrOptions({"nystrom", "explicit"})],
+        "weights": ["array-like", None],
+        "missing": [StrOptions({"pairs", "level"})],
+        "shift": [StrOptions({"constant", "clip"})],
+        "n_thresholds": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    kernel: Any = field(init=False, default="gower")
+    scale: bool = field(init=False, default=False)
+    method: Literal["nystrom", "explicit"] = "nystrom"
+    weights: Any = None
+    missing: Missing = "pairs"
+    shift: Shift = "constant"
+    n_thresholds: int = 32
+
+    def _kernel(self) -> Gower:
+        return Gower(self.weights, self.missing, self.shift)
+
+    def _check_rows(self, rows: RowArray) -> None:
+        super()._check_rows(rows)
+        categorical_columns(self.columns, rows.shape[1])
+        if (weights := self._kernel().weights) is not None and len(weights) != rows.shape[1]:
+            raise ValueError(f"expected {rows.shape[1]} weights, one for each column; got {len(weights)}")
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
+        return self._plan_explicit(shape[1]) if self.method == "explicit" else super()._plan(seed, shape)
+
+    def _plan_explicit(self, n_columns: int) -> Plan[GowerMap]:
+        """Plan the code of the columns and the products of the codes of all rows."""
+        categorical = categorical_columns(self.columns, n_columns)
+        limits = np.where(categorical, MOST_LEVELS, self.n_thresholds + 1)
+        look: TypedLook
+        distinct: DistinctValues
+        look, distinct = yield Pass("reading", Together((TypedPass(0, 0), DistinctPass(limits))))
+        check_typed_look(look)
+        if self.missing == "pairs" and look.n_missing.any():
+            raise ValueError(
+                f"expected complete rows for method='explicit' with missing='pairs'; got {look.n_missing.sum()} "
+                "missing values. Choose missing='level', or method='nystrom'."
+            )
+        self._check_levels(distinct.counts, categorical)
+        kernel = self._kernel().of_columns(categorical, look.low, look.high, look.n_missing > 0)
+        code = gower_code(kernel, distinct.of, self.n_thresholds)
+        self._check_size(code)
+        sums = yield Pass("adding up", CodeProducts(code))
+        return gower_map(code, sums, self.variance, self.n_components)
+
+    def _check_levels(self, counts: Integers, categorical: Any) -> None:
+        too_many = np.flatnonzero(categorical & (counts < 0))
+        if len(too_many):
+            names = None if self.columns is None else self.columns.names
+            column = too_many[0] if names is None else repr(names[too_many[0]])
+            raise ValueError(
+                f"expected at most {MOST_LEVELS} levels in a categorical column for method='explicit'; column {column} "
+                "has more. Choose method='nystrom', or leave the column out."
+            )
+
+    def _check_size(self, code: GowerCode) -> None:
+        if code.n_coordinates > MOST_COORDINATES:
+            raise ValueError(
+                f"expected at most {MOST_COORDINATES} levels and thresholds in all columns for method='explicit'; got "
+                f"{code.n_coordinates}. Choose fewer n_thresholds, or method='nystrom'."
+            )
+
+    def _map_type(self) -> type[FeatureMap]:
+        return GowerMap if self.method == "explicit" else NystromMap
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        weights = self._kernel().weights
+        return super()._saved_parameters() | {"weights": None if weights is None else list(weights)}
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        return super(KernelPCAFeatures, cls)._from_saved(parameters)

@@ -1,0 +1,179 @@
+"""Gower's similarity of rows of mixed columns, whose features are a constant shift embedding."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, Self, get_args
+
+import numpy as np
+
+from .._jit.gower import GowerLandmarks, gower_similarities
+from .._state import checked_array
+from .._typing import AnyArray, Booleans, Floats, Integers
+from .base import Filler, Kernel
+
+Missing = Literal["pairs", "level"]
+
+Shift = Literal["constant", "clip"]
+
+FAR, NO_LEVEL = 3.0, -1.0
+"""Codes of missing values: more than one apart from all values within [0, 1], and equal to no level."""
+
+
+@dataclass(frozen=True)
+class Gower(Kernel):
+    """One minus Gower's dissimilarity, the weighted mean over the columns of the difference of two rows.
+
+    Two values differ by their distance over the range of the column, or, if it is categorical, by 0 if they are equal
+    and by 1 otherwise.
+
+    Parameters
+    ----------
+    weights : sequence of float, optional
+        Weight of each column, non-negative; all equal by default. A column with a single value has none.
+    missing : {"pairs", "level"}
+        ``"pairs"``: a column that is missing in either row leaves the mean of this pair. ``"level"``: missing is one
+        more value, which differs by 1 from all others.
+    shift : {"constant", "clip"}
+        With missing values, ``"pairs"`` gives a matrix with negative eigenvalues. ``"constant"``: the least of them is
+        subtracted from all, which keeps the dissimilarities up to a constant. ``"clip"``: they become zero.
+    categorical : array of shape (n_features,), optional
+        1 for categorical columns, 0 for others; set by `of_columns`, as are `low`, the smallest values, the ranges
+        `width`, and the `shares` of the columns in the mean.
+    undefined : float
+        Kernel of rows that have no column in common: the mean kernel of the landmarks, set by `fit`.
+
+    Notes
+    -----
+    For complete rows, and with missing values as a level, a Mercer kernel: half the squared distance between the images
+    of two rows is their dissimilarity, and no shift is needed. Source: J. Gower, A general coefficient of
+    similarity and some of its properties (1971); V. Roth and others, Optimal cluster preserving embedding of nonmetric
+    proximity data (2003); thesis equations 2.5 to 2.7 and 3.4.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 1.0], [5.0, 1.0], [10.0, 2.0]])
+    >>> kernel = Gower().of_columns(np.array([False, True]), rows.min(axis=0), rows.max(axis=0))
+    >>> kernel.matrix(rows, rows).tolist()
+    [[1.0, 0.75, 0.0], [0.75, 1.0, 0.25], [0.0, 0.25, 1.0]]
+    """
+
+    weights: Sequence[float] | None = None
+    missing: Missing = "pairs"
+    shift: Shift = "constant"
+    categorical: Integers | None = field(default=None, repr=False, compare=False)
+    low: Floats | None = field(default=None, repr=False, compare=False)
+    width: Floats | None = field(default=None, repr=False, compare=False)
+    shares: Floats | None = field(default=None, repr=False, compare=False)
+    undefined: float = field(default=1.0, repr=False, compare=False)
+    typed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (("missing", self.missing, Missing), ("shift", self.shift, Shift)):
+            if value not in get_args(choices):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(choices))}; got {value!r}")
+        if self.weights is not None:
+            # A list from JSON is equal to the tuple that was saved.
+            object.__setattr__(self, "weights", checked_weights(self.weights))
+
+    def of_columns(self, categorical: Booleans, low: Floats, high: Floats, incomplete: Booleans | None = None) -> Self:
+        """Return the kernel for columns of these kinds and ranges.
+
+        Parameters
+        ----------
+        categorical : array of shape (n_features,), bool
+        low, high : arrays of shape (n_features,)
+            Smallest and largest values over all rows.
+        incomplete : array of shape (n_features,), bool, optional
+            Whether values are missing, which then are a second value of a constant column if missing is a level.
+        """
+        d = len(categorical)
+        weights = np.ones(d) if self.weights is None else np.asarray(self.weights)
+        if len(weights) != d:
+            raise ValueError(f"expected {d} weights for Gower's dissimilarity, one for each column; got {len(weights)}")
+        known = low <= high
+        varies = known & (low < high)
+        if self.missing == "level" and incomplete is not None:
+            varies |= known & incomplete
+        used = np.where(varies, weights, 0.0)
+        return replace(
+            self,
+            categorical=np.asarray(categorical, dtype=np.int64),
+            low=np.where(known, low, 0.0).astype(np.float64),
+            width=np.where(known & (low < high), np.subtract(high, low, where=known, out=np.zeros(d)), 0.0),
+            shares=used / (used.sum() or 1.0),
+        )
+
+    def fit(self, landmarks: Floats) -> Self:
+        """Set the kernel of rows without a common column, and the ranges unless they are known from all rows."""
+        kernel = self
+        if kernel.shares is None:
+            continuous = np.zeros(landmarks.shape[1], dtype=bool)
+            low, high = np.fmin.reduce(landmarks), np.fmax.reduce(landmarks)
+            kernel = kernel.of_columns(continuous, low, high, np.any(np.isnan(landmarks), axis=0))
+        defined = replace(kernel, undefined=np.nan).matrix(landmarks, landmarks)
+        mean = float(np.nanmean(defined)) if np.isfinite(defined).any() else 1.0
+        return replace(kernel, undefined=mean)
+
+    def against(self, landmarks: Floats) -> Filler:
+        """Return the function that fills in the kernel with these landmarks."""
+        assert self.categorical is not None
+        assert self.shares is not None
+        absent = np.isnan(landmarks.T) if self.missing == "pairs" else np.zeros(landmarks.T.shape, dtype=bool)
+        codes = self._coded(landmarks)
+        codes = np.where(np.isnan(codes), self._missing_codes, codes)
+        known = GowerLandmarks(
+            np.ascontiguousarray(codes.T), (~absent).astype(np.float64), np.any(absent, axis=1),
+            self.categorical.astype(bool), self.shares, self.undefined,
+        )  # fmt: skip
+
+        def fill(rows: Floats, out: Floats) -> None:
+            coded = self._coded(rows)
+            if self.missing == "level":
+                coded = np.where(np.isnan(coded), self._missing_codes, coded)
+            gower_similarities(coded, known, out)
+
+        return fill
+
+    def eigenvalue_shift(self, smallest: float) -> float:
+        """Return the constant to add to all eigenvalues, the smallest of which is given."""
+        return max(-smallest, 0.0) if self.shift == "constant" else 0.0
+
+    def diagonal(self, rows: Floats) -> Floats:
+        """Return the kernel of every row with itself: 1 unless all its values are missing."""
+        assert self.shares is not None
+        if self.missing == "level":
+            return np.ones(len(rows))
+        return np.where((np.isnan(rows) | (self.shares == 0)).all(axis=1), self.undefined, 1.0)
+
+    def check_fitted(self, n_landmarks: int, n_features: int) -> None:
+        """Raise an error if no fit could have set these columns."""
+        for name in ("categorical", "low", "width", "shares"):
+            checked_array(name, getattr(self, name), (n_features,), -np.inf if name == "low" else 0.0)
+        if not isinstance(self.undefined, float) or not 0 <= self.undefined <= 1:
+            raise ValueError(f"expected a number from 0 to 1 for undefined, got {self.undefined!r}")
+
+    @property
+    def _missing_codes(self) -> Floats:
+        assert self.categorical is not None
+        return np.where(self.categorical > 0, NO_LEVEL, FAR)
+
+    def _coded(self, rows: AnyArray) -> Floats:
+        """Return values within [0, 1] and levels, shape (n_rows, n_features), float64; missing values stay NaN."""
+        assert self.categorical is not None
+        assert self.low is not None
+        assert self.width is not None
+        scale = np.divide(1.0, self.width, out=np.zeros(len(self.width)), where=self.width > 0)
+        return np.where(self.categorical > 0, rows, np.clip((rows - self.low) * scale, 0.0, 1.0))
+
+
+def checked_weights(weights: Sequence[float]) -> tuple[float, ...]:
+    """Return the weights of columns as numbers, or raise an error."""
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"weights must be numbers, one for each column; got {weights!r:.99}") from error
+    if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any() or not (values > 0).any():
+        raise ValueError(
+            f"weights must be finite numbers of at least 0, one for each column and not all 0; got {weights!r:.99}"
+        )
+    return tuple(values.tolist())

@@ -1,0 +1,260 @@
+"""Gower's dissimilarity as a squared distance between explicit codes, and its principal components over all rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import eigh
+
+from .._state import FeatureMap, checked_array
+from .._storable import storable
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Statistic
+from .blas import one_blas_thread, project_blocks
+from .gower import Gower
+from .nystrom import dimension, signs_of
+
+STEPS = 1024
+"""Places between two thresholds that the sums of codes distinguish: sums of integers depend on no order of rows."""
+
+ROWS_AT_ONCE = 8192
+"""Rows whose codes are in memory at once."""
+
+
+@storable
+@dataclass(frozen=True)
+class GowerCode:
+    """Coordinates whose squared distances are twice Gower's dissimilarities, with missing values as a level.
+
+    Parameters
+    ----------
+    knots : array
+        Thresholds of the columns that are not categorical, ascending within [0, 1], and levels of the categorical ones,
+        one column after the other.
+    counts : array of shape (n_features,), int64
+        Number of knots of each column; 0 for columns without weight, which have no coordinates.
+    categorical, low, width, shares : arrays of shape (n_features,)
+        As of `Gower`.
+
+    Notes
+    -----
+    A level is a coordinate, ``sqrt(share)`` or 0. Between two thresholds a value fills up one coordinate, from
+    ``-sqrt(share * gap / 2)`` to ``sqrt(share * gap / 2)`` (a thermometer): the distances of values on the thresholds
+    are exact, others are at most half the gap too small. The last coordinate of a column stands for missing values.
+    """
+
+    knots: Floats
+    counts: Integers
+    categorical: Integers
+    low: Floats
+    width: Floats
+    shares: Floats
+
+    @property
+    def n_coordinates(self) -> int:
+        """Return the number of coordinates."""
+        return int(self._sizes.sum())
+
+    @property
+    def _sizes(self) -> Integers:
+        """Coordinates of each column: its levels or its gaps, and one for missing values."""
+        return np.where(self.counts > 0, self.counts + self.categorical, 0)
+
+    @property
+    def scale(self) -> Floats:
+        """Return the factor of every coordinate, shape (n_coordinates,)."""
+        factors = [np.empty(0)]
+        for j, knots in self._columns():
+            last = 1.0 if self.categorical[j] else 1.5
+            own = np.ones(len(knots)) if self.categorical[j] else 2 * np.diff(knots)
+            factors.append(np.sqrt(self.shares[j] * np.append(own, last)))
+        return np.concatenate(factors)
+
+    def _columns(self) -> list[tuple[int, Floats]]:
+        ends = np.cumsum(self.counts)
+        return [(int(j), self.knots[ends[j] - self.counts[j] : ends[j]]) for j in np.flatnonzero(self.counts)]
+
+    def fill(self, rows: AnyArray, out: Floats) -> None:
+        """Write the unscaled coordinates of some rows: 0 and 1 of levels, from -1/2 to 1/2 between thresholds."""
+        stop = 0
+        for j, knots in self._columns():
+            start, stop = stop, stop + int(self._sizes[j])
+            own, x = out[:, start:stop], rows[:, j].astype(np.float64)
+            missing = np.isnan(x)
+            if self.categorical[j]:
+                own[:, :-1] = x[:, None] == knots
+            else:
+                unit = np.clip((x - self.low[j]) / self.width[j], 0.0, 1.0) if self.width[j] else np.zeros(len(x))
+                own[:, :-1] = np.clip((unit[:, None] - knots[:-1]) / np.diff(knots), 0.0, 1.0) - 0.5
+                own[missing, :-1] = 0.0
+            own[:, -1] = missing
+
+
+def gower_code(kernel: Gower, values: Any, n_thresholds: int) -> GowerCode:
+    """Return the code for columns of known ranges.
+
+    Parameters
+    ----------
+    kernel : Gower
+        With the kinds and ranges of the columns.
+    values : callable
+        Return the distinct values of a column, or None if there are too many.
+    n_thresholds : int
+        Most gaps between the thresholds of a column. The distinct values are the thresholds if they are not more.
+    """
+    assert kernel.categorical is not None
+    assert kernel.low is not None
+    assert kernel.width is not None
+    assert kernel.shares is not None
+    knots: list[Floats] = []
+    for j, share in enumerate(kernel.shares):
+        distinct = values(j)
+        if share == 0:
+            knots.append(np.empty(0))
+        elif kernel.categorical[j]:
+            knots.append(distinct)
+        elif kernel.width[j] == 0:
+            knots.append(np.array([0.0, 1.0]))
+        elif distinct is None or len(distinct) > n_thresholds + 1:
+            knots.append(np.linspace(0.0, 1.0, n_thresholds + 1))
+        else:
+            knots.append((distinct - kernel.low[j]) / kernel.width[j])
+    counts = np.array([len(own) for own in knots], dtype=np.int64)
+    own = (kernel.categorical, kernel.low, kernel.width, kernel.shares)
+    return GowerCode(np.concatenate([np.empty(0), *knots]), counts, *own)
+
+
+@dataclass(frozen=True)
+class CodeProducts(Statistic):
+    """Number of rows, and sums and products of their codes as whole numbers, which are exact for up to 2^33 rows."""
+
+    code: GowerCode
+
+    def chunk(self, start: int, *blocks: AnyArray) -> tuple[int, Floats, Floats]:
+        """Return the sums of a block of rows."""
+        rows, d = blocks[0], self.code.n_coordinates
+        sums, products = np.zeros(d), np.zeros((d, d))
+        with one_blas_thread():
+            for first in range(0, len(rows), ROWS_AT_ONCE):
+                some = rows[first : first + ROWS_AT_ONCE]
+                codes = np.empty((len(some), d))
+                self.code.fill(some, codes)
+                codes = np.rint(codes * STEPS)
+                sums += codes.sum(axis=0)
+                products += codes.T @ codes
+        return len(rows), sums, products
+
+    def combine(
+        self, left: tuple[int, Floats, Floats], right: tuple[int, Floats, Floats]
+    ) -> tuple[int, Floats, Floats]:
+        """Add the sums."""
+        return left[0] + right[0], left[1] + right[1], left[2] + right[2]
+
+
+@dataclass(frozen=True)
+class GowerMap(FeatureMap):
+    """Maps rows to the principal components of their codes.
+
+    Parameters
+    ----------
+    code : GowerCode
+    centre : array of shape (n_coordinates,)
+        Mean of the codes over all rows.
+    projection : array of shape (n_coordinates, n_components)
+    spectrum : array of shape (at least n_components,)
+        Positive variances of all components, in descending order.
+    """
+
+    kind = "gower"
+    code: GowerCode
+    centre: Floats
+    projection: Floats
+    spectrum: Floats
+
+    @property
+    def missing(self) -> bool:
+        """Return True: a missing value is a level."""
+        return True
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return len(self.code.counts)
+
+    @property
+    def n_components(self) -> int:
+        """Return the number of features."""
+        return self.projection.shape[1]
+
+    @property
+    def eigenvalues(self) -> Floats:
+        """Variances of the features over all rows."""
+        return self.spectrum[: self.n_components]
+
+    @property
+    def total_variance(self) -> float:
+        """Variance of the codes over all rows."""
+        return float(self.spectrum.sum())
+
+    def __call__(self, rows: AnyArray) -> Floats:
+        """Return the features of a block of rows, shape (n, n_components), float32."""
+        scaled = self.code.scale[:, None] * self.projection
+        return project_blocks(rows, self.code.fill, scaled, -self.centre @ self.projection)
+
+    def facts(self) -> dict[str, str]:
+        """Return what reports say about the map."""
+        return {"Map": "Gower's dissimilarity, exact", "Coordinates": f"{self.code.n_coordinates:,}"}
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return no settings, and the arrays of the code and of the components."""
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "code"}
+        return {}, own | {f.name: getattr(self.code, f.name) for f in fields(self.code)}
+
+    @classmethod
+    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the map from the arrays of `to_arrays`, or raise an error."""
+        of_code = [f.name for f in fields(GowerCode)]
+        own = [f.name for f in fields(cls) if f.name != "code"]
+        if settings or sorted(arrays) != sorted([*own, *of_code]):
+            raise ValueError(f"expected {', '.join([*own, *of_code])} of a map; got {', '.join([*settings, *arrays])}")
+        made = cls(GowerCode(*(arrays[name] for name in of_code)), *(arrays[name] for name in own))
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Raise a ValueError unless all arrays fit together."""
+        d = np.size(self.code.counts)
+        for name in ("counts", "categorical", "low", "width", "shares"):
+            checked_array(name, getattr(self.code, name), (d,), -np.inf if name == "low" else 0.0)
+        checked_array("knots", self.code.knots, (int(self.code.counts.sum()),))
+        rising = np.concatenate([np.diff(knots) for _, knots in self.code._columns()] or [np.ones(1)])
+        if self.code.counts.dtype.kind != "i" or self.code.categorical.max(initial=0) > 1 or (rising <= 0).any():
+            raise ValueError("expected ascending knots of every column in the array knots; got others")
+        n, p = self.code.n_coordinates, np.size(self.spectrum[:0]) + np.shape(self.projection)[-1]
+        checked_array("centre", self.centre, (n,))
+        checked_array("projection", self.projection, (n, p))
+        checked_array("spectrum", self.spectrum, (max(np.size(self.spectrum), p),), 0.0)
+
+
+def gower_map(code: GowerCode, sums: tuple[int, Floats, Floats], variance: float, n_components: int | None) -> GowerMap:
+    """Return the map to the principal components of the codes from the value of `CodeProducts`.
+
+    Parameters
+    ----------
+    code : GowerCode
+    sums : tuple
+    variance, n_components
+        As for `nystrom_map`.
+    """
+    n, total, products = sums
+    scale = code.scale / STEPS
+    mean = total / n
+    covariance = (products / n - mean[:, None] * mean) * scale[:, None] * scale
+    with one_blas_thread():
+        values, vectors = eigh(covariance, driver="evd") if len(mean) else (np.zeros(1), np.zeros((0, 1)))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    n_kept, spectrum = dimension(values, 1.0, variance, n_components)
+    vectors = vectors[:, :n_kept]
+    projection = np.ascontiguousarray(vectors * signs_of(vectors)) if spectrum[0] > 0 else np.zeros((len(mean), 1))
+    return GowerMap(code, mean * scale, projection, spectrum)

@@ -1,0 +1,221 @@
+"""Gower's dissimilarity of mixed columns, against pairs of rows one by one and the embedding of the full matrix."""
+
+import dask.array as da
+import numpy as np
+import pytest
+import reference_kernel as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import chunkings, seeds
+
+from mdh_dask import GowerFeatures, HierarchicalMDH, KernelPCAFeatures, load_model
+from mdh_dask.columns import ColumnTypes
+from mdh_dask.kernels import Gower
+from mdh_dask.kernels.gower_code import GowerMap
+
+KINDS = ("continuous", "ordinal", "categorical", "categorical", "continuous")
+TYPES = ColumnTypes(KINDS, (None, ("low", "mid", "high"), ("a", "b", "c"), None, None))
+CATEGORICAL = TYPES.mask("categorical")
+
+
+def mixed_rows(n=300, missing=0.0, seed=0, n_values=0):
+    """Two clusters in five columns of all kinds; continuous ones of few values if asked for."""
+    rng = np.random.default_rng(seed)
+    cluster = rng.integers(0, 2, n)
+    rows = np.column_stack([
+        rng.normal(6 * cluster, 1.0), rng.binomial(2, 0.2 + 0.6 * cluster), (cluster + (rng.random(n) < 0.1)) % 3,
+        rng.integers(0, 7, n), rng.exponential(1 + cluster),
+    ])  # fmt: skip
+    if n_values:
+        rows[:, [0, 4]] = np.rint(rows[:, [0, 4]] * n_values / 10)
+    rows[rng.random(rows.shape) < missing] = np.nan
+    return rows
+
+
+def fitted(rows, transformer):
+    transformer.columns = TYPES
+    return transformer.fit(rows)
+
+
+def products(features):
+    features = features.astype(np.float64)
+    return features @ features.T
+
+
+class TestKernel:
+    @settings(max_examples=30)
+    @given(seeds, st.sampled_from(["pairs", "level"]), st.sampled_from([0.0, 0.3, 0.8]))
+    def test_the_kernel_equals_its_twin(self, seed, missing, share):
+        rows, landmarks = mixed_rows(9, share, seed), mixed_rows(12, share, seed + 1)
+        landmarks[0] = np.linspace(-1, 2, 5)  # so that no column is missing altogether or has a single value
+        landmarks[1] = np.linspace(3, 1, 5)
+        low, high = np.nanmin(landmarks, axis=0), np.nanmax(landmarks, axis=0)
+        weights = np.random.default_rng(seed).uniform(0, 2, 5)
+        kernel = Gower(weights, missing).of_columns(CATEGORICAL, low, high).fit(landmarks)
+        expected = reference.gower(rows, landmarks, CATEGORICAL, low, high, weights, missing, kernel.undefined)
+        np.testing.assert_allclose(kernel.matrix(rows, landmarks), expected, atol=1e-12)
+        own = reference.gower(rows, rows, CATEGORICAL, low, high, weights, missing, kernel.undefined)
+        np.testing.assert_allclose(kernel.diagonal(rows), np.diag(own), atol=1e-12)
+
+    def test_it_is_positive_definite_for_complete_rows_and_where_missing_is_a_level(self):
+        for missing, share, least in (("pairs", 0.0, -1e-12), ("level", 0.4, -1e-12), ("pairs", 0.4, -np.inf)):
+            rows = mixed_rows(120, share)
+            kernel = Gower(missing=missing).fit(rows)
+            assert np.linalg.eigvalsh(kernel.gram(rows))[0] >= least * len(rows)
+        assert np.linalg.eigvalsh(kernel.gram(rows))[0] < -0.1
+
+    def test_constant_columns_and_columns_without_values_have_no_weight(self):
+        rows = np.column_stack([mixed_rows(50), np.full(50, 3.0), np.full(50, np.nan)])
+        kernel = Gower().fit(rows)
+        np.testing.assert_array_equal(kernel.shares, [0.2] * 5 + [0, 0])
+        np.testing.assert_array_equal(
+            kernel.matrix(rows, rows), Gower().fit(rows[:, :5]).matrix(rows[:, :5], rows[:, :5])
+        )
+
+    def test_rows_without_a_common_column_have_the_mean_kernel(self):
+        rows = mixed_rows(30)
+        rows[0, :2] = rows[1, 2:] = np.nan
+        kernel = Gower().fit(rows)
+        gram = kernel.gram(rows)
+        assert gram[0, 1] == kernel.undefined == pytest.approx(gram[np.triu_indices(30, -30)].mean(), abs=0.01)
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: Gower(weights=[1, -1]), "weights must be finite numbers of at least 0"),
+            (lambda: Gower(weights=[0, 0]), "not all 0"),
+            (lambda: Gower(weights=["a"]), "weights must be numbers"),
+            (lambda: Gower(missing="drop"), "missing must be one of pairs, level; got 'drop'"),
+            (lambda: Gower(shift=1.0), "shift must be one of constant, clip"),
+            (lambda: Gower(weights=[1, 2]).fit(mixed_rows(9)), "expected 5 weights .* got 2"),
+        ],
+    )
+    def test_bad_parameters_are_named(self, make, message):
+        with pytest.raises(ValueError, match=message):
+            make()
+
+
+class TestEmbedding:
+    """Coordinates of 500 rows equal those of the full matrix; squared distances here are twice the dissimilarities."""
+
+    @pytest.mark.parametrize("method", ["nystrom", "explicit"])
+    @pytest.mark.parametrize(("missing", "share"), [("pairs", 0.0), ("level", 0.2)])
+    def test_all_rows_have_the_coordinates_of_the_full_matrix(self, method, missing, share):
+        rows = mixed_rows(500, share, n_values=40)
+        made = fitted(rows, GowerFeatures(method=method, missing=missing, variance=1.0, n_thresholds=200))
+        low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+        gram = Gower(missing=missing).of_columns(CATEGORICAL, low, high).gram(rows)
+        np.testing.assert_allclose(gram[:5], reference.gower(rows[:5], rows, CATEGORICAL, low, high, None, missing))
+        expected, values = reference.constant_shift_embedding(1 - gram, made.n_components_)
+        np.testing.assert_allclose(products(made.transform(rows)), 2 * products(expected), atol=1e-6)
+        np.testing.assert_allclose(made.eigenvalues_, 2 * values[: made.n_components_] / 500, atol=1e-9)
+
+    @pytest.mark.parametrize("shift", ["constant", "clip"])
+    def test_with_values_missing_in_pairs_landmarks_have_the_coordinates_of_the_shifted_matrix(self, shift):
+        rows = mixed_rows(500, 0.3)
+        made = fitted(rows, GowerFeatures(shift=shift))
+        gram = Gower().of_columns(CATEGORICAL, np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)).fit(rows).gram(rows)
+        expected, values = reference.constant_shift_embedding(1 - gram, made.n_components_, shift == "constant")
+        np.testing.assert_allclose(products(made.transform(rows)), 2 * products(expected), atol=1e-5)
+        positive = values[values > 0]
+        assert made.n_components_ == np.searchsorted(np.cumsum(positive), 0.9 * positive.sum()) + 1
+
+    def test_thresholds_bring_dissimilarities_near_those_of_all_values(self):
+        rows = mixed_rows(200)
+        made = fitted(rows, GowerFeatures(method="explicit", variance=1.0, n_thresholds=32))
+        features = made.transform(rows).astype(float)
+        distances = ((features[:, None] - features) ** 2).sum(axis=2) / 2
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        errors = 1 - Gower().of_columns(CATEGORICAL, low, high).matrix(rows, rows) - distances
+        assert errors.min() > -1e-6
+        assert errors.max() < 1 / 64
+
+    @settings(max_examples=8)
+    @given(st.data())
+    @pytest.mark.parametrize(
+        ("parameters", "n_passes"),
+        [({"n_landmarks": 40}, 1), ({"method": "explicit", "missing": "level", "n_thresholds": 5}, 2)],
+    )
+    def test_features_have_the_same_bits_whatever_the_chunks(self, parameters, n_passes, data):
+        rows = mixed_rows(400, 0.1)
+        whole = fitted(rows, GowerFeatures(**parameters))
+        chunks = data.draw(chunkings(400, empty=False))
+        lazy = fitted(da.from_array(rows, chunks=(chunks, 5)), GowerFeatures(**parameters))
+        assert lazy.n_passes_ == n_passes
+        np.testing.assert_array_equal(lazy.transform(da.from_array(rows, chunks=(chunks, 5))), whole.transform(rows))
+        np.testing.assert_array_equal(whole.transform(rows[7:31]), whole.transform(rows)[7:31])
+
+    def test_codes_of_another_dtype_give_the_same_features(self):
+        rows = mixed_rows(200, n_values=20)
+        whole = fitted(rows, GowerFeatures()).transform(rows)
+        for dtype in (np.float32, np.int64):
+            np.testing.assert_array_equal(fitted(rows.astype(dtype), GowerFeatures()).transform(rows), whole)
+
+    @pytest.mark.parametrize("method", ["nystrom", "explicit"])
+    def test_later_values_beyond_the_range_count_as_its_ends_and_unknown_levels_differ_from_all(self, method):
+        rows = mixed_rows(300)
+        made = fitted(rows, GowerFeatures(method=method))
+        far, end = rows[:1].copy(), rows[:1].copy()
+        far[0, 0], end[0, 0] = 1e9, rows[:, 0].max()
+        np.testing.assert_array_equal(made.transform(far), made.transform(end))
+        unknown, others = rows[:1].copy(), rows[:1].copy()
+        unknown[0, 2], others[0, 2] = 3, 99
+        np.testing.assert_array_equal(made.transform(unknown), made.transform(others))
+        assert np.abs(made.transform(unknown) - made.transform(rows[:1])).max() > 0.05
+
+
+class TestModels:
+    @pytest.mark.parametrize("method", ["nystrom", "explicit"])
+    def test_maps_survive_saving_with_missing_values(self, method):
+        rows = mixed_rows(200, 0.1)
+        made = fitted(rows, GowerFeatures(method=method, missing="level", weights=[1, 2, 1, 0, 1]))
+        arrays = {name: np.ascontiguousarray(array) for name, array in made.map_.to_arrays()[1].items()}
+        again = GowerFeatures._from_saved(made._saved_parameters())
+        again._restore({"map": made.map_.kind, **made.map_.to_arrays()[0]}, arrays)
+        np.testing.assert_array_equal(again.transform(rows), made.transform(rows))
+
+    @pytest.mark.parametrize(
+        "feature_map", ["gower", GowerFeatures(missing="level"), KernelPCAFeatures(kernel="gower")]
+    )
+    def test_trees_find_clusters_of_incomplete_rows_and_are_saved(self, feature_map, tmp_path):
+        rows = np.repeat(mixed_rows(600)[:, :1], 3, axis=1)
+        rows[np.arange(600) % 10 == 0, 1] = np.nan
+        model = HierarchicalMDH(feature_map=feature_map, starts="pca2", max_clusters=2).fit(rows)
+        right = (rows[:, 0] > 3) == (rows[0, 0] > 3)
+        assert np.mean((model.labels_ == model.labels_[0]) == right) > 0.99
+        assert model.n_passes_ == 2
+        model.save(tmp_path / "m.zarr")
+        loaded = load_model(tmp_path / "m.zarr")
+        np.testing.assert_array_equal(loaded.predict(rows), model.labels_)
+        with pytest.raises(ValueError, match="1 infinite"):
+            model.predict(np.array([[0.0, np.inf, np.nan]]))
+
+    def test_a_damaged_code_is_refused(self):
+        made = fitted(mixed_rows(100), GowerFeatures(method="explicit")).map_
+        settings, arrays = made.to_arrays()
+        for name, harm in (
+            ("knots", arrays["knots"][::-1]),
+            ("counts", arrays["counts"] * 2),
+            ("centre", arrays["low"]),
+        ):
+            with pytest.raises(ValueError, match="expected"):
+                GowerMap.from_arrays(settings, arrays | {name: harm})
+
+
+@pytest.mark.parametrize(
+    ("rows", "parameters", "message"),
+    [
+        (mixed_rows(50, 0.2), {"method": "explicit"}, "got .* missing values. Choose missing='level'"),
+        (np.full((50, 5), np.inf), {}, "expected finite or missing .* first in row 0"),
+        (mixed_rows(50) * 1e200, {}, r"expected values up to 1e\+150"),
+        (np.full((9, 5), np.nan), {}, "got missing values only"),
+        (mixed_rows(50), {"weights": [1, 2]}, "expected 5 weights, one for each column; got 2"),
+        (mixed_rows(50), {"landmark_method": "kmeans++"}, "needs distances of numbers"),
+        (mixed_rows(50)[:, :4], {}, "expected the types of 4 columns, got those of 5"),
+        (np.arange(1100.0)[:, None] * np.ones(5), {"method": "explicit"}, "at most 1000 levels .* column 2 has more"),
+        (mixed_rows(5000), {"method": "explicit", "n_thresholds": 4000}, "at most 4096 levels and thresholds"),
+    ],
+)
+def test_bad_input_is_named(rows, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(rows, GowerFeatures(**parameters))
