@@ -31,7 +31,10 @@ from mdh_dask.growth.passes import (
     smallest_hashes,
 )
 from mdh_dask.growth.scaling import Standardiser
+from mdh_dask.growth.typed import DistinctPass, TypedPass
 from mdh_dask.growth.valleys import ValleyPass
+from mdh_dask.kernels import Gower
+from mdh_dask.kernels.gower_code import CodeProducts, gower_code
 from mdh_dask.metrics import Contingency
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.support_vectors.passes import LandmarkCounts, LevelCounts
@@ -164,7 +167,37 @@ def level_counts(draw):
     return LevelCounts(rng.normal(size=d), rng.uniform(0, 1, d), rng.normal(0, 50, (d, 6)), weights, widths), (rows,)
 
 
+def with_missing(draw):
+    rows = draw(row_sets([np.uint8, np.float32, np.float64]))
+    if rows.dtype.kind == "f":
+        rows[np.random.default_rng(draw(seeds)).random(rows.shape) < 0.2] = np.nan
+    return rows
+
+
+@st.composite
+def typed_looks(draw):
+    return TypedPass(draw(seeds), draw(st.integers(0, HASH_RANGE - 1))), (with_missing(draw),)
+
+
+@st.composite
+def distinct_values(draw):
+    rows = with_missing(draw)
+    return DistinctPass(np.random.default_rng(draw(seeds)).integers(1, 99, rows.shape[1])), (rows,)
+
+
+@st.composite
+def code_products(draw):
+    rows = with_missing(draw)
+    rng, d = np.random.default_rng(draw(seeds)), rows.shape[1]
+    low, width = rng.uniform(0, 60, d), rng.uniform(1, 100, d)
+    kernel = Gower(missing="level").of_columns(rng.random(d) < 0.5, low, low + width)
+    return CodeProducts(gower_code(kernel, lambda column: np.unique(np.nan_to_num(rows[:, column]))[:9], 9)), (rows,)
+
+
 STATISTICS = {
+    "TypedPass": typed_looks(),
+    "DistinctPass": distinct_values(),
+    "CodeProducts": code_products(),
     "LandmarkCounts": landmark_counts(),
     "LevelCounts": level_counts(),
     "TuplePass": tuples(),
