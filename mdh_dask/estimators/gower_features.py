@@ -51,7 +51,7 @@ class GowerFeatures(KernelPCAFeatures):
         For ``method="explicit"``: gaps between the thresholds of a column that is not categorical. Columns with at
         most one more distinct values are exact; otherwise dissimilarities are at most 1 over `n_thresholds` too small.
     n_landmarks, variance, n_components, landmark_method, random_state, progress
-        As for `KernelPCAFeatures`. ``"kmeans++"`` needs numbers and is refused.
+        As for `KernelPCAFeatures`.
 
     Attributes
     ----------

@@ -139,13 +139,7 @@ class KernelPCAFeatures(FeatureTransformer):
     progress: bool = False
 
     def _check_rows(self, rows: RowArray) -> None:
-        kernel = self._kernel()
-        if kernel.typed and self.landmark_method == "kmeans++":
-            raise ValueError(
-                "expected landmark_method='uniform' or 'leverage' with the kernel of mixed columns; got 'kmeans++', "
-                "which needs distances of numbers"
-            )
-        if kernel.uses_columns:
+        if self._kernel().uses_columns:
             return
         if rows.shape[0] != rows.shape[1]:
             raise ValueError(f"expected a square array for a precomputed kernel among all rows; got shape {rows.shape}")

@@ -20,8 +20,27 @@ def first_rows(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Ge
 
 def far_apart(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Generator) -> Integers:
     """Return the rows that k-means++ starts from, each drawn by its squared distance to those before."""
+    if kernel.typed:
+        return _far_apart_by_kernel(rows, n_landmarks, kernel, rng)
     seed = int(rng.integers(2**31))
     return np.unique(kmeans_plusplus(rows, n_landmarks, random_state=seed)[1])
+
+
+def _far_apart_by_kernel(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Generator) -> Integers:
+    """Return such rows by distances in the feature space."""
+    fitted = kernel.fit(rows[:n_landmarks])
+    own = fitted.diagonal(rows)
+    chosen = [int(rng.integers(len(rows)))]
+    nearest = np.full(len(rows), np.inf)
+    while len(chosen) < n_landmarks:
+        last = rows[chosen[-1]][None]
+        squares = own + fitted.diagonal(last) - 2 * fitted.matrix(rows, last)[:, 0]
+        nearest = np.minimum(nearest, squares.clip(0))
+        nearest[chosen[-1]] = 0.0
+        if not nearest.any():
+            break
+        chosen.append(int(rng.choice(len(rows), p=nearest / nearest.sum())))
+    return np.unique(chosen)
 
 
 def high_leverage(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Generator) -> Integers:

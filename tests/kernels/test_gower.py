@@ -145,6 +145,11 @@ class TestEmbedding:
         np.testing.assert_array_equal(lazy.transform(da.from_array(rows, chunks=(chunks, 5))), whole.transform(rows))
         np.testing.assert_array_equal(whole.transform(rows[7:31]), whole.transform(rows)[7:31])
 
+    def test_landmarks_far_apart_are_never_equal(self):
+        rows = np.tile(mixed_rows(60), (20, 1))
+        made = fitted(rows, GowerFeatures(landmark_method="kmeans++", n_landmarks=60))
+        assert sorted(made.landmarks_ % 60) == list(range(60))
+
     def test_codes_of_another_dtype_give_the_same_features(self):
         rows = mixed_rows(200, n_values=20)
         whole = fitted(rows, GowerFeatures()).transform(rows)
@@ -210,7 +215,6 @@ class TestModels:
         (mixed_rows(50) * 1e200, {}, r"expected values up to 1e\+150"),
         (np.full((9, 5), np.nan), {}, "got missing values only"),
         (mixed_rows(50), {"weights": [1, 2]}, "expected 5 weights, one for each column; got 2"),
-        (mixed_rows(50), {"landmark_method": "kmeans++"}, "needs distances of numbers"),
         (mixed_rows(50)[:, :4], {}, "expected the types of 4 columns, got those of 5"),
         (np.arange(1100.0)[:, None] * np.ones(5), {"method": "explicit"}, "at most 1000 levels .* column 2 has more"),
         (mixed_rows(5000), {"method": "explicit", "n_thresholds": 4000}, "at most 4096 levels and thresholds"),
