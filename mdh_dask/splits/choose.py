@@ -174,7 +174,7 @@ class Chooser:
         scores, bins = self.rule.score(train, min_train), self.rule.locate(train, min_train)
         order = [c for c in np.argsort(-scores, kind="stable")[:n_tests] if scores[c] > -np.inf]
         for c in order:
-            if self.stop.accepts(test[int(c)], int(bins[c]), self.n_root, n_tests, rng):
+            if self.stop.accepts(test[int(c)], self._tested(train[int(c)], int(bins[c])), self.n_root, n_tests, rng):
                 verdict = self._verdict(whole, int(c), min_rows, existing if c == 0 else None, accepted=True)
                 if verdict is not None:
                     return verdict
@@ -197,7 +197,9 @@ class Chooser:
         min_train = self.min_rows * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
         k = int(self.rule.locate(train, min_train)[0])
         verdict = self._verdict(whole, 0, self.min_rows, None, accepted=False)
-        return None if k < 0 or verdict is None else (self.stop.p_value(test, k, rng), verdict)
+        if k < 0 or verdict is None:
+            return None
+        return self.stop.p_value(test, self._tested(train, k), rng), verdict
 
     def follow(self, counts: Counts, candidates: Candidates, existing: float, rng: np.random.Generator) -> Verdict:
         """Decide whether an existing split still holds for newly counted rows, and at which threshold.
@@ -223,9 +225,13 @@ class Chooser:
         unmoved = self.rule.at.unmoved(histogram, k, existing)
         k, threshold = unmoved or (k, self.rule.at.threshold(histogram, k))
         admissible = bool(self.rule.admissible(histogram, self.min_rows)[0, k])
-        accepted = admissible and self.stop.accepts(histogram, k, self.n_root, 1, rng)
+        accepted = admissible and self.stop.accepts(histogram, self._tested(histogram, k), self.n_root, 1, rng)
         n_left, n_rows, depth = int(histogram.n_left[0, k]), int(histogram.n_left[0, -1]), float(histogram.depth[0, k])
         return Verdict(accepted, 0, threshold, depth, n_left, n_rows - n_left, histogram, moved=unmoved is None)
+
+    def _tested(self, chosen: Histograms, k: int) -> int:
+        """Return the bin to test for a split after bin `k`, by the rows that chose the split."""
+        return self.rule.at.valley(chosen, k) if self.stop.tests_depth else k
 
     def _verdict(
         self, whole: Histograms, c: int, min_rows: float, existing: float | None, accepted: bool

@@ -61,6 +61,19 @@ class MinimumErrorThreshold(ThresholdRule):
             k += 1
         return k
 
+    def valley(self, histogram: Histograms, k: int) -> int:
+        """See `ThresholdRule`; the deepest bin between the means of the two sides.
+
+        The least error beside a much larger group is on the slope of that group, where the density is higher than at
+        the bottom of the valley, and may be higher than that of the smaller group.
+        """
+        counts = histogram.counts[0]
+        bins = np.arange(len(counts))
+        sides = np.average(bins[: k + 1], weights=counts[: k + 1]), np.average(bins[k + 1 :], weights=counts[k + 1 :])
+        first, last = int(np.ceil(sides[0])), int(sides[1])
+        between = histogram.depth[0, first : last + 1]
+        return first + int(between.argmax()) if between.max(initial=0.0) > 0 else k
+
 
 PLAIN, CORRECTED = MinimumError(), MinimumError(corrected=True)
 

@@ -23,6 +23,8 @@ class StopRule(ABC):
     quantile: float = 0.975
     holds_out: ClassVar[bool] = False
     """Whether one half of the rows chooses a split and the other tests it; otherwise all rows do both."""
+    tests_depth: ClassVar[bool] = False
+    """Whether the rule tests the relative depth of a valley, which need not be deepest at the split itself."""
     votes: ClassVar[bool] = False
     """Whether few rows are divided into halves again and again, and a majority of the `p_value` decides."""
     needs: ClassVar[str | None] = None

@@ -29,6 +29,8 @@ __all__ = [
 class FixedQuantile(StopRule):
     """Accept a relative depth above a quantile of its uniform null for the rows of the whole data (thesis 6.3.1)."""
 
+    tests_depth = True
+
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
         return bool(test.depth[0, k] > uniform_depth_quantile(n_root, test.bandwidth_rule, self.quantile))
@@ -38,6 +40,8 @@ class FixedQuantile(StopRule):
 class LevelQuantile(StopRule):
     """Accept a relative depth above a quantile of its uniform null for the rows of the branch (thesis 6.3.1)."""
 
+    tests_depth = True
+
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
         return bool(test.depth[0, k] > uniform_depth_quantile(test.n_left[0, -1], test.bandwidth_rule, self.quantile))
@@ -46,6 +50,7 @@ class LevelQuantile(StopRule):
 @dataclass(frozen=True)
 class _HeldOut(StopRule):
     holds_out = True
+    tests_depth = True
 
     def level(self, n_tests: int) -> float:
         """Return the level of one of several tests (Bonferroni)."""

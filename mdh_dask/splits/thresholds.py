@@ -54,6 +54,10 @@ class ThresholdRule(ABC):
         """Return the bin of a split that was at the threshold `existing` before other rows were counted."""
         return int(self.score(histogram)[0].argmax())
 
+    def valley(self, histogram: Histograms, k: int) -> int:
+        """Return the bin whose relative depth shows whether there is a valley between the sides of a split."""
+        return k
+
 
 class RelativeDepth(ThresholdRule):
     """The largest relative depth (thesis eq. 6.7)."""

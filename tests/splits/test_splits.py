@@ -7,7 +7,7 @@ import pytest
 import reference_pddp
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import gaussian_kde
+from scipy.stats import gaussian_kde, laplace, norm
 from strategies import seeds
 
 from mdh_dask._jit.binning import bin_extremes, bin_projections
@@ -335,6 +335,15 @@ class TestChooser:
         sample = np.empty(4000)
         sample[::2], sample[1::2] = bimodal(2000, gap=8), unimodal(2000)
         assert choose([sample], stop=stop).accepted != stop.startswith("hold-out")
+
+    def test_the_valley_is_tested_not_the_slope_of_a_much_larger_group_where_the_error_is_least(self):
+        # Two equal halves, so that the test sees what the choice saw.
+        larger, smaller = (np.repeat((np.arange(n) + 0.5) / n, 2) for n in (8000, 300))
+        rows = np.r_[laplace.ppf(larger), norm.ppf(smaller, 6)]
+        rule = {"criterion": "minimum_error", "threshold_rule": "minimum_error"}
+        half, at_random = histograms_of(rows[::2]), np.random.default_rng(0)
+        assert not HoldOut().accepts(half, int(SplitRule(**rule).locate(half, 50)[0]), 8300, 1, at_random)
+        assert choose([rows], **rule).accepted
 
     def test_one_cluster_is_left_whole(self):
         verdict = choose([unimodal(4000, seed=seed) for seed in range(5)], min_rows=5)
