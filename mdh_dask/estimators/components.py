@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Integers
 from ..projections import Projection
 from ..projections.ica import UNMIXED, leading_components
+from ..projections.starts import NO_COLUMNS
 from .divisive import DivisiveClustering
 from .docstrings import documented
 
@@ -105,5 +106,5 @@ class ICATree(DivisiveClustering):
     order: str | None = field(init=False, default=None)
     n_unmixed: int = UNMIXED
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
+    def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
         return leading_components(rows, self.n_projections, self.n_unmixed)

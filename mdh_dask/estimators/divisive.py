@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Integers
 from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
 from ..growth.order import ORDERS
 from ..growth.settings import GrowthSettings
@@ -18,6 +18,7 @@ from ..io.keeping import Cache
 from ..projections import PROJECTIONS, Projection
 from ..projections.directions import Proposal
 from ..projections.random import RANDOM_PROJECTIONS
+from ..projections.starts import NO_COLUMNS
 from ..splits.choose import Chooser
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
 from ..splits.search_null import Search
@@ -240,13 +241,18 @@ class DivisiveClustering(TreeEstimator):
     random_state: Any = 0
     progress: bool = False
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray | tuple[AnyArray, AnyArray]:
-        """Return directions for the standardised sample of a branch, and thresholds on them; see `Projection`."""
+    def _directions(
+        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS
+    ) -> AnyArray | tuple[AnyArray, AnyArray]:
+        """Return directions for the standardised sample of a branch, and thresholds on them; see `Projection`.
+
+        The values of the columns in `coarse` were spread.
+        """
         propose = PROJECTIONS[self.projection] if isinstance(self.projection, str) else self.projection
         return propose(rows, rng, self.n_projections)
 
-    def _propose(self, rows: AnyArray, rng: np.random.Generator) -> Proposal:
-        proposal = checked_proposal(self._directions(rows, rng), rows.shape[1])
+    def _propose(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers) -> Proposal:
+        proposal = checked_proposal(self._directions(rows, rng, coarse), rows.shape[1])
         if proposal.thresholds is None and self._rule().at.needs_thresholds:
             raise ValueError(
                 f"expected directions and thresholds from the projection for threshold_rule={self.threshold_rule!r}; "

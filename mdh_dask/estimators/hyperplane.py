@@ -7,13 +7,14 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 from ..density.kde import kernel_height
 from ..growth.scaling import Standardiser
 from ..projections import Projection
 from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
 from ..projections.path import path_points
 from ..projections.pursuit import MDHResult, within
+from ..projections.starts import NO_COLUMNS
 from ..splits.rules import SplitRule
 from .divisive import DivisiveClustering
 from .docstrings import documented
@@ -126,10 +127,12 @@ class MinimumDensityHyperplane(DivisiveClustering):
     def _rule(self) -> SplitRule:
         return replace(super()._rule(), alpha=self.alpha_max)
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> tuple[AnyArray, Floats]:
+    def _directions(
+        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS
+    ) -> tuple[AnyArray, Floats]:
         ends = minimum_density_hyperplanes(
             rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components,
-            solver=self.solver,
+            solver=self.solver, coarse=coarse,
         )  # fmt: skip
         # Pursuits from valleys are bounded by these, not by `alpha_max`.
         best = next((end for end in ends if within(rows, end, self.alpha_max)), ends[0])

@@ -7,10 +7,11 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Integers
 from ..projections import Projection
 from ..projections.mdh import MOST_COMPONENTS, Starts
 from ..projections.mdh_candidates import mdh_candidates
+from ..projections.starts import NO_COLUMNS
 from .divisive import DivisiveClustering
 from .docstrings import documented
 
@@ -78,7 +79,7 @@ class HierarchicalMDH(DivisiveClustering):
     alpha_max: float = 1.5
     max_components: int | None = MOST_COMPONENTS
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
+    def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
         return mdh_candidates(
-            rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components
+            rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components, coarse=coarse
         )

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import resolve_bandwidth
 from ..projections import Projection
 from ..projections.genetic import GeneticSearch
 from ..projections.search import DirectionSearch, SearchKind
+from ..projections.starts import NO_COLUMNS
 from ..splits.rules import CRITERIA
 from ..splits.search_null import Search
 from ..splits.searching import search_score
@@ -131,7 +132,7 @@ class ProjectionPursuitTree(DivisiveClustering):
         search = DirectionSearch(self.search, self.n_projections, genetic, self.step, self.whiten, score)
         return _Proposing(search, self.population)
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator) -> AnyArray:
+    def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
         return self._proposing()(rows, rng)
 
     def _search(self) -> Search:

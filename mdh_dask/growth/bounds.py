@@ -14,6 +14,10 @@ WIDTHS = 3.0
 """Distance of the bounds of a column from its bulk, in ranges of the bulk. With 10, thirty rows at 100 hid clusters of
 width one."""
 
+SLACK = 1e-4
+"""Share of its distance by which a bound is farther away. Integers often lie exactly at a bound, and rounding errors,
+which differ between float32 and float64, would decide about them."""
+
 MOST_SHARE = 0.1
 """Largest share of the rows outside the bulk at either end."""
 
@@ -68,7 +72,7 @@ def bounds_of(rows: AnyArray, share: float | None = None) -> Bounds:
         return Bounds(np.full(d, -np.inf), np.full(d, np.inf))
     ordered = np.partition(rows, (left_out, n - 1 - left_out), axis=0)
     low, high = (ordered[k].astype(np.float64) for k in (left_out, n - 1 - left_out))
-    wide = np.where(high > low, WIDTHS * (high - low), np.inf)
+    wide = np.where(high > low, (1 + SLACK) * WIDTHS * (high - low), np.inf)
     return Bounds(low - wide, high + wide)
 
 

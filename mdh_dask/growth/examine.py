@@ -143,7 +143,7 @@ class Examiner:
         """Return directions for the rows that score them, or none if all rows are equal."""
         if len(scoring) < 2:
             return Proposal(StandardDirections(np.empty((0, scoring.shape[1]))))
-        proposal = self.settings.propose(scoring, rng)
+        proposal = self.settings.propose(scoring, rng, self.standardise.lattices.columns)
         proposal = proposal[proposal.directions.vectors.any(axis=1)]
         # A bandwidth shared by all directions is for unit directions.
         return proposal.of_length_one() if self.settings.bandwidth.principal else proposal

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +100,7 @@ def split_by_labels(
     rows = bounds_of(rows).near(rows)
     result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))
 
-    def propose(*_: AnyArray | np.random.Generator) -> Proposal:
+    def propose(*_: Any) -> Proposal:
         return Proposal(StandardDirections(result.direction[None]), np.array([result.offset]))
 
     return (yield from grow_from(replace(settings, propose=propose), shape, look))

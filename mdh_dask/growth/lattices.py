@@ -4,7 +4,6 @@ import numpy as np
 
 from .._jit.lattices import Lattices
 from .._typing import Floats, Integers
-from ..density.modes import unimodal_fit
 from .passes import Sample, smallest_hashes
 
 LEAST_LEVELS, MOST_LEVELS = 3, 20
@@ -14,15 +13,12 @@ the bandwidth without hiding anything else (`SMOOTHS_A_LATTICE`)."""
 OFF_THE_LATTICE = 1e-3
 """Largest distance of a value from its level, as a share of a step, which allows for tenths in float32."""
 
-CERTAINLY_MULTIMODAL = 4.0
-"""Largest difference of a level from the closest unimodal counts, in standard errors; codes differ by more."""
-
 ROWS_FOR_LEVELS = 10_000
 """Number of sample rows whose levels are counted."""
 
 
 def lattices_in(sample: Sample, step: Floats) -> Lattices:
-    """Return the columns that are coarse lattices with unimodal counts.
+    """Return the columns that are coarse lattices.
 
     Parameters
     ----------
@@ -33,9 +29,10 @@ def lattices_in(sample: Sample, step: Floats) -> Lattices:
     Returns
     -------
     Lattices
-        A split between two neighbouring values of such a column is meaningless. Spread evenly over its steps, the
-        column has a unimodal density, and its variance grows only by ``step**2 / 12``: less than a quarter of the
-        increase by a bandwidth that smooths out the steps, which also hides clusters in many coarse columns.
+        A gap between two neighbouring values of such a column is meaningless. Spread evenly over its steps, the
+        column has a density with the modes of its counts, and its variance grows only by ``step**2 / 12``: less than a
+        quarter of the increase by a bandwidth that smooths out the steps, which also hides clusters in many coarse
+        columns.
 
     Notes
     -----
@@ -45,7 +42,7 @@ def lattices_in(sample: Sample, step: Floats) -> Lattices:
     found, keys = [], []
     for j in np.flatnonzero(step > 0).tolist():
         levels = _levels(sample.rows[:, j].astype(np.float64), float(step[j]))
-        if levels is not None and _unimodal(np.bincount(levels)):
+        if levels is not None:
             found.append(j)
             keys.append((sample.hashes * (levels + 1).astype(np.uint64)).sum(dtype=np.uint64))
     return Lattices(np.array(found, dtype=np.int64), step[found].astype(np.float64), np.array(keys, dtype=np.uint64))
@@ -58,11 +55,6 @@ def _levels(values: Floats, step: float) -> Integers | None:
         return None
     levels = np.rint(exact)
     return levels.astype(np.int64) if np.abs(exact - levels).max() <= OFF_THE_LATTICE else None
-
-
-def _unimodal(counts: Integers) -> bool:
-    fit = unimodal_fit(counts, int(counts.argmax())) * counts.sum()
-    return bool((np.abs(counts - fit) <= CERTAINLY_MULTIMODAL * np.sqrt(np.maximum(fit, 1))).all())
 
 
 def lattices_of(steps: Floats) -> Lattices:

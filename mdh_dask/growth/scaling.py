@@ -21,6 +21,12 @@ MODERATE = 10
 """Columns that are not scaled are all multiplied by one power of two if the largest standard deviation is above
 ``2^10`` or below ``2^-10``, as powers of densities would overflow and sums lose too many digits."""
 
+FIRST_ROWS = 16
+"""Number of rows that are checked for integers before all rows are."""
+
+LARGEST_INTEGER = 2**24
+"""Integers below this are exact in float32."""
+
 SINGLE = 2.0**100
 """Rows are standardised in float32 only by factors between this and its inverse."""
 
@@ -49,11 +55,14 @@ class Standardiser:
     lattices: Lattices = NO_LATTICES
 
     def __call__(self, rows: AnyArray) -> AnyArray:
-        """Return the standardised rows, in float32 if it holds all their digits, else in float64."""
+        """Return the standardised rows, in float32 if it holds all their digits, else in float64.
+
+        The same integers are standardised alike in any dtype.
+        """
         factors = self.scale[self.scale > 0]
-        single = rows.dtype.itemsize < 8 and bool(((factors < SINGLE) & (factors > 1 / SINGLE)).all())
-        dtype = np.result_type(rows.dtype, np.float32) if single else np.float64
-        return (rows - self.centre.astype(dtype)) * self.scale.astype(dtype)
+        moderate = bool(((factors < SINGLE) & (factors > 1 / SINGLE)).all())
+        dtype = np.float32 if moderate and fits_single(rows) else np.float64
+        return (rows.astype(dtype) - self.centre.astype(dtype)) * self.scale.astype(dtype)
 
     def spread(self, rows: AnyArray, hashes: Integers) -> AnyArray:
         """Return standardised rows with the values of `lattices` spread over their steps by the rows' hashes."""
@@ -91,6 +100,23 @@ class Standardiser:
         Rounded values lie on a lattice; with a smaller bandwidth the gaps between its points look like valleys.
         """
         return SMOOTHS_A_LATTICE * np.sqrt(directions.vectors**2 @ self.resolution**2)
+
+
+def fits_single(rows: AnyArray) -> bool:
+    """Return whether float32 holds all digits of the rows, by their dtype or as they are integers.
+
+    Examples
+    --------
+    >>> fits_single(np.array([[1.0, 2.0]])), fits_single(np.array([[1.0, 0.5]])), fits_single(np.array([[2**24 + 1]]))
+    (True, False, False)
+    """
+    if np.can_cast(rows.dtype, np.float32):
+        return True
+    # Most rows that are no integers show it at once.
+    return all(
+        bool(((np.rint(part) == part) & (part > -LARGEST_INTEGER) & (part < LARGEST_INTEGER)).all())
+        for part in (rows[:FIRST_ROWS], rows)
+    )
 
 
 def standardiser(

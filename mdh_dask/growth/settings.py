@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Integers
 from ..density.bandwidth import Bandwidth
 from ..projections.directions import Proposal
 from ..splits.choose import Chooser
 
-Proposer = Callable[[Any, np.random.Generator], Proposal]
-"""A function ``(rows, rng) -> proposal`` of the standardised rows of a branch."""
+Proposer = Callable[[Any, np.random.Generator, Integers], Proposal]
+"""A function ``(rows, rng, coarse) -> proposal`` of the standardised rows of a branch, and of the columns whose values
+were spread."""
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 from .pca import centred_rows, scaled_components
 from .pursuit import MDHResult, Step, growing_alphas, pursue
 from .sqp import constrained_hyperplane
-from .starts import MOST_COMPONENTS, Start, valley_starts
+from .starts import MOST_COMPONENTS, NO_COLUMNS, Start, valley_starts
 
 __all__ = ["MDHResult", "Step", "mdh_directions", "minimum_density_hyperplane", "minimum_density_hyperplanes"]
 
@@ -158,12 +158,13 @@ def minimum_density_hyperplanes(
     max_components: int | None = MOST_COMPONENTS,
     max_iterations: int = 50,
     solver: Solver = "pursuit",
+    coarse: Integers = NO_COLUMNS,
 ) -> list[MDHResult]:
     """Return the hyperplanes from several starts, in descending order of relative depth.
 
     Parameters and errors are those of `mdh_directions` and `minimum_density_hyperplane`. With the `solver` ``"sqp"``,
     sequential quadratic programming turns and moves a hyperplane from each start at once, within the last of its
-    bounds: see `mdh_dask.projections.sqp`.
+    bounds: see `mdh_dask.projections.sqp`. Columns in `coarse` have few values, so none of them alone is a start.
 
     Examples
     --------
@@ -176,7 +177,9 @@ def minimum_density_hyperplanes(
     _check(bandwidth, alpha_max)
     if solver not in get_args(Solver):
         raise ValueError(f"solver must be one of {', '.join(map(repr, get_args(Solver)))}, got {solver!r}")
-    searched = searched_rows(rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components)
+    searched = searched_rows(
+        rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse
+    )
     if solver == "sqp":
         results = [
             constrained_hyperplane(searched.centred, start.direction, bandwidth=bandwidth, alpha=start.alphas[-1])
@@ -205,7 +208,13 @@ class SearchedRows(NamedTuple):
 
 
 def searched_rows(
-    rows: AnyArray, rng: np.random.Generator, *, starts: Starts, alpha_max: float, max_components: int | None
+    rows: AnyArray,
+    rng: np.random.Generator,
+    *,
+    starts: Starts,
+    alpha_max: float,
+    max_components: int | None,
+    coarse: Integers = NO_COLUMNS,
 ) -> SearchedRows:
     """Return the rows in coordinates of the span to search, with the starts; see `mdh_directions`."""
     if starts not in get_args(Starts):
@@ -220,9 +229,9 @@ def searched_rows(
     places = [Start(v, growing_alphas(alpha_max)) for v in components[:2]]
     n_components = len(places)
     if sd[0] > 0 and starts == "valleys":
-        places += valley_starts(rng, centred, N_VALLEYS)
+        places += valley_starts(rng, centred, N_VALLEYS, coarse=coarse)
     elif sd[0] > 0 and starts == "balanced":
-        near = valley_starts(rng, centred, N_BALANCED, within=alpha_max)
+        near = valley_starts(rng, centred, N_BALANCED, within=alpha_max, coarse=coarse)
         places += [Start(start.direction, growing_alphas(alpha_max)) for start in near]
     basis = None
     if in_span and sd[0] > 0:

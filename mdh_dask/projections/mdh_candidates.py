@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS
 from .mdh import MOST_COMPONENTS, SearchedRows, Starts, searched_rows
 from .pca import centred_rows
 from .pursuit import MDHResult, pursue
-from .starts import valley_starts
+from .starts import NO_COLUMNS, valley_starts
 from .whitening import whitening_of
 
 MUCH_NARROWER = 0.6
@@ -32,6 +32,7 @@ def mdh_candidates(
     starts: Starts = "valleys",
     alpha_max: float = 1.5,
     max_components: int | None = MOST_COMPONENTS,
+    coarse: Integers = NO_COLUMNS,
 ) -> Floats:
     """Return candidate directions: ends of pursuits with the common bandwidth and with their own, and starts.
 
@@ -41,6 +42,8 @@ def mdh_candidates(
         Finite values, in columns of comparable scale; at least one row.
     rng, n_directions, starts, alpha_max, max_components
         As for `mdh_directions`.
+    coarse : array of int
+        Columns of few values, none of which alone is a start although their values are spread.
 
     Returns
     -------
@@ -67,7 +70,9 @@ def mdh_candidates(
     >>> bool(np.abs(V[:, 1]).max() > 0.99)
     True
     """
-    searched = searched_rows(rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components)
+    searched = searched_rows(
+        rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse
+    )
     results = [pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS) for start in searched.starts]
     results.sort(key=lambda result: -result.relative_depth)
     # A pursuit that leaves its valley and ends at the bound has found no hyperplane.

@@ -36,7 +36,8 @@ def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray
     """
     rows = some_rows(rng, rows)
     centred = rows - rows.mean(axis=0)
-    return rng.standard_normal((n_directions, len(rows)), dtype=centred.dtype) @ centred
+    # Drawn in float32, the numbers would be others.
+    return rng.standard_normal((n_directions, len(rows))).astype(centred.dtype) @ centred
 
 
 def some_rows(rng: np.random.Generator, rows: AnyArray) -> AnyArray:

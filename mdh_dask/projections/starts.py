@@ -6,7 +6,7 @@ import numpy as np
 from numpy.linalg import multi_dot
 
 from .._jit.binning import bin_projections, projection_ranges
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
@@ -24,6 +24,8 @@ ROWS_LOOKED_AT, MAX_BINS = 1000, 4096
 DIRECTIONS_AT_ONCE = 256
 """Number of directions with histograms in memory at once."""
 
+NO_COLUMNS = np.empty(0, dtype=np.int64)
+
 ROOM = 0.2
 """Largest distance of a pursuit beyond the valley of its start, in standard deviations."""
 
@@ -36,7 +38,13 @@ class Start:
     alphas: tuple[float, ...]
 
 
-def valley_starts(rng: np.random.Generator, centred: AnyArray, n_starts: int, within: float = np.inf) -> list[Start]:
+def valley_starts(
+    rng: np.random.Generator,
+    centred: AnyArray,
+    n_starts: int,
+    within: float = np.inf,
+    coarse: Integers = NO_COLUMNS,
+) -> list[Start]:
     """Return the directions with the deepest valleys, among random combinations of rows and single columns.
 
     Parameters
@@ -48,6 +56,8 @@ def valley_starts(rng: np.random.Generator, centred: AnyArray, n_starts: int, wi
         Number of starts.
     within : float
         Largest distance of valleys from the mean, in standard deviations.
+    coarse : array of int
+        Columns of few values, which are no starts although their values are spread.
 
     Returns
     -------
@@ -58,8 +68,9 @@ def valley_starts(rng: np.random.Generator, centred: AnyArray, n_starts: int, wi
 
     Notes
     -----
-    Only columns with at least half of their values distinct count, as a value that many rows share makes a
-    valley beside itself. Combinations of twenty columns hardly show clusters that differ in one of them.
+    Only columns with at least half of their values distinct count, as a value that many rows share makes a valley
+    beside itself: many pixels are black or white, but that separates no digits. Combinations of twenty columns hardly
+    show clusters that differ in one of them.
 
     Examples
     --------
@@ -79,7 +90,7 @@ def valley_starts(rng: np.random.Generator, centred: AnyArray, n_starts: int, wi
     length = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
     # Nearly cancelled entries are rounding errors.
     length[length < 1e-3 * length.max()] = np.inf
-    columns = _columns_without_ties(looked_at)
+    columns = np.setdiff1d(_columns_without_ties(looked_at), coarse)
     combined = multi_dot([weights, base, looked_at.T]) / length[:, None]
     projections = np.concatenate([combined, looked_at.T[columns]])
     depth, alpha = _deepest_valleys(projections, np.sqrt(len(centred)) / len(centred), within)

@@ -97,6 +97,12 @@ def test_far_rows_are_counted_and_labelled_like_any():
     assert model.tree_.histogram(0).sum() == len(rows)
 
 
+def test_values_at_a_bound_are_near_whatever_the_rounding_errors():
+    column = np.repeat([0.0, 4.0, 16.0], [50, 945, 5])[:, None]
+    for scale in (1.0, 0.1, 1 / 3, 1 / 7.7):
+        assert bounds_of(column * scale).contain((column * np.float32(scale)).astype(np.float32)).all()
+
+
 def look_at(rows):
     return FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
 

@@ -59,6 +59,27 @@ def test_clusters_of_integers_are_found_and_counted_as_they_are_labelled_in_ever
             assert_array_equal(lazy.labels_.compute(), model.labels_)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n_columns", [3, 6])
+def test_two_opposite_groups_of_ratings_are_two_clusters_though_every_column_has_two_modes(n_columns, method):
+    rng = np.random.default_rng(n_columns)
+    labels = rng.integers(0, 2, 1000)
+    means = 3 + 1.5 * np.where(np.arange(n_columns) % 2, 1, -1) * np.where(labels, 1, -1)[:, None]
+    model = METHODS[method].fit(np.clip(np.rint(rng.normal(means, 0.8)), 1, 5))
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_index(labels, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_same_integers_of_any_dtype_make_the_same_tree(method):
+    rng = np.random.default_rng(0)
+    rows = np.rint(rng.normal(100 + 40 * np.eye(8)[rng.integers(0, 4, 800)], 6)).astype(np.uint8)
+    tree = METHODS[method].fit(rows).tree_
+    assert tree.n_leaves == 4
+    for dtype in (np.int64, np.float32, np.float64):
+        assert METHODS[method].fit(rows.astype(dtype)).tree_ == tree, dtype
+
+
 @pytest.mark.parametrize("threshold_rule", ["relative_depth", "minimum_density", "mean", "gap"])
 def test_splits_across_a_lattice_count_the_rows_that_they_route(threshold_rule):
     # With coarse steps along slanted directions, many rows are counted beyond the threshold that they stay before.
@@ -92,12 +113,12 @@ def test_spread_columns_have_unit_variance_though_nearly_all_their_values_are_th
     np.testing.assert_allclose(standardise.spread(rows, look.sample.hashes).std(axis=0), 1, rtol=0.02)
 
 
-def test_names_pairs_measurements_and_values_off_the_steps_are_no_coarse_lattices():
+def test_pairs_measurements_and_values_off_the_steps_are_no_coarse_lattices():
     rng = np.random.default_rng(0)
     n = 2000
     rows = np.column_stack(
         [
-            rng.choice([0, 1, 2, 5], n, p=[0.4, 0.1, 0.1, 0.4]),  # counts with two modes
+            rng.choice([0, 1, 2, 5], n, p=[0.4, 0.1, 0.1, 0.4]),
             rng.integers(0, 2, n),
             rng.normal(100, 20, n).round(),
             rng.normal(size=n),
@@ -106,7 +127,7 @@ def test_names_pairs_measurements_and_values_off_the_steps_are_no_coarse_lattice
             rng.poisson(2, n),
         ]
     )
-    assert_array_equal(lattices_of(rows).columns, [6])
+    assert_array_equal(lattices_of(rows).columns, [0, 6])
 
 
 def test_a_model_of_integers_keeps_their_steps_and_sees_no_drift_in_rows_like_its_own(tmp_path):
