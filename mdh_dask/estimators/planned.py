@@ -41,7 +41,9 @@ class Planned(BaseEstimator):
         """Return the fitted value to send to workers."""
         raise NotImplementedError
 
-    def _of_rows(self, X: Any, method: str, dtype: npt.DTypeLike, columns: str | None = None) -> RowArray:
+    def _of_rows(
+        self, X: Any, method: str, dtype: npt.DTypeLike, columns: str | None = None, fitted: Any = None
+    ) -> RowArray:
         """Return what a method of the fitted value returns for every row of valid input.
 
         Parameters
@@ -52,12 +54,16 @@ class Planned(BaseEstimator):
         dtype : dtype of the result
         columns : str, optional
             Name of the attribute with the number of columns of the result; None for a one-dimensional result.
+        fitted : optional
+            A value to use instead of `_fitted`.
         """
         check_is_fitted(self)
-        return self._of_valid_rows(as_rows(self, X, reset=False), method, dtype, columns)
+        return self._of_valid_rows(as_rows(self, X, reset=False), method, dtype, columns, fitted)
 
-    def _of_valid_rows(self, rows: RowArray, method: str, dtype: npt.DTypeLike, columns: str | None = None) -> RowArray:
-        fitted, n_columns = self._fitted(), None if columns is None else getattr(self, columns)
+    def _of_valid_rows(
+        self, rows: RowArray, method: str, dtype: npt.DTypeLike, columns: str | None = None, fitted: Any = None
+    ) -> RowArray:
+        fitted, n_columns = fitted or self._fitted(), None if columns is None else getattr(self, columns)
         if not is_dask(rows):
             # Before the blocks are divided, so that row numbers in errors are those of all rows.
             check_finite(rows, fitted.missing)

@@ -21,6 +21,7 @@ from ..kernels.landmarks import SAMPLE
 from ..tree.saving import FIELDS
 from .editing import Editing
 from .feature_maps import KernelPCAFeatures, transformers
+from .margins import MarginEstimator
 from .saved import count, part, refuse_others
 from .transformer import FeatureTransformer
 from .tree_state import ROWS_AT_ONCE, TreeState
@@ -42,7 +43,7 @@ BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""
 
 
-class TreeEstimator(Editing, Updating):
+class TreeEstimator(MarginEstimator, Editing, Updating):
     """Base of the estimators that grow one tree of separators."""
 
     state_type = TreeState

@@ -1,6 +1,6 @@
 """The state of models of one tree: the tree and the feature map, if there is one."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -53,11 +53,7 @@ class TreeState(State):
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the label of every row: the cluster of its leaf."""
-        if self.feature_map is None:
-            return self.tree.labels(rows)
-        # The features of a long block of rows may not fit into memory at once.
-        starts = range(0, max(len(rows), 1), ROWS_AT_ONCE)
-        return np.concatenate([self.tree.labels(self.feature_map(rows[i : i + ROWS_AT_ONCE])) for i in starts])
+        return by_features(self.tree.labels, rows, self.feature_map)
 
     def distances(self, rows: AnyArray) -> Floats:
         """Return the signed distance of every row from the first hyperplane, positive on the upper side."""
@@ -87,3 +83,12 @@ class TreeState(State):
         if others := [name for name in arrays if name not in FIELDS]:
             raise ValueError(f"expected the arrays of a tree alone; got {', '.join(others)}, too")
         return cls(tree_from_arrays(arrays))
+
+
+def by_features(function: Callable[[AnyArray], AnyArray], rows: AnyArray, feature_map: FeatureMap | None) -> AnyArray:
+    """Return what a function returns for the features of rows, or for the rows themselves without a map."""
+    if feature_map is None:
+        return function(rows)
+    # The features of a long block of rows may not fit into memory at once.
+    starts = range(0, max(len(rows), 1), ROWS_AT_ONCE)
+    return np.concatenate([function(feature_map(rows[i : i + ROWS_AT_ONCE])) for i in starts])

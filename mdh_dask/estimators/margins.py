@@ -1,0 +1,142 @@
+"""What a tree knows about single rows besides their labels."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import AnyArray, Booleans, Floats, RowArray
+from ..tree.margins import Margins, margins_of
+from .soft import Confident
+from .tree_state import TreeState, by_features
+
+
+@dataclass(frozen=True)
+class RowMargins:
+    """Distances, agreements and rarities of rows; see `mdh_dask.tree.margins.Margins`."""
+
+    state: TreeState
+    margins: Margins
+
+    @cached_property
+    def missing(self) -> bool:
+        """Return whether rows may have missing values."""
+        return self.state.missing
+
+    def distances(self, rows: AnyArray) -> Floats:
+        """Return the distances to the nearest separator, in standard errors."""
+        return self._of(rows)[:, 0]
+
+    def agreeing(self, rows: AnyArray) -> Floats:
+        """Return the probabilities that the labels stay when the separators move by their standard errors."""
+        return self._of(rows)[:, 1]
+
+    def rarity(self, rows: AnyArray) -> Floats:
+        """Return the shares of rows where it is no denser, times the number of directions."""
+        return self._of(rows)[:, 2]
+
+    def _of(self, rows: AnyArray) -> Floats:
+        return by_features(self.margins.of_rows, rows, self.state.feature_map)
+
+
+class MarginEstimator(Confident):
+    """A mixin for estimators of one tree that adds distances, confidence and outliers."""
+
+    def boundary_distance(self, X: Any) -> RowArray:
+        """Return the distance of every row to the nearest separator on its way, in standard errors of this separator.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), float64
+            Infinite in a tree without splits. NumPy for NumPy input, otherwise lazy with one pass to compute, which
+            `predict`, `confidence` and `outliers` share if they are computed together.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict`.
+
+        Notes
+        -----
+        Standard errors are those of the minimum of the density along the direction; see
+        `mdh_dask.density.evidence.threshold_error`. `confidence` is the product of the normal distribution function of
+        these distances for all separators on the way: 0.5 on one, and nearly 1 from two standard errors on.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> x = np.random.default_rng(0).normal(size=(600, 1)) + np.repeat([[0], [6]], 300, axis=0)
+        >>> model = RandomProjectionTree().fit(x)
+        >>> new = np.array([[0.0], [3.1], [80.0]])
+        >>> model.confidence(new).round(1).tolist()[::2], bool(model.confidence(new)[1] < 0.95)
+        ([1.0, 1.0], True)
+        >>> model.outliers(new).tolist()
+        [False, False, True]
+        """
+        return self._of_rows(X, "distances", "float64", fitted=self._judging())
+
+    def score_samples(self, X: Any) -> RowArray:
+        """Return how common rows where each row lies are, from 0 to 1: near 0 where the density is low.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), float64
+            The share of the rows of a branch that lie where the density along its direction is no higher, the least
+            of all branches on the way, times their number; at most 1. Of the rows of `fit`, at most a share of p has a
+            lower score than p. NumPy for NumPy input, otherwise lazy with one pass to compute.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict`.
+
+        Notes
+        -----
+        Densities are those along the splits on the way and, without a feature map, along the best rejected split of the
+        leaf. Rows that are rare in other directions only are not found.
+        """
+        return self._of_rows(X, "rarity", "float64", fitted=self._judging())
+
+    def outliers(self, X: Any, level: float = 0.001) -> Booleans:
+        """Return whether each row lies where the density is low: its `score_samples` is below `level`.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+        level : float, default=0.001
+            Largest share of the rows of `fit` that are outliers.
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), bool
+            NumPy for NumPy input, otherwise lazy with one pass to compute.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict`; also for a level outside of 0 to 1.
+        """
+        if not 0 <= level <= 1:
+            raise ValueError(f"expected a level from 0 to 1, a share of the rows; got {level!r}")
+        return self.score_samples(X) < level
+
+    def _judging(self) -> RowMargins:
+        check_is_fitted(self)
+        state: Any = self.state_
+        asking = state.for_labels()
+        tree = asking.tree
+        if state.feature_map is not None:
+            # Some maps give projections on the splits alone, so the directions of leaves do not count with any.
+            tree = replace(tree, planes=np.where(tree.left[:, None] >= 0, tree.planes, 0.0))
+        return RowMargins(asking, margins_of(tree))

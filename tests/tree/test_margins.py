@@ -1,0 +1,116 @@
+"""Distances of rows from separators, confidence, outliers."""
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from trees import trees
+
+from mdh_dask import PCATree, RandomProjectionTree, load_model
+from mdh_dask.density.evidence import threshold_error
+from mdh_dask.tree.margins import margins_of
+
+
+def nodes_of(tree):
+    nodes = [
+        {
+            "id": i,
+            "plane": tree.planes[i],
+            "threshold": tree.offsets[i],
+            "origin": tree.origin[i],
+            "width": tree.width[i],
+        }
+        for i in range(tree.n_nodes)
+    ]
+    for i, node in enumerate(nodes):
+        node["bins"] = len(tree.histogram(i)) > 0 and tree.planes[i].any()
+        if tree.left[i] >= 0:
+            node["children"] = nodes[tree.left[i]], nodes[tree.right[i]]
+    return nodes
+
+
+@given(trees, st.integers(0, 2**32))
+def test_the_loop_equals_its_twin(tree, seed):
+    rows = np.random.default_rng(seed).integers(-3, 4, (20, tree.n_features)) / 2
+    margins = margins_of(tree)
+    tails = [margins.tails[a:b] for a, b in zip(margins.first_bin, margins.first_bin[1:])]
+    expected = [reference.row_margin(row, nodes_of(tree)[0], margins.scale, tails) for row in rows]
+    np.testing.assert_allclose(margins.of_rows(rows), expected, rtol=1e-14)
+
+
+def two_groups(n_rows, seed, apart=4.0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_rows, 2)) + np.repeat([[0.0, 0.0], [apart, 0.0]], n_rows // 2, axis=0)
+
+
+def test_the_standard_error_of_a_threshold_is_its_spread_over_samples():
+    thresholds, errors = [], []
+    for seed in range(12):
+        tree = PCATree(random_state=seed, max_levels=1, scale=False).fit(two_groups(2000, seed)[:, :1]).tree_
+        direction = tree.planes[0, 0]
+        thresholds.append(tree.offsets[0] / direction)
+        histogram = tree.histogram(0)
+        errors.append(threshold_error(*tree.density(0), histogram[1:-1].sum(), tree.bandwidth[0]) / abs(direction))
+    assert 0.6 < np.mean(errors) / np.std(thresholds) < 1.7
+
+
+@pytest.fixture(scope="module")
+def model():
+    return RandomProjectionTree(100).fit(two_groups(2000, 0))
+
+
+class TestModels:
+    def test_confidence_is_a_half_on_a_separator_and_grows_with_the_distance_from_it(self, model):
+        normal, threshold = model.tree_.planes[0], model.tree_.offsets[0]
+        steps = np.array([0.0, 0.02, 0.1, 0.5, 2.0])
+        rows = (threshold + steps)[:, None] * normal / (normal @ normal)
+        assert model.confidence(rows)[0] == pytest.approx(0.5, abs=0.01)
+        assert (np.diff(model.confidence(rows)) >= 0).all()
+        assert (np.diff(model.boundary_distance(rows)) > 0).all()
+        assert model.confidence(rows)[-1] > 0.95
+
+    def test_labels_that_another_sample_changes_have_low_confidence(self, model):
+        new, sure = two_groups(4000, 9), []
+        other = RandomProjectionTree(100).fit(two_groups(2000, 1))
+        swap = np.array([0, 1]) if np.mean(other.predict(new) == model.predict(new)) > 0.5 else np.array([1, 0])
+        changed = swap[other.predict(new)] != model.predict(new)
+        sure = model.confidence(new)
+        assert 0 < changed.mean() < 0.05
+        assert np.median(sure[changed]) < 0.95 < np.median(sure[~changed])
+
+    def test_at_most_the_level_of_the_fitted_rows_are_outliers_and_far_rows_always_are(self, model):
+        rows = two_groups(2000, 0)
+        for level in (0.001, 0.02, 0.1):
+            assert model.outliers(rows, level).mean() <= level
+        assert model.outliers(rows, 0.1).mean() > 0.01
+        assert model.outliers(rows + 40.0).all()
+        with pytest.raises(ValueError, match="a level from 0 to 1"):
+            model.outliers(rows, 2)
+
+    @pytest.mark.parametrize("estimator", [RandomProjectionTree(50), PCATree(feature_map="quadratic")])
+    def test_lazy_results_are_the_same_to_the_bit_and_survive_saving(self, estimator, tmp_path):
+        rows = two_groups(900, 3).astype(np.float32)
+        model = estimator.fit(rows)
+        model.save(tmp_path / "model")
+        loaded, lazy = load_model(tmp_path / "model"), da.from_array(rows, chunks=(131, 2))
+        for name in ("boundary_distance", "confidence", "score_samples", "outliers"):
+            expected = getattr(model, name)(rows)
+            assert isinstance(getattr(model, name)(lazy), da.Array)
+            assert_array_equal(getattr(loaded, name)(lazy), expected)
+            assert expected.dtype == (bool if name == "outliers" else np.float64)
+
+    def test_labels_and_confidence_share_a_pass(self, model):
+        read = []
+
+        def block(rows):
+            read.append(len(rows))
+            return rows
+
+        lazy = da.from_array(two_groups(500, 0), chunks=(100, 2)).map_blocks(block, meta=np.empty((0, 2)))
+        with dask.config.set(scheduler="synchronous"):
+            dask.compute(model.predict(lazy), model.confidence(lazy), model.outliers(lazy))
+        assert sum(read) == 500
