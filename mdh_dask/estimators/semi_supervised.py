@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score
-from sklearn.svm import LinearSVC
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval
 
@@ -235,6 +233,8 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         -------
         float
         """
+        from sklearn.metrics import accuracy_score  # imported late, as below
+
         return float(accuracy_score(np.asarray(y), np.asarray(self.predict(X))))
 
     def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -292,6 +292,8 @@ def _encoded(y: Any, n_rows: int) -> tuple[RowArray, AnyArray | None]:
 
 def _linear_classifier(labelled: AnyArray, signs: Floats) -> list[Floats]:
     """Return the direction of a linear support vector machine on the labelled rows, if it has one."""
+    from sklearn.svm import LinearSVC  # imported late: no other estimator needs it
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is only a start
         normal = LinearSVC(random_state=0).fit(labelled, signs).coef_[0]

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import Any, Literal
 
 import dask
-from distributed.system import MEMORY_LIMIT
 
 from .._journal import current_journal
+from .._process import memory_limit
 from .._typing import RowArray
 from ..chunks import Progress, is_dask, under_own_names
 from .rows import open_rows
@@ -120,7 +120,7 @@ def chosen_place(rows: Any, cache: Cache | None) -> Cache | None:
 def memory_of(client: Any | None) -> float:
     """Return the memory of all workers of a client in bytes, or of this machine without a client."""
     if client is None:
-        return MEMORY_LIMIT
+        return memory_limit()
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     return sum(worker["memory_limit"] or 0 for worker in workers)
 

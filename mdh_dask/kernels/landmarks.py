@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.cluster import kmeans_plusplus
 
 from .._typing import Floats, Integers
 from .base import Kernel
@@ -22,6 +21,8 @@ def far_apart(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Gen
     """Return the rows that k-means++ starts from, each drawn by its squared distance to those before."""
     if kernel.typed:
         return _far_apart_by_kernel(rows, n_landmarks, kernel, rng)
+    from sklearn.cluster import kmeans_plusplus  # imported late: with half of scikit-learn
+
     seed = int(rng.integers(2**31))
     return np.unique(kmeans_plusplus(rows, n_landmarks, random_state=seed)[1])
 

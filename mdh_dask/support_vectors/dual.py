@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.svm import OneClassSVM
 
 from .._jit.contours import kernel_totals
 from .._typing import Booleans, Floats
@@ -84,6 +83,8 @@ def smallest_sphere(points: Floats, counts: Floats, width: float, outliers: floa
     if share >= 1 or len(points) == 1:
         return Sphere(points, width, counts / n_rows, bounds)
     parzen = kernel_totals(points, points, counts / n_rows, width)
+    from sklearn.svm import OneClassSVM  # imported late: no other estimator needs it
+
     machine = OneClassSVM(
         kernel="rbf", gamma=width, nu=share, tol=TOLERANCE * level_of(parzen, counts, max(share, 0.1)), cache_size=500
     ).fit(points, sample_weight=bounds)

@@ -363,7 +363,7 @@ def test_the_scratch_array_is_gone_afterwards_also_after_an_error(rows, tmp_path
 def test_the_estimator_keeps_features_where_there_is_room(rows, monkeypatch, memory, free, place):
     places = []
     chosen = keeping.chosen_place
-    monkeypatch.setattr(keeping, "MEMORY_LIMIT", memory)
+    monkeypatch.setattr(keeping, "memory_limit", lambda: memory)
     monkeypatch.setattr(keeping.shutil, "disk_usage", lambda path: type("Usage", (), {"free": free}))
     monkeypatch.setattr(keeping, "chosen_place", lambda *args: places.append(chosen(*args)) or places[-1])
     tree_of_rows().fit(da.from_array(rows, chunks=(300, 2)))

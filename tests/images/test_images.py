@@ -382,8 +382,12 @@ def test_a_missing_decoder_is_named_with_its_remedy(tmp_path, monkeypatch):
         image.pixels.compute(scheduler="synchronous")
 
 
-def test_the_package_imports_no_package_of_images():
-    program = "import sys, mdh_dask.images, mdh_dask.cli; print({'PIL', 'tifffile', 'imagecodecs'} & set(sys.modules))"
+def test_the_package_imports_no_package_of_images_and_none_that_a_tree_does_not_need():
+    late = "PIL tifffile imagecodecs distributed matplotlib sklearn.cluster sklearn.metrics sklearn.svm"
+    program = (
+        "import sys, mdh_dask.images, mdh_dask.cli; from mdh_dask import RandomProjectionTree;"
+        f"RandomProjectionTree().fit([[1.0], [2.0], [9.0]]); print(set({late.split()}) & set(sys.modules))"
+    )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout == "set()\n"
 

@@ -127,7 +127,7 @@ def test_without_a_temporary_directory_scratch_is_where_the_system_has_it(monkey
 
 def room(monkeypatch, memory, free):
     """Pretend that this machine has so much room."""
-    monkeypatch.setattr(keeping, "MEMORY_LIMIT", memory)
+    monkeypatch.setattr(keeping, "memory_limit", lambda: memory)
     monkeypatch.setattr(keeping.shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
 
 
