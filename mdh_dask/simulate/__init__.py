@@ -1,8 +1,17 @@
-"""Gaussian mixtures of any size as lazy Dask arrays ``(X, y)`` of rows and their true clusters.
+"""Mixtures of any size as lazy Dask arrays ``(X, y)`` of rows and their true clusters.
 
 Only the parameters of a mixture, of shape (n_clusters, n_features), are held in memory.
 """
 
+from .mixed import latent_mixture, mixed_mixture
 from .mixtures import bolton_mixture, gaussian_mixture, noisy_axes_mixture, separated_mixture, varied_mixture
 
-__all__ = ["bolton_mixture", "gaussian_mixture", "noisy_axes_mixture", "separated_mixture", "varied_mixture"]
+__all__ = [
+    "bolton_mixture",
+    "gaussian_mixture",
+    "latent_mixture",
+    "mixed_mixture",
+    "noisy_axes_mixture",
+    "separated_mixture",
+    "varied_mixture",
+]

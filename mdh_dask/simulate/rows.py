@@ -27,8 +27,10 @@ BLOCK_VALUES = 2**17
 BLOCK_ROWS = 8192
 """Most rows per block."""
 
-# The first number keeps these streams apart from those of an estimator with the same seed.
-_PARAMETERS, _LABELS, _NOISE = (0x53494D, 0), (0x53494D, 1), (0x53494D, 2)
+STREAMS = 0x53494D
+"""Keeps the streams of simulators apart from those of an estimator with the same seed."""
+
+_PARAMETERS, _LABELS, _NOISE = (STREAMS, 0), (STREAMS, 1), (STREAMS, 2)
 
 ChunkRows = int | Literal["auto"]
 
@@ -45,9 +47,14 @@ class Mixture:
     proportions: Floats | None = None  # (k,): cumulative; None for clusters of equal size
 
     @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return self.centres.shape[1]
+
+    @property
     def block_rows(self) -> int:
         """Rows per block; the last block may have fewer."""
-        return min(max(BLOCK_VALUES // self.centres.shape[1], 1), BLOCK_ROWS)
+        return min(max(BLOCK_VALUES // self.n_features, 1), BLOCK_ROWS)
 
     def labels(self, block: int) -> Integers:
         """Return the cluster of each row of a block."""
@@ -71,7 +78,7 @@ class Mixture:
 
 def lazy_mixture(mixture: Mixture, chunk_rows: ChunkRows, dtype: npt.DTypeLike) -> tuple[RowArray, RowArray]:
     """Return the rows and the labels of a mixture as Dask arrays in the same row chunks."""
-    n_features = mixture.centres.shape[1]
+    n_features = mixture.n_features
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64; got {dtype}")
@@ -85,7 +92,7 @@ def lazy_mixture(mixture: Mixture, chunk_rows: ChunkRows, dtype: npt.DTypeLike) 
 
 
 def _draw_rows(dtype: np.dtype[Any], mixture: Mixture, rows: Integers) -> AnyArray:
-    return _fill(np.empty((len(rows), mixture.centres.shape[1]), dtype), mixture.rows, mixture.block_rows, rows)
+    return _fill(np.empty((len(rows), mixture.n_features), dtype), mixture.rows, mixture.block_rows, rows)
 
 
 def _draw_labels(mixture: Mixture, rows: Integers) -> AnyArray:

@@ -16,6 +16,8 @@ from mdh_dask import simulate
 from mdh_dask.simulate import (
     bolton_mixture,
     gaussian_mixture,
+    latent_mixture,
+    mixed_mixture,
     noisy_axes_mixture,
     separated_mixture,
     varied_mixture,
@@ -33,7 +35,25 @@ def bolton(n_samples, n_features, n_clusters, **options):
     return bolton_mixture(4, n_samples, **options)
 
 
-MIXTURES = [gaussian_mixture, unequal_mixture, varied_mixture, separated_mixture, noisy_axes_mixture, bolton]
+def mixed(n_samples, n_features, n_clusters, **options):
+    """Continuous columns and some of two levels."""
+    return mixed_mixture(n_samples, n_features, 3, n_clusters, **options)[:2]
+
+
+def latent(n_samples, n_features, n_clusters, **options):
+    return latent_mixture(n_samples, n_features, 3, n_clusters, **options)[:2]
+
+
+MIXTURES = [
+    mixed,
+    latent,
+    gaussian_mixture,
+    unequal_mixture,
+    varied_mixture,
+    separated_mixture,
+    noisy_axes_mixture,
+    bolton,
+]
 
 
 @pytest.fixture
@@ -47,7 +67,7 @@ def numpy_pair(pair):
 
 
 class TestValuesDependOnTheSeedOnly:
-    @pytest.mark.parametrize("mixture", MIXTURES)
+    @pytest.mark.parametrize("mixture", [*MIXTURES, mixed, latent])
     @pytest.mark.usefixtures("short_blocks")
     def test_chunks_do_not_matter(self, mixture):
         X, y = numpy_pair(mixture(203, 4, 3, random_state=5))
@@ -83,7 +103,7 @@ class TestValuesDependOnTheSeedOnly:
         X, _ = numpy_pair(gaussian_mixture(1000, 1, 1, centre_range=(0, 0), sd=1, dtype=float))
         assert not np.isin(X, np.random.Generator(np.random.PCG64(0)).standard_normal(10_000)).any()
 
-    @pytest.mark.parametrize("mixture", MIXTURES)
+    @pytest.mark.parametrize("mixture", [*MIXTURES, mixed, latent])
     def test_single_precision_is_double_precision_rounded(self, mixture):
         single, y = numpy_pair(mixture(100, 8, 3))
         double, same = numpy_pair(mixture(100, 8, 3, dtype="float64"))
@@ -109,6 +129,42 @@ class TestRowsFollowTheModel:
             self.assert_moments(X, y, cluster, centres[cluster], 0.25 * np.eye(5))
         noise = (X - centres[y])[:, 0] / 0.5
         assert stats.kstest(noise, "norm").pvalue > 1e-3
+
+    def test_mixed_mixture(self):
+        X, y, column_types = mixed_mixture(60_000, 2, 3, 3, random_state=3)
+        X, y = numpy_pair((X, y))
+        continuous, discrete = (X[:, column_types[kind]] for kind in ("continuous", "categorical"))
+        assert set(np.unique(discrete)) == {0, 1}
+        for cluster in range(3):
+            own, levels = continuous[y == cluster], discrete[y == cluster]
+            variance = own.var(axis=0)
+            assert variance[0] == pytest.approx(variance[1], rel=0.1)
+            assert 0.1**2 * 0.9 < variance[0] < 1.1**2 * 1.1
+            others = np.minimum(levels.mean(axis=0), 1 - levels.mean(axis=0))
+            np.testing.assert_allclose(others, variance.mean() / 4, atol=5 * np.sqrt(0.25 / len(own)))
+            # The columns are independent in a cluster.
+            assert np.abs(np.corrcoef(np.column_stack([own, levels]).T) - np.eye(5)).max() < 5 / np.sqrt(len(own))
+
+    def test_latent_mixture(self):
+        X, y, _ = latent_mixture(60_000, 4, 2, 3, noise_variance=0.04, random_state=2)
+        X, y = numpy_pair((X, y))
+        for cluster in range(3):
+            own = X[y == cluster].astype(float)
+            values = np.linalg.eigvalsh(np.cov(own[:, :4].T))
+            # Two latent variables, with variances of at most a hundredth, and noise.
+            np.testing.assert_allclose(values[:2], 0.04, rtol=0.05)
+            assert values[3] < 0.04 + 0.01 * 4
+        assert len(np.unique([X[y == cluster][:, :4].mean(axis=0).round(2) for cluster in range(3)], axis=0)) == 3
+
+    def test_columns_of_one_kind_may_be_none(self):
+        assert mixed_mixture(None, 0, 2, 3)[0].shape == (300, 2)
+        assert latent_mixture(None, 2, 0, 3)[2] == {"continuous": [0, 1], "categorical": []}
+        with pytest.raises(ValueError, match="n_discrete must be an integer of at least 0; got -1"):
+            mixed_mixture(10, 1, -1, 2)
+        with pytest.raises(ValueError, match=r"n_continuous \+ n_discrete must be an integer of at least 1"):
+            mixed_mixture(10, 0, 0, 2)
+        with pytest.raises(ValueError, match="noise_variance must be a finite number of at least 0; got -1"):
+            latent_mixture(10, 1, 1, 2, noise_variance=-1)
 
     def test_weights_are_the_probabilities_of_independent_draws(self):
         _, y = numpy_pair(gaussian_mixture(50_000, 1, 3, weights=[1, 2, 5]))
