@@ -14,7 +14,7 @@ To add a statistic, subclass `Statistic` as a frozen dataclass and add an instan
 """
 
 from .layout import default_block_bytes, fit_chunks, is_dask, known_chunks, merge_chunks
-from .mapping import map_rows
+from .mapping import map_rows, select_rows
 from .nodes import under_own_names
 from .plans import Announce, Outcome, Pass, Plan, run, run_together, together
 from .progress import Progress, announced
@@ -41,6 +41,7 @@ __all__ = [
     "reduce_rows",
     "run",
     "run_together",
+    "select_rows",
     "together",
     "under_own_names",
     "work_through",

@@ -61,6 +61,21 @@ def map_rows(
     )  # fmt: skip
 
 
+def select_rows(function: Callable[[AnyArray], AnyArray], array: RowArray, n_rows: Sequence[int]) -> RowArray:
+    """Return the rows that a function leaves of every block, whose numbers are known; lazy for Dask input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> select_rows(lambda block: block[block[:, 0] > 1], np.array([[1], [2], [3]]), [2])
+    array([[2],
+           [3]])
+    """
+    if not is_dask(array):
+        return function(array)
+    return da.map_blocks(function, array, chunks=(tuple(n_rows), array.chunks[1]), dtype=array.dtype, meta=array._meta)
+
+
 def _map_on_threads(
     function: Callable[..., AnyArray],
     arrays: Sequence[AnyArray],

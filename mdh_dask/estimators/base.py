@@ -14,7 +14,8 @@ from .._state import State
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import merge_chunks, run
 from ..io.models import save_model
-from .planned import Planned, of_block
+from .missing import without_missing
+from .planned import Planned, of_block, of_complete_rows
 from .validation import as_rows
 
 
@@ -59,10 +60,10 @@ class ClusterEstimator(ClusterMixin, Planned):
         ValueError
             If a parameter or `X` is invalid; before any work if possible, otherwise in the first pass.
         """
-        rows = as_rows(self, X, reset=True)
+        rows, learnt, n_passes = without_missing(self, as_rows(self, X, reset=True))
         self._take_target(y, rows.shape[0])
         self.pixel_columns_ = None
-        self.n_passes_ = self._learn(rows, self._seed())
+        self.n_passes_ = self._input_passes + n_passes + self._learn(learnt, self._seed())
         self._finish(rows)
         return self
 
@@ -75,6 +76,11 @@ class ClusterEstimator(ClusterMixin, Planned):
         state, n_passes = run(plan, merge_chunks(rows), announce=self._bar)
         self._adopt(state)
         return n_passes
+
+    @property
+    def noise(self) -> bool:
+        """Return whether rows may have the label -1: in no cluster, or left out for missing values."""
+        return self.state_type.noise or self.missing == "drop"
 
     @property
     def state_(self) -> Any:
@@ -105,7 +111,7 @@ class ClusterEstimator(ClusterMixin, Planned):
     def block_labels(self) -> Callable[[AnyArray], Integers]:
         """Return a function that labels a block of rows on the calling thread, small enough to be sent to workers."""
         check_is_fitted(self)
-        return partial(of_block, "labels", "int32", self._fitted())
+        return partial(of_complete_rows if self.missing == "drop" else of_block, "labels", "int32", self._fitted())
 
     def predict(self, X: Any) -> RowArray:
         """Return the label of every row.
@@ -159,6 +165,10 @@ class ClusterEstimator(ClusterMixin, Planned):
         }
         if self.pixel_columns_ is not None:
             parameters["pixel_columns"] = self.pixel_columns_
+        if self.columns is not None:
+            parameters["columns"] = self.columns.to_dict()
+        if self.missing_values_ is not None:
+            parameters["missing_values"] = self.missing_values_.to_dict()
         save_model(path, arrays, parameters=parameters, kind=self.state_type.kind, overwrite=overwrite)
 
     def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:

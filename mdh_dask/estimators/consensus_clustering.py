@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._random import generator
 from .._typing import Floats, RowArray
@@ -19,6 +19,7 @@ from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
 from ..tree.structure import Tree
 from .consensus_state import MOST_TREES, ConsensusState
+from .missing import MISSING
 from .random_projection_tree import RandomProjectionTree
 from .saved import part
 from .soft import SoftEstimator
@@ -45,6 +46,15 @@ class ConsensusClustering(SoftEstimator):
         largest tree.
     n_init : int, default=10
         Number of random orders in which the clusters are matched; the best result is used.
+    column_types : "auto" or dict, default="auto"
+        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
+        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
+        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
+        booleans categorical. Categorical columns need ``feature_map="gower"``; ordinal columns are their ranks.
+    missing : {"error", "mean", "drop"}, default="error"
+        Rule for missing values (NaN). ``"error"``: they are refused, unless the feature map has a use for them.
+        ``"mean"``: the means of all other values of the column replace them. ``"drop"``: rows with missing values are
+        left out, and labelled -1. Either takes one more pass, and `missing_values_` counts them.
     random_state : int, RandomState instance or None, default=0
         The same integer gives the same clusters for any chunks, scheduler and number of workers.
     progress : bool, default=False
@@ -103,6 +113,8 @@ class ConsensusClustering(SoftEstimator):
         "n_trees": [Interval(Integral, 2, MOST_TREES, closed="both")],
         "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "column_types": [str, dict],
+        "missing": [StrOptions(MISSING)],
         "random_state": ["random_state"],
         "progress": ["boolean"],
     }
@@ -112,18 +124,28 @@ class ConsensusClustering(SoftEstimator):
     n_trees: int = 30
     n_clusters: int | None = None
     n_init: int = 10
+    column_types: Any = "auto"
+    missing: str = "error"
     random_state: Any = 0
     progress: bool = False
 
+    def _turns(self) -> list[TreeEstimator]:
+        given = RandomProjectionTree(n_projections=100) if self.estimator is None else self.estimator
+        return given if isinstance(given, list) else [given]  # type: ignore[list-item]
+
     def _members(self, seed: int) -> list[tuple[TreeEstimator, int]]:
         """Return the estimators of the trees, with their seeds."""
-        given = RandomProjectionTree(n_projections=100) if self.estimator is None else self.estimator
-        turns = given if isinstance(given, list) else [given]
+        turns = self._turns()
         if not turns or not all(isinstance(own, TreeEstimator) for own in turns):
             names = [type(own).__name__ for own in turns]
             raise TypeError(f"expected estimators of trees for estimator, at least one; got {names}")
         members = [clone(turns[j % len(turns)]) for j in range(self.n_trees)]
         return [(own, int(generator(seed, j).integers(2**31))) for j, own in enumerate(members)]
+
+    @property
+    def uses_types(self) -> bool:
+        """Return whether all trees use categorical columns and missing values as they are."""
+        return all(own.uses_types for own, _ in self._members(0)[: len(self._turns())])
 
     def _learn(self, rows: RowArray, seed: int) -> int:
         members, merged = self._members(seed), merge_chunks(rows)
@@ -132,6 +154,7 @@ class ConsensusClustering(SoftEstimator):
             own._validate_params()
             own.n_features_in_, own.progress = shape[1], self.progress
             own.feature_map_ = None
+            own.columns = self.columns
             if hasattr(self, "feature_names_in_"):
                 own.feature_names_in_ = self.feature_names_in_  # for error messages
         alone = [(own, s) for own, s in members if own.feature_map is not None]

@@ -25,6 +25,7 @@ from ..splits.search_null import Search
 from ..splits.stopping import STOP_RULES, StopRule
 from .docstrings import documented
 from .feature_maps import feature_map_named, feature_map_names
+from .missing import MISSING
 from .transformer import FeatureTransformer
 from .tree_estimator import TreeEstimator
 from .validation import checked_proposal
@@ -140,6 +141,15 @@ class DivisiveClustering(TreeEstimator):
         Factor for the weight of all earlier rows with every later batch of ``partial_fit``: 1 forgets nothing,
         0 everything. With 0.7 a row counts half after two batches, and all rows before the last eight batches count
         about a twentieth.
+    column_types : "auto" or dict
+        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
+        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
+        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
+        booleans categorical. Categorical columns need ``feature_map="gower"``; ordinal columns are their ranks.
+    missing : {"error", "mean", "drop"}
+        Rule for missing values (NaN). ``"error"``: they are refused, unless the feature map has a use for them.
+        ``"mean"``: the means of all other values of the column replace them. ``"drop"``: rows with missing values are
+        left out, and labelled -1. Either takes one more pass, and `missing_values_` counts them.
     random_state : int, RandomState instance or None
         The same integer gives the same tree for any chunks, scheduler and number of workers.
     progress : bool
@@ -212,6 +222,8 @@ class DivisiveClustering(TreeEstimator):
         "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
         "cache": [None, StrOptions(set(get_args(Cache)))],
         "decay": [Interval(Real, 0, 1, closed="both")],
+        "column_types": [str, dict],
+        "missing": [StrOptions(MISSING)],
         "random_state": ["random_state"],
         "progress": ["boolean"],
     }
@@ -238,6 +250,8 @@ class DivisiveClustering(TreeEstimator):
     feature_map: str | FeatureTransformer | None = None
     cache: Cache | None = "auto"
     decay: float = 0.7
+    column_types: Any = "auto"
+    missing: str = "error"
     random_state: Any = 0
     progress: bool = False
 

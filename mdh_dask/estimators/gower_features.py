@@ -50,7 +50,7 @@ class GowerFeatures(KernelPCAFeatures):
     n_thresholds : int, default=32
         For ``method="explicit"``: gaps between the thresholds of a column that is not categorical. Columns with at
         most one more distinct values are exact; otherwise dissimilarities are at most 1 over `n_thresholds` too small.
-    n_landmarks, variance, n_components, landmark_method, random_state, progress
+    n_landmarks, variance, n_components, landmark_method, column_types, random_state, progress
         As for `KernelPCAFeatures`.
 
     Attributes

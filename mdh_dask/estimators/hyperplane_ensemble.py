@@ -14,6 +14,7 @@ from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
 from ..ensembles.hyperplanes import EnsembleSettings, HyperplaneMixture, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
 from ..splits.stopping import DEPTH_STOP_RULES
+from .missing import MISSING
 from .soft import SoftEstimator
 from .validation import check_first_look
 
@@ -54,6 +55,16 @@ class HyperplaneEnsemble(SoftEstimator):
         classification likelihood, which prefers clusters that do not overlap.
     n_init : int, default=5
         Number of starts of every mixture.
+    column_types : "auto" or dict, default="auto"
+        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
+        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
+        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
+        booleans categorical. Categorical columns need a method with
+        ``feature_map="gower"``; ordinal columns are their ranks.
+    missing : {"error", "mean", "drop"}, default="error"
+        Rule for missing values (NaN). ``"error"``: they are refused. ``"mean"``: the means
+        of all other values of the column replace them. ``"drop"``: rows with missing values are left out, and labelled
+        -1. Either takes one more pass, and `missing_values_` counts them.
     random_state : int, RandomState instance or None, default=0
         The same integer gives the same clusters for any chunks, scheduler and number of workers.
     progress : bool, default=False
@@ -122,6 +133,8 @@ class HyperplaneEnsemble(SoftEstimator):
         "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "information_criterion": [StrOptions(set(get_args(Criterion)))],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "column_types": [str, dict],
+        "missing": [StrOptions(MISSING)],
         "random_state": ["random_state"],
         "progress": ["boolean"],
     }
@@ -138,6 +151,8 @@ class HyperplaneEnsemble(SoftEstimator):
     n_clusters: int | None = None
     information_criterion: Criterion = "bic"
     n_init: int = 5
+    column_types: Any = "auto"
+    missing: str = "error"
     random_state: Any = 0
     progress: bool = False
 

@@ -69,6 +69,12 @@ class KernelPCAFeatures(FeatureTransformer):
         apart, and ``"leverage"`` draws those that others explain least in the feature space.
     scale : bool, default=True
         Whether to standardise the columns before the kernel. Gower's has its own scale.
+    column_types : "auto" or dict, default="auto"
+        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
+        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
+        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
+        booleans categorical. Categorical columns need the kernel ``"gower"``;
+        ordinal columns are their ranks.
     random_state : int, RandomState instance or None, default=0
         The same integer gives the same map for any chunks, scheduler and number of workers.
     progress : bool, default=False
@@ -125,6 +131,7 @@ class KernelPCAFeatures(FeatureTransformer):
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "landmark_method": [StrOptions(LANDMARKS.keys())],
         "scale": ["boolean"],
+        "column_types": [str, dict],
         "random_state": ["random_state"],
         "progress": ["boolean"],
     }
@@ -135,8 +142,14 @@ class KernelPCAFeatures(FeatureTransformer):
     n_components: int | None = None
     landmark_method: str = "uniform"
     scale: bool = True
+    column_types: Any = "auto"
     random_state: Any = 0
     progress: bool = False
+
+    @property
+    def uses_types(self) -> bool:
+        """Return whether the kernel compares categories and missing values as they are."""
+        return self._kernel().typed
 
     def _check_rows(self, rows: RowArray) -> None:
         if self._kernel().uses_columns:

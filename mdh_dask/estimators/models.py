@@ -6,8 +6,9 @@ from typing import Any
 
 from .._typing import AnyArray
 from ..io.models import read_model
+from .missing import MissingValues
 from .registry import all_estimators
-from .saved import count, names, part, pixel_columns
+from .saved import column_types, count, names, part, pixel_columns
 
 
 def load_model(path: str | Path) -> Any:
@@ -44,9 +45,19 @@ def _model_of(kind: str, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray
     model.n_features_in_ = n_columns = count(saved, "n_features", 1)
     model.n_passes_ = count(saved, "n_passes", 0)
     model.pixel_columns_ = pixel_columns(saved, n_columns)
+    model.columns = column_types(saved, n_columns)
+    model.missing_values_ = _missing_values(model, saved, n_columns)
     model._restore(saved, arrays)
     if model.state_.n_features != n_columns:
         raise ValueError(f"expected arrays of a model of {n_columns} columns, got those of {model.state_.n_features}")
     model.n_clusters_ = model.state_.n_clusters
     model.name_columns(names(saved, n_columns))
     return model
+
+
+def _missing_values(model: Any, saved: Mapping[str, Any], n_columns: int) -> MissingValues | None:
+    if saved.get("missing_values") is not None:
+        return MissingValues.from_dict(part(saved, "missing_values", dict), n_columns)
+    if model.missing != "error":
+        raise ValueError(f"expected means for missing values with missing={model.missing!r}, got none")
+    return None

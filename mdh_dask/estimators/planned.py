@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._state import Stored
 from .._typing import AnyArray, RowArray
 from ..chunks import Plan, Progress, announced, is_dask, map_rows
+from ..columns import ColumnTypes
+from .missing import MissingValues, is_complete
 from .saved import refuse_others
 from .validation import as_rows, check_finite
 
@@ -24,8 +26,18 @@ class Planned(BaseEstimator):
     """Name of the parameters in errors about saved models."""
     random_state: Any
     progress: bool
+    column_types: Any = "auto"
+    columns: ColumnTypes | None = None
+    """Types of the columns, set before `fit` plans its passes; None for numbers. Typed values may be missing."""
+    missing: str = "error"
+    missing_values_: MissingValues | None = None
     n_features_in_: int
     n_passes_: int
+
+    @property
+    def uses_types(self) -> bool:
+        """Return whether categorical columns and missing values are used as they are."""
+        return False
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
         """Return the plan of the fitted value for rows of a shape, a generator of `mdh_dask.chunks.Pass`."""
@@ -64,10 +76,12 @@ class Planned(BaseEstimator):
         self, rows: RowArray, method: str, dtype: npt.DTypeLike, columns: str | None = None, fitted: Any = None
     ) -> RowArray:
         fitted, n_columns = fitted or self._fitted(), None if columns is None else getattr(self, columns)
+        drop = self.missing == "drop"
         if not is_dask(rows):
             # Before the blocks are divided, so that row numbers in errors are those of all rows.
-            check_finite(rows, fitted.missing)
-        return map_rows(partial(of_block, method, dtype), rows, dtype=dtype, n_columns=n_columns, shared=fitted)
+            check_finite(rows, drop or fitted.missing)
+        function = of_complete_rows if drop else of_block
+        return map_rows(partial(function, method, dtype), rows, dtype=dtype, n_columns=n_columns, shared=fitted)
 
     def _saved_parameters(self) -> dict[str, Any]:
         """Return the parameters to save with the fitted value."""
@@ -86,3 +100,12 @@ def of_block(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: Any) -> An
     """Return what a method of a fitted value returns for a block, or raise an error if values are not finite."""
     check_finite(rows, fitted.missing)
     return np.asarray(getattr(fitted, method)(rows), dtype=dtype)
+
+
+def of_complete_rows(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: Any) -> AnyArray:
+    """Return what `of_block` does for the rows without missing values; the others get the label -1, or NaN."""
+    complete = is_complete(rows)
+    found = of_block(method, dtype, fitted, rows[complete])
+    out = np.full((len(rows), *found.shape[1:]), -1 if found.dtype.kind == "i" else np.nan, dtype)
+    out[complete] = found
+    return out

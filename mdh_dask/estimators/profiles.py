@@ -66,7 +66,7 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
 
 def moments_of(model: Any, rows: RowArray) -> MomentPass:
     """Return the statistic of labels and rows for profiles; reads the first row."""
-    shift, noise = np.asarray(rows[:1], dtype=np.float64)[0], model.state_type.noise
+    shift, noise = np.asarray(rows[:1], dtype=np.float64)[0], model.noise
     return MomentPass(model.n_clusters_ + noise, shift, lowest=-int(noise))
 
 
@@ -74,4 +74,4 @@ def profiles_of(model: Any, moments: Any) -> Profiles:
     """Return profiles with the names of the model's columns, or ``x0``, ``x1`` and so on without names."""
     names = getattr(model, "feature_names_in_", None)
     names = [f"x{i}" for i in range(model.n_features_in_)] if names is None else names
-    return Profiles(tuple(names), moments, lowest=-int(model.state_type.noise))
+    return Profiles(tuple(names), moments, lowest=-int(model.noise))

@@ -89,6 +89,12 @@ class QuadraticFeatures(FeatureTransformer):
     scale : bool, default=True
         Whether to standardise the columns before they are multiplied, and the products; of columns that are not
         centred, a square says what the column says.
+    column_types : "auto" or dict, default="auto"
+        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
+        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
+        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
+        booleans categorical. Categorical columns need the kernel ``"gower"``;
+        ordinal columns are their ranks.
     random_state : int, RandomState instance or None, default=0
         Draws the rows from which the spread of the products is computed.
     progress : bool, default=False
@@ -121,11 +127,13 @@ class QuadraticFeatures(FeatureTransformer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "scale": ["boolean"],
+        "column_types": [str, dict],
         "random_state": ["random_state"],
         "progress": ["boolean"],
     }
 
     scale: bool = True
+    column_types: Any = "auto"
     random_state: Any = 0
     progress: bool = False
 

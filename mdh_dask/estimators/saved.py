@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..columns import ColumnTypes
 from ..images import PixelColumns
 
 
@@ -39,6 +40,16 @@ def pixel_columns(saved: Mapping[str, Any], n_columns: int) -> dict[str, Any] | 
     columns: dict[str, Any] = part(saved, "pixel_columns", dict)
     PixelColumns.from_dict(columns).check_columns(n_columns)
     return columns
+
+
+def column_types(saved: Mapping[str, Any], n_columns: int) -> ColumnTypes | None:
+    """Return the saved types of the columns, or None for a model of numbers."""
+    if saved.get("columns") is None:
+        return None
+    types = ColumnTypes.from_dict(saved["columns"])
+    if types.n_columns != n_columns:
+        raise ValueError(f"expected the types of {n_columns} columns, got those of {types.n_columns}")
+    return types
 
 
 def refuse_others(estimator: Any, given: Mapping[str, Any], what: str) -> None:

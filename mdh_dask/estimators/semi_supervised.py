@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Announce, is_dask, run
@@ -21,6 +21,7 @@ from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import MDHResult
 from .docstrings import documented
 from .hyperplane import MinimumDensityHyperplane
+from .missing import MISSING
 from .saved import part
 from .validation import check_first_look
 
@@ -97,6 +98,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MinimumDensityHyperplane._parameter_constraints,
         "gamma": ["array-like"],
+        "missing": [StrOptions(MISSING - {"drop"})],  # its labels are those of all rows
         "max_labelled": [Interval(Integral, 2, None, closed="left")],
     }
 

@@ -20,6 +20,7 @@ from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
 from .base import ClusterEstimator
 from .divisive import rows_of_share
+from .missing import MISSING
 from .validation import check_first_look
 
 MOST_LANDMARKS = 10_000
@@ -69,6 +70,16 @@ class SupportVectorClustering(ClusterEstimator):
         One minus this bounds the probability that the sweep finds clusters in a cloud without any.
     min_relative_depth : float, default=0.1
         Share by which the rows in clusters must exceed those between them for the sweep to separate them.
+    column_types : "auto" or dict, default="auto"
+        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
+        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
+        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
+        booleans categorical. Categorical columns need a method with
+        ``feature_map="gower"``; ordinal columns are their ranks.
+    missing : {"error", "mean", "drop"}, default="error"
+        Rule for missing values (NaN). ``"error"``: they are refused. ``"mean"``: the means
+        of all other values of the column replace them. ``"drop"``: rows with missing values are left out, and labelled
+        -1. Either takes one more pass, and `missing_values_` counts them.
     random_state : int, RandomState instance or None, default=0
         The same integer gives the same clusters for any chunks, scheduler and number of workers.
     progress : bool, default=False
@@ -142,6 +153,8 @@ class SupportVectorClustering(ClusterEstimator):
         "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "min_relative_depth": [Interval(Real, 0, None, closed="left")],
+        "column_types": [str, dict],
+        "missing": [StrOptions(MISSING)],
         "random_state": ["random_state"],
         "progress": ["boolean"],
     }
@@ -159,6 +172,8 @@ class SupportVectorClustering(ClusterEstimator):
     max_clusters: int | None = None
     quantile: float = 0.975
     min_relative_depth: float = 0.1
+    column_types: Any = "auto"
+    missing: str = "error"
     random_state: Any = 0
     progress: bool = False
 

@@ -9,7 +9,6 @@ from sklearn.utils import Tags
 from .._state import FeatureMap
 from .._typing import AnyArray, RowArray
 from ..chunks import Plan, merge_chunks, run_together
-from ..columns import ColumnTypes
 from .planned import Planned
 from .validation import as_rows
 
@@ -26,8 +25,6 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
 
     map_type: type[FeatureMap]
     """Class of the fitted maps."""
-    columns: ColumnTypes | None = None
-    """Types of the columns, set before `fit` plans its passes; None for numbers. Typed values may be missing."""
     saved_as = "parameters of the feature map"
     n_components_: int
 
@@ -61,7 +58,9 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
         rows = as_rows(self, X, reset=True)
         self._check_rows(rows)
         plan = self._plan(self._seed(), (rows.shape[0], rows.shape[1]))
-        (feature_map, *results), self.n_passes_ = run_together([plan, *others], merge_chunks(rows), announce=self._bar)
+        plans, merged = [plan, *others], merge_chunks(rows)
+        n_passes = self._input_passes
+        (feature_map, *results), self.n_passes_ = run_together(plans, merged, announce=self._bar, n_passes=n_passes)
         self._adopt(feature_map)
         return results
 

@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 
 from .._typing import AnyArray, RowArray
 from ..chunks import Announce, Plan, fit_chunks, is_dask, merge_chunks, run, together
+from ..columns.coding import TypedRows
 from ..growth.growth import Grown, grow
 from ..growth.merging import merged, merging_sample, rows_drawn
 from ..growth.refine import ROUNDS, refine
@@ -65,6 +66,16 @@ class TreeEstimator(MarginEstimator, Editing, Updating):
         """Return the unfitted feature map from the estimator's parameters, or None."""
 
     @property
+    def uses_types(self) -> bool:
+        """Return whether the feature map uses categorical columns and missing values as they are."""
+        new = self._new_feature_map(seed=0)
+        return new is not None and new.uses_types
+
+    def _typed(self, rows: RowArray) -> RowArray | TypedRows:
+        """Return rows with the types of their columns, for the feature map."""
+        return rows if self.columns is None else TypedRows(rows, self.columns)
+
+    @property
     def state_(self) -> TreeState:
         """The tree and the map of the rows, which together label rows."""
         return TreeState(self.tree_, None if self.feature_map_ is None else self.feature_map_.map_)
@@ -105,7 +116,8 @@ class TreeEstimator(MarginEstimator, Editing, Updating):
             # A precomputed kernel has no points, which only its fitted map knows.
             samples = self.merge and not get_tags(self).input_tags.pairwise
             shape = (rows.shape[0], rows.shape[1])
-            drawn = self.feature_map_._fit_beside(rows, *([merging_sample(shape, seed)] if samples else []))
+            beside = [merging_sample(shape, seed)] if samples else []
+            drawn = self.feature_map_._fit_beside(self._typed(rows), *beside)
             n_passes = self._map_and_grow(seed, self.feature_map_, rows)
             if self._merges():
                 leaf_of, points = self.state_.for_labels().labels, self.feature_map_.map_.points
@@ -118,7 +130,7 @@ class TreeEstimator(MarginEstimator, Editing, Updating):
     def _map_and_grow(self, seed: int, feature_map: FeatureTransformer, rows: RowArray) -> int:
         """Grow the tree on features and return the number of passes over the rows."""
         row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
-        features = feature_map.transform(fit_chunks(rows, row_bytes))
+        features = feature_map.transform(self._typed(fit_chunks(rows, row_bytes)))
         n_passes = feature_map.n_passes_
         with kept(features, self.cache, self._bar(f"pass {n_passes + 1}: mapping")) as there:
             if is_dask(features) and there is features:
@@ -171,6 +183,7 @@ class TreeEstimator(MarginEstimator, Editing, Updating):
         self.tree_ = TreeState.from_arrays({}, own).tree
         self.feature_map_ = self._new_feature_map(seed=0)
         if self.feature_map_ is not None:
+            self.feature_map_.columns = self.columns
             self.feature_map_._restore(part(saved, "feature_map", dict), others)
             if self.tree_.n_features != (n := self.feature_map_.n_components_):
                 raise ValueError(f"expected {n} columns in the array planes, got {self.tree_.n_features}")

@@ -15,6 +15,7 @@ from ..growth.settings import GrowthSettings
 from ..growth.update import update
 from ..tree.structure import Tree
 from .base import ClusterEstimator
+from .missing import complete_rows
 from .transformer import FeatureTransformer
 from .validation import as_rows, check_first_look
 
@@ -96,12 +97,13 @@ class Updating(ClusterEstimator):
         first = self._seed()
         seed = int(generator(first, n_batches).integers(2**31))
         n_old = round(self.decay * int(self.tree_.n_rows[0]))
-        settings = self._settings(n_old + rows.shape[0], seed)
-        names, there = getattr(self, "feature_names_in_", None), rows
+        there, n_passes = complete_rows(self, rows)
+        settings = self._settings(n_old + there.shape[0], seed)
+        names = getattr(self, "feature_names_in_", None)
         if (feature_map := self.feature_map_) is not None:
             settings, names = replace(settings, scale=False), None
             row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
-            there = feature_map.transform(fit_chunks(rows, row_bytes))
+            there = feature_map.transform(self._typed(fit_chunks(there, row_bytes)))
         plan = update(
             self.tree_,
             settings,
@@ -110,7 +112,8 @@ class Updating(ClusterEstimator):
             partial(check_first_look, names=names),
             merged=self._merges(),
         )
-        (tree, standardise), self.n_passes_ = run(plan, merge_chunks(there), announce=self._bar)
+        n_passes += self._input_passes
+        (tree, standardise), self.n_passes_ = run(plan, merge_chunks(there), announce=self._bar, n_passes=n_passes)
         self.tree_ = tree if (most := self._most_clusters()) is None else tree.cut(most)
         self.n_batches_ = n_batches
         self._keep(standardise, updated=True)

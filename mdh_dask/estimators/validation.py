@@ -9,9 +9,13 @@ from sklearn.utils.validation import validate_data
 
 from .._typing import AnyArray, RowArray
 from ..chunks import is_dask, known_chunks
+from ..columns.coding import TypedRows
+from ..columns.drafts import is_table, not_numbers
 from ..growth.passes import FirstLook
 from ..io import open_rows
 from ..projections.directions import Proposal, StandardDirections
+from .missing import filled
+from .typed_input import is_typed, typed_rows
 
 LARGEST_BEFORE_OVERFLOW = 1e150
 
@@ -38,15 +42,41 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
         X = open_rows(X)
     elif isinstance(X, zarr.Group):
         raise TypeError(f"expected an array; got a Zarr group with {sorted(X.array_keys())}: pass one of its arrays")
-    if not is_dask(X):
-        if hasattr(X, "to_dask_array"):
-            raise TypeError("expected an array; got a Dask DataFrame: pass X.to_dask_array(lengths=True)")
-        return _validated(estimator, X, reset)
+    typed, estimator._input_passes = is_typed(estimator, X, reset=reset), 0
+    if reset:
+        vars(estimator).pop("columns", None)
+    if typed:
+        rows = _typed(estimator, X, reset)
+    else:
+        rows = _lazy(estimator, X, reset) if is_dask(X) else _validated(estimator, X, reset)
+    return rows if reset else filled(estimator, rows)
+
+
+def _typed(estimator: Any, X: Any, reset: bool) -> RowArray:
+    """Return the codes of a table, or of columns whose kinds are given."""
+    if not is_table(X) and not is_dask(X) and not isinstance(X, TypedRows):
+        X = np.asarray(X)
+    (rows, types), estimator._input_passes = typed_rows(estimator, X, reset=reset)
+    _check_shape(rows, least_rows=2 if reset else 1)
+    if reset:
+        _set_columns(estimator, rows.shape[1], types.names)
+        if not types.all_numeric():
+            estimator.columns = types
+    return rows
+
+
+def _set_columns(estimator: Any, n_columns: int, names: Sequence[str] | None) -> None:
+    estimator.n_features_in_ = n_columns
+    vars(estimator).pop("feature_names_in_", None)
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _lazy(estimator: Any, X: RowArray, reset: bool) -> RowArray:
+    """Return a Dask array with one block of columns."""
     _check_shape(X, least_rows=2 if reset else 1)
     if reset:
-        estimator.n_features_in_ = X.shape[1]
-        if hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
+        _set_columns(estimator, X.shape[1], None)
     elif X.shape[1] != estimator.n_features_in_:
         name = type(estimator).__name__
         raise ValueError(
@@ -65,18 +95,15 @@ def _validated(estimator: Any, X: Any, reset: bool) -> AnyArray:
         _check_dtype(rows)  # scikit-learn lets dates and categories pass
     except (ValueError, TypeError) as error:
         if found := _not_numbers(X):
-            raise ValueError(
-                f"expected columns of numbers; got {', '.join(found)}. Leave them out, or convert them to numbers "
-                "first: dates to seconds since one of them, categories to a column of 0 and 1 for each."
-            ) from error
+            raise ValueError(not_numbers(found)) from error
         raise
     return rows
 
 
-def _not_numbers(X: Any) -> list[str]:
+def _not_numbers(X: Any) -> list[tuple[Any, Any]]:
     """Return the non-numeric columns of a frame with their dtypes, or an empty list for anything else."""
     names = X.columns if hasattr(X, "dtypes") and hasattr(X, "columns") else ()
-    return [f"{name!r} ({X[name].dtype})" for name in names if not _holds_numbers(np.asarray(X[name]))]
+    return [(name, X[name].dtype) for name in names if not _holds_numbers(np.asarray(X[name]))]
 
 
 def _holds_numbers(column: AnyArray) -> bool:
@@ -104,7 +131,7 @@ def _check_shape(X: RowArray, least_rows: int) -> None:
             f"expected a 2-dimensional array of shape (n_samples, n_features); got {X.ndim} dimension(s). "
             "Reshape your data, for example with X.reshape(-1, 1) for a single feature."
         )
-    if not known_chunks(X):
+    if is_dask(X) and not known_chunks(X):
         raise ValueError(
             "expected row chunks of known sizes; got unknown ones. Call X.compute_chunk_sizes() first, or build the "
             "array with to_dask_array(lengths=True)."
@@ -129,7 +156,8 @@ def check_first_look(look: FirstLook, names: Sequence[str] | None = None) -> Non
     if look.n_nan or look.n_infinite:
         raise ValueError(
             f"expected finite values; got {look.n_nan} NaN and {look.n_infinite} infinite (inf) values, the first in "
-            f"row {look.first_bad_row}. Drop these rows or fill in the values first."
+            f"row {look.first_bad_row}. Drop these rows or fill in the values first, as missing='drop' and "
+            "missing='mean' do; feature_map='gower' takes missing values as they are."
         )
     low, high = look.columns.low.astype(np.float64), look.columns.high.astype(np.float64)
     sizes = np.maximum(np.abs(low), np.abs(high))

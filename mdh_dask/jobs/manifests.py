@@ -25,7 +25,7 @@ def metrics_of(
     `n_after` passes followed the fit; without `counts` of the labels, the sizes of clusters come from the model.
     ``"bytes_read"`` counts the size of the input in memory once for every pass.
     """
-    noise = int(estimator.state_type.noise)
+    noise = int(estimator.noise)
     sizes = estimator.state_.sizes if counts is None else counts[noise:]
     outside = {"n_in_no_cluster": None if counts is None else int(counts[0])} if noise else {}
     n_passes = estimator.n_passes_ + n_after

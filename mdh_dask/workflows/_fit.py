@@ -176,7 +176,7 @@ def write_labels(
 ) -> Any:
     """Write lazy labels in one pass and return the value of a statistic, by default the number of rows per label."""
     assert outputs.labels is not None
-    noise = int(estimator.state_type.noise)
+    noise = int(estimator.noise)
     counts = RowsPerLabel(estimator.n_clusters_ + noise, -noise)
     value = write_rows(
         labels, outputs.labels, overwrite=outputs.overwrite, also=also or counts,

@@ -104,7 +104,7 @@ def _rows(
 
 def _found(counts: Integers, estimator: Any, groups: str) -> str:
     """Return how many groups have rows, and how many rows are in none if there may be any."""
-    noise = int(estimator.state_type.noise)
+    noise = int(estimator.noise)
     found = f"{np.count_nonzero(counts[noise:])} of {estimator.n_clusters_} {groups}"
     return f"{found}, {counts[0]} in none" if noise else found
 

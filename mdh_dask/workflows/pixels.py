@@ -136,7 +136,7 @@ def labelled(
     also: Statistic | None = None,
 ) -> Seen:
     """Label all pixels in one pass, write the labels if they have a path, and compute another statistic."""
-    label, n_clusters, noise = estimator.block_labels(), int(estimator.n_clusters_), int(estimator.state_type.noise)
+    label, n_clusters, noise = estimator.block_labels(), int(estimator.n_clusters_), int(estimator.noise)
     known: dict[str, Any] = {"n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also}
     if outputs.labels is None:
         bar = announced("looking at segments", progress)
@@ -162,7 +162,7 @@ def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str,
     from .pictures import WIDEST, encoded
 
     if outputs.report:
-        noise = int(estimator.state_type.noise)
+        noise = int(estimator.noise)
         images = {
             "The image": encoded(seen.photograph, "JPEG", WIDEST),
             "Every pixel in the mean colour of its segment": encoded(seen.segmented(), "PNG", WIDEST),

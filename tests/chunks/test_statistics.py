@@ -18,6 +18,7 @@ from strategies import chunkings, directions_of_nodes, lattices, row_sets, seeds
 from mdh_dask._jit.blocks import loop_ready
 from mdh_dask._jit.lattices import NO_LATTICES
 from mdh_dask.chunks import Together, reduce_rows
+from mdh_dask.columns.levels import Levels
 from mdh_dask.ensembles.tuples import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
 from mdh_dask.growth.passes import (
@@ -36,6 +37,7 @@ from mdh_dask.growth.valleys import ValleyPass
 from mdh_dask.kernels import Gower
 from mdh_dask.kernels.gower_code import CodeProducts, gower_code
 from mdh_dask.metrics import Contingency
+from mdh_dask.summaries.missing import MissingPass
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.support_vectors.passes import LandmarkCounts, LevelCounts
 from mdh_dask.tree.routing import leaves_of
@@ -115,6 +117,21 @@ def moments(draw):
     rows = draw(row_sets([bool, np.uint8, np.int64, np.float16, np.float32, np.float64]))
     labels = np.random.default_rng(draw(seeds)).integers(0, 3, len(rows)).astype(np.int32)
     return MomentPass(4, rows[0].astype(float)), (labels, rows)
+
+
+@st.composite
+def missing_values(draw):
+    rows = draw(row_sets([np.uint8, np.float32, np.float64])).copy()
+    if rows.dtype.kind == "f":
+        rows[np.random.default_rng(draw(seeds)).random(rows.shape) < draw(st.floats(0, 1))] = np.nan
+    return MissingPass(rows.shape[1]), (rows,)
+
+
+@st.composite
+def levels(draw):
+    values = np.array([0, 1, -0.0, 2.5, 1e300, np.nan])
+    chosen = np.random.default_rng(draw(seeds)).integers(0, len(values), (draw(st.integers(1, 60)), 2))
+    return Levels((1, 0), ("b", "a")), (values[chosen],)
 
 
 @st.composite
@@ -204,6 +221,8 @@ STATISTICS = {
     "LabelVotes": label_votes(),
     "TreeVotes": tree_votes(),
     "MomentPass": moments(),
+    "MissingPass": missing_values(),
+    "Levels": levels(),
     "ValleyPass": valleys(),
     "FirstPass": first_looks(),
     "SamplePass": sampled(),
@@ -216,7 +235,7 @@ STATISTICS = {
 
 def magnitude(arrays):
     """What sums of squares of the rows are compared beside."""
-    return np.sqrt(len(arrays[0])) * max(float(np.abs(a.astype(float)).max()) for a in arrays)
+    return np.sqrt(len(arrays[0])) * max(float(np.abs(np.nan_to_num(a.astype(float))).max()) for a in arrays)
 
 
 def states_of(statistic, arrays, sizes):

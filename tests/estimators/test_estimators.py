@@ -177,18 +177,11 @@ def test_bad_rows_are_refused_with_the_reason(case):
         RandomProjectionTree(**QUICK).fit(X)
 
 
-def test_a_group_or_a_data_frame_is_refused_with_the_remedy(tmp_path):
+def test_a_group_is_refused_with_the_remedy(tmp_path):
     group = zarr.create_group(tmp_path / "group.zarr")
     group.create_array("features", shape=(4, 2), dtype="f4")
     with pytest.raises(TypeError, match="features"):
         RandomProjectionTree(**QUICK).fit(group)
-
-    class Frame:
-        def to_dask_array(self):
-            """Stand for a Dask DataFrame."""
-
-    with pytest.raises(TypeError, match="lengths=True"):
-        RandomProjectionTree(**QUICK).fit(Frame())
 
 
 class FrameOf:

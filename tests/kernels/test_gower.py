@@ -10,11 +10,12 @@ from strategies import chunkings, seeds
 
 from mdh_dask import GowerFeatures, HierarchicalMDH, KernelPCAFeatures, load_model
 from mdh_dask.columns import ColumnTypes
+from mdh_dask.columns.coding import TypedRows
 from mdh_dask.kernels import Gower
 from mdh_dask.kernels.gower_code import GowerMap
 
 KINDS = ("continuous", "ordinal", "categorical", "categorical", "continuous")
-TYPES = ColumnTypes(KINDS, (None, ("low", "mid", "high"), ("a", "b", "c"), None, None))
+TYPES = ColumnTypes(KINDS, (None, ("0", "1", "2"), ("0", "1", "2"), None, None))
 CATEGORICAL = TYPES.mask("categorical")
 
 
@@ -33,8 +34,7 @@ def mixed_rows(n=300, missing=0.0, seed=0, n_values=0):
 
 
 def fitted(rows, transformer):
-    transformer.columns = TYPES
-    return transformer.fit(rows)
+    return transformer.fit(TypedRows(rows, TYPES))
 
 
 def products(features):

@@ -1,0 +1,152 @@
+"""Missing values of estimators whose methods have no use for them: refused, replaced by means, or left out."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import AnyArray, Floats, Integers, RowArray
+from ..chunks import Together, is_dask, map_rows, merge_chunks, reduce_rows, select_rows
+from ..columns import ColumnTypes
+from ..summaries.missing import CompleteRows, Missing, MissingPass
+from .saved import part
+
+MISSING = frozenset({"error", "mean", "drop"})
+"""Values of the parameter ``missing``."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class MissingValues:
+    """The missing values among the rows of `fit`.
+
+    Parameters
+    ----------
+    n_missing : array of shape (n_features,), int64
+        Number of missing values of every column.
+    n_incomplete : int
+        Number of rows with missing values.
+    fill : array of shape (n_features,), float64
+        Means that replace missing values, of all values that are not missing.
+    """
+
+    n_missing: Integers
+    n_incomplete: int
+    fill: Floats
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as plain objects for JSON."""
+        fill = [None if np.isnan(x) else x for x in self.fill.tolist()]
+        return {"n_missing": self.n_missing.tolist(), "n_incomplete": self.n_incomplete, "fill": fill}
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any], n_columns: int) -> "MissingValues":
+        """Return the values from the value of `to_dict`, which may have been tampered with."""
+        counts, fill = part(saved, "n_missing", list), part(saved, "fill", list)
+        if len(counts) != n_columns or not all(type(n) is int and n >= 0 for n in counts):
+            raise ValueError(f"expected {n_columns} numbers of missing values; got {counts!r:.99}")
+        if len(fill) != n_columns or not all(x is None or (type(x) is float and np.isfinite(x)) for x in fill):
+            raise ValueError(f"expected {n_columns} finite means for missing values; got {fill!r:.99}")
+        return cls(np.array(counts), part(saved, "n_incomplete", int), np.array(fill, dtype=np.float64))
+
+
+class WithoutMissing(NamedTuple):
+    """Rows of `fit` after their missing values were replaced or left out."""
+
+    rows: RowArray
+    """All rows, to be labelled."""
+    learnt: RowArray
+    """The rows to learn from."""
+    n_passes: int
+
+
+def without_missing(estimator: Any, rows: RowArray) -> WithoutMissing:
+    """Return rows of `fit` as the parameter ``missing`` says, and set `missing_values_`.
+
+    Raises
+    ------
+    ValueError
+        If means are wanted of categories, or of a column without values, or fewer than two rows are complete.
+    """
+    estimator.missing_values_ = None
+    rule = getattr(estimator, "missing", "error")
+    if rule == "error":
+        return WithoutMissing(rows, rows, 0)
+    names = getattr(estimator, "feature_names_in_", None)
+    if rule == "mean":
+        _check_numbers(estimator.columns, names)
+    found, learnt, n_passes = _read(estimator, rows)
+    if (found.n_missing == rows.shape[0]).any():
+        column = _named(int((found.n_missing == rows.shape[0]).argmax()), names)
+        raise ValueError(f"expected values in every column; got none in column {column}: leave it out")
+    estimator.missing_values_ = values = MissingValues(found.n_missing, found.n_incomplete, found.mean)
+    logger.info(
+        "%s values in %s of %s rows are missing: %s", int(values.n_missing.sum()), values.n_incomplete, rows.shape[0],
+        "replaced by the means of their columns" if rule == "mean" else "these rows are left out",
+    )  # fmt: skip
+    if rule == "mean":
+        rows = filled(estimator, rows)
+        return WithoutMissing(rows, rows, n_passes)
+    return WithoutMissing(rows, learnt, n_passes)
+
+
+def _check_numbers(columns: ColumnTypes | None, names: Any) -> None:
+    if columns is None or not (categorical := columns.mask("categorical")).any():
+        return
+    raise ValueError(
+        f"expected columns of numbers for missing='mean'; got the categorical column "
+        f"{_named(int(categorical.argmax()), names)}: use missing='drop', or leave missing='error' with "
+        "feature_map='gower', which compares the values that are there"
+    )
+
+
+def _named(j: int, names: Any) -> str:
+    return str(j) if names is None else repr(names[j])
+
+
+def filled(estimator: Any, rows: RowArray) -> RowArray:
+    """Return rows with the means of `fit` in place of missing values, if the estimator is to replace them."""
+    if getattr(estimator, "missing", "error") != "mean" or rows.dtype.kind != "f":
+        return rows
+    fill = estimator.missing_values_.fill
+    return map_rows(_filled, rows, dtype=rows.dtype, n_columns=rows.shape[1], shared=fill)
+
+
+def complete_rows(estimator: Any, rows: RowArray) -> tuple[RowArray, int]:
+    """Return the rows that the estimator does not leave out for missing values, and the passes for finding them."""
+    if getattr(estimator, "missing", "error") != "drop":
+        return rows, 0
+    _, learnt, n_passes = _read(estimator, rows)
+    return learnt, n_passes
+
+
+def _read(estimator: Any, rows: RowArray) -> tuple[Missing, RowArray, int]:
+    """Return what is missing, the complete rows, and the passes over lazy rows."""
+    merged = merge_chunks(rows)
+    bar = estimator._bar("finding missing values")
+    missing, n_passes = MissingPass(rows.shape[1]), int(is_dask(rows))
+    if estimator.missing == "mean":
+        return reduce_rows(missing, merged, progress=bar), merged, n_passes
+    found, of_blocks = reduce_rows(Together((missing, CompleteRows())), merged, progress=bar)
+    if of_blocks.sum() < 2:
+        raise ValueError(
+            f"expected at least 2 rows without missing values for missing='drop'; got {int(of_blocks.sum())} of "
+            f"{rows.shape[0]}: use missing='mean', or feature_map='gower'"
+        )
+    return found, select_rows(_complete, merged, of_blocks.tolist()), n_passes
+
+
+def _filled(fill: Floats, rows: AnyArray) -> AnyArray:
+    return np.where(np.isnan(rows), fill.astype(rows.dtype), rows)
+
+
+def _complete(rows: AnyArray) -> AnyArray:
+    return rows[is_complete(rows)]
+
+
+def is_complete(rows: AnyArray) -> Any:
+    """Return which rows have no missing values."""
+    return ~np.isnan(rows).any(axis=1)

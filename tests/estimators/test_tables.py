@@ -1,0 +1,221 @@
+"""Tables as input: typed columns, missing values and names, from pandas, Arrow and Dask."""
+
+import re
+
+import dask.array as da
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mdh_dask import HyperplaneEnsemble, RandomProjectionTree, SemiSupervisedMDH, cluster_profiles, drift, load_model
+from mdh_dask.chunks import reduce_rows
+from mdh_dask.columns.levels import Levels
+
+QUICK = {"n_projections": 30}
+SIZES = ("S", "M", "L")
+
+
+@pytest.fixture(scope="module")
+def columns():
+    """Columns by name: two clusters that a number and an ordered text show."""
+    rng = np.random.default_rng(0)
+    side = rng.integers(0, 2, 400)
+    size = np.array(SIZES, dtype=object)[side + rng.integers(0, 2, 400)]
+    size[7] = "S"
+    return {"x": (rng.normal(size=400) + 9 * side).astype("f4"), "z": rng.normal(size=400), "size": size}
+
+
+ORDER = {"ordinal": {"size": list(SIZES)}}
+
+
+def arrow(columns, dictionary=False, n_chunks=3):
+    table = pa.table({name: pa.array(column) for name, column in columns.items()})
+    step = -(-len(table) // n_chunks)
+    parts = [table.slice(i, step) for i in range(0, len(table), step)]
+    if dictionary:  # another dictionary in every chunk
+        parts = [part.set_column(2, "size", part["size"].combine_chunks().dictionary_encode()) for part in parts]
+    return pa.concat_tables(parts)
+
+
+def pandas_frame(columns, **kinds):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(columns)
+    return frame.astype(kinds) if kinds else frame
+
+
+def dask_frame(columns, n_partitions, **kinds):
+    frame = pytest.importorskip("dask.dataframe").from_pandas(pandas_frame(columns, **kinds), npartitions=n_partitions)
+    return frame
+
+
+def category(*levels, ordered=False):
+    return pytest.importorskip("pandas").CategoricalDtype(levels, ordered=ordered)
+
+
+SAME_TABLES = {
+    "pandas": lambda c: pandas_frame(c),
+    "pandas categories": lambda c: pandas_frame(c, size=category("M", "unused", "L", "S")),
+    "pandas ordered categories": lambda c: pandas_frame(c, size=category(*SIZES, ordered=True)),
+    "pandas strings": lambda c: pandas_frame(c, size="string"),
+    "arrow": lambda c: arrow(c),
+    "arrow dictionaries": lambda c: arrow(c, dictionary=True),
+    "dask": lambda c: dask_frame(c, 1),
+    "dask in partitions": lambda c: dask_frame(c, 7),
+    "dask categories": lambda c: dask_frame(c, 3, size=category("L", "S", "M")),
+    "dask with an empty partition": lambda c: dask_frame(c, 4).map_partitions(lambda p: p[p.index >= 100]),
+}
+
+
+@pytest.mark.parametrize("name", SAME_TABLES)
+def test_the_labels_do_not_depend_on_how_a_table_is_stored(columns, name):
+    first = 100 if name.endswith("empty partition") else 0
+    expected = {key: column[first:] for key, column in columns.items()}
+    model = RandomProjectionTree(**QUICK, column_types=ORDER).fit(arrow(expected))
+    assert model.n_clusters_ == 2
+    other = RandomProjectionTree(**QUICK, column_types=ORDER).fit(SAME_TABLES[name](columns))
+    np.testing.assert_array_equal(np.asarray(other.labels_), model.labels_)
+    np.testing.assert_array_equal(other.tree_.planes, model.tree_.planes)
+    assert other.columns == model.columns
+    assert list(other.feature_names_in_) == ["x", "z", "size"]
+
+
+@pytest.mark.parametrize("name", SAME_TABLES)
+def test_a_loaded_model_codes_new_rows_by_the_levels_of_the_first(columns, name, tmp_path):
+    model = RandomProjectionTree(**QUICK, column_types=ORDER).fit(arrow(columns))
+    model.save(tmp_path / "model.zarr")
+    loaded = load_model(tmp_path / "model.zarr")
+    rows = SAME_TABLES[name](columns)
+    expected = model.labels_[100:] if name.endswith("empty partition") else model.labels_
+    np.testing.assert_array_equal(np.asarray(loaded.predict(rows)), expected)
+
+
+def test_the_labels_of_a_dask_frame_are_a_column_of_it(columns):
+    frame = dask_frame({key: columns[key] for key in "xz"}, 5)
+    model = RandomProjectionTree(**QUICK).fit(frame)
+    frame["cluster"] = model.labels_
+    np.testing.assert_array_equal(frame.compute()["cluster"].to_numpy(), np.asarray(model.labels_))
+    assigned = frame.assign(other=model.predict(frame[["x", "z"]])).compute()
+    assert (assigned["cluster"] == assigned["other"]).all()
+
+
+def test_a_frame_of_numbers_gives_the_bits_of_its_array(columns):
+    numbers = {key: columns[key] for key in "xz"}
+    rows = np.column_stack(list(numbers.values()))
+    model = RandomProjectionTree(**QUICK).fit(rows)
+    for table, n_passes in ((arrow(numbers), 1), (pandas_frame(numbers), 1), (dask_frame(numbers, 3), 2)):
+        other = RandomProjectionTree(**QUICK).fit(table)
+        np.testing.assert_array_equal(other.tree_.planes, model.tree_.planes)
+        assert other.columns is None
+        assert other.n_passes_ == n_passes
+
+
+def test_every_estimator_takes_a_dask_frame(columns):
+    numbers = {key: columns[key] for key in "xz"}
+    frame, y = dask_frame(numbers, 3), np.where(columns["x"] > 4, 1, 0)
+    for estimator in (HyperplaneEnsemble(n_hyperplanes=3), SemiSupervisedMDH()):
+        labels = estimator.fit(frame, y).labels_
+        assert labels.chunks == (tuple(map(len, frame.partitions)),)
+
+
+BAD_TABLES = {
+    "text as continuous": ({"continuous": ["size"]}, "expected numbers in the continuous column 'size'; got"),
+    "text by default": ("auto", "feature_map='gower'"),
+    "text as categorical": ({"categorical": ["size"]}, "expected columns of numbers; got 'size'"),
+    "unknown column": ({"ordinal": ["sise"]}, r"got 'sise' \(did you mean 'size'\?\)"),
+    "unknown kind": ({"nominal": ["size"]}, "expected continuous, ordinal, categorical as keys"),
+    "twice": ({"ordinal": ["size"], "continuous": ["size"]}, "'size' twice"),
+    "a text for a list": ({"ordinal": "size"}, "expected a list of columns for 'ordinal'"),
+    "another word": ("guess", "expected 'auto' or a table of kinds for column_types; got 'guess'"),
+    "levels that are the same": ({"ordinal": {"size": ["S", "S"]}}, "that differ"),
+    "no levels": ({"ordinal": {"size": []}}, "list of levels of 'size'|list of levels for 'size'"),
+    "levels of numbers": ({"continuous": {"x": [1]}}, "list of levels"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TABLES)
+def test_bad_types_are_explained(columns, name):
+    column_types, message = BAD_TABLES[name]
+    with pytest.raises((ValueError, TypeError), match=message):
+        RandomProjectionTree(**QUICK, column_types=column_types).fit(arrow(columns))
+
+
+def test_a_column_with_too_many_levels_is_named():
+    rows = np.column_stack([np.arange(1500.0) % 3, np.arange(1500.0)])
+    for X in (rows, da.from_array(rows, chunks=(400, 2))):
+        with pytest.raises(ValueError, match="at most 1000 levels of a column; got more in column 1"):
+            reduce_rows(Levels((0, 1), ("column 0", "column 1")), X)
+
+
+def test_other_columns_than_those_of_fit_are_named(columns):
+    model = RandomProjectionTree(**QUICK, column_types=ORDER).fit(arrow(columns))
+    table = arrow(columns)
+    with pytest.raises(ValueError, match="got no z and also y"):
+        model.predict(table.rename_columns(["x", "y", "size"]))
+    with pytest.raises(ValueError, match="got an array, whose values are no levels"):
+        model.predict(np.zeros((3, 3)))
+    np.testing.assert_array_equal(model.predict(table.select(["size", "z", "x"])), model.labels_)
+
+
+def test_a_column_that_is_there_twice_is_refused(columns):
+    with pytest.raises(ValueError, match="every column once; got x twice"):
+        RandomProjectionTree(**QUICK).fit(arrow(columns).rename_columns(["x", "x", "size"]))
+
+
+class TestMissing:
+    @pytest.fixture
+    def gappy(self, columns):
+        gappy = np.column_stack([columns["x"], columns["z"]])
+        gappy[3, 0] = gappy[50:60, 1] = np.nan
+        return gappy
+
+    @pytest.mark.parametrize("chunks", [(400,), (1, 99, 300), (100,) * 4])
+    @pytest.mark.parametrize("rule", ["mean", "drop"])
+    def test_the_model_does_not_depend_on_the_chunks(self, gappy, rule, chunks):
+        model = RandomProjectionTree(**QUICK, missing=rule).fit(gappy)
+        lazy = RandomProjectionTree(**QUICK, missing=rule).fit(da.from_array(gappy, chunks=(chunks, 2)))
+        np.testing.assert_array_equal(lazy.tree_.planes, model.tree_.planes)
+        np.testing.assert_array_equal(np.asarray(lazy.labels_), model.labels_)
+        assert lazy.n_passes_ == model.n_passes_ + 1
+
+    def test_means_of_all_rows_replace_missing_values(self, gappy):
+        model = RandomProjectionTree(**QUICK, missing="mean").fit(gappy)
+        filled = np.where(np.isnan(gappy), np.nanmean(gappy, axis=0), gappy)
+        np.testing.assert_allclose(model.missing_values_.fill, np.nanmean(gappy, axis=0), rtol=1e-15)
+        assert model.missing_values_.n_missing.tolist() == [1, 10]
+        assert model.missing_values_.n_incomplete == 11
+        np.testing.assert_array_equal(model.labels_, RandomProjectionTree(**QUICK).fit(filled).labels_)
+
+    def test_rows_that_are_left_out_get_the_label_minus_one(self, gappy):
+        complete = ~np.isnan(gappy).any(axis=1)
+        model = RandomProjectionTree(**QUICK, missing="drop").fit(gappy)
+        alone = RandomProjectionTree(**QUICK).fit(gappy[complete])
+        np.testing.assert_array_equal(model.labels_[complete], alone.labels_)
+        assert (model.labels_[~complete] == -1).all()
+        assert not drift(model, gappy).found
+        assert model.partial_fit(gappy).n_clusters_ == 2
+
+    @pytest.mark.parametrize("rule", ["mean", "drop"])
+    def test_saved_models_treat_missing_values_alike(self, gappy, rule, tmp_path):
+        model = RandomProjectionTree(**QUICK, missing=rule).fit(gappy)
+        model.save(tmp_path / "model.zarr")
+        loaded = load_model(tmp_path / "model.zarr")
+        np.testing.assert_array_equal(loaded.predict(gappy), model.labels_)
+        if rule == "mean":
+            assert cluster_profiles(loaded, gappy).n_rows.sum() == 400
+
+    def test_soft_results_of_incomplete_rows_are_missing(self, gappy):
+        shares = HyperplaneEnsemble(n_hyperplanes=3, missing="drop").fit(gappy).predict_proba(gappy)
+        np.testing.assert_array_equal(np.isnan(shares).any(axis=1), np.isnan(gappy).any(axis=1))
+
+    @pytest.mark.parametrize(
+        ("values", "parameters", "message"),
+        [
+            ([[np.nan, 1.0], [np.nan, 2.0]], {"missing": "mean"}, "got none in column 0"),
+            ([[np.nan, 1.0], [1.0, np.nan], [1.0, 1.0]], {"missing": "drop"}, "at least 2 rows without.*got 1 of 3"),
+            ([[np.nan, 1.0], [1.0, 2.0]], {}, re.escape("missing='drop' and missing='mean' do")),
+            ([[np.inf, 1.0], [np.nan, 2.0], [1.0, 1.0]], {"missing": "mean"}, "inf"),
+        ],
+    )
+    def test_what_cannot_be_replaced_is_explained(self, values, parameters, message):
+        with pytest.raises(ValueError, match=message):
+            RandomProjectionTree(**QUICK, **parameters).fit(np.array(values))
