@@ -44,16 +44,7 @@ def latent(n_samples, n_features, n_clusters, **options):
     return latent_mixture(n_samples, n_features, 3, n_clusters, **options)[:2]
 
 
-MIXTURES = [
-    mixed,
-    latent,
-    gaussian_mixture,
-    unequal_mixture,
-    varied_mixture,
-    separated_mixture,
-    noisy_axes_mixture,
-    bolton,
-]
+MIXTURES = [gaussian_mixture, unequal_mixture, varied_mixture, separated_mixture, noisy_axes_mixture, bolton]
 
 
 @pytest.fixture
