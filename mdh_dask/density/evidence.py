@@ -12,41 +12,35 @@ FINE = 8
 """Points per bin at which slopes are compared with their errors: the error of a threshold may be less than a bin."""
 
 
-def valley_evidence(position: Floats, density: Floats, threshold: float, n_rows: float, bandwidth: float) -> float:
-    """Return by how many standard errors the lower of the two modes beside a threshold exceeds the density there.
+def valley_evidence(density: Floats, k: int, n_rows: float, bandwidth: float) -> float:
+    """Return by how many standard errors the lower of the two modes beside a bin exceeds the density in it.
 
     Parameters
     ----------
-    position, density : arrays of shape (n_bins,)
-        Kernel density of `n_rows` rows with a Gaussian kernel of this bandwidth, in the units of `position`.
-    threshold : float
+    density : array of shape (n_bins,)
+        Kernel density of `n_rows` rows with a Gaussian kernel of this bandwidth.
+    k : int
+        The bin after which the threshold lies.
     n_rows : float
     bandwidth : float
 
     Returns
     -------
     float
-        At least zero; NaN without rows or bins on one side. The modes are chosen, so this is no test.
-
-    Notes
-    -----
-    The variance of the density is about ``density / (2 sqrt(pi) n h)`` (Silverman 1986, equation 3.18).
+        At least zero. The modes are chosen, so this is no test.
 
     Examples
     --------
     >>> from mdh_dask.density.kde import kernel_density
-    >>> counts = np.array([0, 4, 30, 4, 2, 4, 30, 4, 0])
-    >>> position = np.arange(9) + 0.5
-    >>> density = kernel_density(counts, np.array(1.0), np.array(0.5))
-    >>> round(valley_evidence(position, density, 4.5, 78, 0.5), 1)
-    5.6
+    >>> density = kernel_density(np.array([0, 4, 30, 4, 2, 4, 30, 4, 0]), np.array(1.0), np.array(0.5))
+    >>> round(valley_evidence(density, 4, 78, 0.5), 1)
+    6.5
     """
-    left, right = density[position <= threshold], density[position > threshold]
-    if len(left) == 0 or len(right) == 0 or n_rows <= 0:
-        return np.nan
-    mode, valley = min(left.max(), right.max()), float(np.interp(threshold, position, density))
-    variance = (mode + valley) * ROUGHNESS / (n_rows * bandwidth)
-    return float(max(mode - valley, 0.0) / np.sqrt(variance)) if variance > 0 else 0.0
+    # The square roots of the numbers of rows under a kernel at the valley and at the lower mode each have
+    # variance 1/4.
+    rows = density * n_rows * bandwidth / ROUGHNESS
+    mode = min(rows[: k + 1].max(), rows[k:].max())
+    return float(np.sqrt(2) * (np.sqrt(mode) - np.sqrt(rows[k])))
 
 
 def threshold_error(position: Floats, density: Floats, threshold: float, n_rows: float, bandwidth: float) -> float:
@@ -57,8 +51,9 @@ def threshold_error(position: Floats, density: Floats, threshold: float, n_rows:
 
     Parameters
     ----------
-    position, density, threshold, n_rows, bandwidth
-        As for `valley_evidence`.
+    position, density : arrays of shape (n_bins,)
+        Kernel density of `n_rows` rows with a Gaussian kernel of this bandwidth, in the units of `position`.
+    threshold, n_rows, bandwidth : float
 
     Notes
     -----

@@ -1,7 +1,6 @@
 """Divisive clustering with a choice for every part; the named methods are configurations of it."""
 
 from dataclasses import dataclass
-from math import ceil, sqrt
 from numbers import Integral, Real
 from typing import Any, ClassVar, get_args
 
@@ -11,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Integers
-from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
+from ..density.bandwidth import BANDWIDTHS, Bandwidth, resolve_bandwidth
 from ..growth.order import ORDERS
 from ..growth.settings import GrowthSettings
 from ..io.keeping import Cache
@@ -28,7 +27,7 @@ from .feature_maps import feature_map_named, feature_map_names
 from .missing import MISSING
 from .transformer import FeatureTransformer
 from .tree_estimator import TreeEstimator
-from .validation import checked_proposal
+from .validation import checked_proposal, rows_of_share
 
 
 @documented
@@ -293,6 +292,9 @@ class DivisiveClustering(TreeEstimator):
         n_features = self.n_features_in_ if map_ is None else map_.n_components_
         return Search(self._directions, n_features, self._rule(), resolve_bandwidth(self.bandwidth))
 
+    def _bandwidth_rule(self) -> Bandwidth:
+        return resolve_bandwidth(self.bandwidth)
+
     def _stop(self) -> StopRule:
         stop = STOP_RULES[self.stop_rule](self.quantile)
         given = {"max_clusters": self._most_clusters(), "max_levels": self.max_levels}
@@ -330,16 +332,3 @@ class DivisiveClustering(TreeEstimator):
                 "Register it, as mdh_dask.projections.PROJECTIONS['mine'] = function, and fit with projection='mine'."
             )
         return super()._saved_parameters()
-
-
-def rows_of_share(size: float | None, n_rows: int) -> int:
-    """Return a number of rows from a count, a share of all rows, or None for the square root of their number.
-
-    Examples
-    --------
-    >>> rows_of_share(25, 10_000), rows_of_share(0.01, 10_000), rows_of_share(None, 10_000)
-    (25, 100, 100)
-    """
-    if size is None:
-        return ceil(sqrt(n_rows))
-    return ceil(size * n_rows) if isinstance(size, float) and size < 1 else int(size)

@@ -19,9 +19,8 @@ from ..support_vectors.passes import N_BINS
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
 from .base import ClusterEstimator
-from .divisive import rows_of_share
 from .missing import MISSING
-from .validation import check_first_look
+from .validation import check_first_look, rows_of_share
 
 MOST_LANDMARKS = 10_000
 """Most landmarks, as the dual takes time and memory with the square of their number."""

@@ -21,6 +21,7 @@ from ..io.keeping import Cache, kept
 from ..kernels.landmarks import SAMPLE
 from ..tree.saving import FIELDS
 from .editing import Editing
+from .explaining import Explaining
 from .feature_maps import KernelPCAFeatures, transformers
 from .margins import MarginEstimator
 from .saved import count, part, refuse_others
@@ -44,7 +45,7 @@ BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""
 
 
-class TreeEstimator(MarginEstimator, Editing, Updating):
+class TreeEstimator(Explaining, MarginEstimator, Editing, Updating):
     """Base of the estimators that grow one tree of separators."""
 
     state_type = TreeState

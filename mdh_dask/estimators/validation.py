@@ -1,6 +1,7 @@
 """Validation of all input of estimators, before any work is done."""
 
 from collections.abc import Sequence
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -220,3 +221,16 @@ def checked_proposal(proposed: Any, n_features: int) -> Proposal:
             f"of shape {thresholds.shape}" + (" with NaN or infinity" if thresholds.shape == (len(directions),) else "")
         )
     return Proposal(StandardDirections(directions), thresholds)
+
+
+def rows_of_share(size: float | None, n_rows: int) -> int:
+    """Return a number of rows from a count, a share of all rows, or None for the square root of their number.
+
+    Examples
+    --------
+    >>> rows_of_share(25, 10_000), rows_of_share(0.01, 10_000), rows_of_share(None, 10_000)
+    (25, 100, 100)
+    """
+    if size is None:
+        return ceil(sqrt(n_rows))
+    return ceil(size * n_rows) if isinstance(size, float) and size < 1 else int(size)

@@ -3,8 +3,6 @@
 import logging
 from dataclasses import replace
 
-import numpy as np
-
 from ..density.evidence import valley_evidence
 from ..splits.choose import Verdict
 from .branches import Branch, State
@@ -45,9 +43,7 @@ def extend(root: Branch, settings: GrowthSettings) -> bool:
 
 
 def evidence_of(verdict: Verdict) -> float:
-    """Return the evidence of a split, or of the best rejected one, in standard errors; 0 if unknown."""
+    """Return the evidence of a split, or of the best rejected one, in standard errors."""
     histogram = verdict.histogram
-    position = histogram.threshold[0] - histogram.width[0] / 2
-    n_rows, bandwidth = float(histogram.spread[0][0]), float(histogram.bandwidth[0])
-    found = valley_evidence(position, histogram.density[0], verdict.threshold, n_rows, bandwidth)
-    return 0.0 if np.isnan(found) else found
+    k = histogram.bin_of(verdict.threshold, 0)
+    return valley_evidence(histogram.density[0], k, float(histogram.spread[0][0]), float(histogram.bandwidth[0]))

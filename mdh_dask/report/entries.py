@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray
 from ..plotting.parts import depth_text, full_count, has_valley
 from ..summaries.profiles import Profiles
+from ..tree.colours import colours_of, is_light, palette
 from ..tree.export import direction_text
 from ..tree.structure import Tree
 from .pictures import Picture, picture_of
@@ -25,9 +26,6 @@ MAP_LEVELS = 40
 
 THINNEST = 0.0008
 """Least share of the rows for a tile on the map: about a pixel."""
-
-PALETTE = ("#4263d9", "#1c9bd1", "#14a38b", "#74b21d", "#f0b70c", "#f0813a", "#d9486e", "#9049b8")
-"""Colour map from which neighbouring clusters of the tree take similar colours."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,7 @@ def entries_of(tree: Tree, colours: AnyArray | None) -> list[Entry]:
     """Return the entries of all nodes, parents before children, left before right."""
     level, parent, drawn, n_clusters = tree.level, tree.parent, _largest(tree), _clusters_below(tree)
     nest = np.append(np.minimum(level, MAX_NESTING), 0)
-    paint = _colours(tree, _palette(tree.n_clusters) if colours is None else colours)
+    paint = colours_of(tree, palette(tree.n_clusters) if colours is None else colours)
     entries = []
     for node in range(tree.n_nodes):
         leaf = tree.left[node] < 0
@@ -136,7 +134,7 @@ def entries_of(tree: Tree, colours: AnyArray | None) -> list[Entry]:
                 picture=picture_of(tree, node) if drawn[node] else None,
                 summary=_in_words(tree, node),
                 colour="#{:02x}{:02x}{:02x}".format(*paint[node]),
-                ink="#000" if _is_light(paint[node]) else "#fff",
+                ink="#000" if is_light(paint[node]) else "#fff",
                 opens=bool(nest[node + 1] > nest[node]),
                 closes=int(max(nest[node] - nest[node + 1], 0)),
             )
@@ -148,12 +146,12 @@ def clusters_of(profiles: Profiles, colours: AnyArray | None) -> list[Entry]:
     """Return the clusters of a model without a tree, as nodes of one level, from their profiles."""
     n_rows, lowest = profiles.n_rows.tolist(), profiles.lowest
     paint = np.full((len(n_rows), 3), 128)
-    paint[-lowest:] = _palette(len(n_rows) + lowest) if colours is None else colours
+    paint[-lowest:] = palette(len(n_rows) + lowest) if colours is None else colours
     return [
         Entry(
             node=label, label=label, level=0, n_clusters=1, rows=rows, share=rows / max(sum(n_rows), 1), depth=None,
             parent_depth=None, sides=(), threshold="", direction="", picture=None, summary="",
-            colour="#{:02x}{:02x}{:02x}".format(*colour), ink="#000" if _is_light(colour) else "#fff",
+            colour="#{:02x}{:02x}{:02x}".format(*colour), ink="#000" if is_light(colour) else "#fff",
             opens=False, closes=0,
         )
         for label, (rows, colour) in enumerate(zip(n_rows, paint), lowest)
@@ -226,26 +224,3 @@ def _in_words(tree: Tree, node: int) -> str:
         return f"{density}, with {valley}, which was not split."
     left, right = (int(tree.n_rows[child[node]]) for child in (tree.left, tree.right))
     return f"{density}, split at {valley}: {full_count(left, 'row')} left and {full_count(right, 'row')} right of it."
-
-
-def _palette(n: int) -> Integers:
-    anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in PALETTE])
-    at = np.linspace(0, len(anchors) - 1, n) if n > 1 else np.zeros(1)
-    return np.stack([np.interp(at, np.arange(len(anchors)), channel) for channel in anchors.T], axis=1).astype(int)
-
-
-def _colours(tree: Tree, of_clusters: AnyArray) -> Integers:
-    """Return the colours of all nodes: that of a split is the mean over its rows."""
-    weighted = np.zeros((tree.n_nodes, 3))
-    weighted[tree.leaves] = of_clusters[tree.cluster[tree.leaves]] * np.maximum(tree.n_rows[tree.leaves], 1)[:, None]
-    weight = np.maximum(tree.n_rows, 1).astype(float)
-    for node in np.flatnonzero(tree.left >= 0)[::-1]:
-        left, right = tree.left[node], tree.right[node]
-        weighted[node], weight[node] = weighted[left] + weighted[right], weight[left] + weight[right]
-    return np.rint(weighted / weight[:, None]).astype(int)
-
-
-def _is_light(colour: Floats | Integers) -> bool:
-    # Black and white contrast equally with the luminance 0.18 (WCAG 2).
-    linear = (np.asarray(colour) / 255) ** 2.2
-    return bool(linear @ [0.2126, 0.7152, 0.0722] > 0.18)

@@ -9,6 +9,7 @@ import numpy as np
 from .._random import generator
 from .._typing import Booleans, Floats
 from ..density.bandwidth import Bandwidth
+from ..density.evidence import valley_evidence
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
 from ..density.modes import unimodal_fit
@@ -140,9 +141,4 @@ def _simulated(histogram: Histograms, k: int, samples: int, rng: np.random.Gener
 
 
 def _standard_errors(histogram: Histograms, k: int) -> float:
-    # The square roots of the numbers of rows under a kernel at the valley and at the lower mode each have
-    # variance 1/4.
-    density = histogram.density[0]
-    rows = density * histogram.spread[0][0] * histogram.bandwidth[0] * 2 * np.sqrt(np.pi)
-    mode = min(rows[: k + 1].max(), rows[k:].max())
-    return float(np.sqrt(2) * (np.sqrt(mode) - np.sqrt(rows[k])))
+    return valley_evidence(histogram.density[0], k, histogram.spread[0][0], histogram.bandwidth[0])

@@ -88,7 +88,7 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     [{'id': 0, 'rows': 9, 'relative_depth': None, 'threshold': None,
       'features': [{'name': 'width', 'weight': 1.0, 'deviation': None}], 'label': 0}]
     """
-    names = _checked_names(tree, feature_names, n_top)
+    names = checked_names(tree, feature_names, n_top)
     nodes: list[dict[str, Any]] = []
     for i in range(tree.n_nodes):
         children = {"children": [int(tree.left[i]), int(tree.right[i])]}
@@ -99,7 +99,7 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
                 "rows": int(tree.n_rows[i]),
                 "relative_depth": _finite(tree.relative_depth[i]),
                 "threshold": _finite(tree.offsets[i]),
-                "features": [_feature(tree, i, j, names[j]) for j in _top(tree, i, n_top)],
+                "features": [_feature(tree, i, j, names[j]) for j in top_features(tree, i, n_top)],
                 **outcome,
             }
         )
@@ -134,7 +134,7 @@ def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     |--- cluster 0: rows=5
     |--- cluster 1: rows=4
     """
-    names = _checked_names(tree, feature_names, n_top)
+    names = checked_names(tree, feature_names, n_top)
     lines = []
     for node, level in tree.walk():
         indent = "|   " * (level - 1) + "|--- " * (level > 0)
@@ -150,10 +150,11 @@ def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
 
 def direction_text(tree: "Tree", node: int, feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
     """Return the direction of a node as a sum of weighted features, as in `text_of`."""
-    return _sum_text(tree, node, _checked_names(tree, feature_names, n_top), n_top)
+    return _sum_text(tree, node, checked_names(tree, feature_names, n_top), n_top)
 
 
-def _checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int) -> list[str]:
+def checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int) -> list[str]:
+    """Return the names of the columns, or raise an error unless there is one for each."""
     if n_top < 0:
         raise ValueError(f"n_top must be at least 0; got {n_top}")
     if feature_names is None:
@@ -164,7 +165,8 @@ def _checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int
     return names
 
 
-def _top(tree: "Tree", node: int, n_top: int) -> list[int]:
+def top_features(tree: "Tree", node: int, n_top: int) -> list[int]:
+    """Return the columns that move the projections of the node's rows most."""
     plane, deviations = tree.planes[node], tree.deviations[node]
     # Weights alone do not compare columns of different units, or columns in which the node's rows hardly differ.
     moved = np.abs(plane) * np.where(np.isnan(deviations), 1.0, deviations)
@@ -177,7 +179,7 @@ def _feature(tree: "Tree", node: int, j: int, name: str) -> dict[str, Any]:
 
 
 def _sum_text(tree: "Tree", node: int, names: list[str], n_top: int) -> str:
-    plane, top = tree.planes[node], _top(tree, node, n_top)
+    plane, top = tree.planes[node], top_features(tree, node, n_top)
     text = ""
     for j in top:
         sign = ("-" if plane[j] < 0 else "") if not text else (" - " if plane[j] < 0 else " + ")

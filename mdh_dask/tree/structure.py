@@ -14,6 +14,7 @@ from ..density.kde import kernel_density
 from .clusters import collapsed, own_clusters, parting, renumbered
 from .editing import cut, pruned, split
 from .export import dict_of, linkage_of, text_of
+from .html import map_of
 from .levels import Level, levels_of
 from .routing import leaves_of
 
@@ -168,8 +169,9 @@ class Tree:
         density = self.density(node)
         if density is None or np.isnan(density.threshold):
             return np.nan
+        k = max(int(np.searchsorted(density.position, density.threshold, side="right")) - 1, 0)
         n_rows = float(self.histogram(node)[1:-1].sum())
-        return valley_evidence(*density, n_rows, float(self.bandwidth[node]))
+        return valley_evidence(density.density, k, n_rows, float(self.bandwidth[node]))
 
     def levels(self) -> tuple[Level, ...]:
         """Return the tree's cuts at several depths of its valleys; see `mdh_dask.tree.levels.levels_of`."""
@@ -239,6 +241,10 @@ class Tree:
         """Return the arrays with one value or row for each node, by name."""
         names = (f.name for f in _arrays_of(self) if f.name not in ("bins", "first_bin", "steps"))
         return {name: getattr(self, name) for name in names}
+
+    def _repr_html_(self) -> str:
+        """Return a map of the tree for notebooks."""
+        return map_of(self)
 
     def with_splits(self, kept: Booleans) -> Self:
         """Return the tree with the splits of a mask alone; the parent of a node that stays must stay, too."""

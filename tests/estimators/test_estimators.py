@@ -16,8 +16,8 @@ from mdh_dask import (
     RandomProjectionTree,
     load_model,
 )
-from mdh_dask.estimators.divisive import rows_of_share
 from mdh_dask.estimators.registry import estimators
+from mdh_dask.estimators.validation import rows_of_share
 from mdh_dask.io import write_rows
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture

@@ -1,0 +1,116 @@
+"""Fitted trees in words and pictures."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._random import generator
+from ..density.histograms import Histograms
+from ..plotting.parts import depth_text, full_count
+from ..splits.null import unimodal_p_value
+from ..tree.export import direction_text
+from ..tree.structure import Tree
+from ..tree.words import cluster_in_words
+from .base import ClusterEstimator
+from .validation import rows_of_share
+
+
+class Explaining(ClusterEstimator):
+    """A mixin for estimators of one tree that explains the clusters."""
+
+    tree_: Tree
+    feature_map_: Any
+    min_cluster_size: float | None
+    min_relative_depth: float
+    stop_rule: str
+    quantile: float
+    n_candidates: int
+
+    def why(self, cluster: int | None = None) -> str:
+        """Return in words which splits bound each cluster, and why it is not split further.
+
+        Parameters
+        ----------
+        cluster : int, optional
+            Label of the only cluster to explain; all by default.
+
+        Returns
+        -------
+        str
+            Of the best valley that was not split: its relative depth, its evidence in standard errors, and the share of
+            samples from the closest distribution with a single mode that have one as deep there. No pass.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If there is no such cluster.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> print(RandomProjectionTree(100).fit(X).why().split(":")[0])
+        1 cluster of 500 rows
+        """
+        check_is_fitted(self)
+        if cluster is not None and not 0 <= cluster < self.n_clusters_:
+            raise ValueError(f"expected a cluster from 0 to {self.n_clusters_ - 1}, got {cluster}")
+        tree, lines = self.tree_, []
+        for label in range(self.n_clusters_) if cluster is None else [cluster]:
+            bounds = cluster_in_words(tree, label, self._column_names())
+            rows = full_count(int(tree.cluster_rows[label]), "row")
+            lines.append(f"cluster {label}, {rows}: {' | or '.join(bounds)}" if bounds != [""] else "")
+            leaves = tree.leaves[tree.cluster[tree.leaves] == label]
+            lines += [f"    {self._why_not(int(leaf))}" for leaf in leaves]
+        rows = full_count(int(tree.n_rows[0]), "row")
+        if self.n_clusters_ == 1:
+            return f"1 cluster of {rows}: {self._why_not(int(tree.leaves[0]))}"
+        return "\n".join([f"{self.n_clusters_} clusters of {rows}", *lines])
+
+    def _why_not(self, leaf: int) -> str:
+        """Return why a leaf was not split."""
+        tree, n_rows = self.tree_, int(self.tree_.n_rows[leaf])
+        least = rows_of_share(self.min_cluster_size, int(tree.n_rows[0]))
+        if n_rows < 2 * least:
+            return f"not split: {n_rows:,} rows are fewer than twice min_cluster_size, {least:,}"
+        if np.isnan(tree.relative_depth[leaf]) or len(tree.histogram(leaf)) == 0:
+            need = f"min_relative_depth={self.min_relative_depth:g} with {least:,} rows on both sides"
+            return f"not split: no valley of {need} was found"
+        valley = (
+            f"not split: the best valley, along {direction_text(tree, leaf, self._column_names())} at "
+            f"{tree.offsets[leaf]:.3g}, has relative depth {depth_text(tree.relative_depth[leaf])}, "
+            f"{tree.evidence(leaf):.1f} standard errors"
+        )
+        if not self.stop_rule.startswith("hold-out"):
+            return f"{valley}, and stop_rule={self.stop_rule!r} rejected it"
+        allowed = (1 - self.quantile) / self.n_candidates
+        return (
+            f"{valley}; {self._p_value(leaf):.2g} of samples with a single mode have one as deep there, and a split "
+            f"needs {allowed:.2g} on rows that did not choose it"
+        )
+
+    def _column_names(self) -> list[str] | None:
+        """Return names for the features of a map, which have none."""
+        return None if self.feature_map_ is None else [f"feature {j}" for j in range(self.tree_.n_features)]
+
+    def _p_value(self, leaf: int) -> float:
+        tree = self.tree_
+        histogram = Histograms(
+            tree.histogram(leaf)[None], tree.origin[[leaf]], tree.width[[leaf]], self._bandwidth_rule(), np.zeros(1),
+            known_bandwidth=tree.bandwidth[[leaf]],
+        )  # fmt: skip
+        k = histogram.bin_of(float(tree.offsets[leaf]), 0)
+        return unimodal_p_value(histogram, k, generator(0, leaf))
+
+    def _bandwidth_rule(self) -> Any:
+        raise NotImplementedError
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram, and a map of the tree if there is one."""
+        diagram = str(super()._html_repr())
+        tree = getattr(self, "tree_", None)
+        return diagram if tree is None else f"{diagram}{tree._repr_html_()}"

@@ -1,0 +1,73 @@
+"""A small map of a tree for notebooks."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .colours import colours_of, is_light, palette
+from .words import side_in_words
+
+if TYPE_CHECKING:
+    from .structure import Tree
+
+LEVEL, WIDTH = 22, 720
+"""Height of a level and width of the map, in pixels."""
+
+MOST_LEVELS, THINNEST = 12, 0.002
+"""Most levels, and least share of the rows of a node, that are drawn."""
+
+
+def map_of(tree: "Tree", names: Sequence[str] | None = None) -> str:
+    """Return the tree as a drawing in HTML: all rows at the top, divided downwards in proportion to their numbers.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5, "relative_depth": 3.0}
+    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
+    >>> "cluster 1: 4 rows (44 %)" in map_of(tree_from_nodes([root, *leaves], 1))
+    True
+    """
+    level, total = tree.level, max(int(tree.n_rows[0]), 1)
+    paint, start = colours_of(tree, palette(tree.n_clusters)), np.zeros(tree.n_nodes)
+    n_levels = min(int(level.max()) + 1, MOST_LEVELS)
+    tiles = []
+    for node in range(tree.n_nodes):
+        share, inner = tree.n_rows[node] / total, tree.left[node] >= 0
+        if inner:
+            start[tree.left[node]] = start[node]
+            start[tree.right[node]] = start[node] + tree.n_rows[tree.left[node]] / total
+        if level[node] < n_levels and share >= THINNEST:
+            height = 1 if inner else n_levels - int(level[node])
+            tiles.append(_tile(tree, node, start[node], share, int(level[node]), height, paint[node], names))
+    clusters = f"{tree.n_clusters} cluster{'' if tree.n_clusters == 1 else 's'}"
+    title = f"{clusters}, {tree.n_rows[0]:,} rows, {tree.n_features} columns"
+    return (
+        f'<div style="max-width:{WIDTH}px;font:12px sans-serif"><div>{title}</div>'
+        f'<svg viewBox="0 0 {WIDTH} {LEVEL * n_levels}" width="100%" role="img" aria-label="{title}">'
+        f"{''.join(tiles)}</svg></div>"
+    )
+
+
+def _tile(
+    tree: "Tree",
+    node: int,
+    start: float,
+    share: float,
+    level: int,
+    height: int,
+    colour: object,
+    names: Sequence[str] | None,
+) -> str:
+    fill, ink = "#{:02x}{:02x}{:02x}".format(*np.asarray(colour)), "#000" if is_light(np.asarray(colour)) else "#fff"
+    rows = f"{tree.n_rows[node]:,} rows ({share:.0%})".replace("%", " %")
+    label = str(tree.cluster[node]) if tree.left[node] < 0 else ""
+    about = f"cluster {label}: {rows}" if label else f"{rows}, right: {side_in_words(tree, node, True, names)}"
+    x, y, width = WIDTH * start, LEVEL * level, max(WIDTH * share - 1, 0.5)
+    text = f'<text x="{x + width / 2:.1f}" y="{y + 15}" fill="{ink}" text-anchor="middle" font-size="12">{label}</text>'
+    return (
+        f'<g><title>{escape(about)}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}" '
+        f'height="{LEVEL * height - 1}" fill="{fill}"/>{text if label and width > 14 else ""}</g>'
+    )
