@@ -24,6 +24,7 @@ from .editing import Editing
 from .explaining import Explaining
 from .feature_maps import KernelPCAFeatures, transformers
 from .margins import MarginEstimator
+from .regrowing import Regrowing
 from .saved import count, part, refuse_others
 from .transformer import FeatureTransformer
 from .tree_state import ROWS_AT_ONCE, TreeState
@@ -45,7 +46,7 @@ BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""
 
 
-class TreeEstimator(Explaining, MarginEstimator, Editing, Updating):
+class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
     """Base of the estimators that grow one tree of separators."""
 
     state_type = TreeState

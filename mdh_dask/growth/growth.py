@@ -63,19 +63,20 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
 def first_pass(settings: GrowthSettings, shape: tuple[int, int]) -> FirstPass:
     """Return the statistic of the first pass."""
     seed = settings.seed if settings.sample_seed is None else settings.sample_seed
-    return FirstPass(seed, sample_limit(_wanted(settings, shape), shape[0]))
+    return FirstPass(seed, sample_limit(rows_wanted(settings, shape), shape[0]))
 
 
 def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook) -> tuple[Sample, Standardiser]:
     """Return the sample of the root, and the shift and scale of the columns."""
-    sample = smallest_hashes(look.sample, _wanted(settings, shape))
+    sample = smallest_hashes(look.sample, rows_wanted(settings, shape))
     if settings.sample_seed not in (None, settings.seed):
         sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))
     share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
     return sample, standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
 
 
-def _wanted(settings: GrowthSettings, shape: tuple[int, int]) -> int:
+def rows_wanted(settings: GrowthSettings, shape: tuple[int, int]) -> int:
+    """Return the number of rows in the first sample, unless there are fewer."""
     return rows_held(settings.sample_size, shape[1]) if settings.sample_size else PILOT_ROWS
 
 
@@ -84,24 +85,30 @@ def grow_from(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook)
     sample, standardise = first_sample(settings, shape, look)
     examiner = Examiner(settings, standardise)
     root = Branch(1, Part.of_all(sample), shape[0], counted=True)
+    yield from grow_branch(root, root, examiner)
+    standardise = examiner.standardise
+    return Grown(replace(multiplied(tree_of(root), 1 / standardise.unit), steps=standardise.steps), standardise)
+
+
+def grow_branch(branch: Branch, root: Branch, examiner: Examiner) -> Plan[None]:
+    """Plan the growth of an open branch; the other branches under the root only route rows."""
+    settings = examiner.settings
     while True:
-        split = examiner.examine_open(root)
-        fresh = fresh_samples(root, settings.sample_size)
-        if not fresh and not any(branch.state is State.WAITING for branch in root.walk()):
-            if extend(root, settings):
+        split = examiner.examine_open(branch)
+        fresh = fresh_samples(branch, settings.sample_size)
+        if not fresh and not any(own.state is State.WAITING for own in branch.walk()):
+            if extend(branch, settings):
                 continue
             break
         branches = list(root.walk())
         sweep = branch_pass(branches, settings.seed, fresh, examiner.extremes, examiner.standardise.lattices)
-        waiting = sum(branch.state is State.WAITING for branch in branches)
+        waiting = sum(own.state is State.WAITING for own in branches)
         logger.info("%s branches are counted, %s sampled anew", waiting, len(fresh))
         counts: BranchCounts = yield Pass("counting", sweep)
         _learn(root, branches, sweep, counts, fresh)
         _confirm(root, branches, sweep, counts, fresh if settings.sample_size else {}, examiner)
     if split is not None:
-        prune(root, split)
-    standardise = examiner.standardise
-    return Grown(replace(multiplied(tree_of(root), 1 / standardise.unit), steps=standardise.steps), standardise)
+        prune(branch, split)
 
 
 def _learn(

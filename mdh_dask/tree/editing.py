@@ -128,6 +128,39 @@ def split(tree: T, node: int, direction: AnyArray | None = None, threshold: floa
     return replace(tree, first_bin=np.append(tree.first_bin, [len(tree.bins)] * 2), **values).in_order()
 
 
+def grafted(tree: T, node: int, twig: T) -> T:
+    """Return the tree with another tree in place of a node and its descendants.
+
+    The first cluster of the twig keeps the cluster of the node, the others are new. All other nodes stay as they are.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5}
+    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
+    >>> halves = tree_from_nodes([root, *leaves], 1)
+    >>> grafted(halves, 2, halves).labels(np.array([[0.0], [1.0]])).tolist()
+    [0, 2]
+    """
+    tree = pruned(tree, node)
+    if node == 0:
+        return replace(twig, feature_names=tree.feature_names)
+    first = tree.n_nodes
+    own = twig.per_node()
+    for side in ("left", "right"):
+        own[side] = np.where(own[side] >= 0, own[side] + first, -1)
+    named = np.append(tree.cluster[node], tree.n_clusters + np.arange(twig.n_clusters - 1))
+    own["cluster"] = np.where(twig.cluster >= 0, named[twig.cluster], -1)
+    values: dict[str, Any] = {
+        name: np.concatenate([array, own[name].astype(array.dtype)]) for name, array in tree.per_node().items()
+    }
+    for side in ("left", "right"):
+        values[side][:first][tree.per_node()[side] == node] = first
+    bins = np.concatenate([tree.bins, twig.bins])
+    first_bin = np.append(tree.first_bin, twig.first_bin[1:] + len(tree.bins))
+    return replace(tree, bins=bins, first_bin=first_bin, **values).in_order()
+
+
 def _sides(tree: "Tree", node: int, threshold: float) -> tuple[int, int]:
     """Return the rows on both sides of a threshold by the histogram of a node, or zeros without one."""
     counts = tree.histogram(node)

@@ -12,7 +12,7 @@ from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.evidence import valley_evidence
 from ..density.kde import kernel_density
 from .clusters import collapsed, own_clusters, parting, renumbered
-from .editing import cut, pruned, split
+from .editing import cut, grafted, pruned, split
 from .export import dict_of, linkage_of, text_of
 from .html import map_of
 from .levels import Level, levels_of
@@ -203,6 +203,10 @@ class Tree:
     def split(self, node: int, direction: AnyArray | None = None, threshold: float | None = None) -> Self:
         """Return the tree with a node split by a hyperplane; see `mdh_dask.tree.editing.split`."""
         return split(self, node, direction, threshold)
+
+    def graft(self, node: int, twig: Self) -> Self:
+        """Return the tree with another in place of a node; see `mdh_dask.tree.editing.grafted`."""
+        return grafted(self, node, twig)
 
     def merged(self, group: Integers) -> Self:
         """Return the tree with the leaves of each group as one cluster, without the splits within a cluster.

@@ -1,0 +1,120 @@
+"""One branch of a fitted tree is grown again; the others stay as they are."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mdh_dask import HierarchicalMDH, PCATree, RandomProjectionTree, SemiSupervisedMDH, load_model
+
+CENTRES = np.array([[0, 0], [9, 0], [0, 30], [9, 30], [4.5, 38], [30, 0]])
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(1)
+    return CENTRES[rng.integers(len(CENTRES), size=3000)] + rng.normal(size=(3000, 2))
+
+
+@pytest.fixture(scope="module")
+def coarse(rows):
+    return RandomProjectionTree(n_projections=60, max_levels=1).fit(rows)
+
+
+def largest(model):
+    return int(model.tree_.leaves[model.tree_.cluster_rows.argmax()])
+
+
+def outside(tree, other, node):
+    """Return the numbers in both trees of the nodes that are not below a node."""
+    n_grown = other.n_nodes - int(np.sum(~below(tree, node)))
+    return np.flatnonzero(~below(tree, node)), np.r_[:node, node + n_grown : other.n_nodes]
+
+
+def below(tree, node):
+    found = np.arange(tree.n_nodes) == node
+    for inner in np.flatnonzero(tree.left >= 0):
+        if found[inner]:
+            found[[tree.left[inner], tree.right[inner]]] = True
+    return found
+
+
+@pytest.mark.parametrize("sample_size", [10_000, 400, None])
+def test_a_leaf_is_split_further_and_all_other_rows_and_nodes_stay_as_they_are(rows, coarse, sample_size):
+    node = largest(coarse)
+    fine = coarse.regrow(node, rows, max_levels=None, sample_size=sample_size)
+    assert coarse.n_clusters_ == 2
+    assert 4 <= fine.n_clusters_ <= len(CENTRES)
+    others = coarse.tree_.apply(rows) != node
+    pairs = np.unique(np.c_[coarse.labels_, fine.labels_][others], axis=0)
+    assert len(pairs) == coarse.n_clusters_ - 1
+    assert_array_equal(np.bincount(fine.labels_), fine.tree_.cluster_rows)
+    before, after = outside(coarse.tree_, fine.tree_, node)
+    for name in ("planes", "n_rows", "relative_depth", "bandwidth", "deviations"):
+        assert_array_equal(getattr(fine.tree_, name)[after], getattr(coarse.tree_, name)[before])
+    for a, b in zip(before, after):
+        assert_array_equal(fine.tree_.histogram(b), coarse.tree_.histogram(a))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"sample_size": 300}, {"merge": True}, {"n_clusters": 3}])
+def test_the_tree_is_the_same_whatever_the_chunks(rows, coarse, parameters):
+    trees = [
+        coarse.regrow(largest(coarse), X, **{"max_levels": 4} | parameters).tree_
+        for X in (rows, da.from_array(rows, chunks=(701, 2)), da.from_array(rows, chunks=(2000, 1)))
+    ]
+    assert trees[0] == trees[1] == trees[2] != coarse.tree_
+
+
+def test_a_root_is_grown_as_by_a_fit(rows, coarse):
+    for parameters in ({"max_levels": None}, {"max_levels": 2, "random_state": 5}, {"max_clusters": 3}):
+        again = coarse.regrow(0, rows, **parameters)
+        model = RandomProjectionTree(n_projections=60, **{"max_levels": 1} | parameters).fit(rows)
+        assert_array_equal(again.labels_, model.labels_)
+        assert again.tree_ == model.tree_
+
+
+def test_the_number_of_clusters_is_that_of_the_branch(rows, coarse):
+    for bound in ("max_clusters", "n_clusters"):
+        assert coarse.regrow(largest(coarse), rows, max_levels=None, **{bound: 2}).n_clusters_ == 3
+
+
+def test_a_split_is_forgotten_if_the_parameters_find_none(rows):
+    model = RandomProjectionTree(n_projections=60).fit(rows)
+    assert model.regrow(0, rows, max_levels=0).n_clusters_ == 1
+    node = int(model.tree_.left[0])
+    assert_array_equal(model.regrow(node, rows, max_levels=1).labels_, model.tree_.prune(node).labels(rows))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [PCATree(max_levels=1, feature_map="quadratic"), HierarchicalMDH(starts="pca2", max_levels=1, merge=True)],
+)
+def test_features_and_merged_trees_are_grown_again_and_saved(rows, estimator, tmp_path):
+    model = estimator.fit(rows)
+    fine = model.regrow(largest(model), rows, max_levels=None)
+    assert fine.n_clusters_ > model.n_clusters_
+    fine.save(tmp_path / "model.zarr")
+    loaded = load_model(tmp_path / "model.zarr")
+    assert_array_equal(loaded.predict(rows), fine.labels_)
+    assert loaded.get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    ("node", "X", "parameters", "message"),
+    [
+        (9, slice(None), {}, "expected a node from 0 to 2, got 9"),
+        (1, slice(500), {}, r"expected the 3000 rows that the tree counts; got 500: count others first, by with_tree"),
+        (1, slice(None), {"feature_map": "rbf"}, "expected other parameters than feature_map"),
+        (1, slice(None), {"max_levels": -1}, "The 'max_levels' parameter of RandomProjectionTree must be"),
+        (1, slice(None), {"depth": 3}, "Invalid parameter 'depth'"),
+    ],
+    ids=["node", "rows", "feature map", "value", "name"],
+)
+def test_what_cannot_be_grown_is_refused_and_the_model_stays(rows, coarse, node, X, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        coarse.regrow(node, rows[X], **parameters)
+    assert coarse.n_clusters_ == 2
+
+
+def test_a_hyperplane_of_labels_is_not_grown_again():
+    assert not hasattr(SemiSupervisedMDH(), "regrow")
