@@ -23,7 +23,7 @@ def best_separator(centred, direction, alpha, penalty):
     bound = alpha * sd
     labelled, reach = penalty.signs[:0], bound
     if penalty.signs.shape[0]:
-        labelled = penalty.labelled @ direction
+        labelled = penalty.labelled @ direction - penalty.margin * penalty.signs
         reach = max(bound, np.abs(labelled).max())
     width = max(h / BINS_PER_BANDWIDTH, 2 * (reach + REACH_OF_BINS * h) / MAX_BINS)
     index, threshold = lowest_valley(projections, labelled, bound, width, penalty)

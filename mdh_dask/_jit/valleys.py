@@ -27,7 +27,8 @@ ROUGHLY, FINELY = 1e-3, 1e-8
 class Penalty(NamedTuple):
     """Constants of the penalised density: of its kernel, of the penalty beyond the bound, and of that for labels.
 
-    Rows with label +1 belong above the hyperplane, rows with -1 below; without labels the arrays have no entries.
+    Rows with label +1 belong above the hyperplane by at least the margin, rows with -1 below; without labels the arrays
+    have no entries.
     """
 
     bandwidth: float
@@ -37,6 +38,7 @@ class Penalty(NamedTuple):
     labelled: np.ndarray
     signs: np.ndarray
     gamma: float
+    margin: float
 
 
 @jit

@@ -173,7 +173,7 @@ def valley_of(n_rows: int, counts: AnyArray, sums: Floats, direction: Floats, or
     start = grid[(np.exp(-0.5 * u**2) @ counts).argmin()]
     weights = counts.astype(np.float64)
     none = np.empty(0)
-    density = Penalty(float(h), 0.0, 1.0, 0.0, np.empty((0, 0)), none, 0.0)  # without any penalty
+    density = Penalty(float(h), 0.0, 1.0, 0.0, np.empty((0, 0)), none, 0.0, 0.0)  # without any penalty
     value, place = descend_to_valley(centres, weights, max(n_rows, 1), none, np.inf, density, low, start, high, 1e-8)
     u = (centres - place) / h
     kernel = np.exp(-0.5 * u**2)

@@ -11,8 +11,12 @@ from .pca import centred_rows, scaled_components
 from .penalty import Labels, PenalisedDensity
 from .pursuit import ETA, STEPS_BEFORE_LAST, MDHResult, Step, growing_alphas, result_of
 
-GAMMAS = (0.1, 1.0, 10.0)
-"""Successive weights of the labels (section 5.2.1), for columns of unit variance."""
+GAMMAS = (0.1, 0.3)
+"""Successive weights of the labels, for a unit standard deviation along the first principal component. The paper has
+0.1, 1 and 10, without a margin (section 5.2.1)."""
+
+MARGIN = 2.0
+"""Bandwidths from the hyperplane within which labelled rows have a penalty on the right side, too."""
 
 
 def labelled_hyperplane(
@@ -22,6 +26,7 @@ def labelled_hyperplane(
     *,
     starts: Sequence[Floats] = (),
     gammas: Sequence[float] = GAMMAS,
+    margin: float = MARGIN,
     alpha_max: float = 0.9,
     bandwidth: Bandwidth = BANDWIDTHS["multimodal"],
     max_iterations: int = 50,
@@ -39,7 +44,9 @@ def labelled_hyperplane(
     starts : sequence of arrays of shape (n_features,)
         Directions to start from besides the first two principal components, such as that of a linear classifier.
     gammas : sequence of float
-        Successive weights of the labels, in units in which the mean variance of the columns is one.
+        Successive weights of the labels, in units in which the first principal component has variance one.
+    margin : float
+        Bandwidths from the hyperplane within which labelled rows have a penalty on the right side, too.
     bandwidth : Bandwidth
         Rule for the bandwidth of all directions, from the projections on the first principal component.
     alpha_max, max_iterations
@@ -52,8 +59,10 @@ def labelled_hyperplane(
 
     Notes
     -----
-    The index is ``f(v, b) + gamma sum_i max(0, y_i (b - v . x_i))^(1 + epsilon)`` over the labelled rows (eq. 16). For
-    the first gamma, alpha grows as for a clustering; it stays at `alpha_max` for the others.
+    The index is ``f(v, b) + gamma sum_i max(0, m + y_i (b - v . x_i))^(1 + epsilon)`` over the labelled rows (eq. 16),
+    where the paper has no margin ``m``. For the first gamma, alpha grows as for a clustering; it stays at `alpha_max`
+    for the others. Without a margin a labelled row is silent until the hyperplane has passed it: on mixtures of two to
+    six normal distributions and on banknotes the valley then wins over 20 labels that a linear classifier follows.
 
     The paper starts once, where the index at the smallest alpha is least. With five labels this choice gives them too
     little weight, and a valley that agrees with them by chance wins. Here every start is pursued to its end, with both
@@ -76,9 +85,9 @@ def labelled_hyperplane(
     h = float(bandwidth.of(len(centred), sd, quartiles))
     index = PenalisedDensity(centred, h, eta=min(ETA * sd, h))
     side = np.asarray(labelled, dtype=np.float64) - mean
-    unit = float(np.sqrt((centred**2).sum() / centred.size))
-    weights = [gamma / unit ** (2 + index.epsilon) for gamma in gammas]
-    steps = [replace(index, labels=Labels(side, np.asarray(signs, dtype=np.float64), weight)) for weight in weights]
+    side_of = np.asarray(signs, dtype=np.float64)
+    weights = [gamma / sd ** (2 + index.epsilon) for gamma in gammas]
+    steps = [replace(index, labels=Labels(side, side_of, weight, margin * h)) for weight in weights]
     directions = [v / np.linalg.norm(v) for v in (*components, *starts)]
     paths = [_pursue(steps, sign * v, alpha_max, sd, max_iterations) for v in directions for sign in (1.0, -1.0)]
     path = max(paths, key=lambda path: _margin(steps[-1], path[-1]))

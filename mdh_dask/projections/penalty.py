@@ -48,11 +48,14 @@ class Labels:
         1 for rows that belong above the hyperplane, -1 for those below.
     gamma : float
         Penalty for a row that is one unit on the wrong side.
+    margin : float
+        Distance on the right side from which rows have no penalty.
     """
 
     rows: Floats
     signs: Floats
     gamma: float
+    margin: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class PenalisedDensity:
         steepness = 1 / (np.exp(0.5) * self.bandwidth**2 * np.sqrt(2 * np.pi)) / self.eta**self.epsilon
         labels = self.labels or Labels(np.empty((0, self.centred.shape[1])), np.empty(0), 0.0)
         constants = (float(self.bandwidth), float(self.eta), float(self.epsilon), float(steepness))
-        return Penalty(*constants, labels.rows, labels.signs, float(labels.gamma))
+        return Penalty(*constants, labels.rows, labels.signs, float(labels.gamma), float(labels.margin))
 
 
 def depth_at(projections: Floats, offset: float, bandwidth: float) -> float:
