@@ -9,9 +9,15 @@ if TYPE_CHECKING:
     from .clusters import start_cluster as start_cluster
     from .ensembles.labels import consensus as consensus
     from .estimators import *
+    from .estimators.targets import Links as Links
     from .tree.structure import Tree as Tree
 
-ELSEWHERE = {"Tree": ".tree.structure", "consensus": ".ensembles.labels", "start_cluster": ".clusters"}
+ELSEWHERE = {
+    "Links": ".estimators.targets",
+    "Tree": ".tree.structure",
+    "consensus": ".ensembles.labels",
+    "start_cluster": ".clusters",
+}
 """Modules of the public names apart from the estimators."""
 
 FUNCTIONS = ("cluster_profiles", "drift", "load_model")

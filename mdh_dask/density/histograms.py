@@ -9,6 +9,7 @@ import numpy as np
 from .._jit.histograms import rows_on_both_sides
 from .._typing import AnyArray, Booleans, Floats
 from .bandwidth import Bandwidth, spread_of_counts
+from .extents import Extents
 from .kde import kernel_density, kernel_height
 from .modes import relative_depth
 
@@ -38,6 +39,8 @@ class Histograms:
         Bandwidths to use instead of the rule, for example those of a finished tree.
     routed : integer array of shape (n_directions, n_bins), optional
         Rows per bin by the values that splits see, where those that are counted are spread; see `Lattices`.
+    extents : Extents, optional
+        Ranges of groups of labelled rows, which splits should not cut.
     """
 
     counts: AnyArray
@@ -50,6 +53,7 @@ class Histograms:
     length: Floats | float = 1.0
     known_bandwidth: Floats | None = None
     routed: AnyArray | None = None
+    extents: Extents | None = None
 
     def __getitem__(self, which: "int | slice | list[int]") -> Self:
         """Return the histograms of some of the directions."""
@@ -65,6 +69,7 @@ class Histograms:
             length=np.broadcast_to(self.length, self.origin.shape)[which],
             known_bandwidth=None if self.known_bandwidth is None else self.known_bandwidth[which],
             routed=None if self.routed is None else self.routed[which],
+            extents=None if self.extents is None else self.extents[which],
         )
 
     @cached_property
@@ -107,6 +112,21 @@ class Histograms:
         between = np.isfinite(before) & np.isfinite(after)
         gap = np.subtract(after, before, out=np.zeros(high.shape), where=between)
         return gap, np.add(before, gap / 2, out=np.full(high.shape, np.nan), where=between)
+
+    @cached_property
+    def cut(self) -> Booleans | None:
+        """Mask of the bins after which a split cuts a group of labelled rows; None without groups."""
+        return None if self.extents is None else self._groups[0]
+
+    @cached_property
+    def separating(self) -> Booleans | None:
+        """Mask of the bins after which a split cuts no group and separates two; None without groups."""
+        return None if self.extents is None else self._groups[1]
+
+    @cached_property
+    def _groups(self) -> tuple[Booleans, Booleans]:
+        assert self.extents is not None
+        return self.extents.on(self.origin, self.width, self.counts.shape[1])
 
     @property
     def threshold(self) -> Floats:

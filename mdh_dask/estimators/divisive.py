@@ -163,6 +163,9 @@ class DivisiveClustering(TreeEstimator):
         The splits, with the density of every node.
     feature_map_ : FeatureTransformer or None
         Map fitted to the rows. The splits of `tree_` are then hyperplanes in its feature space.
+    known_labels_, label_counts_ : ndarray of shape (n_labels,) and integer ndarray of shape (n_clusters, n_labels)
+        The labels in `y`, and how many labelled rows are in each cluster; None without partial labels, and after an
+        update.
     n_passes_ : int
         Passes over the data in `fit`, or over the batch in the last `partial_fit`.
     n_batches_ : int

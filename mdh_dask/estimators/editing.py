@@ -105,7 +105,8 @@ class Editing(ClusterEstimator):
         if tree.n_features != self.tree_.n_features:
             raise ValueError(f"expected a tree for {self.tree_.n_features} columns, got one for {tree.n_features}")
         model = copy(self)
-        model.__dict__.pop("labels_", None)
+        for name in ("labels_", "known_labels_", "label_counts_"):
+            model.__dict__.pop(name, None)
         model.tree_, model.n_clusters_ = tree, tree.n_clusters
         if X is not None:
             rows = as_rows(model, X, reset=False)

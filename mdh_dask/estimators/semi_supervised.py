@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,14 +15,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Announce, is_dask, run
 from ..density.bandwidth import resolve_bandwidth
-from ..growth.labelled import UNLABELLED, split_by_labels
-from ..projections.labelled import GAMMAS, labelled_hyperplane
+from ..growth.labelled import split_by_labels
+from ..projections.labelled import GAMMAS, MARGIN, labelled_hyperplane
 from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import MDHResult
 from .docstrings import documented
 from .hyperplane import MinimumDensityHyperplane
 from .missing import MISSING
 from .saved import part
+from .targets import encoded
 from .validation import check_first_look
 
 
@@ -37,8 +38,11 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     Parameters
     ----------
     gamma : sequence of float
-        Successive weights of the labels, in units in which the columns have variance one on average: the pursuit
-        continues from each to the next.
+        Successive weights of the labels, in units in which the first principal component has variance one: the pursuit
+        continues from each to the next. ``(0.1, 1, 10)`` in the paper.
+    margin : float
+        Labelled rows nearer to the hyperplane than this many bandwidths have a penalty, even on their side; 0 in the
+        paper.
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
         Rule for the bandwidth of the pursuit, from the projections on the first principal component, and for that of
         the drawn densities; a number is the factor of ``sd n^(-1/5)``.
@@ -99,6 +103,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         **MinimumDensityHyperplane._parameter_constraints,
         "gamma": ["array-like"],
         "missing": [StrOptions(MISSING - {"drop"})],  # its labels are those of all rows
+        "margin": [Interval(Real, 0, None, closed="left")],
         "max_labelled": [Interval(Integral, 2, None, closed="left")],
     }
 
@@ -109,6 +114,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     decay: float = field(init=False, default=0.7)
     refine: bool = field(init=False, default=False)
     gamma: Sequence[float] = GAMMAS
+    margin: float = MARGIN
     alpha_max: float = 0.9
     max_labelled: int = 100_000
     updates = False  # the hyperplane belongs to the labels of one fit
@@ -141,13 +147,12 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
             raise ValueError(f"gamma must be positive numbers, got {self.gamma!r}")
 
     def _take_target(self, y: Any, n_rows: int) -> None:
-        self._given, self._names = _encoded(y, n_rows)
-
-    def _learn(self, rows: RowArray, seed: int) -> int:
-        try:
-            return super()._learn(rows, seed)
-        finally:
-            del self._given
+        if y is None:
+            raise ValueError(
+                "requires y to be passed, but the target y is None: labels of some rows, -1 for the others. "
+                "MinimumDensityHyperplane needs none."
+            )
+        self._target = encoded(y, n_rows)
 
     def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         mapped = self.feature_map_ is not None
@@ -161,7 +166,8 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
             self._two_classes,
             self._pursue,
         )
-        grown, n_passes = run(plan, rows, self._given, announce=announce, n_passes=n_passes)
+        assert self._target is not None
+        grown, n_passes = run(plan, rows, self._target.labels, announce=announce, n_passes=n_passes)
         self.tree_ = grown.tree
         self._keep(grown.standardise)
         return n_passes
@@ -169,7 +175,8 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     def _two_classes(self, labels: AnyArray) -> AnyArray:
         """Set the classes and return their codes."""
         codes = np.unique(labels)
-        self.classes_ = codes if self._names is None else self._names[codes]
+        assert self._target is not None
+        self.classes_ = self._target.named(codes)
         if len(codes) != 2:
             got = f"those of {self.classes_.tolist()}" if len(codes) else "none"
             raise ValueError(
@@ -185,6 +192,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
             signs,
             starts=_linear_classifier(labelled, signs),
             gammas=self.gamma,
+            margin=self.margin,
             alpha_max=self.alpha_max,
             bandwidth=resolve_bandwidth(self.bandwidth),
         )
@@ -259,37 +267,6 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         tags.classifier_tags = ClassifierTags(multi_class=False)
         tags.target_tags.required = True
         return tags
-
-
-def _encoded(y: Any, n_rows: int) -> tuple[RowArray, AnyArray | None]:
-    """Return labels as integers, with -1 for none, and the strings that they encode.
-
-    Raises
-    ------
-    ValueError
-        If `y` is not a valid array of labels for these rows.
-    """
-    if y is None:
-        raise ValueError(
-            "requires y to be passed, but the target y is None: labels of some rows, -1 for the others. "
-            "MinimumDensityHyperplane needs none."
-        )
-    labels = y if is_dask(y) else np.asarray(y)
-    if labels.shape != (n_rows,):
-        raise ValueError(f"expected one label for each of the {n_rows} rows; got an array of shape {labels.shape}")
-    if labels.dtype.kind in "iu":
-        return labels.astype(np.int64), None
-    if is_dask(labels) or labels.dtype.kind not in "UO":
-        raise ValueError(
-            f"expected integers, -1 for rows without a label; got labels of dtype {labels.dtype}. "
-            "numpy.unique(labels, return_inverse=True) makes integers of them."
-        )
-    texts = labels.astype(str)
-    known = ~np.isin(texts, ("", "-1"))
-    names, codes = np.unique(texts[known], return_inverse=True)
-    encoded = np.full(n_rows, UNLABELLED, dtype=np.int64)
-    encoded[known] = codes
-    return encoded, names
 
 
 def _linear_classifier(labelled: AnyArray, signs: Floats) -> list[Floats]:

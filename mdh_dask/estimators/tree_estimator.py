@@ -2,30 +2,34 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 from sklearn.utils import get_tags
 
-from .._typing import AnyArray, RowArray
+from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Announce, Plan, fit_chunks, is_dask, merge_chunks, run, together
 from ..columns.coding import TypedRows
 from ..growth.growth import Grown, grow
+from ..growth.labelled import Guides, grow_by_labels
 from ..growth.merging import merged, merging_sample, rows_drawn
 from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
+from ..growth.settings import GrowthSettings
 from ..io.keeping import Cache, kept
 from ..kernels.landmarks import SAMPLE
 from ..tree.saving import FIELDS
+from ..tree.structure import Tree
 from .editing import Editing
 from .explaining import Explaining
 from .feature_maps import KernelPCAFeatures, transformers
 from .margins import MarginEstimator
 from .regrowing import Regrowing
 from .saved import count, part, refuse_others
+from .targets import Target, partial_target, restored_counts
 from .transformer import FeatureTransformer
 from .tree_state import ROWS_AT_ONCE, TreeState
 from .updating import Updating
@@ -62,6 +66,46 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
     merge: bool
     feature_map: Any
     feature_map_: FeatureTransformer | None
+    known_labels_: AnyArray | None = None
+    label_counts_: Integers | None = None
+    _target: Target | None = None
+    _guides: Guides | None = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster rows, guided by the labels of some of them if there are any.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            Numbers without NaN and infinities. Dask arrays need known row chunks.
+        y : array-like or Dask array of shape (n_samples,), Links, or None
+            Labels of some rows, -1 for the others, as integers; texts if `y` is in memory, "-1" or "" for the others.
+            Or links between rows. No split cuts the rows of one label; a valley between different labels needs no
+            test. Anything else, such as the classes of all rows that a pipeline passes on, is ignored: clusters should
+            not follow what they are later compared with. At most 100,000 labelled rows are used.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, `X` or `y` is invalid; before any work if possible, otherwise in the first pass.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(300, 2)) + np.repeat([[-9, 0], [0, 0], [9, 0]], 100, axis=0)
+        >>> y = np.full(300, -1)
+        >>> y[[0, 1, 100, 101]], y[[200, 201]] = 5, 7
+        >>> model = RandomProjectionTree().fit(X, y)
+        >>> model.n_clusters_, model.known_labels_.tolist(), sorted(model.label_counts_.tolist())
+        (2, [5, 7], [[0, 2], [4, 0]])
+        """
+        return super().fit(X, y)
 
     @abstractmethod
     def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
@@ -87,13 +131,29 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
             raise ValueError(
                 f"expected n_clusters or max_clusters, got {self.n_clusters} and {self.max_clusters}: give one"
             )
-        n_passes = self._learn_tree(rows, seed)
+        try:
+            n_passes = self._learn_tree(rows, seed)
+            self._count_labels()
+        finally:
+            self._target = self._guides = None
         if self.n_clusters is not None and (found := self.tree_.n_clusters) < self.n_clusters:
             warnings.warn(
                 f"found {found} of n_clusters={self.n_clusters}: {self._why_fewer()}", UserWarning, stacklevel=2
             )
         self.n_batches_ = 1
         return n_passes
+
+    def _take_target(self, y: Any, n_rows: int) -> None:
+        self._target = partial_target(y, n_rows)
+        if self._target is not None and self.missing == "drop":
+            raise ValueError("expected missing='error' or 'mean' with labels of some rows; got 'drop'")
+
+    def _count_labels(self) -> None:
+        """Set the number of labelled rows in each cluster, if some rows had labels."""
+        self.known_labels_ = self.label_counts_ = None
+        if self._guides is not None and self._target is not None:
+            self.known_labels_ = self._target.named(self._guides.labels)
+            self.label_counts_ = self._guides.counts(self.tree_)
 
     def _why_fewer(self) -> str:
         """Return why no further cluster could be split."""
@@ -123,8 +183,12 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
             n_passes = self._map_and_grow(seed, self.feature_map_, rows)
             if self._merges():
                 leaf_of, points = self.state_.for_labels().labels, self.feature_map_.map_.points
-                self.tree_ = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds())
+                self.tree_ = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds(), self._apart(self.tree_))
         return n_passes
+
+    def _apart(self, tree: Tree) -> set[tuple[int, int]]:
+        """Return the pairs of leaves that labels keep apart."""
+        return set() if self._guides is None else self._guides.apart(tree)
 
     def _merges(self) -> bool:
         return self.merge and (self.feature_map_ is None or self.feature_map_.map_.has_points)
@@ -144,7 +208,8 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
     def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Grow the tree and return the number of passes, including the earlier ones."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
-        grown, n_passes = run(plan, rows, announce=announce, n_passes=n_passes)
+        labels = () if self._target is None else (self._target.labels,)
+        grown, n_passes = run(plan, rows, *labels, announce=announce, n_passes=n_passes)
         self.tree_ = grown.tree
         self._keep(grown.standardise)
         return n_passes
@@ -155,17 +220,25 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
         if self.feature_map_ is not None:
             settings = replace(settings, scale=False)  # features are not scaled
         names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
-        plans: list[Plan[Any]] = [grow(settings, shape, partial(check_first_look, names=names))]
+        plans: list[Plan[Any]] = [self._grown(settings, shape, partial(check_first_look, names=names))]
         if merges := self._merges() and self.feature_map_ is None:
             plans.append(merging_sample(shape, seed))
         (tree, standardise), *drawn = yield from together(plans)
         # Merging limits their number instead, as the deepest splits need not be those that separate clusters.
         tree = tree if (most := self._most_clusters()) is None or self._merges() else tree.cut(most)
         if self.refine:
-            tree = yield from refine(tree, standardise)
+            refined = yield from refine(tree, standardise)
+            # The densest rows may turn a hyperplane into a group of labelled ones.
+            tree = refined if self._guides is None or self._guides.agree(refined, tree) else tree
         if merges:
-            tree = merged(tree, tree.labels, standardise, drawn[0], *self._bounds())
+            tree = merged(tree, tree.labels, standardise, drawn[0], *self._bounds(), self._apart(tree))
         return Grown(tree, standardise)
+
+    def _grown(self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Any], None]) -> Plan[Grown]:
+        if self._target is None:
+            return (yield from grow(settings, shape, check))
+        grown, self._guides = yield from grow_by_labels(settings, shape, check, self._target.apart)
+        return grown
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns of the fitted rows; features have no names."""
@@ -177,7 +250,10 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
         """Set the attributes besides the tree after a fit or an update."""
 
     def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
-        return {**settings, "n_batches": self.n_batches_}
+        own = {**settings, "n_batches": self.n_batches_}
+        if self.label_counts_ is not None and self.known_labels_ is not None:
+            own["labels"] = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
+        return own
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         own = {name: array for name, array in arrays.items() if name in FIELDS}
@@ -193,6 +269,9 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
             raise ValueError("expected no feature map, as its parameter is None; got one")
         # Models of 0.1.0 were fitted once.
         self.n_batches_ = count(saved, "n_batches", 1) if "n_batches" in saved else 1
+        if "labels" in saved:
+            labels = part(saved, "labels", dict)
+            self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)
 
     def _saved_parameters(self) -> dict[str, Any]:
         parameters = super()._saved_parameters()

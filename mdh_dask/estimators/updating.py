@@ -9,6 +9,7 @@ from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 
 from .._random import generator
+from .._typing import AnyArray, Integers
 from ..chunks import fit_chunks, merge_chunks, run
 from ..growth.scaling import Standardiser
 from ..growth.settings import GrowthSettings
@@ -27,6 +28,8 @@ class Updating(ClusterEstimator):
     feature_map_: FeatureTransformer | None
     tree_: Tree
     n_batches_: int
+    known_labels_: AnyArray | None
+    label_counts_: Integers | None
     updates: ClassVar[bool] = True
     """Whether the estimator has the method `partial_fit`."""
 
@@ -116,6 +119,7 @@ class Updating(ClusterEstimator):
         (tree, standardise), self.n_passes_ = run(plan, merge_chunks(there), announce=self._bar, n_passes=n_passes)
         self.tree_ = tree if (most := self._most_clusters()) is None else tree.cut(most)
         self.n_batches_ = n_batches
+        self.known_labels_ = self.label_counts_ = None  # of other clusters
         self._keep(standardise, updated=True)
         self._finish(rows)
         return self

@@ -11,6 +11,7 @@ from .._typing import AnyArray, Floats, Integers
 from ..projections.random import KeyedDirections
 from ..splits.choose import Candidates, Verdict
 from ..tree.routing import leaves_of
+from .groups import Groups
 from .passes import BranchPass, Sample, sample_limit
 
 
@@ -86,6 +87,8 @@ class Branch:
     """Of a tree whose leaves were merged: that of the leaf, or the largest under a split."""
     deviation: Floats | None = None
     """Standard deviations of the columns, if known without a sample."""
+    groups: Groups | None = None
+    """Labelled rows of the branch, if there are any."""
 
     @property
     def level(self) -> int:
@@ -142,20 +145,27 @@ class Branch:
             sizes *= self.n_rows / sizes.sum()
         parts = self.sides()
         left, right = (Branch(2 * self.path + side, parts[side], sizes[side], counted) for side in (0, 1))
+        if self.groups is not None:
+            goes = self._goes(self.groups.rows)
+            left.groups, right.groups = (self.groups.take(goes == side) for side in (1, 2))
         self.children = left, right
 
     def sides(self) -> tuple[Part, Part]:
         """Return the sample rows on both sides of the chosen split."""
+        goes = self._goes(self.sample.load().rows)
+        return self.sample.take(goes == 1), self.sample.take(goes == 2)
+
+    def _goes(self, rows: AnyArray) -> Integers:
+        """Return 1 for rows on the left of the chosen split, 2 for the others."""
         assert self.verdict is not None
         assert self.plane is not None
-        goes = leaves_of(
-            self.sample.load().rows,
+        return leaves_of(
+            rows,
             np.array([1, -1, -1], dtype=np.int32),
             np.array([2, -1, -1], dtype=np.int32),
             np.array([self.plane, self.plane, self.plane]),
             np.full(3, self.verdict.threshold),
         )
-        return self.sample.take(goes == 1), self.sample.take(goes == 2)
 
 
 def hash_bit(branch: Branch) -> int:

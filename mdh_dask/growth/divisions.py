@@ -102,7 +102,7 @@ class Divisions:
         proposal = self.screened(branch, scoring, bandwidth, generator(self.settings.seed, *key))
         if len(proposal) == 0:
             return None
-        candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows)
+        candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups)
         waiting = replace(branch, state=State.WAITING, candidates=candidates, children=None, keyed=None)
         chooser, lattices = self.settings.chooser, self.standardise.lattices
         sweep = branch_pass([waiting], self.settings.seed, None, chooser.rule.at.needs_extremes, lattices)

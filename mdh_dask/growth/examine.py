@@ -16,6 +16,7 @@ from ..splits.choose import Counts
 from .bounds import bounds_of, least_share
 from .branches import Branch, State, branch_pass, hash_bit
 from .divisions import FEW_ROWS, Divisions
+from .groups import joined, proposed_by
 from .order import ORDERS
 from .passes import Sample, smallest_hashes
 from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
@@ -79,11 +80,13 @@ class Examiner:
         """Let every proposed direction be counted on all rows."""
         rows, scoring = self._rows(branch, smallest_hashes(branch.sample.load(), PILOT_ROWS))
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
-        proposal = self._propose(scoring, generator(self.settings.seed, branch.path))
+        proposal = self._propose(branch, scoring, generator(self.settings.seed, branch.path))
         branch.state = State.WAITING if len(proposal) else State.LEAF
         if len(proposal):
-            branch.candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows)
-            if self.settings.family is not None and not bandwidth.principal:
+            branch.candidates = candidates_for(
+                rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups
+            )
+            if self.settings.family is not None and branch.groups is None and not bandwidth.principal:
                 key = (self.settings.seed, branch.path)
                 branch.keyed = KeyedDirections(self.settings.family, key, len(proposal), self.standardise.scale)
 
@@ -108,7 +111,7 @@ class Examiner:
         branch.state = State.WAITING if len(proposal) else State.LEAF
         if len(proposal) == 0:
             return
-        branch.candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows)
+        branch.candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups)
         counted = whole if branch.complete else sample
         sweep = branch_pass([branch], self.settings.seed, extremes=self.extremes, lattices=self.standardise.lattices)
         counts = sweep.sweep(*counted)
@@ -139,11 +142,16 @@ class Examiner:
         bounds = bounds_of(scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
         return bounds.near(rows), bounds.near(scoring)
 
-    def _propose(self, scoring: AnyArray, rng: np.random.Generator) -> Proposal:
-        """Return directions for the rows that score them, or none if all rows are equal."""
+    def _propose(self, branch: Branch, scoring: AnyArray, rng: np.random.Generator) -> Proposal:
+        """Return directions for the rows that score them, or none if all rows are equal.
+
+        Of a branch with labelled groups to separate, also directions that these propose.
+        """
         if len(scoring) < 2:
             return Proposal(StandardDirections(np.empty((0, scoring.shape[1]))))
         proposal = self.settings.propose(scoring, rng, self.standardise.lattices.columns)
+        if branch.groups is not None:
+            proposal = joined(proposal, proposed_by(branch.groups.standardised(self.standardise), scoring))
         proposal = proposal[proposal.directions.vectors.any(axis=1)]
         # A bandwidth shared by all directions is for unit directions.
         return proposal.of_length_one() if self.settings.bandwidth.principal else proposal
@@ -154,7 +162,8 @@ class Examiner:
         """Return the proposed directions with the best scores on the sample."""
         min_rows = self.settings.chooser.min_rows * len(scoring) / branch.n_rows
         rule = self.settings.chooser.rule
-        return screen(scoring, self._propose(scoring, rng), n_kept, rule, bandwidth, min_rows, self.standardise)
+        proposal = self._propose(branch, scoring, rng)
+        return screen(scoring, proposal, n_kept, rule, bandwidth, min_rows, self.standardise, branch.groups)
 
     def confirm(self, branch: Branch, counts: Counts, again: bool) -> None:
         """Decide by the counts of all rows; examine a branch without a valley again if it has a fresh sample."""

@@ -16,6 +16,7 @@ from .bounds import least_share
 from .branches import Branch, Part, State, arrivals_of, branch_pass
 from .examine import Examiner
 from .extending import extend
+from .groups import Groups
 from .order import prune
 from .passes import BranchCounts, BranchPass, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
@@ -80,11 +81,13 @@ def rows_wanted(settings: GrowthSettings, shape: tuple[int, int]) -> int:
     return rows_held(settings.sample_size, shape[1]) if settings.sample_size else PILOT_ROWS
 
 
-def grow_from(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook) -> Plan[Grown]:
-    """Plan the growth of a tree after its first pass."""
+def grow_from(
+    settings: GrowthSettings, shape: tuple[int, int], look: FirstLook, groups: Groups | None = None
+) -> Plan[Grown]:
+    """Plan the growth of a tree after its first pass; splits do not cut groups of labelled rows."""
     sample, standardise = first_sample(settings, shape, look)
     examiner = Examiner(settings, standardise)
-    root = Branch(1, Part.of_all(sample), shape[0], counted=True)
+    root = Branch(1, Part.of_all(sample), shape[0], counted=True, groups=groups)
     yield from grow_branch(root, root, examiner)
     standardise = examiner.standardise
     return Grown(replace(multiplied(tree_of(root), 1 / standardise.unit), steps=standardise.steps), standardise)

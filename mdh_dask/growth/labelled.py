@@ -1,22 +1,42 @@
-"""A tree of one split that leaves labelled rows on their sides: its plan, and the pass that finds these rows."""
+"""Trees of rows some of which are labelled: their plans, and the pass that finds the labelled rows."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._jit.hashing import hash_rows
-from .._typing import AnyArray, Floats
+from .._storable import storable
+from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan, Statistic, Together
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.pursuit import MDHResult
+from ..tree.structure import Tree
 from .bounds import bounds_of
+from .groups import Groups
 from .growth import Grown, first_pass, first_sample, grow_from
 from .passes import FirstLook, Sample, smallest_hashes
 from .settings import GrowthSettings
 
+logger = logging.getLogger(__name__)
+
 UNLABELLED = -1
+
+MOST_LABELLED = 100_000
+"""Most labelled rows of a tree."""
+
+
+@storable
+class Labelled(NamedTuple):
+    """The value of `LabelledPass`."""
+
+    sample: Sample
+    labels: AnyArray
+    """Label of each row of the sample."""
+    n_labelled: int
+    """Number of labelled rows, including those beyond the limit."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +54,87 @@ class LabelledPass(Statistic):
     seed: int
     most: int
 
-    def chunk(self, start: int, *blocks: AnyArray) -> tuple[Sample, AnyArray]:
-        """Return the labelled rows of a block, and their labels."""
+    def chunk(self, start: int, *blocks: AnyArray) -> Labelled:
+        """Return the labelled rows of a block."""
         rows, labels = blocks[0], blocks[1]
         known = np.flatnonzero(labels != UNLABELLED)
         hashes = hash_rows(self.seed, start, len(rows))[known]
-        return self._kept(Sample(rows[known], hashes, start + known), labels[known])
+        return self._kept(Sample(rows[known], hashes, start + known), labels[known], len(known))
 
-    def combine(self, left: tuple[Sample, AnyArray], right: tuple[Sample, AnyArray]) -> tuple[Sample, AnyArray]:
+    def combine(self, left: Labelled, right: Labelled) -> Labelled:
         """Concatenate the labelled rows of two blocks."""
-        return self._kept(left[0].joined(right[0]), np.concatenate([left[1], right[1]]))
+        labels = np.concatenate([left.labels, right.labels])
+        return self._kept(left.sample.joined(right.sample), labels, left.n_labelled + right.n_labelled)
 
-    def _kept(self, sample: Sample, labels: AnyArray) -> tuple[Sample, AnyArray]:
+    def _kept(self, sample: Sample, labels: AnyArray, n_labelled: int) -> Labelled:
         kept = smallest_hashes(sample, self.most)
-        return kept, labels[np.isin(sample.numbers, kept.numbers)] if len(kept.numbers) < len(labels) else labels
+        if len(kept.numbers) < len(labels):
+            labels = labels[np.isin(sample.numbers, kept.numbers)]
+        return Labelled(kept, labels, n_labelled)
+
+
+class Guides(NamedTuple):
+    """The labelled rows of a tree in groups, the label of each group, and the number of all labelled rows."""
+
+    groups: Groups
+    labels: Integers
+    n_labelled: int
+
+    def counts(self, tree: Tree) -> Integers:
+        """Return the number of labelled rows in each cluster of a tree, shape (n_clusters, n_groups)."""
+        counts = np.zeros((tree.n_clusters, len(self.labels)), dtype=np.int64)
+        np.add.at(counts, (tree.labels(self.groups.rows), self.groups.group), 1)
+        return counts
+
+    def agree(self, tree: Tree, other: Tree) -> bool:
+        """Return whether one tree cuts no group that another does not cut."""
+        cuts = ((self.counts(each) > 0).sum(axis=0) > 1 for each in (tree, other))
+        return bool((next(cuts) <= next(cuts)).all())
+
+    def apart(self, tree: Tree) -> set[tuple[int, int]]:
+        """Return the pairs of clusters with groups that should be separated."""
+        counts = self.counts(tree) > 0
+        pairs = {
+            (int(a), int(b))
+            for group in range(len(self.labels))
+            for a in np.flatnonzero(counts[:, group])
+            for b in np.flatnonzero(counts[:, self.groups.apart_from(group)].any(axis=1))
+        }
+        return {(a, b) for a, b in pairs if a < b}
+
+
+def grow_by_labels(
+    settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None], apart: Integers | None = None
+) -> Plan[tuple[Grown, Guides | None]]:
+    """Plan a tree that does not cut labelled classes, and separates them where the density has a valley.
+
+    Parameters
+    ----------
+    settings, shape, check
+        As for `grow`.
+    apart : array of shape (n_pairs, 2), optional
+        Pairs of labels to be separated; by default, all.
+
+    Returns
+    -------
+    generator
+        A plan for rows and their labels; its result is a `Grown` and a `Guides`. This is None, and the tree is that of
+        `grow`, if no row has a label or all rows have one.
+
+    Notes
+    -----
+    As many passes as `grow`.
+    """
+    look, labelled = yield Pass(
+        "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, MOST_LABELLED)))
+    )
+    check(look)
+    if not 0 < labelled.n_labelled < shape[0]:
+        logger.info("labels of %s of %s rows are ignored: they are not partial", labelled.n_labelled, shape[0])
+        return (yield from grow_from(settings, shape, look)), None
+    groups = Groups.of_labels(labelled.sample.rows, labelled.labels, apart)
+    grown = yield from grow_from(settings, shape, look, groups)
+    return grown, Guides(groups, np.unique(labelled.labels), labelled.n_labelled)
 
 
 Pursue = Callable[[AnyArray, AnyArray, Floats], MDHResult]
@@ -87,7 +174,7 @@ def split_by_labels(
     -----
     One pass to draw a sample and find the labelled rows; a second counts all rows if the sample does not hold them.
     """
-    look, (labelled, labels) = yield Pass(
+    look, (labelled, labels, _) = yield Pass(
         "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, most_labelled)))
     )
     check(look)

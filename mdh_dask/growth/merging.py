@@ -1,7 +1,7 @@
 """Merging leaves of a grown tree if the density of the rows has no valley between them."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -54,6 +54,7 @@ def merged(
     sample: Sample,
     most_clusters: int | None = None,
     fewest_clusters: int = 1,
+    apart: Collection[tuple[int, int]] = (),
 ) -> Tree:
     """Return the tree with merged leaves; see `mdh_dask.splits.merging.merge_cells`.
 
@@ -71,10 +72,13 @@ def merged(
         Largest number of clusters; leaves are merged until it is reached.
     fewest_clusters : int, default=1
         Number of clusters at which merging stops, whatever the density.
+    apart : collection of pairs of leaves
+        Leaves that should stay in different clusters.
     """
     if tree.n_leaves == 1:
         return tree
     points = np.asarray(coordinates(sample.rows), dtype=np.float64)
-    cells = merge_cells(points, sample.hashes, leaf_of(sample.rows), tree.n_leaves, most_clusters, fewest_clusters)
+    leaf, bounds = leaf_of(sample.rows), (most_clusters, fewest_clusters)
+    cells = merge_cells(points, sample.hashes, leaf, tree.n_leaves, *bounds, apart)
     logger.info("merged %s leaves into %s clusters", tree.n_leaves, cells.group.max() + 1)
     return tree.merged(cells.group)

@@ -13,6 +13,7 @@ from ..projections.directions import Axes, Proposal
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import Candidates
 from ..splits.rules import SplitRule
+from .groups import Groups
 from .scaling import Standardiser
 
 DIRECTIONS_AT_ONCE = 256
@@ -49,6 +50,7 @@ def screen(
     bandwidth: Bandwidth,
     min_rows: float,
     standardise: Standardiser,
+    groups: Groups | None = None,
 ) -> Proposal:
     """Return the proposed directions with the best scores on the sample, best first.
 
@@ -64,6 +66,8 @@ def screen(
         Least number of sample rows on each side of a split.
     standardise : Standardiser
         Shift and scale of the columns.
+    groups : Groups, optional
+        The labelled rows of the branch.
 
     Returns
     -------
@@ -74,9 +78,11 @@ def screen(
     if len(rows) > 2 * FIRST_ROUND_ROWS and len(proposal) > FIRST_ROUND_KEEPS:
         # Every n-th row of the sample is as independent of the chunking as the sample itself.
         some = rows[:: len(rows) // FIRST_ROUND_ROWS]
-        scores = _scores(some, proposal, rule, bandwidth, min_rows * len(some) / len(rows), standardise, ROUGH_BINS)
+        scores = _scores(
+            some, proposal, rule, bandwidth, min_rows * len(some) / len(rows), standardise, groups, ROUGH_BINS
+        )
         proposal = proposal[np.sort(np.argsort(-scores, kind="stable")[:FIRST_ROUND_KEEPS])]
-    scores = _scores(rows, proposal, rule, bandwidth, min_rows, standardise)
+    scores = _scores(rows, proposal, rule, bandwidth, min_rows, standardise, groups)
     unit = proposal.of_length_one().directions.vectors
     kept: list[int] = []
     for i in np.argsort(-scores, kind="stable"):
@@ -91,7 +97,12 @@ def screen(
 
 
 def candidates_for(
-    rows: AnyArray, proposal: Proposal, standardise: Standardiser, bandwidth: Bandwidth, n_rows: float
+    rows: AnyArray,
+    proposal: Proposal,
+    standardise: Standardiser,
+    bandwidth: Bandwidth,
+    n_rows: float,
+    groups: Groups | None = None,
 ) -> Candidates:
     """Return candidates with bins that resolve the densities of a branch's `n_rows` rows.
 
@@ -105,6 +116,8 @@ def candidates_for(
     bandwidth : Bandwidth
     n_rows : float
         Number of rows to count.
+    groups : Groups, optional
+        The labelled rows of the branch.
 
     Returns
     -------
@@ -121,7 +134,8 @@ def candidates_for(
         origin = suggested - width * np.round((suggested - origin) / width)
         suggested = suggested + shift
     axes = Axes(raw, origin + shift, width, np.full(len(raw), n_bins))
-    return Candidates(axes, resolution, bandwidth, suggested, directions.length)
+    extents = None if groups is None else groups.along(raw.vectors)
+    return Candidates(axes, resolution, bandwidth, suggested, directions.length, extents=extents)
 
 
 def bins_over(low: Floats, high: Floats, margin: Floats, width: Floats, middle: Floats) -> tuple[Floats, int]:
@@ -151,9 +165,11 @@ def _scores(
     bandwidth: Bandwidth,
     min_rows: float,
     standardise: Standardiser,
+    groups: Groups | None,
     bins_per_bandwidth: float = BINS_PER_BANDWIDTH,
 ) -> Floats:
     scores = np.empty(len(proposal))
+    groups = None if groups is None else groups.standardised(standardise)
     for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
         part = slice(first, first + DIRECTIONS_AT_ONCE)
         directions = proposal.directions[part]
@@ -162,6 +178,8 @@ def _scores(
         histograms = _histograms(projections, bandwidth, resolution, bins_per_bandwidth, rule.at.needs_extremes)
         suggested = None if proposal.thresholds is None else proposal.thresholds[part]
         histograms = replace(histograms, length=directions.length, suggested=suggested)
+        if groups is not None:
+            histograms = replace(histograms, extents=groups.along(directions.vectors))
         scores[part] = rule.score(histograms, min_rows)
     return scores
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import Bandwidth
+from ..density.extents import Extents
 from ..density.histograms import Histograms, joint_extremes
 from ..projections.directions import Axes
 from .rules import SplitRule
@@ -31,6 +32,8 @@ class Candidates:
         Length of the directions in standardised coordinates.
     known_bandwidth : array of shape (n_candidates,), optional
         Bandwidths to use instead of the rule; see `Histograms`.
+    extents : Extents, optional
+        Ranges of groups of labelled rows.
     """
 
     axes: Axes
@@ -39,6 +42,7 @@ class Candidates:
     suggested: Floats | None = None
     length: Floats | float = 1.0
     known_bandwidth: Floats | None = None
+    extents: Extents | None = None
 
     def __len__(self) -> int:
         return len(self.axes)
@@ -52,6 +56,7 @@ class Candidates:
             suggested=None if self.suggested is None else self.suggested[order],
             length=np.broadcast_to(self.length, self.resolution.shape)[order],
             known_bandwidth=None if self.known_bandwidth is None else self.known_bandwidth[order],
+            extents=None if self.extents is None else self.extents[order],
         )
 
 
@@ -78,6 +83,7 @@ class Counts(NamedTuple):
             candidates.length,
             candidates.known_bandwidth,
             np.ascontiguousarray(counts[2]) if half is None and len(counts) > 2 else None,
+            candidates.extents,
         )
 
 
@@ -174,11 +180,20 @@ class Chooser:
         scores, bins = self.rule.score(train, min_train), self.rule.locate(train, min_train)
         order = [c for c in np.argsort(-scores, kind="stable")[:n_tests] if scores[c] > -np.inf]
         for c in order:
-            if self.stop.accepts(test[int(c)], self._tested(train[int(c)], int(bins[c])), self.n_root, n_tests, rng):
+            tested = self._tested(train[int(c)], int(bins[c]))
+            by_labels = self._separates(whole[int(c)], min_rows)
+            if by_labels or self.stop.accepts(test[int(c)], tested, self.n_root, n_tests, rng):
                 verdict = self._verdict(whole, int(c), min_rows, existing if c == 0 else None, accepted=True)
                 if verdict is not None:
                     return verdict
         return self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
+
+    def _separates(self, whole: Histograms, min_rows: float) -> bool:
+        """Return whether the best split of one direction separates labelled groups, which then need no test."""
+        if whole.separating is None:
+            return False
+        k = int(self.rule.locate(whole, min_rows)[0])
+        return k >= 0 and bool(whole.separating[0, k])
 
     def tested(self, counts: Counts, candidates: Candidates, rng: np.random.Generator) -> tuple[float, Verdict] | None:
         """Return the p-value of the one candidate's split on the half that tests, and the split on all rows.

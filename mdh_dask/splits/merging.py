@@ -1,5 +1,6 @@
 """Merging cells until the density of the rows has a valley between any two neighbouring groups."""
 
+from collections.abc import Collection
 from itertools import combinations
 from statistics import NormalDist
 from typing import NamedTuple
@@ -50,6 +51,7 @@ def merge_cells(
     n_cells: int,
     most_groups: int | None = None,
     fewest_groups: int = 1,
+    apart: Collection[tuple[int, int]] = (),
 ) -> Merged:
     """Merge cells of rows until a valley separates each group from its neighbours.
 
@@ -72,6 +74,8 @@ def merge_cells(
         Largest number of groups, which is reached by further merges; groups that are not neighbours are merged last.
     fewest_groups : int, default=1
         Number of groups at which merging stops, whatever the evidence.
+    apart : collection of pairs of cells
+        Cells that are merged only to reach `most_groups`, or because one has no rows.
 
     Returns
     -------
@@ -99,7 +103,7 @@ def merge_cells(
     splits = [_both_ways(rows, (hashes >> np.uint64(bit)) & np.uint64(1), smoothed) for bit in range(n_splits)]
     seen = np.unique([ours for split in splits for half in split for ours in half.cell])
     group = _swallowed(cell, smoothed, n_cells, seen)
-    return _merged(splits, group, most_groups, fewest_groups)
+    return _merged(splits, group, most_groups, fewest_groups, apart)
 
 
 def _both_ways(rows: Floats, half: Integers, cell: Integers) -> tuple[Landmarks, Landmarks]:
@@ -151,11 +155,17 @@ def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers)
 
 
 def _merged(
-    splits: list[tuple[Landmarks, Landmarks]], group: Integers, most_groups: int | None, fewest_groups: int
+    splits: list[tuple[Landmarks, Landmarks]],
+    group: Integers,
+    most_groups: int | None,
+    fewest_groups: int,
+    apart: Collection[tuple[int, int]],
 ) -> Merged:
     standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / len(splits)) ** 0.5
 
     def evidence(pair: tuple[int, int]) -> float:
+        if any(_pair(int(group[a]), int(group[b])) == pair for a, b in apart):
+            return np.inf
         found = [[e for half in split if (e := half.evidence(group, pair)) is not None] for split in splits]
         means = [np.sum(halves, axis=0) / len(halves) ** 0.5 for halves in found if halves]
         return float(np.mean(means, axis=0).min()) / standard_error if means else np.inf

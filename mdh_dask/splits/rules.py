@@ -83,19 +83,34 @@ class SplitRule:
         allowed = histograms.leaves_rows(max(min_rows, 1)) & self.at.possible(histograms, self.min_relative_depth)
         if self.alpha is not None:
             allowed &= histograms.within(self.alpha)
-        return allowed
+        return allowed if histograms.cut is None else allowed & ~histograms.cut
+
+    def _preferred(self, histograms: Histograms, min_rows: float) -> Booleans:
+        """Return the admissible bins; along a direction with any that separate labelled groups, only these."""
+        allowed = self.admissible(histograms, min_rows)
+        if histograms.separating is None:
+            return allowed
+        separating = allowed & histograms.separating
+        return np.where(separating.any(axis=1, keepdims=True), separating, allowed)
 
     def score(self, histograms: Histograms, min_rows: float) -> Floats:
-        """Return one score per direction, minus infinity where no split is admissible."""
-        allowed = self.admissible(histograms, min_rows)
-        return np.where(allowed.any(axis=1), CRITERIA[self.criterion](histograms, allowed), -np.inf)
+        """Return one score per direction, minus infinity where no split is admissible.
+
+        Directions that separate labelled groups have higher scores than all others.
+        """
+        allowed = self._preferred(histograms, min_rows)
+        scores = CRITERIA[self.criterion](histograms, allowed)
+        if histograms.separating is not None:
+            # In the same order, but between -1 and 1.
+            scores = scores / (1 + np.abs(scores)) + 2.0 * (allowed & histograms.separating).any(axis=1)
+        return np.where(allowed.any(axis=1), scores, -np.inf)
 
     def locate(self, histograms: Histograms, min_rows: float) -> AnyArray:
         """Return the best admissible bin of each direction, -1 for none.
 
         If several bins share the best score, as in an empty gap, the middle one is returned.
         """
-        score = np.where(self.admissible(histograms, min_rows), self.at.score(histograms), 0.0)
+        score = np.where(self._preferred(histograms, min_rows), self.at.score(histograms), 0.0)
         best = score.max(axis=1)
         tied = score >= best[:, None] * (1 - 1e-9)
         first = tied.argmax(axis=1)

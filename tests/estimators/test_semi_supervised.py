@@ -30,7 +30,7 @@ def test_the_other_rows_get_the_class_of_their_side():
     np.testing.assert_array_equal(model.predict(X), model.classes_[model.labels_])
     np.testing.assert_array_equal(model.decision_function(X) > 0, model.labels_ == 1)
     assert (model.n_clusters_, model.n_passes_) == (2, 1)
-    assert len(model.path_) == 14
+    assert len(model.path_) == 13
     assert np.isfinite([model.density_, model.relative_depth_]).all()
 
 
@@ -95,7 +95,7 @@ def test_a_model_that_is_loaded_predicts_the_same(tmp_path):
 def test_a_number_for_the_bandwidth_is_the_factor_of_its_rule(scale):
     X, _, y = two_groups()
     models = [SemiSupervisedMDH(bandwidth=rule, scale=False).fit(scale * X, y) for rule in (0.9, "principal", 3)]
-    np.testing.assert_array_equal(models[0].direction_, models[1].direction_)
+    np.testing.assert_allclose(models[0].direction_, models[1].direction_, rtol=1e-9)
     assert models[0].offset_ == pytest.approx(models[1].offset_, rel=1e-9)
     assert np.abs(models[2].direction_ - models[1].direction_).max() > 1e-6
 

@@ -1,0 +1,165 @@
+"""Labels of some rows, or links between rows, that `fit` takes as `y`."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from .._typing import AnyArray, Integers, RowArray
+from ..chunks import is_dask
+from ..growth.labelled import UNLABELLED
+from .saved import part
+
+NO_LABEL = ("", "-1")
+"""Texts of rows without a label."""
+
+
+class Target(NamedTuple):
+    """Labels of some of the rows.
+
+    Attributes
+    ----------
+    labels : array or dask Array of shape (n_rows,), int64
+        -1 for rows without a label.
+    names : array of str, optional
+        Texts that the labels encode.
+    apart : integer array of shape (n_pairs, 2), optional
+        Pairs of labels to be separated; by default, all.
+    """
+
+    labels: RowArray
+    names: AnyArray | None = None
+    apart: Integers | None = None
+
+    def named(self, labels: Integers) -> AnyArray:
+        """Return labels as they were given."""
+        return labels if self.names is None else self.names[labels]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Pairs of rows that belong together and pairs that do not, to be passed to `fit` of a tree as `y`.
+
+    Parameters
+    ----------
+    must : sequence of pairs of int
+        Numbers of two rows that should be in the same cluster. Links form chains: rows that are linked to the same row
+        are linked to each other.
+    cannot : sequence of pairs of int
+        Numbers of two rows that should be in different clusters.
+
+    Notes
+    -----
+    No split of the tree cuts a group of linked rows. Groups that cannot be linked are separated wherever the density
+    has a valley between them.
+
+    Examples
+    --------
+    >>> from mdh_dask import RandomProjectionTree
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2)) + np.repeat([[-9, 0], [0, 0], [9, 0]], 100, axis=0)
+    >>> RandomProjectionTree().fit(X).n_clusters_
+    3
+    >>> model = RandomProjectionTree().fit(X, Links(must=[(0, 150)]))
+    >>> model.n_clusters_, bool(model.labels_[0] == model.labels_[150])
+    (2, True)
+    """
+
+    must: Iterable[tuple[int, int]] = ()
+    cannot: Iterable[tuple[int, int]] = ()
+
+    def target(self, n_rows: int) -> Target:
+        """Return the groups of linked rows as labels.
+
+        Raises
+        ------
+        ValueError
+            If a pair is not two rows, or rows that cannot be linked are linked by others.
+        """
+        must, cannot = _pairs("must", self.must, n_rows), _pairs("cannot", self.cannot, n_rows)
+        rows, place = np.unique(np.concatenate([must, cannot]), return_inverse=True)
+        place = place.reshape(-1, 2)
+        first, second = place[: len(must)].T
+        graph = coo_array((np.ones(len(must)), (first, second)), shape=(len(rows), len(rows)))
+        group = connected_components(graph, directed=False)[1].astype(np.int64)
+        apart = group[place[len(must) :]]
+        if (both := np.flatnonzero(apart[:, 0] == apart[:, 1])).size:
+            raise ValueError(
+                f"expected rows that cannot be linked in different groups; rows {cannot[both[0]].tolist()} are linked "
+                "by must: leave out one of the links"
+            )
+        labels = np.full(n_rows, UNLABELLED, dtype=np.int64)
+        labels[rows] = group
+        return Target(labels, apart=np.unique(np.sort(apart, axis=1), axis=0))
+
+
+def _pairs(name: str, given: Any, n_rows: int) -> Integers:
+    pairs = np.array(list(given))
+    if pairs.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"expected pairs of row numbers for {name}, such as [(0, 7), (3, 9)]; got {given!r:.80}")
+    if pairs.min() < 0 or pairs.max() >= n_rows:
+        outside = pairs[(pairs < 0) | (pairs >= n_rows)][0]
+        raise ValueError(f"expected row numbers from 0 to {n_rows - 1} for {name}; got {outside}")
+    return pairs.astype(np.int64)
+
+
+def partial_target(y: Any, n_rows: int) -> Target | None:
+    """Return labels of some rows, or None if `y` is no array of integers or texts in which some rows have none.
+
+    Pipelines pass the classes of all rows to clusterings, too, which should not follow them.
+    """
+    if y is None:
+        return None
+    if isinstance(y, Links):
+        return y.target(n_rows)
+    labels = y if is_dask(y) else np.asarray(y)
+    if is_dask(y):
+        return encoded(y, n_rows) if labels.dtype.kind == "i" else None
+    if labels.dtype.kind == "i":
+        partial = bool((labels == UNLABELLED).any())
+    else:
+        partial = labels.dtype.kind in "UO" and bool(np.isin(labels.astype(str), NO_LABEL).any())
+    return encoded(y, n_rows) if partial else None
+
+
+def restored_counts(saved: Mapping[str, Any], n_clusters: int) -> tuple[AnyArray, Integers]:
+    """Return the saved labels and their checked counts in clusters."""
+    known, counts = np.array(part(saved, "known", list)), np.array(part(saved, "counts", list))
+    if known.ndim != 1 or known.dtype.kind not in "iU" or len(set(known.tolist())) != len(known) or not len(known):
+        raise ValueError(f"expected different integers or texts for labels, got {known.tolist()!r:.80}")
+    if counts.shape != (n_clusters, len(known)) or counts.dtype.kind != "i" or (counts < 0).any():
+        raise ValueError(
+            f"expected counts of {len(known)} labels in {n_clusters} clusters, got {counts.tolist()!r:.80}"
+        )
+    return known, counts
+
+
+def encoded(y: Any, n_rows: int) -> Target:
+    """Return labels as integers, with -1 for none.
+
+    Raises
+    ------
+    ValueError
+        If `y` is not a valid array of labels for these rows.
+    """
+    labels = y if is_dask(y) else np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"expected one label for each of the {n_rows} rows; got an array of shape {labels.shape}")
+    if labels.dtype.kind in "iu":
+        return Target(labels.astype(np.int64))
+    if is_dask(labels) or labels.dtype.kind not in "UO":
+        raise ValueError(
+            f"expected integers, -1 for rows without a label; got labels of dtype {labels.dtype}. "
+            "numpy.unique(labels, return_inverse=True) makes integers of them."
+        )
+    texts = labels.astype(str)
+    known = ~np.isin(texts, NO_LABEL)
+    names, codes = np.unique(texts[known], return_inverse=True)
+    encodings = np.full(n_rows, UNLABELLED, dtype=np.int64)
+    encodings[known] = codes
+    return Target(encodings, names)

@@ -1,0 +1,183 @@
+"""Trees with labels of some rows: no class is cut, classes are separated, and full labels are ignored."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import seeds
+
+from mdh_dask import HierarchicalMDH, Links, MinimumDensityHyperplane, RandomProjectionTree, load_model
+from mdh_dask.density.extents import Extents
+
+
+def trees(**parameters):
+    """Return estimators of both kinds of trees, quick ones."""
+    return RandomProjectionTree(50, **parameters), HierarchicalMDH(**parameters)
+
+
+def three_groups(n=900, seed=0):
+    """Return rows of three groups in a row, and their groups."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n)
+    return rng.normal(size=(n, 3)) + np.outer(8 * truth, [1, 0, 0]), truth
+
+
+def partial(classes, n=30, seed=1):
+    """Return labels of so many rows, -1 for the others."""
+    y = np.full(len(classes), -1)
+    some = np.random.default_rng(seed).choice(len(classes), n, replace=False)
+    y[some] = classes[some]
+    return y
+
+
+def cut(model, X, y):
+    """Return the labels with rows in several clusters."""
+    labels = np.asarray(model.predict(X))
+    return [c for c in np.unique(y[y >= 0]) if len(np.unique(labels[y == c])) > 1]
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["random projections", "minimum density"])
+@pytest.mark.parametrize("sample_size", [10_000, 300, None], ids=["whole", "sample", "exact"])
+def test_no_labelled_class_is_cut_though_the_density_has_a_valley(kind, sample_size):
+    X, truth = three_groups()
+    y = partial(np.minimum(truth, 1))
+    alone, guided = (trees(sample_size=sample_size)[kind].fit(X, target) for target in (None, y))
+    assert (alone.n_clusters_, guided.n_clusters_) == (3, 2)
+    assert cut(alone, X, y) == [1]
+    assert cut(guided, X, y) == []
+    np.testing.assert_array_equal(guided.known_labels_, [0, 1])
+    assert guided.label_counts_.sum() == 30
+    assert ((guided.label_counts_ > 0).sum(axis=0) == 1).all()
+    assert alone.label_counts_ is None
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["random projections", "minimum density"])
+def test_different_labels_are_separated_in_a_valley_too_shallow_for_the_test(kind):
+    # Two close groups of few rows, which no test tells from one.
+    rng = np.random.default_rng(3)
+    truth = np.repeat([0, 1], 60)
+    X = rng.normal(size=(120, 2)) + np.outer(4 * truth, [1, 0])
+    y = np.full(120, -1)
+    y[[0, 1, 2, 3, 60, 61, 62, 63]] = truth[[0, 1, 2, 3, 60, 61, 62, 63]]
+    alone, guided = (trees(quantile=0.9999)[kind].fit(X, target) for target in (None, y))
+    assert (alone.n_clusters_, guided.n_clusters_) == (1, 2)
+    assert np.mean(guided.labels_ == guided.labels_[0]) == pytest.approx(0.5, abs=0.1)
+    assert cut(guided, X, y) == []
+
+
+@given(seeds, st.integers(2, 12), st.integers(1, 4))
+@settings(max_examples=10)
+def test_whatever_the_labels_no_class_is_cut(seed, n_labelled, n_classes):
+    X, _ = three_groups(400, seed % 5)
+    X = X.astype(np.float32) if seed % 2 else X
+    y = partial(np.random.default_rng(seed).integers(0, n_classes, 400), n_labelled, seed)
+    assert cut(RandomProjectionTree(20, sample_size=200).fit(X, y), X, y) == []
+
+
+def test_the_tree_is_the_same_to_the_last_bit_whatever_the_chunks_and_kind_of_labels():
+    X, truth = three_groups()
+    y = partial(np.minimum(truth, 1))
+    texts = np.array(["", "a", "b"])[y + 1]
+    for sample_size in (10_000, 300):
+        first, *others = (
+            RandomProjectionTree(50, sample_size=sample_size).fit(rows, target)
+            for rows, target in (
+                (X, y),
+                (da.from_array(X, chunks=(97, 3)), da.from_array(y, chunks=200)),
+                (da.from_array(X, chunks=(400, 2)), y),
+                (X, texts),
+            )
+        )
+        for other in others:
+            np.testing.assert_array_equal(other.tree_.planes, first.tree_.planes)
+            np.testing.assert_array_equal(other.tree_.offsets, first.tree_.offsets)
+        assert others[2].known_labels_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [np.arange(900) % 3, np.arange(900) / 900, np.array(["a", "b", "c"])[np.arange(900) % 3], np.zeros((900, 2))],
+    ids=["integers", "fractions", "texts", "table"],
+)
+def test_classes_of_all_rows_as_a_pipeline_passes_them_change_nothing(classes):
+    X, _ = three_groups()
+    alone, given = (RandomProjectionTree(50).fit(X, y) for y in (None, classes))
+    np.testing.assert_array_equal(given.tree_.planes, alone.tree_.planes)
+    assert given.label_counts_ is None
+
+
+def test_lazy_classes_of_all_rows_are_ignored_after_the_first_pass():
+    X, truth = three_groups()
+    alone, given = (RandomProjectionTree(50).fit(X, y) for y in (None, da.from_array(truth, chunks=300)))
+    np.testing.assert_array_equal(given.tree_.planes, alone.tree_.planes)
+    assert (given.n_passes_, given.label_counts_) == (alone.n_passes_, None)
+
+
+def test_links_hold_rows_together_and_apart():
+    X, truth = three_groups()
+    first, second, third = (np.flatnonzero(truth == c)[:2] for c in range(3))
+    must = [(first[0], second[0]), (second[0], second[1])]
+    model = RandomProjectionTree(50).fit(X, Links(must=must, cannot=[(first[1], third[0])]))
+    labels = np.asarray(model.labels_)
+    assert len(set(labels[[first[0], *second]])) == 1
+    assert labels[first[1]] != labels[third[0]]
+    assert model.n_clusters_ == 2
+
+
+def test_groups_without_a_link_that_keeps_them_apart_are_not_split():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    assert RandomProjectionTree(50).fit(X, Links(must=[(0, 1), (2, 3), (4, 5)])).n_clusters_ == 1
+
+
+@pytest.mark.parametrize(
+    ("links", "message"),
+    [
+        (Links(must=[(0, 1), (1, 2)], cannot=[(2, 0)]), r"rows \[2, 0\] are linked by must"),
+        (Links(must=[(0, 900)]), "expected row numbers from 0 to 899 for must; got 900"),
+        (Links(cannot=[(0, 1, 2)]), r"expected pairs of row numbers for cannot, such as \[\(0, 7\)"),
+    ],
+    ids=["contradiction", "outside", "triple"],
+)
+def test_links_that_cannot_be_are_refused(links, message):
+    X, _ = three_groups()
+    with pytest.raises(ValueError, match=message):
+        RandomProjectionTree(50).fit(X, links)
+
+
+def test_refinement_and_merging_respect_the_labels():
+    X, truth = three_groups()
+    y = partial(np.minimum(truth, 1))
+    assert cut(RandomProjectionTree(50, refine=True).fit(X, y), X, y) == []
+    kernel = HierarchicalMDH(feature_map="rbf", merge=True, sample_size=300).fit(X, y)
+    assert cut(kernel, X, y) == []
+    assert ((kernel.label_counts_ > 0).sum(axis=1) <= 1).all()
+    assert MinimumDensityHyperplane().fit(X, y).label_counts_.shape == (2, 2)
+
+
+def test_counts_of_labels_are_saved(tmp_path):
+    X, truth = three_groups()
+    model = RandomProjectionTree(50).fit(X, np.array(["", "a", "b"])[partial(np.minimum(truth, 1)) + 1])
+    model.save(tmp_path / "model.zarr")
+    loaded = load_model(tmp_path / "model.zarr")
+    np.testing.assert_array_equal(loaded.label_counts_, model.label_counts_)
+    assert loaded.known_labels_.tolist() == ["a", "b"]
+    assert loaded.partial_fit(X).label_counts_ is None
+
+
+@given(seeds, st.integers(1, 5), st.integers(1, 4))
+def test_masks_of_groups_are_those_of_rows_one_by_one(seed, n_groups, n_directions):
+    rng = np.random.default_rng(seed)
+    group = np.sort(np.append(rng.integers(0, n_groups, 6), np.arange(n_groups)))
+    projections = rng.uniform(0, 8, (n_directions, len(group)))
+    apart = rng.integers(0, n_groups, (2, 2))
+    low, high = (
+        np.stack([f(projections[:, group == g], axis=1) for g in range(n_groups)], 1) for f in (np.min, np.max)
+    )
+    cut, separating = Extents(low, high, apart).on(np.zeros(n_directions), np.ones(n_directions), 8)
+    for j in range(n_directions):
+        for k in range(8):
+            below = [set((projections[j, group == g] < k + 1).tolist()) for g in range(n_groups)]
+            assert cut[j, k] == any(len(sides) > 1 for sides in below)
+            assert separating[j, k] == (not cut[j, k] and any(below[a] != below[b] for a, b in apart))
