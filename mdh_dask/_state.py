@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ._levels import LevelFeatures
 from ._typing import AnyArray, Floats, Integers
 
 
@@ -129,6 +130,11 @@ class FeatureMap(Stored):
 
     def along(self, directions: Floats) -> "FeatureMap | None":
         """Return the map to the projections of the features on some directions, or None if it costs no less."""
+        return None
+
+    @property
+    def levels(self) -> LevelFeatures | None:
+        """Return where the levels of single columns lie among the features, or None for columns of numbers."""
         return None
 
     @property

@@ -71,6 +71,9 @@ class GowerFeatures(KernelPCAFeatures):
     those of all rows; later values beyond them count as their ends, and unknown levels differ from all others.
     Without types, all columns are continuous. Ordinal columns are compared by their ranks.
 
+    Trees in these coordinates find a valley only where it is wider than half the change of any single column by a
+    level, as every column of two levels has a valley between them: clusters differ in several columns.
+
     `variance` chooses the number of components by the eigenvalues before the shift. The shift adds the same variance in
     every direction, so that 90% of the shifted variance takes nearly as many components as there are rows, most of
     them noise. A shift scales the components kept: landmarks have exactly the coordinates of constant shift embedding,

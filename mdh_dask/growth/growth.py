@@ -73,7 +73,8 @@ def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLo
     if settings.sample_seed not in (None, settings.seed):
         sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))
     share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
-    return sample, standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
+    standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
+    return sample, replace(standardise, levels=settings.levels)
 
 
 def rows_wanted(settings: GrowthSettings, shape: tuple[int, int]) -> int:

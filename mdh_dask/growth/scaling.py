@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
+from .._levels import LevelFeatures
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..projections.directions import RawDirections, StandardDirections
@@ -16,6 +17,10 @@ ROWS_FOR_RESOLUTION = 2000
 
 SMOOTHS_A_LATTICE = 0.6
 """A Gaussian kernel of this many lattice constants leaves a ripple of ``2 exp(-2 pi^2 0.6^2)``, 0.2 %."""
+
+SMOOTHS_LEVELS = 0.5
+"""Two equal normal kernels with this bandwidth, in units of their distance, have a single mode: two levels of one
+column are no two clusters, however many rows have either. Valleys remain where several columns change together."""
 
 MODERATE = 10
 """Columns that are not scaled are all multiplied by one power of two if the largest standard deviation is above
@@ -46,6 +51,8 @@ class Standardiser:
         The power of two by which columns that are not scaled are multiplied; see `MODERATE`.
     lattices : Lattices
         Coarsely rounded columns, such as counts and ratings, whose values are spread to score and count rows.
+    levels : LevelFeatures or None
+        Where the levels of single columns lie, if the rows are features of mixed columns.
     """
 
     centre: Floats
@@ -53,6 +60,7 @@ class Standardiser:
     resolution: Floats
     unit: float = 1.0
     lattices: Lattices = NO_LATTICES
+    levels: LevelFeatures | None = None
 
     def __call__(self, rows: AnyArray) -> AnyArray:
         """Return the standardised rows, in float32 if it holds all their digits, else in float64.
@@ -95,11 +103,14 @@ class Standardiser:
         return directions.vectors @ self.centre
 
     def resolution_of(self, directions: RawDirections) -> Floats:
-        """Return the least bandwidth along directions that smooths out the rounding of the columns.
+        """Return the least bandwidth along directions that smooths out the rounding of the columns and single levels.
 
         Rounded values lie on a lattice; with a smaller bandwidth the gaps between its points look like valleys.
         """
-        return SMOOTHS_A_LATTICE * np.sqrt(directions.vectors**2 @ self.resolution**2)
+        rounding = SMOOTHS_A_LATTICE * np.sqrt(directions.vectors**2 @ self.resolution**2)
+        if self.levels is None:
+            return rounding
+        return np.maximum(rounding, SMOOTHS_LEVELS * self.levels.widths_along(directions.vectors))
 
 
 def fits_single(rows: AnyArray) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._levels import LevelFeatures
 from .._typing import Integers
 from ..density.bandwidth import Bandwidth
 from ..projections.directions import Proposal
@@ -43,6 +44,8 @@ class GrowthSettings:
         Number of clusters to reach: if fewer pass the test, leaves are split at their best valleys without it.
     family : str or None
         Family of random directions that `propose` draws independently of the rows, so that workers can make them.
+    levels : LevelFeatures or None
+        Where the levels of single columns lie, if the rows are features of mixed columns.
     sample_seed : int or None
         Seed of the hashes that choose the first sample, shared by trees that grow together; None for `seed`, from whose
         hashes everything else comes.
@@ -60,4 +63,5 @@ class GrowthSettings:
     max_clusters: int | None = None
     n_clusters: int | None = None
     family: str | None = None
+    levels: LevelFeatures | None = None
     sample_seed: int | None = None

@@ -82,7 +82,7 @@ def update(
     sample = smallest_hashes(look.sample, wanted)
     share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
     standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
-    standardise = replace(standardise, lattices=lattices_of(tree.steps))
+    standardise = replace(standardise, lattices=lattices_of(tree.steps), levels=settings.levels)
     updater, n_old = Updater(settings, standardise), round(decay * int(tree.n_rows[0]))
     root = updater.settle(updater.added(tree, n_old, axes, counts, Part.of_all(sample)))
     split = updater.examine_open(root)

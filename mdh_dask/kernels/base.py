@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from .._levels import LevelFeatures
 from .._state import checked_array
 from .._typing import AnyArray, Floats, Integers
 
@@ -65,6 +66,10 @@ class Kernel(ABC):
     def eigenvalue_shift(self, smallest: float) -> float:
         """Return the constant to add to all eigenvalues of the centred kernel of the landmarks."""
         return 0.0
+
+    def levels(self, landmarks: Floats, projection: Floats) -> LevelFeatures | None:
+        """Return where the levels of single columns lie among features of this projection, or None without levels."""
+        return None
 
     def dtype(self, landmarks: Floats) -> type[np.floating]:
         """Return the cheapest dtype in which products of rows with these landmarks are accurate enough."""

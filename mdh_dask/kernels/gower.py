@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, Self, get_args
 import numpy as np
 
 from .._jit.gower import GowerLandmarks, gower_similarities
+from .._levels import LevelFeatures, level_features
 from .._state import checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .base import Filler, Kernel
@@ -17,6 +18,10 @@ Shift = Literal["constant", "clip"]
 
 FAR, NO_LEVEL = 3.0, -1.0
 """Codes of missing values: more than one apart from all values within [0, 1], and equal to no level."""
+
+
+FEW_VALUES = 12
+"""Columns of at most this many values lie on a lattice, as ordinal columns do."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,27 @@ class Gower(Kernel):
     def eigenvalue_shift(self, smallest: float) -> float:
         """Return the constant to add to all eigenvalues, the smallest of which is given."""
         return max(-smallest, 0.0) if self.shift == "constant" else 0.0
+
+    def levels(self, landmarks: Floats, projection: Floats) -> LevelFeatures:
+        """Return the features of the levels of every column, and of both ends of the gaps of columns of few values."""
+        assert self.categorical is not None
+        assert self.shares is not None
+        groups = []
+        coded = self._coded(landmarks)
+        for j in np.flatnonzero(self.shares):
+            column = coded[:, j]
+            values = np.unique(column[~np.isnan(column)])
+            if self.categorical[j]:
+                similar = [column == value for value in values]
+                similar += [np.isnan(column)] if self.missing == "level" and np.isnan(column).any() else []
+                ends = [similar]
+            elif len(values) <= FEW_VALUES:
+                known = np.where(np.isnan(column), 0.0, 1 - np.abs(column - values[:, None]))
+                ends = [[known[k], known[k + 1]] for k in range(len(values) - 1)]
+            else:
+                continue
+            groups += [self.shares[j] * (np.array(some, dtype=np.float64) @ projection) for some in ends]
+        return level_features(groups, projection.shape[1])
 
     def diagonal(self, rows: Floats) -> Floats:
         """Return the kernel of every row with itself: 1 unless all its values are missing."""

@@ -7,12 +7,13 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import eigh
 
+from .._levels import LevelFeatures, level_features
 from .._state import FeatureMap, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from .blas import one_blas_thread, project_blocks
-from .gower import Gower
+from .gower import FEW_VALUES, Gower
 from .nystrom import dimension, signs_of
 
 STEPS = 1024
@@ -171,6 +172,18 @@ class GowerMap(FeatureMap):
     centre: Floats
     projection: Floats
     spectrum: Floats
+
+    @property
+    def levels(self) -> LevelFeatures:
+        """Return the features of the levels of every column, and of both ends of the gaps of columns of few values."""
+        scaled, stop, groups = self.code.scale[:, None] * self.projection, 0, []
+        for j, knots in self.code._columns():
+            start, stop = stop, stop + int(self.code._sizes[j])
+            if self.code.categorical[j]:
+                groups.append(scaled[start:stop])
+            elif len(knots) <= FEW_VALUES:
+                groups += [np.stack([np.zeros(self.n_components), gap]) for gap in scaled[start : stop - 1]]
+        return level_features(groups, self.n_components)
 
     @property
     def missing(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._jit.affinities import sparse_product
+from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats
 from .base import Kernel
@@ -77,6 +78,11 @@ class NystromMap(FeatureMap):
     def has_points(self) -> bool:
         """Return whether the kernel compares columns of numbers, as most do."""
         return self.kernel.uses_columns and not self.kernel.typed
+
+    @property
+    def levels(self) -> LevelFeatures | None:
+        """Return where the levels of single columns lie among the features, or None for columns of numbers."""
+        return self.kernel.levels(self.landmarks, self.projection)
 
     @property
     def missing(self) -> bool:

@@ -6,9 +6,11 @@ import pytest
 import reference_kernel as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from strategies import chunkings, seeds
 
-from mdh_dask import GowerFeatures, HierarchicalMDH, KernelPCAFeatures, load_model
+from mdh_dask import DePDDP, GowerFeatures, HierarchicalMDH, KernelPCAFeatures, RandomProjectionTree, load_model
+from mdh_dask._levels import level_features
 from mdh_dask.columns import ColumnTypes
 from mdh_dask.columns.coding import TypedRows
 from mdh_dask.kernels import Gower
@@ -169,6 +171,36 @@ class TestEmbedding:
         assert np.abs(made.transform(unknown) - made.transform(rows[:1])).max() > 0.05
 
 
+class TestLevels:
+    """Clusters differ in several columns: levels of one column, however many rows have each, are none."""
+
+    @pytest.mark.parametrize("method", [HierarchicalMDH(starts="pca2"), DePDDP(), RandomProjectionTree(100)])
+    @pytest.mark.parametrize("explicit", [False, True])
+    def test_independent_columns_of_few_levels_are_one_cluster_and_dependent_ones_are_not(self, method, explicit):
+        rng = np.random.default_rng(0)
+        levels, cluster = rng.integers(0, [2, 2, 2, 2, 3, 3], (600, 6)), rng.integers(0, 2, 600)
+        feature_map = GowerFeatures(method="explicit") if explicit else "gower"
+        column_types = {"categorical": [0, 1, 2, 4], "ordinal": [3, 5]}
+        model = clone(method).set_params(feature_map=feature_map, column_types=column_types)
+        assert model.fit(levels).n_clusters_ == 1
+        levels[:, :5] = np.where(rng.random((600, 5)) < 0.05, levels[:, :5], cluster[:, None])
+        agreement = np.mean(model.fit(levels).labels_ == cluster)
+        assert model.n_clusters_ == 2
+        assert max(agreement, 1 - agreement) > 0.99
+
+    def test_widths_along_directions_are_the_largest_changes_by_one_level(self):
+        rows = mixed_rows(200)
+        made = fitted(rows, GowerFeatures(variance=1.0)).map_
+        changed = rows[:1].repeat(3, axis=0)
+        changed[:, 2] = [0, 1, 2]
+        features = made(changed).astype(np.float64)
+        directions = np.random.default_rng(0).normal(size=(5, made.n_components))
+        own = made.levels.positions[made.levels.starts[2] :][:3]  # after two gaps of the ordinal column
+        found = level_features([own], made.n_components).widths_along(directions)
+        projections = features @ directions.T
+        np.testing.assert_allclose(found, np.ptp(projections, axis=0), rtol=1e-4)
+
+
 class TestModels:
     @pytest.mark.parametrize("method", ["nystrom", "explicit"])
     def test_maps_survive_saving_with_missing_values(self, method):
@@ -215,7 +247,6 @@ class TestModels:
         (mixed_rows(50) * 1e200, {}, r"expected values up to 1e\+150"),
         (np.full((9, 5), np.nan), {}, "got missing values only"),
         (mixed_rows(50), {"weights": [1, 2]}, "expected 5 weights, one for each column; got 2"),
-        (mixed_rows(50)[:, :4], {}, "expected the types of 4 columns, got those of 5"),
         (np.arange(1100.0)[:, None] * np.ones(5), {"method": "explicit"}, "at most 1000 levels .* column 2 has more"),
         (mixed_rows(5000), {"method": "explicit", "n_thresholds": 4000}, "at most 4096 levels and thresholds"),
     ],
