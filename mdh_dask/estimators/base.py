@@ -189,6 +189,38 @@ class ClusterEstimator(ClusterMixin, Planned):
         """Return the most bytes that a task of `fit` returns, or holds besides its rows."""
         return 0
 
+    def report(self, path: str | Path, X: Any, *, title: str = "Clusters", overwrite: bool = False) -> Path | str:
+        """Write a report of the clusters as one HTML file, in one pass over the rows.
+
+        Parameters
+        ----------
+        path : path or URL
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            The rows of `fit`, or others.
+        title : str, default="Clusters"
+        overwrite : bool, default=False
+            Whether to replace an existing file.
+
+        Returns
+        -------
+        Path or str
+            Path or URL of the file.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        FileExistsError
+            If the file exists and `overwrite` is False.
+        ValueError
+            If `X` is invalid.
+        ImportError
+            If Jinja2 is missing.
+        """
+        from .reporting import write_model_report  # reports are not needed to fit
+
+        return write_model_report(self, path, X, title, overwrite)
+
     def report_pictures(self) -> dict[str, bytes]:
         """Return PNG images for the report of the model by caption."""
         return {}

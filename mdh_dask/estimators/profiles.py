@@ -1,12 +1,13 @@
 """Profiles of the rows in every cluster."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import RowArray
-from ..chunks import Progress, merge_chunks, reduce_rows
+from .._typing import AnyArray, Integers, RowArray
+from ..chunks import Progress, Together, merge_chunks, reduce_rows
+from ..growth.passes import SamplePass, sample_limit, smallest_hashes
 from ..summaries.moments import MomentPass
 from ..summaries.profiles import Profiles
 from .validation import as_rows
@@ -75,3 +76,37 @@ def profiles_of(model: Any, moments: Any) -> Profiles:
     names = getattr(model, "feature_names_in_", None)
     names = [f"x{i}" for i in range(model.n_features_in_)] if names is None else names
     return Profiles(tuple(names), moments, lowest=-int(model.noise))
+
+
+DRAWN_ROWS = 1500
+"""Number of rows in the picture of a report."""
+
+
+class Story(NamedTuple):
+    """What a report shows of the rows, all from one pass."""
+
+    profiles: Profiles
+    rows: AnyArray
+    """A sample of the rows."""
+    labels: Integers
+    """The labels of the sample."""
+
+
+def story_pass(model: Any, rows: RowArray) -> Together:
+    """Return the statistic of labels and rows for the story of a report; reads the first row."""
+    return Together((moments_of(model, rows), SamplePass(0, sample_limit(DRAWN_ROWS, len(rows)), array=1)))
+
+
+def story_of(model: Any, value: Any) -> Story:
+    """Return the story from the value of `story_pass`."""
+    moments, drawn = value
+    sample = smallest_hashes(drawn, DRAWN_ROWS)
+    return Story(profiles_of(model, moments), sample.rows, model.block_labels()(sample.rows))
+
+
+def model_story(model: Any, X: Any, *, progress: Progress | None = None) -> Story:
+    """Return the story of a model and rows, in one pass after reading the first row; see `cluster_profiles`."""
+    check_is_fitted(model)
+    rows = as_rows(model, X, reset=False)
+    told, merged = story_pass(model, rows), merge_chunks(rows)
+    return story_of(model, reduce_rows(told, model._labels_of(merged), merged, progress=progress))

@@ -104,16 +104,20 @@ class SamplePass(Statistic):
         Seed of the rows' hashes.
     limit : int
         Rows with a hash of at most this are sampled.
+    array : int, default=0
+        Index of the array to sample among row-aligned ones.
     """
 
     seed: int
     limit: int
+    array: int = 0
 
     def chunk(self, start: int, *blocks: AnyArray) -> Sample:
         """Return the sampled rows of a block."""
-        hashes = hash_rows(self.seed, start, len(blocks[0]))
+        rows = blocks[self.array]
+        hashes = hash_rows(self.seed, start, len(rows))
         chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
-        return Sample(blocks[0][chosen], hashes[chosen], start + chosen)
+        return Sample(rows[chosen], hashes[chosen], start + chosen)
 
     def combine(self, left: Sample, right: Sample) -> Sample:
         """Concatenate two samples."""

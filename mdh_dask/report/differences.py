@@ -69,6 +69,11 @@ class Differences:
     overlays: list[Overlay]
     n_left_out: int
 
+    @property
+    def has_bounds(self) -> bool:
+        """Whether any cell has a lower confidence bound in brackets."""
+        return any("(" in cell for table in self.tables for row in table.rows for cell in row)
+
 
 def differences_of(drift: Drift) -> Differences:
     """Return the content of the section on drift."""

@@ -4,12 +4,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Floats
 from ..plotting.parts import depth_text, full_count, has_valley
 from ..summaries.profiles import Profiles
-from ..tree.colours import colours_of, is_light, palette
+from ..tree.colours import colours_of, hex_of, is_light, palette
 from ..tree.export import direction_text
 from ..tree.structure import Tree
+from ..tree.words import side_in_words
 from .pictures import Picture, picture_of
 
 MAX_PICTURES = 150
@@ -20,6 +21,9 @@ MAX_NESTING = 24
 
 OPEN_LEVELS = 2
 """Levels of the tree that are unfolded when the page opens."""
+
+MAX_LABELS = 60
+"""With more clusters, nodes do not list those below them."""
 
 MAP_LEVELS = 40
 """Most levels on the map."""
@@ -55,6 +59,12 @@ class Entry:
     picture : Picture or None
     summary : str
         Description of the picture.
+    words : tuple of str
+        Which rows lie on both sides of a split, in words; empty at a leaf.
+    labels : tuple of int
+        Labels of the clusters below the node.
+    side_colours : tuple of str
+        Colours of the children of a split; empty at a leaf.
     colour, ink : str
         Colour of the node, and of text on it.
     opens : bool
@@ -76,6 +86,9 @@ class Entry:
     direction: str
     picture: Picture | None
     summary: str
+    words: tuple[str, ...]
+    labels: tuple[int, ...]
+    side_colours: tuple[str, ...]
     colour: str
     ink: str
     opens: bool
@@ -110,30 +123,43 @@ class Tile:
     n_levels: int
 
 
-def entries_of(tree: Tree, colours: AnyArray | None) -> list[Entry]:
-    """Return the entries of all nodes, parents before children, left before right."""
-    level, parent, drawn, n_clusters = tree.level, tree.parent, _largest(tree), _clusters_below(tree)
+def entries_of(tree: Tree, colours: AnyArray | None, means: Floats | None = None) -> list[Entry]:
+    """Return the entries of all nodes, parents before children, left before right.
+
+    Parameters
+    ----------
+    tree : Tree
+    colours : array of shape (n_clusters, 3), optional
+    means : array of shape (n_nodes, n_features), optional
+        Means of the columns at the nodes, to say in words where a split lies.
+    """
+    level, parent, drawn, below = tree.level, tree.parent, _largest(tree), _clusters_below(tree)
     nest = np.append(np.minimum(level, MAX_NESTING), 0)
     paint = colours_of(tree, palette(tree.n_clusters) if colours is None else colours)
     entries = []
     for node in range(tree.n_nodes):
         leaf = tree.left[node] < 0
+        children = [] if leaf else [int(tree.left[node]), int(tree.right[node])]
+        mean = None if means is None else means[node]
         entries.append(
             Entry(
                 node=node,
                 label=int(tree.cluster[node]) if leaf else None,
                 level=int(level[node]),
-                n_clusters=int(n_clusters[node]),
+                n_clusters=len(below[node]),
                 rows=int(tree.n_rows[node]),
                 share=float(tree.n_rows[node] / max(tree.n_rows[0], 1)),
                 depth=_depth(tree, node),
                 parent_depth=_depth(tree, parent[node]) if node else None,
-                sides=() if leaf else tuple(int(tree.n_rows[child[node]]) for child in (tree.left, tree.right)),
+                sides=tuple(int(tree.n_rows[child]) for child in children),
+                words=tuple(side_in_words(tree, node, above, means=mean) for above in (False, True)[: len(children)]),
+                labels=tuple(sorted(below[node])) if tree.n_clusters <= MAX_LABELS else (),
+                side_colours=tuple(hex_of(paint[child]) for child in children),
                 threshold=f"{tree.offsets[node]:.4g}",
                 direction=direction_text(tree, node),
                 picture=picture_of(tree, node) if drawn[node] else None,
                 summary=_in_words(tree, node),
-                colour="#{:02x}{:02x}{:02x}".format(*paint[node]),
+                colour=hex_of(paint[node]),
                 ink="#000" if is_light(paint[node]) else "#fff",
                 opens=bool(nest[node + 1] > nest[node]),
                 closes=int(max(nest[node] - nest[node + 1], 0)),
@@ -151,8 +177,8 @@ def clusters_of(profiles: Profiles, colours: AnyArray | None) -> list[Entry]:
         Entry(
             node=label, label=label, level=0, n_clusters=1, rows=rows, share=rows / max(sum(n_rows), 1), depth=None,
             parent_depth=None, sides=(), threshold="", direction="", picture=None, summary="",
-            colour="#{:02x}{:02x}{:02x}".format(*colour), ink="#000" if is_light(colour) else "#fff",
-            opens=False, closes=0,
+            words=(), labels=(label,), side_colours=(), colour=hex_of(colour),
+            ink="#000" if is_light(colour) else "#fff", opens=False, closes=0,
         )
         for label, (rows, colour) in enumerate(zip(n_rows, paint), lowest)
     ]  # fmt: skip
@@ -166,6 +192,16 @@ def clusters_of_tree(tree: Tree, entries: list[Entry]) -> list[Entry]:
             first.setdefault(entry.label, entry)
     n_rows = max(int(tree.n_rows[0]), 1)
     return [replace(first[label], rows=n, share=n / n_rows) for label, n in enumerate(tree.cluster_rows.tolist())]
+
+
+def means_of_nodes(tree: Tree, profiles: Profiles) -> Floats | None:
+    """Return the means of the columns at all nodes from those of the clusters, or None if they are of other columns."""
+    if profiles.mean.shape != (tree.n_clusters, tree.n_features):
+        return None
+    sums = np.nan_to_num(profiles.mean)[tree.cluster] * tree.n_rows[:, None]
+    for node in np.flatnonzero(tree.left >= 0)[::-1]:
+        sums[node] = sums[tree.left[node]] + sums[tree.right[node]]
+    return sums / np.maximum(tree.n_rows, 1)[:, None]
 
 
 def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[Tile], int]:
@@ -204,11 +240,11 @@ def _largest(tree: Tree) -> AnyArray:
     return drawn
 
 
-def _clusters_below(tree: Tree) -> list[int]:
+def _clusters_below(tree: Tree) -> list[set[int]]:
     below = [{cluster} for cluster in tree.cluster.tolist()]
     for node in np.flatnonzero(tree.left >= 0)[::-1].tolist():
         below[node] = below[tree.left[node]] | below[tree.right[node]]
-    return [len(clusters) for clusters in below]
+    return below
 
 
 def _depth(tree: Tree, node: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from .._locations import all_redacted, hiding_credentials, redacted
 from .._state import FeatureMap
-from .._typing import AnyArray
+from .._typing import AnyArray, Integers
 from ..io.files import write_file
 from ..io.nodes import local_path
 from ..io.targets import check_file
@@ -19,15 +20,26 @@ from ..summaries.drift import Drift
 from ..summaries.profiles import Profiles
 from ..tree.structure import Tree
 from .differences import differences_of
-from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, Entry, clusters_of, clusters_of_tree, entries_of, map_of
+from .entries import (
+    MAP_LEVELS,
+    MAX_NESTING,
+    MAX_PICTURES,
+    Entry,
+    clusters_of,
+    clusters_of_tree,
+    entries_of,
+    map_of,
+    means_of_nodes,
+)
 from .profiles import Overview, overview_of
+from .scatter import scatter_of
 from .spectrum import spectrum_of
 
 MEDIA_TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 """Formats of images that can be embedded, by their first bytes."""
 
-OPEN_PROFILES = 3
-"""Number of clusters whose features are unfolded when the page opens."""
+MAX_LIT = 60
+"""Most clusters that can be lit up by a click, as the page has a style for each."""
 
 
 @hiding_credentials()
@@ -43,6 +55,7 @@ def write_report(
     images: Mapping[str, bytes | str | PathLike[str]] | None = None,
     colours: AnyArray | None = None,
     links: Mapping[str, str] | None = None,
+    sample: tuple[AnyArray, Integers] | None = None,
     overwrite: bool = False,
 ) -> Path | str:
     """Write a report of clusters as one HTML file that needs no other file and no network.
@@ -68,6 +81,8 @@ def write_report(
         Red, green and blue of every cluster from 0 to 255; by default neighbours in the tree have similar colours.
     links : mapping of str to str, optional
         Names and addresses of other pages; addresses of files are relative to the report.
+    sample : (array of shape (n, n_features), array of shape (n,)), optional
+        Some rows and their labels, for a picture of the clusters; needs `profiles`.
     overwrite : bool
         Whether to replace an existing file.
 
@@ -101,8 +116,15 @@ def write_report(
     True
     """
     check_file(path, overwrite, "report.html")
+    if tree is not None and drift is not None:
+        tree = _with_depths_of(tree, drift)
     drawn = feature_map is not None and feature_map.spectrum is not None
-    shown = _contents_of_clusters(profiles, colours) if tree is None else _contents_of_tree(tree, colours)
+    if tree is None:
+        shown = _contents_of_clusters(profiles, colours)
+    else:
+        shown = _contents_of_tree(tree, colours, None if feature_map else profiles)
+    clusters = shown["clusters"]
+    told = None if profiles is None or sample is None else scatter_of(*sample, profiles, clusters)
     contents = shown | {
         "title": redacted(title),
         "facts": all_redacted(facts),
@@ -113,7 +135,9 @@ def write_report(
         "max_pictures": MAX_PICTURES,
         "max_nesting": MAX_NESTING,
         "own_colours": colours is not None,
-        "open_profiles": OPEN_PROFILES,
+        "scatter": told,
+        "lit": [entry for entry in clusters if entry.label is not None] if 1 < len(clusters) <= MAX_LIT else [],
+        "n_new_rows": None if drift is None else drift.n_rows[1],
         "count": full_count,
     }
     html = _template().render(
@@ -126,8 +150,18 @@ def write_report(
     return fspath(path) if local_path(path) is None else Path(path)
 
 
-def _contents_of_tree(tree: Tree, colours: AnyArray | None) -> dict[str, Any]:
-    entries = entries_of(tree, _checked(colours, tree.n_clusters))
+def _with_depths_of(tree: Tree, drift: Drift) -> Tree:
+    """Return the tree with the relative depths that the table of drift gives for the old rows."""
+    depth = tree.relative_depth.copy()
+    for split in drift.splits:
+        if split.valley is not None:
+            depth[split.node] = split.valley.depth[0]
+    return replace(tree, relative_depth=depth)
+
+
+def _contents_of_tree(tree: Tree, colours: AnyArray | None, profiles: Profiles | None) -> dict[str, Any]:
+    means = None if profiles is None else means_of_nodes(tree, profiles)
+    entries = entries_of(tree, _checked(colours, tree.n_clusters), means)
     tiles, n_levels = map_of(tree, entries)
     n_levels_all = max(entry.level for entry in entries) + 1
     return {

@@ -51,8 +51,8 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
 
 
 SPLIT_COLUMNS = (
-    "split", "rows old", "rows new", "left old", "left new", "density old", "density new", "depth old", "depth new",
-    "filled", "distance",
+    "split", "rows old", "rows new", "left old", "left new", "density old", "density new", "relative depth old",
+    "relative depth new", "filled", "distance",
 )  # fmt: skip
 
 CLUSTER_COLUMNS = ("cluster", "rows old", "rows new", "share old", "share new", "distance")
@@ -106,10 +106,12 @@ def change_text(change: Change) -> str:
     --------
     >>> change_text(Change(0.5, 0.31)), change_text(Change(0.05, -0.1)), change_text(Change(np.nan, np.nan))
     ('0.50 (0.31)', '0.05', '-')
+    >>> change_text(Change(-0.001, -0.2))
+    '0.00'
     """
     if np.isnan(change.value):
         return "-"
-    return f"{change.value:.2f}" + (f" ({change.at_least:.2f})" if change.at_least > 0 else "")
+    return f"{change.value:z.2f}" + (f" ({change.at_least:.2f})" if change.at_least > 0 else "")
 
 
 def _table(columns: Sequence[str], rows: list[list[str]]) -> str:
@@ -123,7 +125,7 @@ def _share(share: float) -> str:
 
 
 def _short(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3g}"
+    return "-" if np.isnan(value) else f"{value:z.3g}"
 
 
 def _change(change: Change) -> dict[str, float | None]:

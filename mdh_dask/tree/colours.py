@@ -36,3 +36,8 @@ def is_light(colour: Floats | Integers) -> bool:
     # Black and white contrast equally with the luminance 0.18 (WCAG 2).
     linear = (np.asarray(colour) / 255) ** 2.2
     return bool(linear @ [0.2126, 0.7152, 0.0722] > 0.18)
+
+
+def hex_of(colour: AnyArray) -> str:
+    """Return a colour as HTML writes it."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)

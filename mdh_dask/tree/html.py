@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .colours import colours_of, is_light, palette
+from .._typing import AnyArray
+from .colours import colours_of, hex_of, is_light, palette
 from .words import side_in_words
 
 if TYPE_CHECKING:
@@ -58,10 +59,10 @@ def _tile(
     share: float,
     level: int,
     height: int,
-    colour: object,
+    colour: AnyArray,
     names: Sequence[str] | None,
 ) -> str:
-    fill, ink = "#{:02x}{:02x}{:02x}".format(*np.asarray(colour)), "#000" if is_light(np.asarray(colour)) else "#fff"
+    fill, ink = hex_of(colour), "#000" if is_light(colour) else "#fff"
     rows = f"{tree.n_rows[node]:,} rows ({share:.0%})".replace("%", " %")
     label = str(tree.cluster[node]) if tree.left[node] < 0 else ""
     about = f"cluster {label}: {rows}" if label else f"{rows}, right: {side_in_words(tree, node, True, names)}"

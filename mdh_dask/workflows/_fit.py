@@ -14,12 +14,10 @@ from .._locations import name_of
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic, announced, merge_chunks
 from ..clusters.current import current_cluster
-from ..estimators import cluster_profiles
-from ..estimators.profiles import moments_of, profiles_of
+from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
 from ..io.inputs import Table
 from ..report import write_report
-from ..summaries.profiles import Profiles
 from .estimates import telling_of_memory
 from .facts import facts_of
 from .outputs import Outputs
@@ -136,7 +134,7 @@ def fit_rows(
     """
     started = perf_counter()
     rows = table.rows
-    profiles = counts = None
+    story = counts = None
     with cluster as where, recorded(outputs), telling_of_memory(rows, estimator):
         estimator.fit(rows)
         estimator.name_columns(table.names)
@@ -145,9 +143,9 @@ def fit_rows(
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")
         if outputs.report and outputs.labels:
-            profiles = _write_labels_and_profile(estimator, rows, outputs, resume)
+            story = _write_labels_and_profile(estimator, rows, outputs, resume)
         elif outputs.report:
-            profiles = cluster_profiles(estimator, rows, progress=announced("profiling", estimator.progress))
+            story = model_story(estimator, rows, progress=announced("profiling", estimator.progress))
         elif outputs.labels:
             counts = write_labels(estimator, estimator.labels_, outputs, estimator.progress, resume)
     seconds = perf_counter() - started
@@ -156,13 +154,14 @@ def fit_rows(
         facts = facts_of(estimator, where, seconds, pass_bytes=rows.nbytes)
         write_report(
             outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",
-            facts={"Input": f"{name}, {shape}", **facts}, profiles=profiles, links=outputs.links(),
+            facts={"Input": f"{name}, {shape}", **facts}, links=outputs.links(),
+            profiles=story and story.profiles, sample=story and (story.rows, story.labels),
             feature_map=getattr(estimator.state_, "feature_map", None), images=estimator.report_pictures(),
             overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
     summary = f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s"
-    return Made(summary, counts if profiles is None else profiles.n_rows)
+    return Made(summary, counts if story is None else story.profiles.n_rows)
 
 
 def write_labels(
@@ -187,13 +186,13 @@ def write_labels(
     return value
 
 
-def _write_labels_and_profile(estimator: Any, rows: da.Array, outputs: Outputs, resume: str | None) -> Profiles:
+def _write_labels_and_profile(estimator: Any, rows: da.Array, outputs: Outputs, resume: str | None) -> Story:
     """Write the labels of rows and profile the clusters, in one pass."""
     merged = merge_chunks(rows)
     # A chunk of labels needs all its rows at once, and wide rows of that many labels would not fit in memory.
     chunk_rows = max(merged.chunks[0]) if rows.dtype.itemsize * rows.shape[1] > WIDE else None
-    moments = write_labels(
+    told = write_labels(
         estimator, estimator.cluster_labels(merged), outputs, estimator.progress, resume,
-        also=moments_of(estimator, rows), beside=merged, chunk_rows=chunk_rows,
+        also=story_pass(estimator, rows), beside=merged, chunk_rows=chunk_rows,
     )  # fmt: skip
-    return profiles_of(estimator, moments)
+    return story_of(estimator, told)

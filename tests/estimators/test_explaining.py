@@ -2,6 +2,8 @@
 
 from html.parser import HTMLParser
 
+import dask
+import dask.array as da
 import numpy as np
 import pytest
 from hypothesis import given
@@ -108,3 +110,24 @@ class TestWhy:
 
     def test_features_of_a_map_are_not_taken_for_columns(self, groups):
         assert "feature 0" in HierarchicalKernelMDH(feature_map="quadratic", merge=False).fit(groups).why()
+
+
+def test_a_report_of_rows_is_one_pass_and_is_refused_before_any_work(tmp_path):
+    pytest.importorskip("jinja2")
+    rows, read = np.random.default_rng(0).normal(size=(200, 2)), []
+    rows[:100] += 9
+
+    def block(part):
+        read.append(len(part))
+        return part
+
+    model = PCATree().fit(rows)
+    lazy = da.from_array(rows, chunks=(50, 2)).map_blocks(block, meta=np.empty((0, 2)))
+    with dask.config.set(scheduler="synchronous"):
+        path = model.report(tmp_path / "r.html", lazy, title="Two groups")
+        assert 200 <= sum(read) <= 250, "the rows once, and the first of them for the profiles"
+        assert "<h1>Two groups</h1>" in path.read_text(encoding="utf-8")
+        read.clear()
+        with pytest.raises(FileExistsError):
+            model.report(path, lazy)
+        assert read == []

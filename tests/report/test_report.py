@@ -4,6 +4,7 @@ import re
 import struct
 import sys
 import zlib
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -13,15 +14,22 @@ from hypothesis import strategies as st
 
 from mdh_dask.io.files import read_file
 from mdh_dask.kernels import RBF, FromFunction, nystrom_map
+from mdh_dask.plotting.parts import depth_text
 from mdh_dask.report import write_report
-from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, map_of
+from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, map_of, means_of_nodes
+from mdh_dask.report.page import MAX_LIT
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of
+from mdh_dask.report.scatter import scatter_of
 from mdh_dask.report.spectrum import spectrum_of
+from mdh_dask.summaries.drift import Drift
+from mdh_dask.summaries.drift_export import split_cells
+from mdh_dask.summaries.moments import MomentPass
+from mdh_dask.summaries.profiles import Profiles
 from mdh_dask.tree.structure import tree_from_nodes
 
 HILLS = np.array([0, 3, 9, 20, 9, 4, 1, 5, 12, 25, 30, 22, 9, 2, 0])
 MEASURED = {"origin": 0.0, "width": 1.0, "bandwidth": 0.8, "bins": HILLS, "offset": 6.5, "relative_depth": 2.5}
-NOTHING = frozenset({"meta", "img"})
+NOTHING = frozenset({"meta", "img", "input"})
 """Elements that have no end."""
 
 
@@ -384,3 +392,90 @@ def test_matplotlib_is_not_needed(path, monkeypatch):
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
     assert written(path, random_tree(3, 0)).all("svg")
+
+
+# --- The story: picture, words, and clusters that light up ---
+
+
+def groups():
+    rng = np.random.default_rng(0)
+    centres = np.repeat([[0, 0, 0], [40, 0, 0], [40, 2, 0]], [50, 30, 20], axis=0)
+    return centres + rng.normal(size=(100, 3)) * [4.0, 0.1, 9.0], np.repeat([0, 1, 2], [50, 30, 20])
+
+
+def profiles_of(rows, labels):
+    of_clusters = MomentPass(labels.max() + 1, rows[0])
+    return Profiles(("length", "width", "noise"), of_clusters.finalise(of_clusters.chunk(0, labels, rows)))
+
+
+def tree_of_groups():
+    def node(plane, offset, n):
+        return {"plane": plane, "offset": offset, "n_rows": n, "deviation": [20.0, 1.0, 9.0]}
+
+    leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (50, 30, 20)]
+    inner = node([0.0, 1.0, 0.0], 1.0, 50) | {"left": 3, "right": 4}
+    return tree_from_nodes(
+        [node([1.0, 0.1, 0.1], 20.0, 100) | {"left": 1, "right": 2}, leaves[0], inner, *leaves[1:]], 3
+    )
+
+
+def test_the_picture_has_a_dot_for_each_row_and_keeps_clusters_apart():
+    rows, labels = groups()
+    entries = [entry for entry in entries_of(tree_of_groups(), None) if entry.label is not None]
+    picture = scatter_of(rows, labels, profiles_of(rows, labels), entries)
+    spots = [np.array(re.findall(r"M(\d+) (\d+)h0", path), dtype=float) for _, path in picture.dots]
+    assert [len(spot) for spot in spots] == [50, 30, 20]
+    assert (np.concatenate(spots) >= 0).all()
+    assert (np.concatenate(spots) <= [1000, 560]).all()
+    assert "noise" not in picture.across + picture.up
+    centres = np.array([spot.mean(axis=0) for spot in spots])
+    nearest = [np.linalg.norm(spot[:, None] - centres, axis=2).argmin(axis=1) for spot in spots]
+    assert np.mean(np.concatenate(nearest) == labels) > 0.95
+
+
+@pytest.mark.parametrize("rows", [np.ones((5, 3)), np.ones((0, 3)), np.arange(5.0)[:, None] * [1.0, 0, 0]])
+def test_rows_that_lie_on_a_line_are_not_pictured(path, rows):
+    everything, labels = groups()
+    page = written(
+        path, tree_of_groups(), profiles=profiles_of(everything, labels), sample=(rows, np.zeros(len(rows), dtype=int))
+    )
+    assert page.all("section", id="picture") == []
+
+
+def test_splits_are_in_the_words_and_units_of_the_columns():
+    tree, profiles = tree_of_groups(), profiles_of(*groups())
+    words = [entry.words for entry in entries_of(tree, None, means_of_nodes(tree, profiles))]
+    below, above = words[0]
+    assert below.startswith("x0 up to ")
+    assert float(above.split()[-1].rstrip(",")) == pytest.approx(20.0, abs=0.5)
+    assert words[2] == ("x1 up to 1", "x1 above 1")
+    assert words[1] == ()
+
+
+def test_each_cluster_can_be_lit_up_and_what_lights_up_is_its_own(path):
+    rows, labels = groups()
+    page = written(path, tree_of_groups(), profiles=profiles_of(rows, labels), sample=(rows, labels))
+    picks = {a["id"] for a in page.all("input", type="radio", name="pick")}
+    assert picks == {"pick-all", "pick-0", "pick-1", "pick-2"}
+    assert {a["for"] for a in page.all("label")} == picks
+    marked = [set(a["class"].split()) for _, a in page.elements if "k" in a.get("class", "").split()]
+    assert all(any(f"k{label}" in classes for classes in marked) for label in range(3))
+    html = path.read_text(encoding="utf-8")
+    assert all(f"body:has(#pick-{label}:checked) .k:not(.k{label})" in html for label in range(3))
+    assert "k0" not in next(a for _, a in page.elements if a.get("id") == "node-2")["class"].split()
+    many = written(path, random_tree(MAX_LIT + 1, 0), overwrite=True)
+    assert many.all("fieldset") == many.all("label") == []
+
+
+def test_a_drift_report_has_one_depth_for_each_split_and_counts_the_new_rows(path):
+    tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 122} | MEASURED, leaf(61), leaf(61)], 2)
+    found = Drift(tree, replace(tree, n_rows=tree.n_rows // 2, bins=tree.bins // 2))
+    page = written(path, tree, drift=found)
+    depth = found.splits[0].valley.depth[0]
+    assert f"relative depth {depth_text(depth)}" in page.words
+    assert f"{depth:.3g}" in page.words
+    assert "relative depth 2.5" not in page.words
+    assert "new rows 61" in page.words
+    assert "rows of the model 122" in page.words
+    assert ("in brackets" in page.words) == any("(" in row[-1] + row[-2] for row in split_cells(found))
+    assert "-0.00" not in page.words

@@ -66,7 +66,7 @@ def passes(monkeypatch):
 
 def test_profiles_are_made_in_the_pass_that_writes_the_labels(here, passes):
     assert run("fit", "x.zarr", "--out", "l.zarr", "--report", "r.html", *QUICK, *THREADS).exit_code == 0
-    assert passes == ["FirstPass", "BranchPass", "WriteBlocks+MomentPass"]
+    assert passes == ["FirstPass", "BranchPass", "WriteBlocks+Together"]
     assert "Passes over the data 3, the last of them for labels and profiles" in words_of("r.html")
     model = RandomProjectionTree(n_projections=20, sample_size=300).fit(rows_of_blobs())
     assert_array_equal(open_rows("l.zarr", ndim=1), model.labels_)
@@ -74,7 +74,7 @@ def test_profiles_are_made_in_the_pass_that_writes_the_labels(here, passes):
 
 def test_without_labels_profiles_take_a_pass_and_without_a_report_there_is_none(here, passes):
     assert run("fit", "x.zarr", "--report", "r.html", *QUICK, *THREADS).exit_code == 0
-    assert passes == ["FirstPass", "BranchPass", "MomentPass"]
+    assert passes == ["FirstPass", "BranchPass", "MomentPass+SamplePass"]
     passes.clear()
     assert run("fit", "x.zarr", "--model", "m.zarr", *QUICK, *THREADS).exit_code == 0
     assert passes == ["FirstPass", "BranchPass"]
