@@ -20,12 +20,12 @@ def random_tree(seed, n_leaves, n_features):
     for node in nodes:
         node |= {"n_rows": int(rng.integers(1, 100)), "plane": rng.integers(-2, 3, n_features) * rng.choice([1, 0.1])}
         if rng.random() < 0.8:
-            node |= {"offset": rng.integers(-2, 3) / 2, "relative_depth": rng.integers(0, 4) / 2}
+            node |= {"threshold": rng.integers(-2, 3) / 2, "relative_depth": rng.integers(0, 4) / 2}
             node |= {"origin": rng.normal(), "width": rng.random(), "bandwidth": rng.random()}
             node["bins"] = rng.integers(0, 9, rng.integers(0, 5))
             node["deviation"] = 10.0 ** np.arange(n_features)
         if node["left"] >= 0:
-            node.setdefault("offset", 0.0)
+            node.setdefault("threshold", 0.0)
     return tree_from_nodes(nodes, n_features)
 
 

@@ -13,7 +13,7 @@ from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Pass, Plan, work_through
 from ..density.bandwidth import Bandwidth
 from ..growth.bounds import bounds_of
-from ..growth.branches import Branch, Part, branch_pass, hash_bit
+from ..growth.branches import Branch, SampleRows, branch_pass, hash_bit
 from ..growth.branches import State as BranchState
 from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from ..growth.scaling import Standardiser, standardiser
@@ -225,7 +225,7 @@ def find_hyperplanes(sample: Sample, standardise: Standardiser, settings: Ensemb
     """Return hyperplanes for standardised rows that random starts lead to and that lie in a valley."""
     rows = standardise.spread(sample.rows, sample.hashes)
     scoring = rows
-    root = Branch(1, Part.of_all(sample), n_rows, counted=True, state=BranchState.WAITING)
+    root = Branch(1, SampleRows.of_all(sample), n_rows, counted=True, state=BranchState.WAITING)
     if settings.stop.holds_out:
         scoring = rows[(sample.hashes >> np.uint64(hash_bit(root))) & np.uint64(1) == 0]
     bounds = bounds_of(scoring)

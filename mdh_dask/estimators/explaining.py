@@ -82,7 +82,7 @@ class Explaining(ClusterEstimator):
             return f"not split: no valley of {need} was found"
         valley = (
             f"not split: the best valley, along {direction_text(tree, leaf, self._column_names())} at "
-            f"{tree.offsets[leaf]:.3g}, has relative depth {depth_text(tree.relative_depth[leaf])}, "
+            f"{tree.thresholds[leaf]:.3g}, has relative depth {depth_text(tree.relative_depth[leaf])}, "
             f"{tree.evidence(leaf):.1f} standard errors"
         )
         if not self.stop_rule.startswith("hold-out"):
@@ -103,7 +103,7 @@ class Explaining(ClusterEstimator):
             tree.histogram(leaf)[None], tree.origin[[leaf]], tree.width[[leaf]], self._bandwidth_rule(), np.zeros(1),
             known_bandwidth=tree.bandwidth[[leaf]],
         )  # fmt: skip
-        k = histogram.bin_of(float(tree.offsets[leaf]), 0)
+        k = histogram.bin_of(float(tree.thresholds[leaf]), 0)
         return unimodal_p_value(histogram, k, generator(0, leaf))
 
     def _bandwidth_rule(self) -> Any:

@@ -154,7 +154,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
     @property
     def offset_(self) -> float:
         """Threshold along `direction_`."""
-        return float(self.tree_.offsets[0])
+        return float(self.tree_.thresholds[0])
 
     @property
     def density_(self) -> float:

@@ -58,7 +58,7 @@ class TreeState(State):
     def distances(self, rows: AnyArray) -> Floats:
         """Return the signed distance of every row from the first hyperplane, positive on the upper side."""
         features = rows if self.feature_map is None else self.feature_map(rows)
-        return np.asarray(features @ self.tree.planes[0] - self.tree.offsets[0])
+        return np.asarray(features @ self.tree.planes[0] - self.tree.thresholds[0])
 
     def for_labels(self) -> "TreeState":
         """Return the state with a map to the projections on the splits, which are mostly fewer than the features."""

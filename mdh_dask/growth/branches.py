@@ -31,32 +31,32 @@ class State(Enum):
 
 
 @dataclass(frozen=True)
-class Part:
+class SampleRows:
     """Some rows of a sample by their indices, so that all branches of a tree share one copy of the rows."""
 
-    whole: Sample
-    places: Integers
+    drawn: Sample
+    indices: Integers
 
     @classmethod
-    def of_all(cls, sample: Sample) -> "Part":
+    def of_all(cls, sample: Sample) -> "SampleRows":
         """Return all rows of the sample."""
         return cls(sample, np.arange(len(sample.hashes)))
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.indices)
 
     @property
     def n_columns(self) -> int:
         """Number of columns."""
-        return int(self.whole.rows.shape[1])
+        return int(self.drawn.rows.shape[1])
 
-    def take(self, which: AnyArray) -> "Part":
+    def take(self, which: AnyArray) -> "SampleRows":
         """Return some of these rows, in the same order."""
-        return Part(self.whole, self.places[which])
+        return SampleRows(self.drawn, self.indices[which])
 
     def load(self) -> Sample:
         """Return the rows, copied unless they are the whole sample."""
-        return self.whole if len(self) == len(self.whole.hashes) else self.whole.take(self.places)
+        return self.drawn if len(self) == len(self.drawn.hashes) else self.drawn.take(self.indices)
 
 
 @dataclass(eq=False)
@@ -67,14 +67,14 @@ class Branch:
     ----------
     path : int
         1 for the root, ``2 p`` and ``2 p + 1`` for the children of ``p``; keys the branch's random streams.
-    sample : Part
+    sample : SampleRows
         Sample rows of the branch, which may be all its rows.
     n_rows : float
         Number of rows; exact if `counted`, otherwise estimated from the sample.
     """
 
     path: int
-    sample: Part
+    sample: SampleRows
     n_rows: float
     counted: bool
     state: State = State.OPEN
@@ -150,7 +150,7 @@ class Branch:
             left.groups, right.groups = (self.groups.take(goes == side) for side in (1, 2))
         self.children = left, right
 
-    def sides(self) -> tuple[Part, Part]:
+    def sides(self) -> tuple[SampleRows, SampleRows]:
         """Return the sample rows on both sides of the chosen split."""
         goes = self._goes(self.sample.load().rows)
         return self.sample.take(goes == 1), self.sample.take(goes == 2)
@@ -197,19 +197,19 @@ def branch_pass(
     """
     place = {branch: i for i, branch in enumerate(branches)}
     d = branches[0].sample.n_columns
-    planes, offsets = np.zeros((len(branches), d)), np.full(len(branches), np.nan)
+    planes, thresholds = np.zeros((len(branches), d)), np.full(len(branches), np.nan)
     left, right = np.full((2, len(branches)), -1, dtype=np.int32)
     limit = np.zeros(len(branches), dtype=np.uint64)
     for branch, i in place.items():
         if branch.children and branch.verdict and branch.children[0] in place:
-            planes[i], offsets[i] = branch.plane, branch.verdict.threshold
+            planes[i], thresholds[i] = branch.plane, branch.verdict.threshold
             left[i], right[i] = (place[child] for child in branch.children)
     for branch, wanted in (fresh or {}).items():
         limit[place[branch]] = sample_limit(wanted, branch.n_rows)
     measured = [branch.measured for branch in branches]
     none = np.empty(0)
     return BranchPass(
-        seed=seed, left=left, right=right, planes=planes, offsets=offsets,
+        seed=seed, left=left, right=right, planes=planes, thresholds=thresholds,
         first=np.cumsum([0, *(len(c) if c else 0 for c in measured)]),
         directions=tuple(b.keyed or c.axes.directions.vectors for b, c in zip(branches, measured) if c),
         origin=np.concatenate([none, *(c.axes.origin for c in measured if c)]),

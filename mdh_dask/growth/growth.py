@@ -13,7 +13,7 @@ from ..chunks import Pass, Plan
 from ..tree.editing import multiplied
 from ..tree.structure import Tree
 from .bounds import least_share
-from .branches import Branch, Part, State, arrivals_of, branch_pass
+from .branches import Branch, SampleRows, State, arrivals_of, branch_pass
 from .examine import Examiner
 from .extending import extend
 from .groups import Groups
@@ -88,7 +88,7 @@ def grow_from(
     """Plan the growth of a tree after its first pass; splits do not cut groups of labelled rows."""
     sample, standardise = first_sample(settings, shape, look)
     examiner = Examiner(settings, standardise)
-    root = Branch(1, Part.of_all(sample), shape[0], counted=True, groups=groups)
+    root = Branch(1, SampleRows.of_all(sample), shape[0], counted=True, groups=groups)
     yield from grow_branch(root, root, examiner)
     standardise = examiner.standardise
     return Grown(replace(multiplied(tree_of(root), 1 / standardise.unit), steps=standardise.steps), standardise)
@@ -124,7 +124,7 @@ def _learn(
     for i, branch in enumerate(branches):
         if branch in fresh:
             drawn = counts.sample.take(np.flatnonzero(counts.leaf == i))
-            branch.sample = Part.of_all(smallest_hashes(drawn, int(fresh[branch])))
+            branch.sample = SampleRows.of_all(smallest_hashes(drawn, int(fresh[branch])))
             branch.state = State.OPEN
 
 

@@ -175,8 +175,8 @@ class BranchPass(Statistic):
     left, right : arrays of shape (n_nodes,), int32
         Children, which follow their parents; -1 at a leaf.
     planes : array of shape (n_nodes, n_features)
-    offsets : array of shape (n_nodes,)
-        A row goes left where ``plane . x <= offset``.
+    thresholds : array of shape (n_nodes,)
+        A row goes left where ``plane . x <= threshold``.
     first : array of shape (n_nodes + 1,), int64
         A node is measured along the directions from ``first[node]`` to ``first[node + 1]``.
     directions : array of shape (n_directions, n_features), or a tuple of such arrays and of keys that make them
@@ -197,7 +197,7 @@ class BranchPass(Statistic):
     left: Integers
     right: Integers
     planes: Floats
-    offsets: Floats
+    thresholds: Floats
     first: Integers
     directions: "Floats | tuple[Floats | KeyedDirections, ...]"
     origin: Floats
@@ -222,7 +222,7 @@ class BranchPass(Statistic):
         counts = np.zeros((len(directions), 3 if self.lattices else 2, self.n_bins), dtype=np.int64)
         extremes = no_extremes(len(directions), 2, self.n_bins if self.extremes else 0)
         leaf = sweep_branches(
-            rows, self.left, self.right, self.planes, self.offsets, self.first, self.bit, hashes,
+            rows, self.left, self.right, self.planes, self.thresholds, self.first, self.bit, hashes,
             self.lattices, directions, self.origin, self.width, counts, extremes,
         )  # fmt: skip
         chosen = np.flatnonzero(hashes < self.limit[leaf])

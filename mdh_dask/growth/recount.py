@@ -32,7 +32,7 @@ def recount(tree: Tree) -> Plan[Tree]:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "offset": 0.5}
+    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "threshold": 0.5}
     >>> root |= {"origin": -1.0, "width": 1.0, "bandwidth": 1.0, "bins": [0, 1, 1, 0]}
     >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
     >>> from mdh_dask.chunks import run
@@ -71,7 +71,7 @@ def tree_pass(tree: Tree, axes: Axes) -> BranchPass:
     """Return the statistic that counts rows along the axes of a tree, all with as many bins as the largest."""
     n = tree.n_nodes
     return BranchPass(
-        seed=0, left=tree.left, right=tree.right, planes=tree.planes, offsets=tree.offsets,
+        seed=0, left=tree.left, right=tree.right, planes=tree.planes, thresholds=tree.thresholds,
         first=np.cumsum([0, *(np.diff(tree.first_bin) > 0)]),
         directions=axes.directions.vectors, origin=axes.origin, width=axes.width,
         n_bins=int(axes.n_bins.max(initial=0)),

@@ -132,8 +132,8 @@ def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
         sums: RangedSums = yield Pass("refining", ValleyPass.along(axes, current, splits[moving], standardise))
         for place, i in enumerate(moving):
             splitters[i].learn(sums, place, axes[place])
-        nodes, directions, offsets = _hyperplanes(splits, splitters, standardise)
-        current = turned(tree, nodes, directions, offsets)
+        nodes, directions, thresholds = _hyperplanes(splits, splitters, standardise)
+        current = turned(tree, nodes, directions, thresholds)
         logger.info("%s of %s splits were refined", sum(s.moving for s in splitters), len(splitters))
     return (yield from _measured(tree, splits, splitters, standardise))
 
@@ -142,7 +142,7 @@ def _splitter(tree: Tree, node: int, standardise: Standardiser) -> Splitter:
     direction = standardise.standard(RawDirections(tree.planes[node]))
     length = float(np.linalg.norm(direction.vectors))
     h = tree.bandwidth[node] / length
-    return Splitter(direction.vectors / length, h, length, h * tree.n_rows[node] ** 0.2, tree.offsets[node] / length)
+    return Splitter(direction.vectors / length, h, length, h * tree.n_rows[node] ** 0.2, tree.thresholds[node] / length)
 
 
 def _hyperplanes(
@@ -158,16 +158,17 @@ def _hyperplanes(
 
 def _measured(tree: Tree, splits: Integers, splitters: list[Splitter], standardise: Standardiser) -> Plan[Tree]:
     """Plan to count all rows at the nodes, in bins that cover them along the refined directions."""
-    nodes, directions, offsets = _hyperplanes(splits, splitters, standardise)
+    nodes, directions, thresholds = _hyperplanes(splits, splitters, standardise)
     width, bandwidth = tree.width[nodes], tree.bandwidth[nodes]
     found = [splitter for splitter in splitters if splitter.valley is not None]
     low, high = np.array([np.array(s.range) * s.length for s in found]).reshape(-1, 2).T
     bins = [
-        bins_over(*(x[[i]] for x in (low, high, KERNEL_REACH * bandwidth, width, offsets))) for i in range(len(nodes))
+        bins_over(*(x[[i]] for x in (low, high, KERNEL_REACH * bandwidth, width, thresholds)))
+        for i in range(len(nodes))
     ]
     origin = np.array([own[0] for own, _ in bins])
     axes = Axes(directions, origin, width, np.array([n for _, n in bins], dtype=np.int64))
-    counted = yield from recount(with_axes(tree, nodes, axes, offsets, bandwidth))
+    counted = yield from recount(with_axes(tree, nodes, axes, thresholds, bandwidth))
     depth = counted.relative_depth.copy()
     for node in np.flatnonzero(np.diff(counted.first_bin)).tolist():
         depth[node] = _depth(counted.histogram(node), counted, node)
@@ -179,5 +180,5 @@ def _depth(counts: Integers, tree: Tree, node: int) -> float:
     width, h = tree.width[node], tree.bandwidth[node]
     density = kernel_density(counts, width, h)
     depths = relative_depth(density, kernel_height(np.asarray(counts[1:-1].sum()), h))
-    place = int(np.clip(round((tree.offsets[node] - tree.origin[node]) / width) - 1, 0, len(counts) - 1))
+    place = int(np.clip(round((tree.thresholds[node] - tree.origin[node]) / width) - 1, 0, len(counts) - 1))
     return float(depths[place])

@@ -8,7 +8,7 @@ import numpy as np
 from ..chunks import Pass, Plan
 from ..tree.editing import multiplied
 from ..tree.structure import Tree
-from .branches import Part, State, branch_pass
+from .branches import SampleRows, State, branch_pass
 from .examine import Examiner
 from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted
 from .lattices import lattices_of
@@ -53,7 +53,7 @@ def regrow(
     root = branches_of(multiplied(bare, standardise.unit), settings.bandwidth)
     own = list(root.walk())[node]
     drawn = counts.sample.take(np.flatnonzero(counts.leaf == node))
-    own.sample, own.n_rows = Part.of_all(smallest_hashes(drawn, wanted)), int(counts.arrivals[node])
+    own.sample, own.n_rows = SampleRows.of_all(smallest_hashes(drawn, wanted)), int(counts.arrivals[node])
     own.state, own.candidates, own.verdict, own.deviation = State.OPEN, None, None, None
     yield from grow_branch(own, root, Examiner(settings, standardise))
     grown = replace(multiplied(tree_of(own), 1 / standardise.unit), steps=tree.steps)

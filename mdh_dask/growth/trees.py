@@ -10,7 +10,7 @@ from ..density.histograms import Histograms
 from ..projections.directions import Axes, RawDirections
 from ..splits.choose import Candidates, Verdict
 from ..tree.structure import Tree, tree_from_nodes
-from .branches import Branch, Part, State
+from .branches import Branch, SampleRows, State
 from .deviations import deviations_of
 from .passes import Sample
 
@@ -29,7 +29,7 @@ def tree_of(root: Branch, merged: bool = False) -> Tree:
         if (verdict := branch.verdict) is not None:
             histogram = verdict.histogram
             node |= {
-                "offset": verdict.threshold,
+                "threshold": verdict.threshold,
                 "relative_depth": verdict.depth,
                 "origin": histogram.origin[0],
                 "width": histogram.width[0],
@@ -54,7 +54,7 @@ def _clusters_of(root: Branch) -> Integers:
     return np.array(clusters)
 
 
-def branches_of(tree: Tree, rule: Bandwidth, sample: Part | None = None) -> Branch:
+def branches_of(tree: Tree, rule: Bandwidth, sample: SampleRows | None = None) -> Branch:
     """Return the root of the branches of a tree, the inverse of `tree_of`.
 
     Parameters
@@ -62,7 +62,7 @@ def branches_of(tree: Tree, rule: Bandwidth, sample: Part | None = None) -> Bran
     tree : Tree
     rule : Bandwidth
         Rule for the densities along new directions; the tree's own directions keep their bandwidths.
-    sample : Part, optional
+    sample : SampleRows, optional
         Sample rows of the root. Without them the branches have no samples and cannot be split further.
 
     Returns
@@ -70,7 +70,7 @@ def branches_of(tree: Tree, rule: Bandwidth, sample: Part | None = None) -> Bran
     Branch
         The root; walking it yields the branches in the order of the nodes. The samples of the other branches are empty.
     """
-    none = Part.of_all(Sample(np.empty((0, tree.n_features)), np.empty(0, np.uint64), np.empty(0, np.int64)))
+    none = SampleRows.of_all(Sample(np.empty((0, tree.n_features)), np.empty(0, np.uint64), np.empty(0, np.int64)))
     branches: list[Branch] = []
     path = np.ones(tree.n_nodes, dtype=object)  # Python integers, as a tree may have more than 64 levels
     for node in range(tree.n_nodes):
@@ -80,7 +80,7 @@ def branches_of(tree: Tree, rule: Bandwidth, sample: Part | None = None) -> Bran
         part = none if sample is None else sample if node == 0 else sample.take(np.empty(0, dtype=np.int64))
         branch = Branch(path[node], part, int(tree.n_rows[node]), counted=True)
         branch.state, branch.deviation = State.SPLIT if inner else State.LEAF, tree.deviations[node]
-        known = [getattr(tree, name)[node] for name in ("offsets", "relative_depth", "origin", "width", "bandwidth")]
+        known = [getattr(tree, name)[node] for name in ("thresholds", "relative_depth", "origin", "width", "bandwidth")]
         if inner or len(tree.histogram(node)) or tree.planes[node].any() or np.isfinite(known).any():
             branch.candidates = _candidates(tree, node, rule)
             branch.verdict = _verdict(tree, node, branch.candidates)
@@ -114,5 +114,5 @@ def _verdict(tree: Tree, node: int, candidates: Candidates) -> Verdict:
         known_bandwidth=candidates.known_bandwidth,
     )  # fmt: skip
     n_left, n_right = (int(tree.n_rows[side[node]]) if inner else 0 for side in (tree.left, tree.right))
-    threshold, depth = float(tree.offsets[node]), float(tree.relative_depth[node])
+    threshold, depth = float(tree.thresholds[node]), float(tree.relative_depth[node])
     return Verdict(inner, 0, threshold, depth, n_left, n_right, histogram, moved=False)

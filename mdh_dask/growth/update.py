@@ -16,7 +16,7 @@ from ..splits.choose import Candidates, Counts, Verdict
 from ..tree.editing import multiplied, proportioned, scaled_counts
 from ..tree.structure import Tree
 from .bounds import least_share
-from .branches import Branch, Part, State
+from .branches import Branch, SampleRows, State
 from .examine import Examiner
 from .growth import Grown
 from .lattices import lattices_of
@@ -84,7 +84,7 @@ def update(
     standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
     standardise = replace(standardise, lattices=lattices_of(tree.steps), levels=settings.levels)
     updater, n_old = Updater(settings, standardise), round(decay * int(tree.n_rows[0]))
-    root = updater.settle(updater.added(tree, n_old, axes, counts, Part.of_all(sample)))
+    root = updater.settle(updater.added(tree, n_old, axes, counts, SampleRows.of_all(sample)))
     split = updater.examine_open(root)
     if split is not None:
         prune(root, split)
@@ -111,7 +111,7 @@ class Updater(Examiner):
     new_rows: dict[Branch, int] = field(default_factory=dict)
     least_rows: ClassVar[int] = 100
 
-    def added(self, tree: Tree, n_old: int, axes: Axes, counts: BranchCounts, sample: Part) -> Branch:
+    def added(self, tree: Tree, n_old: int, axes: Axes, counts: BranchCounts, sample: SampleRows) -> Branch:
         """Return the root of the branches of a tree, with the counts of `n_old` old rows and of the new rows."""
         tree = multiplied(tree, self.standardise.unit)
         old = proportioned(tree, n_old)
@@ -145,7 +145,7 @@ class Updater(Examiner):
         return replace(
             candidates,
             known_bandwidth=np.maximum(bandwidth, candidates.axes.width),
-            suggested=tree.offsets[[node]] if needs else None,
+            suggested=tree.thresholds[[node]] if needs else None,
         )
 
     def settle(self, branch: Branch) -> Branch:

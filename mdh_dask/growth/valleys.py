@@ -104,7 +104,7 @@ class ValleyPass(Statistic):
         """Sum the rows of one block."""
         rows = loop_ready(blocks[0])
         tree, standardise = self.tree, self.standardise
-        leaf = leaves_of(rows, tree.left, tree.right, tree.planes, tree.offsets)
+        leaf = leaves_of(rows, tree.left, tree.right, tree.planes, tree.thresholds)
         n_splits, n_trials, d = self.directions.shape
         counts = np.zeros((n_splits, n_trials, N_BINS), dtype=np.int64)
         sums = np.zeros((n_splits, n_trials, N_BINS, d))

@@ -91,7 +91,7 @@ class Kernel(ABC):
             if isinstance(value, np.ndarray):
                 checked_array(name, value, value.shape)
 
-    def kept(self, landmarks: Floats) -> AnyArray:
+    def stored_landmarks(self, landmarks: Floats) -> AnyArray:
         """Return the part of the landmarks that `against` needs, as models save it."""
         return landmarks.astype(self.dtype(landmarks))
 

@@ -79,7 +79,7 @@ class Precomputed(Kernel):
         """Return the kernel among the landmarks, or raise an error if it is not symmetric."""
         return symmetric(self.matrix(landmarks, landmarks), "a precomputed kernel")
 
-    def kept(self, landmarks: Floats) -> AnyArray:
+    def stored_landmarks(self, landmarks: Floats) -> AnyArray:
         """Return an array without columns, as only the number of landmarks is needed."""
         return np.empty((len(landmarks), 0))
 

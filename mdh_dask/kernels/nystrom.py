@@ -231,7 +231,7 @@ def nystrom_map(
         intercept = -mean @ projection
     dtype = fitted.dtype(landmarks)
     return NystromMap(
-        fitted, fitted.kept(landmarks), centre, scale, projection.astype(dtype), intercept.astype(dtype),
+        fitted, fitted.stored_landmarks(landmarks), centre, scale, projection.astype(dtype), intercept.astype(dtype),
         spectrum / len(landmarks),
     )  # fmt: skip
 

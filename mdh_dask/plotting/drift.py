@@ -80,7 +80,7 @@ def plot_drift(drift: Drift, node: int, ax: "Axes | None" = None) -> "Axes":
     ax.plot(new.position, new.density, color=NEW, linewidth=1.8, label="new rows")
     if has_valley(tree, node):
         ax.axvline(
-            tree.offsets[node], color=INK, linewidth=1.5, linestyle="-" if tree.left[node] >= 0 else ":", zorder=3
+            tree.thresholds[node], color=INK, linewidth=1.5, linestyle="-" if tree.left[node] >= 0 else ":", zorder=3
         )
     ax.set_xlim(*joint_window(old, new))
     ax.locator_params(axis="x", nbins=6)

@@ -126,7 +126,7 @@ def plot_scatter(
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
     >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
-    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0, 0.0], "offset": 0.5, "relative_depth": 1.0}
+    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0, 0.0], "threshold": 0.5, "relative_depth": 1.0}
     >>> tree = tree_from_nodes([root, leaf, leaf], n_features=2)
     >>> ax = plot_scatter(tree, np.array([[0.0, 0.0], [1.0, 0.0]]))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
@@ -142,7 +142,7 @@ def plot_scatter(
         raise ValueError(f"none of the {len(rows)} rows reaches node {node}; take a larger sample")
     points = np.asarray(rows[reached], dtype=np.float64)
     along = points @ plane
-    sides = np.where(along <= tree.offsets[node], "left", "right")
+    sides = np.where(along <= tree.thresholds[node], "left", "right")
     ax = new_axes(ax, (6.4, 4.8))
     _draw_groups(ax, along, _widest_within(points, plane), sides if labels is None else np.asarray(labels)[reached])
     _draw_threshold(ax, tree, node)
@@ -155,7 +155,7 @@ def plot_scatter(
 def _draw_threshold(ax: Any, tree: Tree, node: int) -> None:
     if has_valley(tree, node):
         split = tree.left[node] >= 0
-        ax.axvline(tree.offsets[node], color=INK, linewidth=1.5, linestyle="-" if split else ":", zorder=3)
+        ax.axvline(tree.thresholds[node], color=INK, linewidth=1.5, linestyle="-" if split else ":", zorder=3)
 
 
 def _check_rows(tree: Tree, rows: AnyArray, labels: AnyArray | None) -> None:

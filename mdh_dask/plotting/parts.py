@@ -61,7 +61,7 @@ def check_node(tree: Tree, node: int) -> None:
 
 def has_valley(tree: Tree, node: int) -> bool:
     """Return whether a valley of the node's density is known, split or not."""
-    return bool(np.isfinite(tree.offsets[node]) and not np.isnan(tree.relative_depth[node]))
+    return bool(np.isfinite(tree.thresholds[node]) and not np.isnan(tree.relative_depth[node]))
 
 
 def window(density: NodeDensity) -> tuple[float, float]:

@@ -155,7 +155,7 @@ def entries_of(tree: Tree, colours: AnyArray | None, means: Floats | None = None
                 words=tuple(side_in_words(tree, node, above, means=mean) for above in (False, True)[: len(children)]),
                 labels=tuple(sorted(below[node])) if tree.n_clusters <= MAX_LABELS else (),
                 side_colours=tuple(hex_of(paint[child]) for child in children),
-                threshold=f"{tree.offsets[node]:.4g}",
+                threshold=f"{tree.thresholds[node]:.4g}",
                 direction=direction_text(tree, node),
                 picture=picture_of(tree, node) if drawn[node] else None,
                 summary=_in_words(tree, node),
@@ -255,7 +255,7 @@ def _in_words(tree: Tree, node: int) -> str:
     density = f"Density of {full_count(int(tree.n_rows[node]), 'row')} along one direction"
     if not has_valley(tree, node):
         return f"{density}, without a valley."
-    valley = f"a valley of relative depth {_depth(tree, node)} at {tree.offsets[node]:.4g}"
+    valley = f"a valley of relative depth {_depth(tree, node)} at {tree.thresholds[node]:.4g}"
     if tree.left[node] < 0:
         return f"{density}, with {valley}, which was not split."
     left, right = (int(tree.n_rows[child[node]]) for child in (tree.left, tree.right))

@@ -14,12 +14,12 @@ class Change(NamedTuple):
 
     value: float
     """The estimated change; NaN where there is nothing to compare."""
-    at_least: float
+    lower_bound: float
     """Lower confidence bound of the change."""
 
     def exceeds(self, threshold: float) -> bool:
         """Return whether the lower bound exceeds a threshold."""
-        return bool(self.at_least > threshold)  # False for NaN
+        return bool(self.lower_bound > threshold)  # False for NaN
 
 
 NO_CHANGE = Change(np.nan, np.nan)
@@ -44,7 +44,7 @@ def distance(old: AnyArray, new: AnyArray, chance: float) -> Change:
     ----------
     old, new : integer arrays of shape (n_bins,)
     chance : float
-        Probability that `at_least` is positive by chance alone.
+        Probability that `lower_bound` is positive by chance alone.
 
     Notes
     -----
@@ -54,7 +54,7 @@ def distance(old: AnyArray, new: AnyArray, chance: float) -> Change:
     Examples
     --------
     >>> change = distance(np.array([1000, 1000]), np.array([1800, 200]), chance=0.001)
-    >>> round(change.value, 2), round(change.at_least, 2)
+    >>> round(change.value, 2), round(change.lower_bound, 2)
     (0.4, 0.34)
     """
     if not old.sum() or not new.sum():
@@ -70,7 +70,7 @@ def total_variation(old: AnyArray, new: AnyArray, chance: float) -> Change:
     ----------
     old, new : integer arrays of shape (n_clusters,)
     chance : float
-        Probability that `at_least` is positive by chance alone.
+        Probability that `lower_bound` is positive by chance alone.
 
     Notes
     -----
@@ -80,7 +80,7 @@ def total_variation(old: AnyArray, new: AnyArray, chance: float) -> Change:
     Examples
     --------
     >>> change = total_variation(np.array([1000, 1000]), np.array([1800, 200]), chance=0.001)
-    >>> round(change.value, 2), round(change.at_least, 2)
+    >>> round(change.value, 2), round(change.lower_bound, 2)
     (0.4, 0.33)
     """
     if not old.sum() or not new.sum():
@@ -106,7 +106,7 @@ def valley_change(
     threshold : float
         Threshold of the split.
     chance : float
-        Probability that `at_least` of `filled` is positive by chance alone.
+        Probability that `lower_bound` of `filled` is positive by chance alone.
 
     Notes
     -----

@@ -79,7 +79,7 @@ class Drift:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 2000, "plane": [1.0], "offset": 0.0, "relative_depth": 9.0}
+    >>> root = {"left": 1, "right": 2, "n_rows": 2000, "plane": [1.0], "threshold": 0.0, "relative_depth": 9.0}
     >>> root |= {"origin": -4.0, "width": 1.0, "bandwidth": 1.0, "bins": [0, 0, 1000, 0, 0, 1000, 0, 0]}
     >>> leaf = {"left": -1, "right": -1, "n_rows": 1000}
     >>> tree = tree_from_nodes([root, leaf, leaf], n_features=1)
@@ -190,7 +190,7 @@ class Drift:
             return None
         position = tree.origin[node] + tree.width[node] * (np.arange(len(counts)) + 0.5)
         return valley_change(
-            counts, self.new.histogram(node), position, tree.width[node], self.bandwidth(node), tree.offsets[node],
+            counts, self.new.histogram(node), position, tree.width[node], self.bandwidth(node), tree.thresholds[node],
             self._chance,
         )  # fmt: skip
 

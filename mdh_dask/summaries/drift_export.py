@@ -19,7 +19,7 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
     dict
         ``drift``, ``alarms``, ``rows``, the limits ``threshold``, ``filled`` and ``false_alarms``, ``shares`` (a
         change), and ``splits`` and ``clusters``: lists of dicts. Values for old and new rows are lists of two; a
-        change has ``value`` and ``at_least``, its lower confidence bound. None replaces NaN and infinity.
+        change has ``value`` and ``lower_bound``, its lower confidence bound. None replaces NaN and infinity.
     """
     splits = [
         {
@@ -111,7 +111,7 @@ def change_text(change: Change) -> str:
     """
     if np.isnan(change.value):
         return "-"
-    return f"{change.value:z.2f}" + (f" ({change.at_least:.2f})" if change.at_least > 0 else "")
+    return f"{change.value:z.2f}" + (f" ({change.lower_bound:.2f})" if change.lower_bound > 0 else "")
 
 
 def _table(columns: Sequence[str], rows: list[list[str]]) -> str:

@@ -28,8 +28,8 @@ def cut(tree: T, n_clusters: int) -> T:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5, "relative_depth": 3.0}
-    >>> inner = {"left": 3, "right": 4, "n_rows": 5, "plane": [1.0], "offset": 0.2, "relative_depth": 8.0}
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5, "relative_depth": 3.0}
+    >>> inner = {"left": 3, "right": 4, "n_rows": 5, "plane": [1.0], "threshold": 0.2, "relative_depth": 8.0}
     >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (4, 3, 2)]
     >>> cut(tree_from_nodes([root, inner, *leaves], 1), 2).cluster_rows.tolist()
     [5, 4]
@@ -57,7 +57,7 @@ def pruned(tree: T, node: int) -> T:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5}
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5}
     >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
     >>> pruned(tree_from_nodes([root, *leaves], 1), 0).n_clusters
     1
@@ -103,7 +103,7 @@ def split(tree: T, node: int, direction: AnyArray | None = None, threshold: floa
     [0, 1]
     """
     plane = np.asarray(tree.planes[_checked_node(tree, node)] if direction is None else direction, dtype=np.float64)
-    at = float(tree.offsets[node]) if threshold is None else float(threshold)
+    at = float(tree.thresholds[node]) if threshold is None else float(threshold)
     if plane.shape != (tree.n_features,) or not np.isfinite(plane).all() or not plane.any():
         raise ValueError(
             f"expected a direction of {tree.n_features} finite numbers, not all zero; got {plane.shape} numbers from "
@@ -123,8 +123,8 @@ def split(tree: T, node: int, direction: AnyArray | None = None, threshold: floa
     values["left"][node], values["right"][node], values["cluster"][node] = first, first + 1, -1
     values["n_rows"][first:] = _sides(tree, node, at)
     values["cluster"][first:] = tree.cluster[node], tree.n_clusters
-    if at != tree.offsets[node]:
-        values["offsets"][node], values["relative_depth"][node] = at, np.nan
+    if at != tree.thresholds[node]:
+        values["thresholds"][node], values["relative_depth"][node] = at, np.nan
     return replace(tree, first_bin=np.append(tree.first_bin, [len(tree.bins)] * 2), **values).in_order()
 
 
@@ -136,7 +136,7 @@ def grafted(tree: T, node: int, twig: T) -> T:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5}
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5}
     >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
     >>> halves = tree_from_nodes([root, *leaves], 1)
     >>> grafted(halves, 2, halves).labels(np.array([[0.0], [1.0]])).tolist()
@@ -176,29 +176,29 @@ def _checked_node(tree: "Tree", node: int) -> int:
     return int(node)
 
 
-def turned(tree: T, nodes: Integers, directions: RawDirections, offsets: Floats) -> T:
+def turned(tree: T, nodes: Integers, directions: RawDirections, thresholds: Floats) -> T:
     """Return the tree with new hyperplanes at some nodes, which then have no histogram and no relative depth.
 
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0, 0.0], "offset": 0.5, "bins": [0, 1, 1, 0]}
+    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0, 0.0], "threshold": 0.5, "bins": [0, 1, 1, 0]}
     >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
     >>> tree = tree_from_nodes([root, leaf, leaf], n_features=2)
     >>> other = turned(tree, np.array([0]), RawDirections(np.array([[0.0, 2.0]])), np.array([3.0]))
-    >>> other.planes[0].tolist(), other.offsets[0].tolist(), other.histogram(0).tolist()
+    >>> other.planes[0].tolist(), other.thresholds[0].tolist(), other.histogram(0).tolist()
     ([0.0, 2.0], 3.0, [])
     """
     none = np.full(len(nodes), np.nan)
     empty = [np.empty(0, dtype=np.int64)] * len(nodes)
-    changes = {"planes": directions.vectors, "offsets": offsets, "origin": none, "width": none, "bandwidth": none}
+    changes = {"planes": directions.vectors, "thresholds": thresholds, "origin": none, "width": none, "bandwidth": none}
     return _changed(tree, nodes, changes | {"relative_depth": none}, empty)
 
 
-def with_axes(tree: T, nodes: Integers, axes: Axes, offsets: Floats, bandwidth: Floats) -> T:
+def with_axes(tree: T, nodes: Integers, axes: Axes, thresholds: Floats, bandwidth: Floats) -> T:
     """Return the tree with new hyperplanes at some nodes and empty bins along them for a recount."""
     empty = [np.zeros(n, dtype=np.int64) for n in axes.n_bins]
-    changes = {"planes": axes.directions.vectors, "offsets": offsets, "origin": axes.origin, "width": axes.width}
+    changes = {"planes": axes.directions.vectors, "thresholds": thresholds, "origin": axes.origin, "width": axes.width}
     none = np.full(len(nodes), np.nan)
     return _changed(tree, nodes, changes | {"bandwidth": bandwidth, "relative_depth": none}, empty)
 
@@ -209,13 +209,13 @@ def multiplied(tree: T, unit: float) -> T:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "offset": 0.5, "bandwidth": 0.25}
+    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "threshold": 0.5, "bandwidth": 0.25}
     >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
     >>> tree = multiplied(tree_from_nodes([root, leaf, leaf], n_features=1), 4.0)
-    >>> tree.planes[0].tolist(), tree.offsets[0].tolist(), tree.bandwidth[0].tolist()
+    >>> tree.planes[0].tolist(), tree.thresholds[0].tolist(), tree.bandwidth[0].tolist()
     ([4.0], 2.0, 1.0)
     """
-    names = ("planes", "offsets", "origin", "width", "bandwidth")
+    names = ("planes", "thresholds", "origin", "width", "bandwidth")
     return tree if unit == 1 else replace(tree, **{name: getattr(tree, name) * unit for name in names})
 
 
@@ -227,7 +227,7 @@ def proportioned(tree: T, n_rows: int) -> T:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 10, "plane": [1.0], "offset": 0.5, "bins": [0, 3, 3, 4]}
+    >>> root = {"left": 1, "right": 2, "n_rows": 10, "plane": [1.0], "threshold": 0.5, "bins": [0, 3, 3, 4]}
     >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (4, 6)]
     >>> tree = proportioned(tree_from_nodes([root, *leaves], n_features=1), 5)
     >>> tree.n_rows.tolist(), tree.histogram(0).tolist()

@@ -35,7 +35,7 @@ def linkage_of(tree: "Tree") -> Floats:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5, "relative_depth": 3.0}
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5, "relative_depth": 3.0}
     >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
     >>> tree_from_nodes([root, *leaves], 1).to_linkage()
     array([[0., 1., 1., 2.]])
@@ -98,7 +98,7 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
                 "id": i,
                 "rows": int(tree.n_rows[i]),
                 "relative_depth": _finite(tree.relative_depth[i]),
-                "threshold": _finite(tree.offsets[i]),
+                "threshold": _finite(tree.thresholds[i]),
                 "features": [_feature(tree, i, j, names[j]) for j in top_features(tree, i, n_top)],
                 **outcome,
             }
@@ -127,7 +127,7 @@ def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [0.6, -0.8], "offset": 1.25, "relative_depth": 12.3}
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [0.6, -0.8], "threshold": 1.25, "relative_depth": 12.3}
     >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
     >>> print(tree_from_nodes([root, *leaves], 2).to_text())
     rows=9 depth=12.3  -0.8*x1 + 0.6*x0 <= 1.25
@@ -143,7 +143,7 @@ def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
             lines.append(f"{indent}cluster {tree.cluster[node]}: {rows}")
         else:
             depth = "" if np.isnan(tree.relative_depth[node]) else f" depth={tree.relative_depth[node]:.3g}"
-            inequality = f"{_sum_text(tree, node, names, n_top)} <= {tree.offsets[node]:.3g}"
+            inequality = f"{_sum_text(tree, node, names, n_top)} <= {tree.thresholds[node]:.3g}"
             lines.append(f"{indent}{rows}{depth}  {inequality}")
     return "\n".join(lines)
 

@@ -26,7 +26,7 @@ def map_of(tree: "Tree", names: Sequence[str] | None = None) -> str:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5, "relative_depth": 3.0}
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5, "relative_depth": 3.0}
     >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
     >>> "cluster 1: 4 rows (44 %)" in map_of(tree_from_nodes([root, *leaves], 1))
     True

@@ -24,8 +24,8 @@ def levels_of(tree: "Tree") -> tuple[Level, ...]:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "offset": 0.5, "relative_depth": 8.0}
-    >>> inner = {"left": 3, "right": 4, "n_rows": 5, "plane": [1.0], "offset": 0.2, "relative_depth": 3.0}
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5, "relative_depth": 8.0}
+    >>> inner = {"left": 3, "right": 4, "n_rows": 5, "plane": [1.0], "threshold": 0.2, "relative_depth": 3.0}
     >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (4, 3, 2)]
     >>> [(level.n_clusters, level.relative_depth) for level in levels_of(tree_from_nodes([root, inner, *leaves], 1))]
     [(1, inf), (2, 8.0), (3, 3.0)]

@@ -35,7 +35,7 @@ class Margins:
         """Return distance, agreement and rarity of every row, shape (n_rows, 3); see `_jit.margins.row_margins`."""
         out = np.full((len(rows), 3), np.inf)
         tree = self.tree
-        routes = tree.left, tree.right, tree.planes, tree.offsets
+        routes = tree.left, tree.right, tree.planes, tree.thresholds
         bins = np.column_stack([tree.origin, tree.width])
         row_margins(loop_ready(rows), routes, self.scale, self.first_bin, bins, self.tails, out)
         return out
@@ -47,7 +47,7 @@ def margins_of(tree: Tree) -> Margins:
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 300, "plane": [1.0], "offset": 5.0, "relative_depth": 9.0}
+    >>> root = {"left": 1, "right": 2, "n_rows": 300, "plane": [1.0], "threshold": 5.0, "relative_depth": 9.0}
     >>> root |= {"origin": -1.0, "width": 1.0, "bandwidth": 1.0, "bins": [0, 10, 40, 60, 20, 4, 2, 6, 30, 80, 40, 8, 0]}
     >>> margins = margins_of(tree_from_nodes([root, *[{"left": -1, "right": -1, "n_rows": 150}] * 2], 1))
     >>> distance, agreement, rarity = margins.of_rows(np.array([[5.2], [8.0], [90.0]])).T

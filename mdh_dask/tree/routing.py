@@ -9,11 +9,11 @@ from .._typing import AnyArray, Floats, Integers
 from ..density.histograms import no_extremes
 
 
-def leaves_of(rows: AnyArray, left: Integers, right: Integers, planes: Floats, offsets: Floats) -> Integers:
+def leaves_of(rows: AnyArray, left: Integers, right: Integers, planes: Floats, thresholds: Floats) -> Integers:
     """Return the leaf of every row, shape (n_rows,), int32."""
     n, d = planes.shape
     zeros, nothing = np.zeros(n + 1, dtype=np.int64), np.empty(0)
     return sweep_branches(
-        loop_ready(rows), left, right, planes, offsets, zeros, zeros, np.empty(0, dtype=np.uint64),
+        loop_ready(rows), left, right, planes, thresholds, zeros, zeros, np.empty(0, dtype=np.uint64),
         NO_LATTICES, np.empty((0, d)), nothing, nothing, np.empty((0, 2, 0), dtype=np.int64), no_extremes(0, 2, 0),
     )  # fmt: skip

@@ -15,7 +15,10 @@ FIELDS = (
         ("planes", "offsets", "relative_depth", "origin", "width", "bandwidth", "deviations", "steps"), "float64"
     )
 )
-"""The arrays of a tree and their dtypes."""
+"""The arrays of a tree as they are stored, and their dtypes."""
+
+STORED_NAMES = {"thresholds": "offsets"}
+"""Names in saved models of arrays that have another name in a tree, as in 0.1.0."""
 
 ADDED = ("deviations", "steps", "cluster")
 """Arrays that the first models of 0.1.0 did not have."""
@@ -34,7 +37,8 @@ def tree_to_arrays(tree: Tree) -> dict[str, AnyArray]:
     >>> tree_from_arrays(tree_to_arrays(tree)) == tree
     True
     """
-    return {name: np.ascontiguousarray(getattr(tree, name), dtype) for name, dtype in FIELDS.items()}
+    stored = {STORED_NAMES.get(name, name): array for name, array in vars(tree).items()}
+    return {name: np.ascontiguousarray(stored[name], dtype) for name, dtype in FIELDS.items()}
 
 
 def tree_from_arrays(arrays: Mapping[str, AnyArray]) -> Tree:
@@ -55,7 +59,8 @@ def tree_from_arrays(arrays: Mapping[str, AnyArray]) -> Tree:
     added = {"deviations": np.full_like(planes, np.nan), "steps": np.zeros(planes.shape[1:])}
     whole: dict[str, Any] = added | dict(arrays)
     check_values(whole)
-    return Tree(**whole)
+    names = {stored: name for name, stored in STORED_NAMES.items()}
+    return Tree(**{names.get(name, name): array for name, array in whole.items()})
 
 
 def _check_shapes(arrays: Mapping[str, AnyArray]) -> None:

@@ -39,8 +39,8 @@ class Tree:
     planes : array of shape (n_nodes, n_features), float64
         Directions in the coordinates of the rows. At a leaf, the direction of the best rejected split,
         or zeros.
-    offsets : array of shape (n_nodes,), float64
-        A row goes left where ``plane . x <= offset``.
+    thresholds : array of shape (n_nodes,), float64
+        A row goes left where ``plane . x <= threshold``.
     n_rows : array of shape (n_nodes,), int64
     relative_depth : array of shape (n_nodes,), float64
         Relative depth of the split, or of the best rejected one; NaN where no valley was found.
@@ -63,7 +63,7 @@ class Tree:
     left: Integers
     right: Integers
     planes: Floats
-    offsets: Floats
+    thresholds: Floats
     n_rows: Integers
     relative_depth: Floats
     origin: Floats
@@ -136,7 +136,7 @@ class Tree:
             raise ValueError(
                 f"expected rows of shape (n_rows, {self.n_features}), as the tree was grown on; got shape {rows.shape}"
             )
-        return leaves_of(rows, self.left, self.right, self.planes, self.offsets)
+        return leaves_of(rows, self.left, self.right, self.planes, self.thresholds)
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the label of every row, shape (n_rows,), int32: the index of its leaf from the left."""
@@ -162,7 +162,7 @@ class Tree:
             return None
         position = self.origin[node] + self.width[node] * (np.arange(len(counts)) + 0.5)
         density = kernel_density(counts, self.width[node], self.bandwidth[node])
-        return NodeDensity(position, density, float(self.offsets[node]))
+        return NodeDensity(position, density, float(self.thresholds[node]))
 
     def evidence(self, node: int) -> float:
         """Return the evidence of the node's valley in standard errors; NaN without a histogram or threshold."""
@@ -218,7 +218,7 @@ class Tree:
 
         Examples
         --------
-        >>> split = {"n_rows": 3, "plane": [1.0], "offset": 0.0}
+        >>> split = {"n_rows": 3, "plane": [1.0], "threshold": 0.0}
         >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
         >>> nodes = [split | {"left": 1, "right": 2}, leaf, split | {"left": 3, "right": 4}, leaf, leaf]
         >>> tree = tree_from_nodes(nodes, n_features=1)
@@ -311,7 +311,7 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
         left=np.array([node["left"] for node in nodes], dtype=np.int32),
         right=np.array([node["right"] for node in nodes], dtype=np.int32),
         planes=planes,
-        offsets=column("offset"),
+        thresholds=column("threshold"),
         n_rows=np.array([node["n_rows"] for node in nodes], dtype=np.int64),
         relative_depth=column("relative_depth"),
         origin=column("origin"),

@@ -45,7 +45,7 @@ def side_in_words(
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [0.9, 0.3], "offset": 2.5, "deviation": [1.0, 1.0]}
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [0.9, 0.3], "threshold": 2.5, "deviation": [1.0, 1.0]}
     >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
     >>> tree, names = tree_from_nodes([root, *leaves], 2), ["length", "width"]
     >>> side_in_words(tree, 0, True, names)
@@ -64,7 +64,7 @@ def side_in_words(
     if share[first] >= MOSTLY and (alone or means is not None):
         rest = 0.0 if alone or means is None else float(plane @ means - plane[first] * means[first])
         side = "above" if above == (plane[first] > 0) else "up to"
-        text = f"{texts[first]} {side} {(tree.offsets[node] - rest) / plane[first]:.3g}"
+        text = f"{texts[first]} {side} {(tree.thresholds[node] - rest) / plane[first]:.3g}"
         same = plane[others] * plane[first] > 0
         return ", ".join([text, *(f"{'some' if s else 'minus some'} {texts[j]}" for j, s in zip(others, same))])
     high = [texts[j] for j in (first, *others) if (plane[j] > 0) == above]

@@ -168,7 +168,7 @@ def measuring_pass(sample: np.ndarray, seed: int = 0) -> BranchPass:
         left=np.where(inner, first_child, -1).astype(np.int32),
         right=np.where(inner, first_child + 1, -1).astype(np.int32),
         planes=planes,
-        offsets=np.median(sample @ planes.T, axis=0),
+        thresholds=np.median(sample @ planes.T, axis=0),
         first=np.cumsum([0, *np.where(inner, 0, DIRECTIONS)]),
         directions=directions,
         origin=low,

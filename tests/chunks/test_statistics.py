@@ -100,7 +100,7 @@ def valleys(draw):
     left, right, planes, offsets = draw(split_trees(rows))
     rng, d = np.random.default_rng(draw(seeds)), planes.shape[1]
     nodes = [
-        {"left": a, "right": b, "n_rows": 0, "plane": v, "offset": c}
+        {"left": a, "right": b, "n_rows": 0, "plane": v, "threshold": c}
         for a, b, v, c in zip(left, right, planes, offsets)
     ]
     tree = tree_from_nodes(nodes, d)
@@ -155,7 +155,7 @@ def tree_votes(draw):
     for _ in range(2):
         left, right, planes, offsets = draw(split_trees(rows))
         nodes = zip(left, right, planes, offsets)
-        columns = ("left", "right", "plane", "offset")
+        columns = ("left", "right", "plane", "threshold")
         trees.append(tree_from_nodes([dict(zip(columns, node), n_rows=0) for node in nodes], planes.shape[1]))
     return TreeVotes(draw(seeds), draw(st.integers(0, HASH_RANGE - 1)), tuple(trees)), (rows,)
 
@@ -379,7 +379,7 @@ def rows_that_reach(sweep, rows, node):
     for inner in np.flatnonzero(sweep.left >= 0):
         if inner in under:
             under |= {int(sweep.left[inner]), int(sweep.right[inner])}
-    leaf = leaves_of(rows, sweep.left, sweep.right, sweep.planes, sweep.offsets)
+    leaf = leaves_of(rows, sweep.left, sweep.right, sweep.planes, sweep.thresholds)
     return rows[np.isin(leaf, list(under))]
 
 
@@ -405,7 +405,7 @@ class TestBranchPass:
         sweep = branch_pass(data.draw, rows)
         value = sweep.chunk(7, rows)
         hashes = np.array(reference.hash_rows(sweep.seed, 7, len(rows)), dtype=np.uint64)
-        leaf = leaves_of(rows, sweep.left, sweep.right, sweep.planes, sweep.offsets)
+        leaf = leaves_of(rows, sweep.left, sweep.right, sweep.planes, sweep.thresholds)
         chosen = np.flatnonzero(hashes < sweep.limit[leaf])
         np.testing.assert_array_equal(value.sample.numbers, 7 + chosen)
         np.testing.assert_array_equal(value.sample.rows, rows[chosen])

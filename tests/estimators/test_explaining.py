@@ -44,7 +44,7 @@ def test_the_map_has_a_tile_for_each_node_with_rows_and_is_wellformed(tree):
 
 
 def test_names_of_columns_cannot_break_the_map():
-    root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "offset": 0.0}
+    root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "threshold": 0.0}
     tree = tree_from_nodes([root, *[{"left": -1, "right": -1, "n_rows": 1}] * 2], 1)
     named = type(tree)(**{**vars(tree), "feature_names": ('<script>"&',)})
     assert "<script>" not in named._repr_html_()
@@ -64,7 +64,7 @@ def test_words_name_the_side_of_the_rows_that_lie_there():
     tree = random_tree(2, 2, 3)
     one = tree_from_nodes(
         [
-            {"left": 1, "right": 2, "n_rows": 9, "plane": [0.0, -2.0, 0.0], "offset": 3.0},
+            {"left": 1, "right": 2, "n_rows": 9, "plane": [0.0, -2.0, 0.0], "threshold": 3.0},
             *[{"left": -1, "right": -1, "n_rows": 4}] * 2,
         ],
         3,

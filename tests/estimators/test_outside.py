@@ -13,6 +13,7 @@ from mdh_dask._fields import whole
 from mdh_dask.cli import mdh
 from mdh_dask.clusters.kinds import CLUSTERS, ClusterKind
 from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
+from mdh_dask.growth.order import ORDERS
 from mdh_dask.io import write_rows
 from mdh_dask.jobs.input_kinds import INPUTS, OUTPUT, PATH, InputKind
 from mdh_dask.jobs.inputs import RowsInput, open_rows_input
@@ -61,6 +62,12 @@ class Eager(HoldOut):
     """A stop rule."""
 
 
+def one_split(root, max_clusters, standardise, look):
+    """Split the root only."""
+    look(root)
+    return {root} if root.children else set()
+
+
 def first_rows(rows, n_landmarks, kernel, rng):
     """Choose landmarks."""
     return np.arange(min(n_landmarks, len(rows)))
@@ -94,6 +101,7 @@ ADDED = [
     (THRESHOLD_RULES, "deepest", Deepest()),
     (STOP_RULES, "eager", Eager),
     (BANDWIDTHS, "wide", Bandwidth(1.2)),
+    (ORDERS, "one_split", one_split),
     (LANDMARKS, "first", first_rows),
 ]
 
@@ -124,6 +132,7 @@ CHOICES = {
     "threshold_rule": "deepest",
     "stop_rule": "eager",
     "bandwidth": "wide",
+    "order": "one_split",
 }
 
 
@@ -142,7 +151,7 @@ def test_what_is_added_to_splits_is_a_choice_that_is_fitted_and_saved(parameter,
         DivisiveClustering(**{parameter: "none of them"}).fit(rows)
 
 
-@pytest.mark.parametrize("parameter", [name for name in CHOICES if name != "projection"])
+@pytest.mark.parametrize("parameter", [name for name in CHOICES if name not in ("projection", "order")])
 def test_it_is_a_choice_of_the_command_line_and_of_jobs(parameter, here):
     from mdh_dask.cli import options
 

@@ -91,7 +91,7 @@ def test_the_tree_is_the_same_to_the_last_bit_whatever_the_chunks_and_kind_of_la
         )
         for other in others:
             np.testing.assert_array_equal(other.tree_.planes, first.tree_.planes)
-            np.testing.assert_array_equal(other.tree_.offsets, first.tree_.offsets)
+            np.testing.assert_array_equal(other.tree_.thresholds, first.tree_.thresholds)
         assert others[2].known_labels_.tolist() == ["a", "b"]
 
 

@@ -14,7 +14,7 @@ from mdh_dask.chunks import run
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.modes import modes, relative_depth
 from mdh_dask.growth.bounds import bounds_of
-from mdh_dask.growth.branches import Branch, Part
+from mdh_dask.growth.branches import Branch, SampleRows
 from mdh_dask.growth.growth import grow
 from mdh_dask.growth.order import split_by_scatter, spread_of
 from mdh_dask.growth.passes import Sample
@@ -97,7 +97,7 @@ class TestAgainstNaivePartitioning:
             assert abs(tree.planes[node] @ component) == pytest.approx(1)
             mean = (own @ tree.planes[node]).mean()
             # The mean of the bins' centres differs from it by less than half a bin, and so does the nearest end.
-            assert abs(tree.offsets[node] - mean) <= tree.width[node]
+            assert abs(tree.thresholds[node] - mean) <= tree.width[node]
 
     @pytest.mark.parametrize("seed", range(5))
     @pytest.mark.parametrize("max_clusters", [2, 4, 7])
@@ -109,7 +109,7 @@ class TestAgainstNaivePartitioning:
         assert same_partition(tree.labels(rows), labels)
         for node, own in rows_of_inner_nodes(tree, rows):
             _, middle = naive.middle_of_widest_gap(own @ tree.planes[node])
-            assert tree.offsets[node] == pytest.approx(middle, abs=1e-12)
+            assert tree.thresholds[node] == pytest.approx(middle, abs=1e-12)
 
     @pytest.mark.parametrize("seed", range(5))
     def test_depddp_splits_at_the_lowest_density_between_the_outermost_modes_until_there_is_one(self, seed):
@@ -120,8 +120,8 @@ class TestAgainstNaivePartitioning:
             grid, density = kernel_estimate(own @ tree.planes[node], tree.bandwidth[node])
             peaks = modes(density)
             lowest = density[peaks[0] : peaks[-1]].min()
-            here = np.interp(tree.offsets[node], grid, density)
-            assert grid[peaks[0]] < tree.offsets[node] < grid[peaks[-1]]
+            here = np.interp(tree.thresholds[node], grid, density)
+            assert grid[peaks[0]] < tree.thresholds[node] < grid[peaks[-1]]
             assert here - lowest < 0.02 * density.max()
         for leaf in np.flatnonzero(tree.n_rows[tree.leaves] > 1):
             own = rows[tree.labels(rows) == leaf]
@@ -181,14 +181,14 @@ class TestLargerThanTheSample:
         tree, n_passes = grown(rows, "gap", sample_size=1000, stop="hold-out", min_rows=200)
         low, high = rows[rows < 2].max(), rows[rows > 2].min()
         assert tree.n_leaves == 2
-        assert tree.offsets[0] * np.sign(tree.planes[0, 0]) == pytest.approx((low + high) / 2, abs=1e-12)
+        assert tree.thresholds[0] * np.sign(tree.planes[0, 0]) == pytest.approx((low + high) / 2, abs=1e-12)
         assert n_passes == 2
 
 
 def branch_of(rows, n_rows):
     numbers = np.arange(len(rows))
     sample = Sample(rows, numbers.astype(np.uint64), numbers)
-    return Branch(1, Part.of_all(sample), n_rows, counted=True)
+    return Branch(1, SampleRows.of_all(sample), n_rows, counted=True)
 
 
 class TestSpread:

@@ -86,7 +86,7 @@ class TestFewRows:
         many = HierarchicalMDH().fit(da.from_array(rows, chunks=(37, -1)))
         assert one.n_clusters_ == 2
         np.testing.assert_array_equal(one.labels_, many.labels_.compute())
-        np.testing.assert_array_equal(one.tree_.offsets, many.tree_.offsets)
+        np.testing.assert_array_equal(one.tree_.thresholds, many.tree_.thresholds)
 
     def test_the_tree_counts_the_rows_of_its_labels(self):
         rows = np.concatenate([two_normals(100, 2, 5.0, seed) + np.array([0.0, 6.0 * seed]) for seed in (0, 1)])

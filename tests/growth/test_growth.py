@@ -59,7 +59,7 @@ def roots(monkeypatch):
 def test_all_branches_of_a_tree_share_the_rows_of_one_sample(mixture, roots):
     assert model_of("in memory").fit(mixture[0]).n_clusters_ > 3
     branches = list(roots[0].walk())
-    assert all(branch.sample.whole is roots[0].sample.whole for branch in branches)
+    assert all(branch.sample.drawn is roots[0].sample.drawn for branch in branches)
     numbers = np.concatenate([branch.sample.load().numbers for branch in branches if not branch.children])
     np.testing.assert_array_equal(np.sort(numbers), np.arange(len(mixture[0])))
 

@@ -56,8 +56,8 @@ def test_the_split_lies_where_the_projection_says(threshold):
         threshold_rule="proposed", stop_rule="none", max_levels=1, sample_size=1000, scale=False,
     ).fit(X)  # fmt: skip
     # The rows are shifted by a mean of few bits before directions are proposed for them.
-    assert model.tree_.offsets[0] / model.tree_.planes[0, 0] == pytest.approx(X[:, 0].mean() + threshold, abs=0.2)
-    assert model.tree_.n_rows[1] == (X @ model.tree_.planes[0] <= model.tree_.offsets[0]).sum()
+    assert model.tree_.thresholds[0] / model.tree_.planes[0, 0] == pytest.approx(X[:, 0].mean() + threshold, abs=0.2)
+    assert model.tree_.n_rows[1] == (X @ model.tree_.planes[0] <= model.tree_.thresholds[0]).sum()
 
 
 def test_thresholds_follow_directions_whose_length_the_bandwidth_changes(mixture):

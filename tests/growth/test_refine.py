@@ -159,7 +159,7 @@ def test_a_hyperplane_at_the_wrong_angle_is_turned_to_the_valley():
     projections = rows @ direction
     origin, width = projections.min() - 1, (np.ptp(projections) + 2) / 200
     bins = np.bincount(((projections - origin) / width).astype(int), minlength=200)
-    split = {"left": 1, "right": 2, "n_rows": 4000, "plane": direction, "offset": 0.0, "relative_depth": 1.0}
+    split = {"left": 1, "right": 2, "n_rows": 4000, "plane": direction, "threshold": 0.0, "relative_depth": 1.0}
     split |= {"origin": origin, "width": width, "bandwidth": 0.3, "bins": bins}
     leaf = {"left": -1, "right": -1, "n_rows": 2000}
     tree = tree_from_nodes([split, leaf, leaf], 2)
@@ -213,7 +213,7 @@ class TestValley:
         assert np.isnan(valley_of(100, counts, np.zeros((N_BINS, 2)), np.array([1.0, 0.0]), 0.0, 1.0).place)
 
     def test_descendants_follow_their_ancestors(self):
-        split = {"n_rows": 1, "plane": np.ones(1), "offset": 0.0}
+        split = {"n_rows": 1, "plane": np.ones(1), "threshold": 0.0}
         leaf = {"left": -1, "right": -1, "n_rows": 1}
         tree = tree_from_nodes(
             [{**split, "left": 1, "right": 4}, {**split, "left": 2, "right": 3}, leaf, leaf, leaf], 1

@@ -153,7 +153,7 @@ class TestBatch:
             model.fit(unit * FIRST).partial_fit(unit * SECOND)
         assert models[0].n_clusters_ == n_clusters
         np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
-        np.testing.assert_allclose(models[1].tree_.offsets, 2.0**40 * models[0].tree_.offsets)
+        np.testing.assert_allclose(models[1].tree_.thresholds, 2.0**40 * models[0].tree_.thresholds)
 
     def test_without_forgetting_a_stable_tree_counts_all_rows_as_a_fit_does(self):
         model = PCATree(decay=1.0).fit(FIRST)

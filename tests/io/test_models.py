@@ -19,9 +19,10 @@ import mdh_dask
 from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
 from mdh_dask.io import models, write_rows
 from mdh_dask.io.models import MODEL_MARK, read_model, save_model
-from mdh_dask.tree.saving import ADDED, FIELDS, PER_NODE, check_children, tree_from_arrays, tree_to_arrays
+from mdh_dask.tree.saving import ADDED, FIELDS, PER_NODE, STORED_NAMES, check_children, tree_from_arrays, tree_to_arrays
 from mdh_dask.tree.structure import Tree
 
+IN_TREES = {stored: name for name, stored in STORED_NAMES.items()}
 TREE = random_tree(5, 6, 3)
 plain = st.recursive(
     st.none()
@@ -91,14 +92,15 @@ def test_what_is_saved_is_loaded_to_the_last_bit(tmp_path_factory, tree, paramet
     assert beside == {}
     assert found == parameters
     for name, dtype in FIELDS.items():
-        assert getattr(loaded, name).dtype == np.dtype(dtype)
-        assert getattr(loaded, name).tobytes() == getattr(tree, name).tobytes()
+        own = IN_TREES.get(name, name)
+        assert getattr(loaded, own).dtype == np.dtype(dtype)
+        assert getattr(loaded, own).tobytes() == getattr(tree, own).tobytes()
 
 
 def test_every_field_of_the_tree_is_saved():
-    assert set(FIELDS) == {field.name for field in fields(Tree) if field.compare}
+    assert set(FIELDS) == {STORED_NAMES.get(field.name, field.name) for field in fields(Tree) if field.compare}
     for name, dtype in FIELDS.items():
-        assert getattr(TREE, name).dtype == dtype
+        assert getattr(TREE, IN_TREES.get(name, name)).dtype == dtype
 
 
 def test_a_loaded_tree_labels_rows_as_the_saved_one(path):
@@ -378,7 +380,7 @@ def test_the_check_of_children_passes_every_tree(tree):
 @pytest.mark.parametrize("name", FIELDS)
 def test_an_array_of_another_shape_is_refused_despite_a_right_checksum(path, name):
     tree = random_tree(5, 6, 3)
-    array = getattr(tree, name)
+    array = getattr(tree, IN_TREES.get(name, name))
     forge(path, tree, **{name: array.ravel()[:-1]})
     with pytest.raises(ValueError, match=r"damaged model: (expected shape|first_bin must ascend)"):
         load_tree(path)
@@ -418,7 +420,7 @@ SPLIT, LEAF = 0, int(TREE.leaves[-1])
 )
 def test_numbers_that_no_fit_gives_are_refused_with_the_name_of_their_array(path, name, value, where):
     assert TREE.first_bin[1] > 0  # the root has a histogram
-    forge(path, TREE, **{name: changed(getattr(TREE, name), value, where)})
+    forge(path, TREE, **{name: changed(getattr(TREE, IN_TREES.get(name, name)), value, where)})
     with pytest.raises(ValueError, match=rf"damaged model: expected .* in the array {name}, got 1 others; restore"):
         load_tree(path)
 

@@ -39,8 +39,8 @@ def leaf(n_rows, **more):
 
 def small_tree():
     """Return a split of 1000 rows into a leaf with a rejected valley and one of which nothing is known."""
-    root = {"left": 1, "right": 2, "n_rows": 1000, "offset": -0.325, "relative_depth": 3.21} | MEASURED
-    return tree_from_nodes([root, leaf(300, offset=-1.0, relative_depth=0.05, **MEASURED), leaf(700)], n_features=3)
+    root = {"left": 1, "right": 2, "n_rows": 1000, "threshold": -0.325, "relative_depth": 3.21} | MEASURED
+    return tree_from_nodes([root, leaf(300, threshold=-1.0, relative_depth=0.05, **MEASURED), leaf(700)], n_features=3)
 
 
 def path_point(alpha, offset=-0.325, mean=0.8, spread=2.0, shift=0.0):
@@ -80,7 +80,13 @@ def random_tree(n_leaves, rng):
     while len(nodes) < 2 * n_leaves - 1:
         node = nodes[max(range(len(nodes)), key=lambda i: (nodes[i]["left"] < 0) * nodes[i]["n_rows"] * rng.random())]
         n_left = int(rng.integers(1, node["n_rows"])) if node["n_rows"] > 1 else 0
-        node |= {"left": len(nodes), "right": len(nodes) + 1, "offset": 0.0, "relative_depth": 1.0, "plane": [1.0, 0.0]}
+        node |= {
+            "left": len(nodes),
+            "right": len(nodes) + 1,
+            "threshold": 0.0,
+            "relative_depth": 1.0,
+            "plane": [1.0, 0.0],
+        }
         nodes += [leaf(n_left), leaf(node["n_rows"] - n_left)]
     return tree_from_nodes(nodes, n_features=2)
 
@@ -275,7 +281,7 @@ def test_the_other_axis_is_the_first_principal_component_within_the_separator(se
     rng = np.random.default_rng(seed)
     plane = rng.normal(size=d) * 5
     rows = rng.normal(size=(30, d)) * rng.uniform(0.1, 5, d) + 7
-    root = {"left": 1, "right": 2, "n_rows": 30, "plane": plane, "offset": 0.0, "relative_depth": 1.0}
+    root = {"left": 1, "right": 2, "n_rows": 30, "plane": plane, "threshold": 0.0, "relative_depth": 1.0}
     drawn = plot_scatter(tree_from_nodes([root, leaf(15), leaf(15)], d), rows).collections[0].get_offsets()[:, 1]
     unit = plane / np.linalg.norm(plane)
     centred = (rows - rows.mean(axis=0)) @ (np.eye(d) - np.outer(unit, unit))
@@ -284,7 +290,7 @@ def test_the_other_axis_is_the_first_principal_component_within_the_separator(se
 
 
 def test_rows_of_one_feature_lie_on_a_line():
-    root = {"left": 1, "right": 2, "n_rows": 3, "plane": [2.0], "offset": 1.0, "relative_depth": 1.0}
+    root = {"left": 1, "right": 2, "n_rows": 3, "plane": [2.0], "threshold": 1.0, "relative_depth": 1.0}
     rows = np.array([[0], [1], [2]], dtype=np.uint8)
     drawn = plot_scatter(tree_from_nodes([root, leaf(1), leaf(2)], 1), rows).collections[0].get_offsets()
     np.testing.assert_allclose(drawn, [[0, 0], [2, 0], [4, 0]], atol=1e-12)

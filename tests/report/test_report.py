@@ -28,7 +28,7 @@ from mdh_dask.summaries.profiles import Profiles
 from mdh_dask.tree.structure import tree_from_nodes
 
 HILLS = np.array([0, 3, 9, 20, 9, 4, 1, 5, 12, 25, 30, 22, 9, 2, 0])
-MEASURED = {"origin": 0.0, "width": 1.0, "bandwidth": 0.8, "bins": HILLS, "offset": 6.5, "relative_depth": 2.5}
+MEASURED = {"origin": 0.0, "width": 1.0, "bandwidth": 0.8, "bins": HILLS, "threshold": 6.5, "relative_depth": 2.5}
 NOTHING = frozenset({"meta", "img", "input"})
 """Elements that have no end."""
 
@@ -410,7 +410,7 @@ def profiles_of(rows, labels):
 
 def tree_of_groups():
     def node(plane, offset, n):
-        return {"plane": plane, "offset": offset, "n_rows": n, "deviation": [20.0, 1.0, 9.0]}
+        return {"plane": plane, "threshold": offset, "n_rows": n, "deviation": [20.0, 1.0, 9.0]}
 
     leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (50, 30, 20)]
     inner = node([0.0, 1.0, 0.0], 1.0, 50) | {"left": 3, "right": 4}

@@ -12,7 +12,9 @@ from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.summaries.profiles import Profiles
 from mdh_dask.tree.structure import tree_from_nodes
 
-TWO = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 4, "plane": [1.0, 0.0], "offset": 5.0}, leaf(2), leaf(2)], 2)
+TWO = tree_from_nodes(
+    [{"left": 1, "right": 2, "n_rows": 4, "plane": [1.0, 0.0], "threshold": 5.0}, leaf(2), leaf(2)], 2
+)
 
 
 @pytest.fixture

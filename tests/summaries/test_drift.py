@@ -155,7 +155,7 @@ def test_what_is_left_beyond_chance_is_hardly_ever_positive(seed, n, m, chance):
     counts = np.array([[rng.multinomial(n, shares), rng.multinomial(m, shares)] for _ in range(100)])
     for measure in (distance, total_variation):
         # Of 100 draws with a chance of a hundredth, more than 9 are positive once in 20,000 times.
-        assert sum(measure(old, new, chance).at_least > 0 for old, new in counts) <= 9
+        assert sum(measure(old, new, chance).lower_bound > 0 for old, new in counts) <= 9
 
 
 # What is found
@@ -200,8 +200,8 @@ def test_a_shift_along_the_direction_that_a_cluster_keeps_is_found():
 def test_a_threshold_is_what_a_change_must_exceed_beyond_chance(model):
     rows = CHANGED["another mixture"][0]
     change = drift(model, rows).shares
-    assert drift(model, rows, threshold=change.at_least - 0.01, filled=1).alarms[-1].startswith("shares")
-    assert not any(a.startswith("shares") for a in drift(model, rows, threshold=change.at_least + 0.01).alarms)
+    assert drift(model, rows, threshold=change.lower_bound - 0.01, filled=1).alarms[-1].startswith("shares")
+    assert not any(a.startswith("shares") for a in drift(model, rows, threshold=change.lower_bound + 0.01).alarms)
     assert not drift(model, rows, threshold=1, filled=1).found
 
 
@@ -219,7 +219,7 @@ def test_distances_are_symmetric_and_between_zero_and_one(old, data):
     for measure in (distance, total_variation):
         change = measure(old, new, 0.01)
         assert 0 <= change.value <= 1
-        assert change.at_least < change.value
+        assert change.lower_bound < change.value
         assert change == pytest.approx(measure(new, old, 0.01))
     assert distance(old, new, 0.01).value <= total_variation(old, new, 0.01).value + 1e-12
 
@@ -229,7 +229,7 @@ def test_the_share_that_is_filled_is_none_of_a_valley_as_before_and_all_of_one_t
     hills = np.rint(1e4 * (np.exp(-((position - 10) ** 2) / 8) + np.exp(-((position - 30) ** 2) / 8))).astype(int)
     flat = np.where((position > 5) & (position < 35), 10_000, 0)
     same, gone = (valley_change(hills, new, position, 1.0, 1.5, 20.0, 1e-3) for new in (hills, flat))
-    assert same.filled.value == 0 > same.filled.at_least
+    assert same.filled.value == 0 > same.filled.lower_bound
     assert gone.filled.value == pytest.approx(1, abs=0.01)
     assert gone.depth[0] > 100
     assert gone.depth[1] < 0.01
@@ -280,7 +280,7 @@ def test_json_has_numbers_or_none_and_the_same_alarms(model):
     assert told["rows"] == [5000, 700]
     assert [split["node"] for split in told["splits"]] == [split.node for split in found.splits]
     assert sum(cluster["rows"][1] for cluster in told["clusters"]) == 700
-    assert told["splits"][0]["filled"].keys() == {"value", "at_least"}
+    assert told["splits"][0]["filled"].keys() == {"value", "lower_bound"}
 
 
 def test_only_what_chance_cannot_explain_stands_in_brackets():

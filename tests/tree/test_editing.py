@@ -69,7 +69,7 @@ def test_splitting_again_where_a_split_was_pruned_gives_the_same_tree():
 
 def test_impossible_edits_are_refused():
     tree = random_tree(3, 1, 2)
-    bare = replace(tree, planes=np.zeros((1, 2)), offsets=np.array([np.nan]))
+    bare = replace(tree, planes=np.zeros((1, 2)), thresholds=np.array([np.nan]))
     for wrong, message in [
         (lambda: tree.prune(7), "a node from 0 to 0, got 7"),
         (lambda: tree.split(-1), "a node from 0 to 0, got -1"),

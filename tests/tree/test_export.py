@@ -11,7 +11,7 @@ from trees import four_groups, grown_tree, random_tree, trees
 
 from mdh_dask.tree.structure import tree_from_nodes
 
-SPLIT = {"left": 1, "right": 2, "n_rows": 9, "plane": [0.61, -0.4, 0, 1e-3], "offset": 1.25, "relative_depth": 12.34}
+SPLIT = {"left": 1, "right": 2, "n_rows": 9, "plane": [0.61, -0.4, 0, 1e-3], "threshold": 1.25, "relative_depth": 12.34}
 LEAF = {"left": -1, "right": -1}
 branched = trees.filter(lambda tree: tree.n_leaves > 1)
 
@@ -117,7 +117,7 @@ def test_the_dict_survives_strict_json_and_rebuilds_the_tree(tree):
         for feature in node["features"]:
             plane[int(feature["name"][1:])] = feature["weight"]
         np.testing.assert_array_equal(plane, tree.planes[i])
-        for name, values in (("threshold", tree.offsets), ("relative_depth", tree.relative_depth)):
+        for name, values in (("threshold", tree.thresholds), ("relative_depth", tree.relative_depth)):
             np.testing.assert_equal(np.nan if node[name] is None else node[name], values[i])
     labels = [node["label"] for node in found["nodes"] if "label" in node]
     assert labels == list(range(tree.n_leaves))
@@ -144,7 +144,7 @@ def test_columns_in_which_the_rows_of_the_node_are_equal_come_last_and_zero_weig
 
 
 def test_numbers_that_are_not_finite_become_none():
-    nodes = one_split(relative_depth=np.inf, offset=np.nan).to_dict()["nodes"]
+    nodes = one_split(relative_depth=np.inf, threshold=np.nan).to_dict()["nodes"]
     assert nodes[0]["relative_depth"] is None
     assert nodes[0]["threshold"] is None
 
@@ -152,7 +152,7 @@ def test_numbers_that_are_not_finite_become_none():
 def test_a_very_deep_tree_is_written_as_json():
     chain = []
     for i in range(0, 6000, 2):
-        split = {"left": i + 1, "right": i + 2, "n_rows": 1, "plane": [1.0], "offset": 0.0}
+        split = {"left": i + 1, "right": i + 2, "n_rows": 1, "plane": [1.0], "threshold": 0.0}
         chain += [split, LEAF | {"n_rows": 1}]
     chain += [LEAF | {"n_rows": 1}]
     tree = tree_from_nodes(chain, 1)
@@ -168,7 +168,7 @@ def test_the_text_shows_every_split_and_cluster():
     nodes = [
         SPLIT,
         LEAF | {"n_rows": 5},
-        {"left": 3, "right": 4, "n_rows": 4, "plane": [0, -2.0, 0, 0], "offset": -1e-7},
+        {"left": 3, "right": 4, "n_rows": 4, "plane": [0, -2.0, 0, 0], "threshold": -1e-7},
         LEAF | {"n_rows": 1},
         LEAF | {"n_rows": 3},
     ]

@@ -20,7 +20,7 @@ def nodes_of(tree):
         {
             "id": i,
             "plane": tree.planes[i],
-            "threshold": tree.offsets[i],
+            "threshold": tree.thresholds[i],
             "origin": tree.origin[i],
             "width": tree.width[i],
         }
@@ -52,7 +52,7 @@ def test_the_standard_error_of_a_threshold_is_its_spread_over_samples():
     for seed in range(12):
         tree = PCATree(random_state=seed, max_levels=1, scale=False).fit(two_groups(2000, seed)[:, :1]).tree_
         direction = tree.planes[0, 0]
-        thresholds.append(tree.offsets[0] / direction)
+        thresholds.append(tree.thresholds[0] / direction)
         histogram = tree.histogram(0)
         errors.append(threshold_error(*tree.density(0), histogram[1:-1].sum(), tree.bandwidth[0]) / abs(direction))
     assert 0.6 < np.mean(errors) / np.std(thresholds) < 1.7
@@ -65,7 +65,7 @@ def model():
 
 class TestModels:
     def test_confidence_is_a_half_on_a_separator_and_grows_with_the_distance_from_it(self, model):
-        normal, threshold = model.tree_.planes[0], model.tree_.offsets[0]
+        normal, threshold = model.tree_.planes[0], model.tree_.thresholds[0]
         steps = np.array([0.0, 0.02, 0.1, 0.5, 2.0])
         rows = (threshold + steps)[:, None] * normal / (normal @ normal)
         assert model.confidence(rows)[0] == pytest.approx(0.5, abs=0.01)

@@ -26,7 +26,7 @@ def naive_leaves(tree, rows):
     for row in rows:
         node = 0
         while tree.left[node] >= 0:
-            goes_left = project(row, tree.planes[node]) <= tree.offsets[node]
+            goes_left = project(row, tree.planes[node]) <= tree.thresholds[node]
             node = tree.left[node] if goes_left else tree.right[node]
         leaves.append(node)
     return np.array(leaves, dtype=np.int32)
@@ -85,7 +85,7 @@ def test_any_dtype_and_layout_is_routed_by_its_values(dtype, layout):
 def test_a_row_on_the_plane_goes_left():
     tree = tree_from_nodes(
         [
-            {"left": 1, "right": 2, "n_rows": 3, "plane": [2.0], "offset": 1.0},
+            {"left": 1, "right": 2, "n_rows": 3, "plane": [2.0], "threshold": 1.0},
             {"left": -1, "right": -1, "n_rows": 2},
             {"left": -1, "right": -1, "n_rows": 1},
         ],
@@ -144,7 +144,7 @@ def test_the_order_in_which_nodes_are_given_does_not_matter(seed, order):
             "right": place[tree.right[node]],
             "n_rows": tree.n_rows[node],
             "plane": tree.planes[node],
-            "offset": tree.offsets[node],
+            "threshold": tree.thresholds[node],
             "relative_depth": tree.relative_depth[node],
             "origin": tree.origin[node],
             "width": tree.width[node],
@@ -256,7 +256,7 @@ def test_parents_hold_the_rows_of_their_children(grown):
 def test_the_density_of_a_split_has_its_valley_at_the_threshold(grown):
     _, tree = grown
     position, density, threshold = tree.density(0)
-    assert threshold == tree.offsets[0]
+    assert threshold == tree.thresholds[0]
     assert np.trapezoid(density, position) == pytest.approx(1, abs=0.02)
     here = np.searchsorted(position, threshold)
     assert density[here] < min(density[:here].max(), density[here:].max()) / 2

@@ -73,11 +73,11 @@ def test_the_line_of_new_rows_is_low_where_they_are_gone(model):
         f"node {gone.node}: {gone.rows[0]:,} rows old, {gone.rows[1]:,} rows new\n"
         f"relative depth {re.search('depth (.*) old', ax.get_title())[1]} old, "
         f"{re.search('old, ([^,]*) new, d', ax.get_title())[1]} new, "
-        f"distance {gone.distance.value:.2f} ({gone.distance.at_least:.2f})"
+        f"distance {gone.distance.value:.2f} ({gone.distance.lower_bound:.2f})"
     )
     left = gone.left[1] == 1.0
     position, density = lines(ax)["new rows"].T
-    beyond = position > found.old.offsets[gone.node] if left else position < found.old.offsets[gone.node]
+    beyond = position > found.old.thresholds[gone.node] if left else position < found.old.thresholds[gone.node]
     assert density[beyond].sum() < 0.05 * density.sum()
 
 
