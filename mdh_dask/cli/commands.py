@@ -56,6 +56,13 @@ def main() -> None:
 @mdh.command(cls=FitCommand)
 @input_options
 @click.option("--out", metavar="PATH", help="Path or URL of the Zarr array of labels to write.")
+@click.option(
+    "--labels",
+    "known_labels",
+    metavar="PATH",
+    help="Path or URL of the labels of some rows, for trees and for --method semi-supervised, which needs them: "
+    "integers in a Zarr array or a .npy file, -1 for rows without a label; or a .csv file with the header row,label.",
+)
 @click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
 @REPORT
 @PERFORMANCE_REPORT
@@ -75,7 +82,7 @@ def fit(
     from .options import estimator_of
 
     cluster, labels = cluster_of(options), options.pop("out")
-    places = {name: options.pop(name) for name in ("model", "report", "performance_report")}
+    places = {name: options.pop(name) for name in ("known_labels", "model", "report", "performance_report")}
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
     say(workflows.fit(
         features, estimator, labels=labels, **places, columns=columns, missing_chunks=missing_chunks,

@@ -16,7 +16,7 @@ from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
 from ..estimators.docstrings import entries, sections
 from ..estimators.feature_maps import feature_map_names
-from ..estimators.registry import METHODS, options_of
+from ..estimators.registry import all_methods, options_of
 from .parameters import ParameterType, hyphenated
 
 MAP_OPTIONS = {
@@ -52,9 +52,9 @@ class MethodOption(DocumentedOption):
 
     def __init__(self, name: str) -> None:
         self.parameter = name
-        self.defaults = {m: options_of(cls)[name] for m, cls in METHODS.items() if name in options_of(cls)}
+        self.defaults = {m: options_of(cls)[name] for m, cls in all_methods().items() if name in options_of(cls)}
         # The union of what the methods accept; `estimator_of` rejects what the chosen one does not.
-        allowed = [METHODS[method]._parameter_constraints[name] for method in self.defaults]
+        allowed = [all_methods()[method]._parameter_constraints[name] for method in self.defaults]
         constraints = [each for of_method in allowed for each in of_method if each != "boolean"]
         kind = ParameterType(constraints) if constraints else None
         flag = flag_of(name)
@@ -63,7 +63,7 @@ class MethodOption(DocumentedOption):
 
     def text(self) -> str:
         """Return the first method's description of the parameter, and those of methods that differ."""
-        texts = {method: description(METHODS[method], self.parameter) for method in self.defaults}
+        texts = {method: description(all_methods()[method], self.parameter) for method in self.defaults}
         first, *others = dict.fromkeys(texts.values())
         for other in others:
             first += f" For {', '.join(method for method in texts if texts[method] == other)}: {other}"
@@ -74,7 +74,7 @@ class MethodOption(DocumentedOption):
         methods: dict[str, list[str]] = {}
         for method, default in self.defaults.items():
             methods.setdefault(shown(self.parameter, default), []).append(method)
-        without = [method for method in METHODS if method not in self.defaults]
+        without = [method for method in all_methods() if method not in self.defaults]
         if len(methods) == 1 and len(without) < len(self.defaults):
             return f"default: {next(iter(methods))}" + (f"; not for {', '.join(without)}" if without else "")
         return "default: " + "; ".join(f"{default} for {', '.join(names)}" for default, names in methods.items())
@@ -104,18 +104,18 @@ class MapOption(DocumentedOption):
 
 def method_options() -> list[click.Option]:
     """Return ``--method`` and an option for every parameter of the methods, named like the parameter."""
-    return _method_options(tuple(METHODS.items()), tuple(feature_map_names()))
+    return _method_options(tuple(all_methods().items()), tuple(feature_map_names()))
 
 
 @cache
 def _method_options(*_: tuple[Any, ...]) -> list[click.Option]:
     """Make the options once for everything that is registered."""
-    classes = ", ".join(f"{method} ({estimator.__name__})" for method, estimator in METHODS.items())
+    classes = ", ".join(f"{method} ({estimator.__name__})" for method, estimator in all_methods().items())
     method = click.Option(
-        ["--method"], default=next(iter(METHODS)), type=click.Choice(list(METHODS)), show_default=True,
+        ["--method"], default=next(iter(all_methods())), type=click.Choice(list(all_methods())), show_default=True,
         help=f"How the rows are clustered: {classes}.",
     )  # fmt: skip
-    names = dict.fromkeys(name for cls in METHODS.values() for name in options_of(cls))
+    names = dict.fromkeys(name for cls in all_methods().values() for name in options_of(cls))
     of_methods = {name: MethodOption(name) for name in names}
     after_the_map = list(names).index("feature_map") + 1
     options = list(of_methods.values())
@@ -124,7 +124,7 @@ def _method_options(*_: tuple[Any, ...]) -> list[click.Option]:
 
 def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], progress: bool) -> ClusterEstimator:
     """Return the estimator of a method with the given options, or raise an error if one is not for this method."""
-    own = options_of(METHODS[method])
+    own = options_of(all_methods()[method])
     typed = {name: options[name] for name in options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     of_map = {name: typed.pop(name) for name in MAP_OPTIONS if name in typed}
     for name in typed:
@@ -132,10 +132,10 @@ def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], pr
             flags = ", ".join(map(flag_of, [*own, *(MAP_OPTIONS if "feature_map" in own else ())]))
             raise click.UsageError(f"--method {method} has no option {flag_of(name)}; its options are {flags}", ctx)
     try:
-        validate_parameter_constraints(METHODS[method]._parameter_constraints, typed, f"--method {method}")
+        validate_parameter_constraints(all_methods()[method]._parameter_constraints, typed, f"--method {method}")
     except InvalidParameterError as error:
         raise click.UsageError(str(error), ctx) from error
-    estimator: Any = METHODS[method](**typed, progress=progress)
+    estimator: Any = all_methods()[method](**typed, progress=progress)
     if of_map and "feature_map" not in own:
         raise click.UsageError(f"--method {method} has no option {flag_of(next(iter(of_map)))}", ctx)
     if of_map and estimator.feature_map is None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClusterMixin, _fit_context
@@ -29,6 +29,8 @@ class ClusterEstimator(ClusterMixin, Planned):
 
     state_type: ClassVar[type[State]]
     """Class of the fitted states."""
+    uses_labels: ClassVar[Literal["never", "given", "always"]] = "never"
+    """Whether `fit` uses labels of some rows: never, if there are any, or not without."""
     n_clusters_: int
     pixel_columns_: dict[str, Any] | None = None
     """Columns of the image whose pixels are the rows; see `mdh_dask.images.PixelColumns`."""

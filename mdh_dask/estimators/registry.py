@@ -50,8 +50,8 @@ METHODS: dict[str, type[ClusterEstimator]] = {
 WITHOUT_METHOD: list[type[ClusterEstimator]] = [DivisiveClustering]
 """Estimators without a name on the command line."""
 
-CLASSIFIERS: list[type[ClusterEstimator]] = [SemiSupervisedMDH]
-"""Estimators that need the labels of some rows."""
+CLASSIFIERS: dict[str, type[ClusterEstimator]] = {"semi-supervised": SemiSupervisedMDH}
+"""Estimators that need the labels of some rows, by the names of their methods."""
 
 
 def estimators() -> dict[str, type[ClusterEstimator]]:
@@ -61,7 +61,12 @@ def estimators() -> dict[str, type[ClusterEstimator]]:
 
 def all_estimators() -> dict[str, type[ClusterEstimator]]:
     """Return the classes of saved models by name."""
-    return estimators() | {cls.__name__: cls for cls in CLASSIFIERS}
+    return estimators() | {cls.__name__: cls for cls in CLASSIFIERS.values()}
+
+
+def all_methods() -> dict[str, type[ClusterEstimator]]:
+    """Return the classes that commands and job files know, by the names of their methods."""
+    return METHODS | CLASSIFIERS
 
 
 def public_names() -> list[str]:

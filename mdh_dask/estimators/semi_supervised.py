@@ -117,6 +117,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     margin: float = MARGIN
     alpha_max: float = 0.9
     max_labelled: int = 100_000
+    uses_labels = "always"
     updates = False  # the hyperplane belongs to the labels of one fit
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 from sklearn.utils import get_tags
 
@@ -54,6 +54,7 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
     """Base of the estimators that grow one tree of separators."""
 
     state_type = TreeState
+    uses_labels: ClassVar[Literal["never", "given", "always"]] = "given"
     cache: Cache | None
     sample_size: int | None
     n_candidates: int

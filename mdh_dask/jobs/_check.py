@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..io.fingerprints import fingerprint
 from ._run import check_outputs, outputs_of, with_own
 from .job import Job
 from .state import FINISHED, Work, about_job
@@ -22,7 +21,7 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
         check_outputs(job, outputs)
     estimator = job.estimator()
     opened = job.open_input()
-    about = about_job(job, opened.array, fingerprint(job.input["path"]))
+    about = about_job(job, opened.array, job.fingerprint())
     outputs = with_own(job, work, outputs, about)
     need = opened.estimate(estimator, outputs)
     size = f"{opened.array.nbytes / 1e6:,.1f} MB in {need.blocks} blocks"

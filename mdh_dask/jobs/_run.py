@@ -9,7 +9,6 @@ from typing import Any
 from .._fields import JobError
 from .._journal import keeping
 from .._locations import HIDDEN
-from ..io.fingerprints import fingerprint
 from ..io.journal import FolderJournal
 from ..workflows.outputs import check_folder, check_writable
 from .inputs import Input
@@ -39,7 +38,7 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
     check_folder(job.work.resolve().parent)
     job.work.mkdir(exist_ok=True)
     with _alone(job, outputs):
-        about = about_job(job, opened.array, fingerprint(job.input["path"]))
+        about = about_job(job, opened.array, job.fingerprint())
         if not restart:
             outputs = with_own(job, work, outputs, about)
             restart = bool(work.changes(about))
@@ -76,7 +75,7 @@ def with_own(job: Job, work: Work, outputs: JobOutputs, about: Mapping[str, Any]
 def check_outputs(job: Job, outputs: JobOutputs) -> None:
     """Raise an error if an output cannot be written, or overlaps with another path of the job."""
     check_writable(str(job.work))
-    outputs.check(job.input["path"], str(job.work), str(job.path))
+    outputs.check(*job.inputs(), str(job.work), str(job.path))
 
 
 def outputs_of(job: Job, overwrite: bool = False) -> JobOutputs:
@@ -148,7 +147,7 @@ def _made(
     manifest["summary"] = made.summary
     if growing.manifest is not None:
         write_json(growing.manifest, manifest)
-    work.check(about_job(job, opened.array, fingerprint(job.input["path"])))  # it may have changed while it was read
+    work.check(about_job(job, opened.array, job.fingerprint()))  # it may have changed while it was read
     fence.check()
     return manifest
 

@@ -47,6 +47,7 @@ PATH, MISSING = text("a path or URL", required=True), choice("error", "fill", de
 
 ROWS = {
     "path": PATH,
+    "labels": text("a path or URL"),
     "columns": Field("an array of names, or of numbers from 0", _are_columns),
     "missing_chunks": MISSING,
 }

@@ -11,6 +11,7 @@ from ..images import Image, pixel_rows
 from ..io.inputs import Table
 from ..workflows._fit import Cluster, Made, fit_rows
 from ..workflows.estimates import Estimate, estimate
+from ..workflows.labels import open_labels
 from ..workflows.pixels import PixelOptions, columns_of, segment_image
 from ..workflows.reading import Reading
 from .outputs import ImageJobOutputs, JobOutputs
@@ -50,6 +51,7 @@ class RowsInput:
 
     path: str
     table: Table
+    labels: str | None = None
 
     @property
     def rows(self) -> da.Array:
@@ -76,7 +78,8 @@ class RowsInput:
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> Made:
         """Fit the estimator and write the outputs."""
-        return fit_rows(self.path, self.table, estimator, outputs, cluster, resume)
+        target = None if self.labels is None else open_labels(self.labels, len(self.rows))
+        return fit_rows(self.path, self.table, estimator, outputs, cluster, resume, target)
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,9 @@ class ImageInput:
 
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     """Open rows from the values of ``[input]``."""
-    return RowsInput(given["path"], Reading(given["missing_chunks"], given["columns"]).table(given["path"]))
+    return RowsInput(
+        given["path"], Reading(given["missing_chunks"], given["columns"]).table(given["path"]), given["labels"]
+    )
 
 
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:

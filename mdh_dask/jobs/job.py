@@ -12,6 +12,8 @@ from .._fields import JobError, check_keys, checked_table, choice, flag, text
 from ..clusters.current import LOCAL_SCHEDULERS
 from ..clusters.kinds import CLUSTERS, cluster_settings
 from ..estimators.base import ClusterEstimator
+from ..io.fingerprints import fingerprint
+from ..workflows.labels import check_labels
 from .input_kinds import INPUTS, checked_input
 from .inputs import Input
 from .methods import estimator_of
@@ -27,7 +29,7 @@ RUN = {
 
 SECTIONS = ("input", "method", "cluster", "output", "run")
 
-PATHS = {"input": ("path",), "run": ("work",)}
+PATHS = {"input": ("path", "labels"), "run": ("work",)}
 """Keys with paths relative to the folder of the job file."""
 
 
@@ -68,6 +70,15 @@ class Job:
     def estimator(self, progress: bool = False) -> ClusterEstimator:
         """Return the estimator."""
         return estimator_of(self.content.get("method", {}), progress)
+
+    def inputs(self) -> list[str]:
+        """Return the paths or URLs of the input, and of labels if there are any."""
+        return [path for path in (self.input["path"], self.input.get("labels")) if path is not None]
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the fingerprint of the input, with that of labels if there are any."""
+        labels = self.input.get("labels")
+        return fingerprint(self.input["path"]) | ({} if labels is None else {"labels": fingerprint(labels)})
 
     def open_input(self) -> Input:
         """Open the input."""
@@ -139,7 +150,11 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
                     raise JobError(
                         f"{section}.{key} is {place}, but there is no such user: write the path out"
                     ) from error
-    estimator_of(content.get("method", {}), progress=False)
+    estimator = estimator_of(content.get("method", {}), progress=False)
+    try:
+        check_labels(estimator, given.get("labels"))
+    except SettingError as error:
+        raise JobError(str(error)) from error
     if output["performance_report"] is not None and kind in LOCAL_SCHEDULERS:
         raise JobError(
             f"output.performance_report needs a cluster, but cluster.kind = {kind!r} has none: leave one out"

@@ -13,7 +13,7 @@ from .._fields import Field, JobError, check_keys, checked_table, choice, either
 from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
 from ..estimators.feature_maps import FEATURE_MAPS
-from ..estimators.registry import METHODS, options_of
+from ..estimators.registry import all_methods, options_of
 from ..estimators.transformer import FeatureTransformer
 from ..kernels import KERNELS, Kernel
 
@@ -33,15 +33,15 @@ def estimator_of(table: Any, progress: bool) -> ClusterEstimator:
     """
     if not isinstance(table, dict):
         checked_table("method", table, {})
-    name = checked_table("method", _only(table, "name"), {"name": choice(*METHODS, default=next(iter(METHODS)))})[
-        "name"
-    ]
-    constraints = METHODS[name]._parameter_constraints
-    parameters = {parameter: field_of(constraints[parameter]) for parameter in options_of(METHODS[name])}
+    name = checked_table(
+        "method", _only(table, "name"), {"name": choice(*all_methods(), default=next(iter(all_methods())))}
+    )["name"]
+    constraints = all_methods()[name]._parameter_constraints
+    parameters = {parameter: field_of(constraints[parameter]) for parameter in options_of(all_methods()[name])}
     check_keys(f"[method] with name = {name!r}", table, ["name", *parameters])
     given = {key: parameters[key] for key in table if key != "name"}
     values = checked_table("method", {key: table[key] for key in given}, given)
-    estimator: Any = METHODS[name](**values, progress=progress)
+    estimator: Any = all_methods()[name](**values, progress=progress)
     if isinstance(given := table.get("feature_map"), dict):
         estimator.feature_map.set_params(**_settings_for_map(estimator, given))
     return estimator

@@ -164,7 +164,8 @@ def _are_attempts(value: Any) -> bool:
 def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything that the outputs depend on and that must not change while a job is interrupted."""
     input_is = {"shape": list(rows.shape), "dtype": rows.dtype.str, **found}
-    given = job.input | {"path": stored(job.input["path"])}
+    places = {key: stored(place) for key in ("path", "labels") if (place := job.input.get(key)) is not None}
+    given = {key: value for key, value in job.input.items() if key != "labels"} | places
     output = {key: None if place is None else stored(place) for key, place in job.output.items()}
     wanted = {"input": given, "method": job.content.get("method", {}), "output": output}
     about = {"job": wanted, "input": input_is, "versions": {"mdh_dask": __version__}}

@@ -11,7 +11,7 @@ import dask.array as da
 import numpy as np
 
 from .._locations import name_of
-from .._typing import AnyArray, Integers
+from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Statistic, announced, merge_chunks
 from ..clusters.current import current_cluster
 from ..estimators.profiles import Story, model_story, story_of, story_pass
@@ -20,6 +20,7 @@ from ..io.inputs import Table
 from ..report import write_report
 from .estimates import telling_of_memory
 from .facts import facts_of
+from .labels import check_labels, open_labels
 from .outputs import Outputs
 from .performance import recorded
 from .reading import MissingChunks, Reading
@@ -67,6 +68,7 @@ def fit(
     report: str | None = None,
     performance_report: str | None = None,
     columns: Sequence[str | int] | None = None,
+    known_labels: str | None = None,
     missing_chunks: MissingChunks = "error",
     overwrite: bool = False,
     cluster: Cluster | None = None,
@@ -88,6 +90,9 @@ def fit(
         Paths or URLs of HTML files: a report on the clusters, and Dask's performance report.
     columns : sequence of str or int, optional
         Columns to use, in this order: names in a table, otherwise numbers from 0. All by default.
+    known_labels : str, optional
+        Path or URL of the labels of some rows, for trees and `SemiSupervisedMDH`: a Zarr array or ``.npy`` file of
+        integers, -1 for rows without a label, or a ``.csv`` file with the header ``row,label``.
     missing_chunks : {"error", "fill"}, default="error"
         Whether missing chunks of a Zarr array are an error or hold the fill value.
     overwrite : bool, default=False
@@ -120,23 +125,33 @@ def fit(
     2
     """
     outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report)
-    outputs.check(features)
+    check_labels(estimator, known_labels)
+    outputs.check(features, *([known_labels] if known_labels else []))
     table = Reading(missing_chunks, columns).table(features)
-    return f"{fit_rows(features, table, estimator, outputs, cluster or current_cluster()).summary}: {outputs.kept()}"
+    target = None if known_labels is None else open_labels(known_labels, len(table.rows))
+    made = fit_rows(features, table, estimator, outputs, cluster or current_cluster(), target=target)
+    return f"{made.summary}: {outputs.kept()}"
 
 
 def fit_rows(
-    name: str, table: Table, estimator: Any, outputs: Outputs, cluster: Cluster, resume: str | None = None
+    name: str,
+    table: Table,
+    estimator: Any,
+    outputs: Outputs,
+    cluster: Cluster,
+    resume: str | None = None,
+    target: RowArray | None = None,
 ) -> Made:
     """Fit an estimator to lazy rows and write the outputs; `name` names the rows in the report.
 
-    With `resume`, writing the labels continues where an interrupted call with the same text stopped.
+    `target` holds labels of some of them. With `resume`, writing continues where an interrupted call with the same text
+    stopped.
     """
     started = perf_counter()
     rows = table.rows
     story = counts = None
     with cluster as where, recorded(outputs), telling_of_memory(rows, estimator):
-        estimator.fit(rows)
+        estimator.fit(rows, target)
         estimator.name_columns(table.names)
         logger.info("%s clusters in %s passes", estimator.n_clusters_, estimator.n_passes_)
         if outputs.model:

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..clusters.current import current_cluster
 from ._fit import Cluster
+from .labels import check_labels
 from .outputs import ImageOutputs
 from .pixels import PixelOptions, segment_image
 from .reading import MissingChunks, Reading
@@ -87,6 +88,7 @@ def segment(
     '2 segments of 50 x 40 pixels'
     """
     outputs = ImageOutputs(labels, model, report, overwrite, preview, performance_report=performance_report)
+    check_labels(estimator, None)
     outputs.check(image)
     opened = Reading(missing_chunks, axes=axes, index=index or {}).image(image)
     options = PixelOptions(window, coordinates, sample)

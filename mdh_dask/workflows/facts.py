@@ -30,14 +30,27 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int) -> Fac
     pass_bytes : int
         Size of the input in memory, which every pass reads.
     """
+    labels = {"Labelled rows of clusters": found} if (found := _labels_of(estimator)) else {}
     parameters = {name: str(value) for name, value in estimator.get_params(deep=False).items() if name != "progress"}
     passes = estimator.n_passes_ + 1
     return {
         "Method": type(estimator).__name__,
         "Parameters": parameters,
+        **labels,
         "Passes over the data": f"{passes}, the last of them for labels and profiles",
         "Bytes read": f"{format_bytes(passes * pass_bytes)}, as they are in memory",
         "Time": f"{seconds:.1f} s",
         "Ran on": where,
         "Versions": versions(),
     }
+
+
+def _labels_of(estimator: Any) -> dict[str, str]:
+    """Return the class, or the labels in `fit` and how many rows had them, of every cluster."""
+    if (classes := getattr(estimator, "classes_", None)) is not None:
+        return {f"cluster {i}": f"class {label}" for i, label in enumerate(classes.tolist())}
+    if (counts := getattr(estimator, "label_counts_", None)) is None:
+        return {}
+    known = estimator.known_labels_.tolist()
+    held = {i: [f"{n} of {label}" for n, label in zip(row, known) if n] for i, row in enumerate(counts.tolist())}
+    return {f"cluster {i}": ", ".join(labels) for i, labels in held.items() if labels}

@@ -25,7 +25,7 @@ from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.cli.options import description, method_options
 from mdh_dask.cli.parameters import ParameterType
-from mdh_dask.estimators.registry import METHODS, options_of
+from mdh_dask.estimators.registry import METHODS, all_methods, options_of
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.workflows.outputs import ImageOutputs, Outputs, overlap
 
@@ -237,7 +237,7 @@ def test_help_shows_a_default_with_its_methods_unless_they_all_agree():
         "[default: --scale; not for consensus",
         "[default: none for rp, pca, ica, ipddp, depddp, hppc, kernel-depddp]",
         "[default: valleys for mdh; balanced for hyperplane, kernel-mdh]",
-        "[default: none for rp, pca, ica, pddp, ipddp, depddp, mdh, hppc, hyperplane; nearest_neighbors for kernel-",
+        "[default: none for rp, pca, ica, pddp, ipddp, depddp, mdh, hppc, hyperplane, semi-supervised; ",
     ):
         assert shown in text, shown
 
@@ -245,7 +245,7 @@ def test_help_shows_a_default_with_its_methods_unless_they_all_agree():
 def test_every_value_that_a_method_allows_can_be_typed():
     for option in method_options():
         for method in getattr(option, "defaults", ()):
-            words = ParameterType(METHODS[method]._parameter_constraints[option.name]).words
+            words = ParameterType(all_methods()[method]._parameter_constraints[option.name]).words
             assert not words or set(words) <= set(option.type.words)
 
 

@@ -1,0 +1,119 @@
+"""Labels of some rows in commands and jobs: files of several kinds, what is refused, and what the report says."""
+
+import re
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from mdh_dask import load_model
+from mdh_dask._fields import JobError
+from mdh_dask.cli import mdh
+from mdh_dask.io import open_rows, write_rows
+from mdh_dask.jobs._run import run_job
+from mdh_dask.jobs.job import read_job
+from mdh_dask.workflows.labels import open_labels
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A folder with three groups of rows in a row, of which labels join the last two."""
+    folder = tmp_path_factory.mktemp("labels")
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 600)
+    write_rows(rng.normal(size=(600, 2)) + np.outer(9 * truth, [1, 0]), folder / "x.zarr", chunk_rows=200)
+    y = np.full(600, -1)
+    y[:20] = np.minimum(truth[:20], 1)
+    np.save(folder / "y.npy", y)
+    write_rows(y, folder / "y.zarr", chunk_rows=300)
+    lines = [f"{row},{('left', 'right')[label]}" for row, label in enumerate(y[:20])]
+    (folder / "y.csv").write_text("\n".join(["row,label", *lines, ""]))
+    return folder
+
+
+def fit(store, *args):
+    options = ["--n-projections", "20"] if "--method" not in args else []
+    command = ["fit", str(store / "x.zarr"), "--scheduler", "threads", *options, *map(str, args)]
+    return CliRunner().invoke(mdh, command, prog_name="mdh-dask")
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.zarr", "y.csv"])
+def test_trees_do_not_cut_the_labels_of_a_file(store, tmp_path, name):
+    found = fit(store, "--labels", store / name, "--model", tmp_path / "m.zarr", "--report", tmp_path / "r.html")
+    assert found.exit_code == 0, found.output
+    model = load_model(tmp_path / "m.zarr")
+    assert model.n_clusters_ == 2
+    assert model.known_labels_.tolist() == (["left", "right"] if name == "y.csv" else [0, 1])
+    left = int(model.label_counts_[:, 0].argmax())
+    report = (tmp_path / "r.html").read_text()
+    assert f"cluster {left}" in report
+    assert f"{model.label_counts_[left, 0]} of {model.known_labels_[0]}" in report
+
+
+def test_a_semi_supervised_hyperplane_is_a_method_with_labels(store, tmp_path):
+    out = tmp_path / "out.zarr"
+    found = fit(store, "--method", "semi-supervised", "--labels", store / "y.csv", "--out", out, "--report",
+                tmp_path / "r.html")  # fmt: skip
+    assert found.exit_code == 0, found.output
+    labels, y = np.asarray(open_rows(out, ndim=1)), np.load(store / "y.npy")
+    assert (labels[y >= 0] == y[y >= 0]).all()
+    assert "class left" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--method", "semi-supervised"],
+            "SemiSupervisedMDH needs labels of some rows: give a file of them, with --labels",
+        ),
+        (["--method", "svc", "--labels", "y.npy"], "SupportVectorClustering has no use for labels of rows"),
+        (["--labels", "x.zarr"], "expected 1 dimension"),
+        (["--labels", "short.npy"], r"expected 600 integers, one for each row, in .*; got int64 of shape \(3,\)"),
+        (["--labels", "header.csv"], "expected the header row,label in .*; got 'row'"),
+        (["--labels", "outside.csv"], "expected a row from 0 to 599 and its label in line 2 of .*; got '600,a'"),
+        (["--labels", "twice.csv"], "expected one label for each row in .*; row 1 has several"),
+    ],
+    ids=["none", "useless", "rows", "short", "header", "outside", "twice"],
+)
+def test_labels_that_cannot_be_used_are_refused_before_any_work(store, tmp_path, options, message):
+    np.save(tmp_path / "short.npy", np.arange(3))
+    (tmp_path / "header.csv").write_text("row\n1\n")
+    (tmp_path / "outside.csv").write_text("row,label\n600,a\n")
+    (tmp_path / "twice.csv").write_text("row,label\n1,a\n1,b\n")
+    places = [
+        str((tmp_path if (tmp_path / name).exists() else store) / name) if "." in name else name for name in options
+    ]
+    found = fit(store, *places, "--model", tmp_path / "m.zarr")
+    assert found.exit_code != 0
+    assert re.search(message, found.output), found.output
+    assert not (tmp_path / "m.zarr").exists()
+
+
+def test_a_table_of_whole_numbers_is_read_as_integers(tmp_path):
+    (tmp_path / "y.csv").write_text("row,label\n3,12\n0,-1\n1,7\n")
+    np.testing.assert_array_equal(open_labels(str(tmp_path / "y.csv"), 5), [-1, 7, -1, 12, -1])
+
+
+def job(store, folder, method, labels):
+    (folder / "job.toml").write_text(
+        f'[input]\npath = "{store}/x.zarr"\n{labels}[method]\nname = "{method}"\n[cluster]\nkind = "threads"\n'
+        f'[output]\nmodel = "model.zarr"\n'
+    )
+    return read_job(folder / "job.toml")
+
+
+def test_jobs_take_labels_and_notice_when_they_change(store, tmp_path):
+    (tmp_path / "y.csv").write_text((store / "y.csv").read_text())
+    described = job(store, tmp_path, "semi-supervised", 'labels = "y.csv"\n')
+    run_job(described)
+    assert load_model(tmp_path / "model.zarr").classes_.tolist() == ["left", "right"]
+    assert "nothing to do" in run_job(described)
+    (tmp_path / "y.csv").write_text((store / "y.csv").read_text().replace("right", "far"))
+    with pytest.raises(JobError, match=r"input\.labels"):
+        run_job(described)
+
+
+def test_a_job_without_the_labels_that_its_method_needs_is_refused(store, tmp_path):
+    with pytest.raises(JobError, match="SemiSupervisedMDH needs labels of some rows"):
+        job(store, tmp_path, "semi-supervised", "")
