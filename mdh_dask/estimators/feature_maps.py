@@ -11,10 +11,15 @@ from typing import Any
 from ..kernels import KERNELS
 from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
+from .multidimensional_scaling import MultidimensionalScaling as MultidimensionalScaling
 from .quadratic_features import QuadraticFeatures as QuadraticFeatures
 from .transformer import FeatureTransformer
 
-FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {"products": QuadraticFeatures, "gower": GowerFeatures}
+FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
+    "products": QuadraticFeatures,
+    "gower": GowerFeatures,
+    "scaling": MultidimensionalScaling,
+}
 """Transformers by name, without those of kernels."""
 
 

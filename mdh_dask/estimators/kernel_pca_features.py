@@ -121,7 +121,7 @@ class KernelPCAFeatures(FeatureTransformer):
     array([1000, 1000])
     """
 
-    map_type = NystromMap
+    map_type: type[FeatureMap] = NystromMap
 
     # The keys are views, so that names registered later are valid, too.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -175,10 +175,11 @@ class KernelPCAFeatures(FeatureTransformer):
         chosen = choose_landmarks(standardised, self.n_landmarks, self.landmark_method, kernel, rng)
         chosen = chosen[np.argsort(sample.numbers[chosen])]
         self.landmarks_ = sample.numbers[chosen]
-        return nystrom_map(
-            standardised[chosen], kernel.among(self.landmarks_), centre, scale,
-            variance=self.variance, n_components=self.n_components,
-        )  # fmt: skip
+        return self._map_of(standardised[chosen], kernel.among(self.landmarks_), centre, scale)
+
+    def _map_of(self, landmarks: Floats, kernel: Kernel, centre: Floats, scale: Floats) -> FeatureMap:
+        """Return the map of some landmarks."""
+        return nystrom_map(landmarks, kernel, centre, scale, variance=self.variance, n_components=self.n_components)
 
     def _kernel(self) -> Kernel:
         return resolve_kernel(self.kernel)

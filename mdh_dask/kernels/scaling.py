@@ -1,0 +1,257 @@
+"""Multidimensional scaling of landmarks, with a rule for all other rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.optimize import isotonic_regression
+
+from .._state import FeatureMap, checked_array
+from .._typing import AnyArray, Floats
+from .base import Kernel
+from .blas import HEIGHT, one_blas_thread
+from .nystrom import NystromMap, dimension, signs_of
+
+Squares = Literal["kernel", "complement", "given"]
+"""Dissimilarities are distances in the feature space of a kernel, one minus the kernel, or the given values."""
+
+STEPS = 30
+"""Majorising steps from the linear start to the place of a row among the landmarks."""
+
+MOST_KNOTS = 257
+"""Most knots of the monotone function from dissimilarities to distances."""
+
+
+@dataclass(frozen=True)
+class ScalingMap(FeatureMap):
+    """Maps rows to places whose distances to those of the landmarks fit the dissimilarities.
+
+    Parameters
+    ----------
+    base : NystromMap
+        Kernel, landmarks, shift and scale of the columns. Its features, for ``-D^2 / 2`` instead of the kernel, are the
+        places of metric scaling.
+    squares : str
+        How dissimilarities follow from the kernel; see `Squares`.
+    own : array of shape (n_landmarks,)
+        Kernel of every landmark with itself.
+    places : array of shape (n_landmarks, n_components)
+        Places of the landmarks in non-metric scaling; without rows for metric scaling.
+    start : array of shape (n_components, n_components)
+        The linear map of places in metric scaling that comes nearest to `places`.
+    knots : array of shape (2, n_knots)
+        Dissimilarities, ascending, and the distances that fit them.
+    """
+
+    kind = "scaling"
+    base: NystromMap
+    squares: Squares
+    own: Floats
+    places: Floats
+    start: Floats
+    knots: Floats
+
+    @property
+    def missing(self) -> bool:
+        """Return whether values may be missing."""
+        return self.base.missing
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return self.base.n_features
+
+    @property
+    def n_components(self) -> int:
+        """Return the number of coordinates."""
+        return self.base.n_components
+
+    @property
+    def eigenvalues(self) -> Floats:
+        """Variances of the landmarks along the components of metric scaling."""
+        return self.base.eigenvalues
+
+    @property
+    def total_variance(self) -> float:
+        """Sum of all positive variances."""
+        return self.base.total_variance
+
+    def __call__(self, rows: AnyArray) -> Floats:
+        """Return the places of a block of rows, shape (n, n_components), float32."""
+        out = np.empty((len(rows), self.n_components), dtype=np.float32)
+        landmarks = self.base.landmarks.astype(np.float64)
+        with one_blas_thread():
+            fill = self.base.kernel.against(landmarks)
+            values = np.empty((HEIGHT, len(landmarks)))
+            for first in range(0, len(rows), HEIGHT):
+                # Blocks of one height, as in `project_blocks`.
+                block = np.resize(rows[first : first + HEIGHT], (HEIGHT, rows.shape[1]))
+                standard = (block - self.base.centre) * self.base.scale
+                fill(standard, values)
+                squared = squares_of(self.squares, values, self.base.kernel.diagonal(standard), self.own)
+                start = (-squared / 2) @ self.base.projection + self.base.intercept
+                found = self._settled(start, np.sqrt(squared)) if len(self.places) else start
+                out[first : first + HEIGHT] = found[: len(rows) - first]
+        return out
+
+    def _settled(self, found: Floats, dissimilarities: Floats) -> Floats:
+        """Return the places after majorising steps, each of which lowers the stress of every row."""
+        wanted = np.interp(dissimilarities, *self.knots)
+        found, total, lengths = found @ self.start, self.places.sum(axis=0), np.square(self.places).sum(axis=1)
+        for _ in range(STEPS):
+            squared = np.square(found).sum(axis=1)[:, None] + lengths - 2 * (found @ self.places.T)
+            weights = np.divide(wanted, np.sqrt(squared.clip(0)), out=np.zeros_like(wanted), where=squared > 1e-20)
+            found = (total + weights.sum(axis=1)[:, None] * found - weights @ self.places) / len(self.places)
+        return found
+
+    def facts(self) -> dict[str, str]:
+        """Return what reports say about the map."""
+        kind = "Non-metric" if len(self.places) else "Metric"
+        return {"Map": f"{kind} multidimensional scaling", "Landmarks": f"{len(self.own):,}"}
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return the settings and arrays of the kernel, and of the places."""
+        settings, arrays = self.base.to_arrays()
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("base", "squares")}
+        return settings | {"squares": self.squares}, arrays | own
+
+    @classmethod
+    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the map from the settings and arrays of `to_arrays`, or raise an error."""
+        names = [f.name for f in fields(cls) if f.name not in ("base", "squares")]
+        if missing := [name for name in names if name not in arrays]:
+            raise ValueError(f"expected the arrays {', '.join(missing)} of a map")
+        base = NystromMap.from_arrays(
+            {name: value for name, value in settings.items() if name != "squares"},
+            {name: array for name, array in arrays.items() if name not in names},
+        )
+        made = cls(base, settings.get("squares"), *(arrays[name] for name in names))  # type: ignore[arg-type]
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Raise a ValueError unless all arrays fit together."""
+        m, p, n = len(self.base.projection), self.n_components, np.shape(self.knots)[-1]
+        if self.squares not in ("kernel", "complement", "given"):
+            raise ValueError(f"expected kernel, complement or given for squares, got {self.squares!r}")
+        checked_array("own", self.own, (m,))
+        checked_array("places", self.places, (m if len(self.places) else 0, p))
+        checked_array("start", self.start, (p, p))
+        checked_array("knots", self.knots, (2, n))
+        if n == 0 or (np.diff(self.knots[0]) <= 0).any() or (np.diff(self.knots[1]) < 0).any():
+            raise ValueError("expected ascending numbers in the array knots; got others")
+
+
+def squares_of(squares: Squares, values: Floats, diagonal: Floats, own: Floats) -> Floats:
+    """Return squared dissimilarities from a kernel between rows and landmarks and of each with itself."""
+    if squares == "given":
+        return np.square(values)
+    if squares == "complement":
+        return np.square((1 - values).clip(0))
+    return (diagonal[:, None] + own - 2 * values).clip(0)
+
+
+@dataclass
+class Configuration:
+    """Non-metric scaling: places, the distances that their dissimilarities ask for, and the stress of every step."""
+
+    places: Floats
+    disparities: Floats
+    stresses: list[float] = field(default_factory=list)
+
+
+def scaling_map(
+    landmarks: Floats, kernel: Kernel, squares: Squares, centre: Floats, scale: Floats, *,
+    variance: float, n_components: int | None, metric: bool, max_iter: int, tol: float,
+) -> tuple[ScalingMap, Configuration | None]:  # fmt: skip
+    """Return the map of metric or non-metric scaling of landmarks, and the course of the second.
+
+    Parameters
+    ----------
+    landmarks, kernel, centre, scale, variance, n_components
+        As for `nystrom_map`.
+    squares : str
+        See `Squares`.
+    metric : bool
+    max_iter : int
+    tol : float
+        As for `non_metric`.
+    """
+    landmarks = np.ascontiguousarray(landmarks)
+    with one_blas_thread():
+        fitted = kernel.fit(landmarks)
+        own = fitted.diagonal(landmarks) if squares == "kernel" else np.zeros(len(landmarks))
+        squared = squares_of(squares, fitted.gram(landmarks), own, own)
+        np.fill_diagonal(squared, 0.0)
+        gram = -squared / 2
+        mean = gram.mean(axis=0)
+        values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
+        values, vectors = values[::-1], vectors[:, ::-1]
+        n_kept, spectrum = dimension(values, float(np.abs(gram).max()), variance, n_components)
+        vectors = vectors[:, :n_kept] * signs_of(vectors[:, :n_kept])
+        roots = np.sqrt(values[:n_kept].clip(0))
+        projection = np.divide(vectors, roots, out=np.zeros(vectors.shape), where=spectrum[0] > 0)
+        kept = fitted.kept(landmarks).astype(np.float64)
+        base = NystromMap(fitted, kept, centre, scale, projection, -mean @ projection, spectrum / len(landmarks))
+        metric_places = vectors * roots
+        no_places = ScalingMap(base, squares, own, np.empty((0, n_kept)), np.eye(n_kept), np.zeros((2, 1)))
+        if metric or spectrum[0] <= 0:
+            return no_places, None
+        found = non_metric(np.sqrt(squared), metric_places, max_iter, tol)
+        start = np.linalg.lstsq(metric_places, found.places, rcond=None)[0]
+        knots = _knots(_pairs(np.sqrt(squared)), found.disparities)
+    return ScalingMap(base, squares, own, found.places, start, knots), found
+
+
+def non_metric(dissimilarities: Floats, places: Floats, max_iter: int, tol: float) -> Configuration:
+    """Return places whose distances are nearest to a monotone function of the dissimilarities (Kruskal's stress).
+
+    Every step fits the function by isotonic regression, and moves all places by the majorising step of Guttman. Equal
+    dissimilarities may have different distances (the primary approach).
+
+    Parameters
+    ----------
+    dissimilarities : array of shape (m, m)
+    places : array of shape (m, n_components)
+        Where to start.
+    max_iter : int
+    tol : float
+        The steps end when the stress falls by less than this share.
+    """
+    pairs, m = _pairs(dissimilarities), len(places)
+    stresses: list[float] = []
+    while True:
+        distances = _pairs(_distances(places))
+        order = np.lexsort((distances, pairs))
+        disparities = np.empty_like(distances)
+        disparities[order] = isotonic_regression(distances[order]).x
+        length = np.sqrt(np.square(distances).sum())
+        disparities *= length / (np.sqrt(np.square(disparities).sum()) or 1.0)
+        stresses.append(float(np.sqrt(np.square(disparities - distances).sum()) / (length or 1.0)))
+        if len(stresses) > max_iter or (len(stresses) > 1 and stresses[-2] - stresses[-1] <= tol * stresses[-2]):
+            return Configuration(places, disparities, stresses)
+        ratios = np.divide(disparities, distances, out=np.zeros_like(distances), where=distances > 0)
+        matrix = np.zeros((m, m))
+        matrix[np.triu_indices(m, 1)] = ratios
+        matrix += matrix.T
+        places = (matrix.sum(axis=1)[:, None] * places - matrix @ places) / m
+
+
+def _pairs(matrix: Floats) -> Floats:
+    upper: Floats = matrix[np.triu_indices(len(matrix), 1)]
+    return upper
+
+
+def _distances(places: Floats) -> Floats:
+    lengths = np.square(places).sum(axis=1)
+    return np.sqrt((lengths[:, None] + lengths - 2 * (places @ places.T)).clip(0))
+
+
+def _knots(dissimilarities: Floats, disparities: Floats) -> Floats:
+    """Return the mean disparity of some ascending dissimilarities, at most `MOST_KNOTS`."""
+    values, which = np.unique(dissimilarities, return_inverse=True)
+    means = np.bincount(which, disparities) / np.bincount(which)
+    some = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_KNOTS)).round().astype(int))
+    return np.stack([values[some], np.maximum.accumulate(means[some])])
