@@ -121,7 +121,7 @@ class KernelPCAFeatures(FeatureTransformer):
     array([1000, 1000])
     """
 
-    map_type: type[FeatureMap] = NystromMap
+    map_type: ClassVar[type[FeatureMap]] = NystromMap
 
     # The keys are views, so that names registered later are valid, too.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

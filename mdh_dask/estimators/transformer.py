@@ -1,7 +1,7 @@
 """The base class of feature maps as scikit-learn transformers, with fit, transform and saving."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils import Tags
@@ -23,7 +23,7 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
     It names its `map_type` and implements `_plan`. A line in `FEATURE_MAPS` makes it a choice of ``feature_map``.
     """
 
-    map_type: type[FeatureMap]
+    map_type: ClassVar[type[FeatureMap]]
     """Class of the fitted maps."""
     saved_as = "parameters of the feature map"
     n_components_: int

@@ -193,8 +193,8 @@ def scaling_map(
         vectors = vectors[:, :n_kept] * signs_of(vectors[:, :n_kept])
         roots = np.sqrt(values[:n_kept].clip(0))
         projection = np.divide(vectors, roots, out=np.zeros(vectors.shape), where=spectrum[0] > 0)
-        kept = fitted.kept(landmarks).astype(np.float64)
-        base = NystromMap(fitted, kept, centre, scale, projection, -mean @ projection, spectrum / len(landmarks))
+        stored = fitted.stored_landmarks(landmarks).astype(np.float64)
+        base = NystromMap(fitted, stored, centre, scale, projection, -mean @ projection, spectrum / len(landmarks))
         metric_places = vectors * roots
         no_places = ScalingMap(base, squares, own, np.empty((0, n_kept)), np.eye(n_kept), np.zeros((2, 1)))
         if metric or spectrum[0] <= 0:
