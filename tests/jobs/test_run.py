@@ -128,7 +128,7 @@ def test_metrics_count_rows_bytes_passes_and_clusters(here):
     }  # fmt: skip
     assert metrics["cluster_sizes"] == np.bincount(open_rows("out/l.zarr", ndim=1).compute()).tolist()
     assert [made["statistic"] for made in metrics["each_pass"]] == [
-        "FirstPass", "BranchPass", "WriteBlocks+MomentPass",
+        "FirstPass", "BranchPass", "WriteBlocks+Together",
     ]  # fmt: skip
     assert metrics["seconds"] == sum(made["seconds"] for made in metrics["each_pass"])
 
