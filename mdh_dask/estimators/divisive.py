@@ -162,6 +162,10 @@ class DivisiveClustering(TreeEstimator):
     n_clusters_ : int
     tree_ : Tree
         The splits, with the density of every node.
+    levels_ : tuple of Level
+        Cuts of the tree at several depths of its valleys; `cut` makes models of them.
+    exemplars_, exemplar_indices_ : arrays of shape (n_clusters, n_features) and (n_clusters,)
+        A row of `fit` in the middle of each cluster, and its number.
     feature_map_ : FeatureTransformer or None
         Map fitted to the rows. The splits of `tree_` are then hyperplanes in its feature space.
     known_labels_, label_counts_ : ndarray of shape (n_labels,) and integer ndarray of shape (n_clusters, n_labels)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Integers, RowArray
 from ..chunks import is_dask, merge_chunks, run
+from ..growth.exemplars import Exemplars
 from ..growth.recount import recounted
 from ..tree.clusters import coarser
 from ..tree.levels import Level
@@ -22,6 +23,7 @@ class Editing(ClusterEstimator):
 
     tree_: Tree
     feature_map_: Any
+    _exemplars: Exemplars | None
 
     @property
     def levels_(self) -> tuple[Level, ...]:
@@ -67,8 +69,11 @@ class Editing(ClusterEstimator):
                 "n_clusters= for more"
             )
         model = self.with_tree(self.tree_.cut(n_clusters))
+        united = coarser(self.tree_, model.tree_)
         if (labels := getattr(self, "labels_", None)) is not None:
-            model.labels_ = _renamed(labels, np.append(coarser(self.tree_, model.tree_), -1))
+            model.labels_ = _renamed(labels, np.append(united, -1))
+        if self._exemplars is not None:
+            model._exemplars = self._exemplars.united(united, self.tree_.cluster_rows)
         return model
 
     def with_tree(self, tree: Tree, X: Any = None) -> Self:
@@ -105,7 +110,7 @@ class Editing(ClusterEstimator):
         if tree.n_features != self.tree_.n_features:
             raise ValueError(f"expected a tree for {self.tree_.n_features} columns, got one for {tree.n_features}")
         model = copy(self)
-        for name in ("labels_", "known_labels_", "label_counts_"):
+        for name in ("labels_", "known_labels_", "label_counts_", "_exemplars"):
             model.__dict__.pop(name, None)
         model.tree_, model.n_clusters_ = tree, tree.n_clusters
         if X is not None:

@@ -84,6 +84,7 @@ class Regrowing(Updating):
             )
         other.feature_map_, other.n_features_in_ = self.feature_map_, self.n_features_in_
         model = copy(self)
+        model._exemplars = None
         twig, model.n_passes_ = other._grown_again(self.tree_, int(node), rows)
         model.tree_ = self.tree_.graft(int(node), twig)
         model._finish(rows)

@@ -24,6 +24,7 @@ from ..kernels.landmarks import SAMPLE
 from ..tree.saving import FIELDS
 from ..tree.structure import Tree
 from .editing import Editing
+from .exemplary import Exemplary
 from .explaining import Explaining
 from .feature_maps import KernelPCAFeatures, transformers
 from .margins import MarginEstimator
@@ -31,7 +32,7 @@ from .regrowing import Regrowing
 from .saved import count, part, refuse_others
 from .targets import Target, partial_target, restored_counts
 from .transformer import FeatureTransformer
-from .tree_state import ROWS_AT_ONCE, TreeState
+from .tree_state import EXEMPLARS, ROWS_AT_ONCE, TreeState
 from .updating import Updating
 from .validation import check_first_look
 
@@ -50,7 +51,7 @@ BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""
 
 
-class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
+class TreeEstimator(Explaining, MarginEstimator, Exemplary, Editing, Regrowing, Updating):
     """Base of the estimators that grow one tree of separators."""
 
     state_type = TreeState
@@ -71,6 +72,7 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
     label_counts_: Integers | None = None
     _target: Target | None = None
     _guides: Guides | None = None
+    _grown_from: Grown | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster rows, guided by the labels of some of them if there are any.
@@ -125,7 +127,7 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
     @property
     def state_(self) -> TreeState:
         """The tree and the map of the rows, which together label rows."""
-        return TreeState(self.tree_, None if self.feature_map_ is None else self.feature_map_.map_)
+        return TreeState(self.tree_, None if self.feature_map_ is None else self.feature_map_.map_, self._exemplars)
 
     def _learn(self, rows: RowArray, seed: int) -> int:
         if self.n_clusters is not None and self.max_clusters is not None:
@@ -135,8 +137,9 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
         try:
             n_passes = self._learn_tree(rows, seed)
             self._count_labels()
+            self._choose_exemplars(rows)
         finally:
-            self._target = self._guides = None
+            self._target = self._guides = self._grown_from = None
         if self.n_clusters is not None and (found := self.tree_.n_clusters) < self.n_clusters:
             warnings.warn(
                 f"found {found} of n_clusters={self.n_clusters}: {self._why_fewer()}", UserWarning, stacklevel=2
@@ -211,7 +214,7 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
         labels = () if self._target is None else (self._target.labels,)
         grown, n_passes = run(plan, rows, *labels, announce=announce, n_passes=n_passes)
-        self.tree_ = grown.tree
+        self.tree_, self._grown_from = grown.tree, grown
         self._keep(grown.standardise)
         return n_passes
 
@@ -224,7 +227,8 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
         plans: list[Plan[Any]] = [self._grown(settings, shape, partial(check_first_look, names=names))]
         if merges := self._merges() and self.feature_map_ is None:
             plans.append(merging_sample(shape, seed))
-        (tree, standardise), *drawn = yield from together(plans)
+        grown, *drawn = yield from together(plans)
+        tree, standardise = grown.tree, grown.standardise
         # Merging limits their number instead, as the deepest splits need not be those that separate clusters.
         tree = tree if (most := self._most_clusters()) is None or self._merges() else tree.cut(most)
         if self.refine:
@@ -233,7 +237,7 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
             tree = refined if self._guides is None or self._guides.agree(refined, tree) else tree
         if merges:
             tree = merged(tree, tree.labels, standardise, drawn[0], *self._bounds(), self._apart(tree))
-        return Grown(tree, standardise)
+        return Grown(tree, standardise, grown.sample)
 
     def _grown(self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Any], None]) -> Plan[Grown]:
         if self._target is None:
@@ -258,8 +262,10 @@ class TreeEstimator(Explaining, MarginEstimator, Editing, Regrowing, Updating):
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         own = {name: array for name, array in arrays.items() if name in FIELDS}
-        others = {name: array for name, array in arrays.items() if name not in FIELDS}
-        self.tree_ = TreeState.from_arrays({}, own).tree
+        chosen = {name: arrays[name] for name in EXEMPLARS if name in arrays}
+        others = {name: array for name, array in arrays.items() if name not in own | chosen}
+        state = TreeState.from_arrays({}, own | chosen)
+        self.tree_, self._exemplars = state.tree, state.exemplars
         self.feature_map_ = self._new_feature_map(seed=0)
         if self.feature_map_ is not None:
             self.feature_map_.columns = self.columns

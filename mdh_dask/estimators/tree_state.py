@@ -8,12 +8,16 @@ import numpy as np
 
 from .._state import FeatureMap, State
 from .._typing import AnyArray, Floats, Integers
+from ..growth.exemplars import Exemplars
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
 from .transformer import map_settings
 
 ROWS_AT_ONCE = 8192
 """Rows whose features are in memory at once while rows are labelled."""
+
+EXEMPLARS = "exemplars", "exemplar_numbers"
+"""Arrays of `Exemplars` in saved models, in the order of its fields; neither must be there."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +29,14 @@ class TreeState(State):
     tree : Tree
     feature_map : FeatureMap or None
         Maps rows to the features that the tree splits.
+    exemplars : Exemplars or None
+        A row for each cluster.
     """
 
     kind = "tree"
     tree: Tree
     feature_map: FeatureMap | None = None
+    exemplars: Exemplars | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -73,16 +80,19 @@ class TreeState(State):
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the settings of the map, and the arrays of the tree and of the map."""
         settings, arrays = (None, {}) if self.feature_map is None else map_settings(self.feature_map)
-        if shared := arrays.keys() & FIELDS.keys():
+        if shared := arrays.keys() & (FIELDS.keys() | set(EXEMPLARS)):
             raise TypeError(f"expected other names for the arrays of a map than those of a tree; got {sorted(shared)}")
-        return {"feature_map": settings}, tree_to_arrays(self.tree) | arrays
+        chosen = {} if self.exemplars is None else dict(zip(EXEMPLARS, self.exemplars))
+        known = {name: array for name, array in chosen.items() if array is not None}
+        return {"feature_map": settings}, tree_to_arrays(self.tree) | known | arrays
 
     @classmethod
     def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """Return the tree that `to_arrays` took apart; with a feature map, `TreeEstimator` puts both together."""
-        if others := [name for name in arrays if name not in FIELDS]:
+        if others := [name for name in arrays if name not in FIELDS and name not in EXEMPLARS]:
             raise ValueError(f"expected the arrays of a tree alone; got {', '.join(others)}, too")
-        return cls(tree_from_arrays(arrays))
+        tree = tree_from_arrays({name: array for name, array in arrays.items() if name in FIELDS})
+        return cls(tree, exemplars=_exemplars_from(arrays, tree.n_clusters))
 
 
 def by_features(function: Callable[[AnyArray], AnyArray], rows: AnyArray, feature_map: FeatureMap | None) -> AnyArray:
@@ -92,3 +102,15 @@ def by_features(function: Callable[[AnyArray], AnyArray], rows: AnyArray, featur
     # The features of a long block of rows may not fit into memory at once.
     starts = range(0, max(len(rows), 1), ROWS_AT_ONCE)
     return np.concatenate([function(feature_map(rows[i : i + ROWS_AT_ONCE])) for i in starts])
+
+
+def _exemplars_from(arrays: Mapping[str, AnyArray], n_clusters: int) -> Exemplars | None:
+    """Return the exemplars among saved arrays, or raise an error if they cannot belong to as many clusters."""
+    rows, numbers = (arrays.get(name) for name in EXEMPLARS)
+    if rows is None and numbers is None:
+        return None
+    if numbers is None or numbers.shape != (n_clusters,) or numbers.dtype != np.int64 or (numbers < -1).any():
+        raise ValueError(f"expected int64 numbers of {n_clusters} rows, or -1, for the array exemplar_numbers")
+    if rows is not None and (rows.ndim != 2 or len(rows) != n_clusters or rows.dtype.kind not in "biuf"):
+        raise ValueError(f"expected {n_clusters} rows of numbers for the array exemplars, got shape {rows.shape}")
+    return Exemplars(rows, numbers)

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from .._random import generator
 from .._typing import AnyArray, Integers
 from ..chunks import fit_chunks, merge_chunks, run
+from ..growth.exemplars import Exemplars
 from ..growth.scaling import Standardiser
 from ..growth.settings import GrowthSettings
 from ..growth.update import update
@@ -30,6 +31,7 @@ class Updating(ClusterEstimator):
     n_batches_: int
     known_labels_: AnyArray | None
     label_counts_: Integers | None
+    _exemplars: Exemplars | None
     updates: ClassVar[bool] = True
     """Whether the estimator has the method `partial_fit`."""
 
@@ -116,10 +118,11 @@ class Updating(ClusterEstimator):
             merged=self._merges(),
         )
         n_passes += self._input_passes
-        (tree, standardise), self.n_passes_ = run(plan, merge_chunks(there), announce=self._bar, n_passes=n_passes)
-        self.tree_ = tree if (most := self._most_clusters()) is None else tree.cut(most)
+        grown, self.n_passes_ = run(plan, merge_chunks(there), announce=self._bar, n_passes=n_passes)
+        self.tree_ = grown.tree if (most := self._most_clusters()) is None else grown.tree.cut(most)
         self.n_batches_ = n_batches
         self.known_labels_ = self.label_counts_ = None  # of other clusters
-        self._keep(standardise, updated=True)
+        self._exemplars = None
+        self._keep(grown.standardise, updated=True)
         self._finish(rows)
         return self

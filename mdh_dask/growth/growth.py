@@ -32,6 +32,8 @@ class Grown(NamedTuple):
 
     tree: Tree
     standardise: Standardiser
+    sample: Sample | None = None
+    """The first sample of all rows; None for what grew from something else."""
 
 
 def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Grown]:
@@ -91,7 +93,7 @@ def grow_from(
     root = Branch(1, SampleRows.of_all(sample), shape[0], counted=True, groups=groups)
     yield from grow_branch(root, root, examiner)
     standardise = examiner.standardise
-    return Grown(replace(multiplied(tree_of(root), 1 / standardise.unit), steps=standardise.steps), standardise)
+    return Grown(replace(multiplied(tree_of(root), 1 / standardise.unit), steps=standardise.steps), standardise, sample)
 
 
 def grow_branch(branch: Branch, root: Branch, examiner: Examiner) -> Plan[None]:

@@ -94,7 +94,7 @@ def nothing():
 
 class TestByHand:
     def test_growth_asks_for_a_sample_and_then_for_counts(self, rows):
-        asked, (tree, standardise) = fed_by_hand(plan_of(RandomProjectionTree(50, sample_size=500), rows), rows)
+        asked, (tree, standardise, _) = fed_by_hand(plan_of(RandomProjectionTree(50, sample_size=500), rows), rows)
         assert [wanted.verb for wanted in asked[:2]] == ["reading", "counting"]
         assert [type(wanted.statistic) for wanted in asked[:2]] == [FirstPass, BranchPass]
         assert tree.n_leaves == 5

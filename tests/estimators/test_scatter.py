@@ -41,7 +41,7 @@ def grown(rows, place, *, propose=None, stop="none", min_rows=1, bandwidth="norm
         sample_size=sample_size,
         **{"scale": False, "max_levels": None, "seed": 0} | options,
     )
-    (tree, _), n_passes = run(grow(settings, rows.shape, lambda look: None), rows)
+    (tree, *_), n_passes = run(grow(settings, rows.shape, lambda look: None), rows)
     return tree, n_passes
 
 

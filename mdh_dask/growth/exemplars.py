@@ -1,0 +1,60 @@
+"""Real rows that stand for clusters."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import AnyArray, Floats, Integers
+
+COMPARED = 200
+"""Most sample rows of a cluster that are compared with each other: their number of distances grows as its square."""
+
+
+class Exemplars(NamedTuple):
+    """One row for each cluster."""
+
+    rows: AnyArray | None
+    """Shape (n_clusters, n_features), zero where `numbers` is -1; None if only the numbers are known."""
+    numbers: Integers
+    """Row numbers, shape (n_clusters,), int64; -1 for a cluster without sample rows."""
+
+    def united(self, cluster: Integers, n_rows: Integers) -> "Exemplars":
+        """Return those of the largest clusters in each union; `cluster` is the union of each cluster."""
+        order = np.lexsort((n_rows, self.numbers >= 0))
+        largest = np.empty(int(cluster.max()) + 1, dtype=np.int64)
+        largest[cluster[order]] = order  # the last one stays
+        return Exemplars(None if self.rows is None else self.rows[largest], self.numbers[largest])
+
+
+def medoids(points: Floats, hashes: Integers, cluster: Integers, n_clusters: int) -> Integers:
+    """Return for each cluster the index of the row with the least sum of distances to others of the cluster.
+
+    Of each cluster the rows with the smallest hashes are compared.
+
+    Parameters
+    ----------
+    points : array of shape (n, n_features), float64
+    hashes : array of shape (n,), uint64
+    cluster : array of shape (n,), int
+    n_clusters : int
+
+    Returns
+    -------
+    array of shape (n_clusters,), int64
+        -1 for clusters without rows.
+
+    Examples
+    --------
+    >>> points, hashes = np.array([[0.0], [1.0], [5.0], [9.0]]), np.arange(4, dtype=np.uint64)
+    >>> medoids(points, hashes, np.array([0, 0, 0, 2]), 3).tolist()
+    [1, -1, 3]
+    """
+    order = np.argsort(hashes, kind="stable")
+    best = np.full(n_clusters, -1, dtype=np.int64)
+    for label in range(n_clusters):
+        own = order[cluster[order] == label][:COMPARED]
+        if len(own):
+            squares = np.square(points[own]).sum(axis=1)
+            apart = squares[:, None] + squares - 2 * (points[own] @ points[own].T)
+            best[label] = own[np.sqrt(np.maximum(apart, 0)).sum(axis=1).argmin()]
+    return best
