@@ -27,9 +27,9 @@ from .editing import Editing
 from .exemplary import Exemplary
 from .explaining import Explaining
 from .feature_maps import KernelPCAFeatures, transformers
-from .margins import MarginEstimator
 from .regrowing import Regrowing
 from .saved import count, part, refuse_others
+from .suggesting import Suggesting
 from .targets import Target, partial_target, restored_counts
 from .transformer import FeatureTransformer
 from .tree_state import EXEMPLARS, ROWS_AT_ONCE, TreeState
@@ -51,7 +51,7 @@ BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""
 
 
-class TreeEstimator(Explaining, MarginEstimator, Exemplary, Editing, Regrowing, Updating):
+class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, Updating):
     """Base of the estimators that grow one tree of separators."""
 
     state_type = TreeState

@@ -181,3 +181,28 @@ def test_masks_of_groups_are_those_of_rows_one_by_one(seed, n_groups, n_directio
             below = [set((projections[j, group == g] < k + 1).tolist()) for g in range(n_groups)]
             assert cut[j, k] == any(len(sides) > 1 for sides in below)
             assert separating[j, k] == (not cut[j, k] and any(below[a] != below[b] for a, b in apart))
+
+
+def test_suggested_rows_are_the_nearest_to_separators_of_each_cluster_without_a_label():
+    X, truth = three_groups()
+    y = partial(truth)
+    model = RandomProjectionTree(50).fit(X, y)
+    found = model.suggest_labels(X, 12, y)
+    distance, labels = model.boundary_distance(X), np.asarray(model.labels_)
+    for cluster in range(3):
+        free = np.flatnonzero((labels == cluster) & (y < 0))
+        assert set(found[labels[found] == cluster]) == set(free[np.argsort(distance[free])[:4]])
+    lazy = model.suggest_labels(da.from_array(X, chunks=(97, 3)), 12, da.from_array(y, chunks=200))
+    np.testing.assert_array_equal(lazy, found)
+    assert len(model.suggest_labels(X[:5], 12)) == 5
+    with pytest.raises(ValueError, match="expected a positive number of rows for n; got 0"):
+        model.suggest_labels(X, 0)
+
+
+def test_rows_without_a_separator_are_suggested_whatever_the_chunks():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = RandomProjectionTree(50).fit(X)
+    assert model.n_clusters_ == 1
+    found = model.suggest_labels(X, 5)
+    assert len(set(found.tolist())) == 5
+    np.testing.assert_array_equal(model.suggest_labels(da.from_array(X, chunks=(41, 2)), 5), found)
