@@ -76,8 +76,14 @@ def delaunay_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbor
 
 
 def nearest_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
-    """Return the pairs of a point and one of its nearest."""
-    return _links(points, neighbour_pairs(points, n_neighbors))
+    """Return the pairs of a point and one of its nearest, and pairs that connect the pieces of their graph.
+
+    Without the latter, far clusters are apart at any width, even where one contour is around all of them.
+    """
+    pairs = neighbour_pairs(points, n_neighbors)
+    while len(bridges := _bridges(points, pairs)):
+        pairs = np.vstack([pairs, bridges])
+    return _links(points, pairs)
 
 
 def spanning_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
@@ -129,6 +135,18 @@ def points_between(points: Floats, edges: Integers, width: float, n_segment: int
         return np.full(len(edges), n_segment)
     lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
     return np.clip(np.ceil(lengths * np.sqrt(width) / SPACING), 1, MOST_POINTS).astype(np.int64)
+
+
+def _bridges(points: Floats, pairs: Integers) -> Integers:
+    """Return for every piece of a graph the shortest pair of one of its points and one of another piece."""
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points),) * 2)
+    n_pieces, piece = connected_components(graph, directed=False)
+    bridges = []
+    for k in range(n_pieces if n_pieces > 1 else 0):
+        own, others = np.flatnonzero(piece == k), np.flatnonzero(piece != k)
+        distances, nearest = cKDTree(points[others]).query(points[own])
+        bridges.append((own[distances.argmin()], others[nearest[distances.argmin()]]))
+    return np.array(bridges, dtype=np.int64).reshape(-1, 2)
 
 
 def _links(points: Floats, pairs: Integers) -> Links:

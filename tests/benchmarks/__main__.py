@@ -26,6 +26,7 @@ from . import (
     scale_out,
     semi_supervised,
     speed,
+    svc,
     tree_speed,
 )
 from .results import write_json, write_markdown
@@ -51,6 +52,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "pursuit": pursuit,
     "pursuit_speed": pursuit_speed,
     "hppc": hppc,
+    "svc": svc,
     "semi_supervised": semi_supervised,
     "kernels": kernels,
     "kernels_scale": kernels_scale,

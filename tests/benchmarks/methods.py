@@ -148,10 +148,15 @@ def standardised(name: str, folder: str | None) -> tuple[np.ndarray, np.ndarray,
 
 
 def score(method: str, name: str, folder: str | None, seed: int) -> Score:
-    """Return the scores of a method on a set."""
+    """Return the scores of a method in `METHODS` on a set."""
+    return score_of(METHODS[method], name, folder, seed)
+
+
+def score_of(method: Method, name: str, folder: str | None, seed: int) -> Score:
+    """Return the scores of any method on a set."""
     X, y, n_classes = standardised(name, folder)
     start = time.process_time()
-    labels = METHODS[method].labels(X, n_classes, seed).astype(int)
+    labels = method.labels(X, n_classes, seed).astype(int)
     seconds = time.process_time() - start
     known = y >= 0
     table = contingency_table(y[known], (labels - labels.min())[known])

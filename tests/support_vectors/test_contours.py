@@ -12,7 +12,7 @@ from mdh_dask import SupportVectorClustering, load_model
 from mdh_dask._jit.landmarks import count_nearest, nearest_points, totals_of_widths
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.support_vectors.landmarks import frame_of
-from mdh_dask.support_vectors.passes import N_BINS, bin_of, level_of_counts, lower_edge
+from mdh_dask.support_vectors.passes import LOWEST, N_BINS, bin_of, level_of_counts, lower_edge
 
 
 def groups(n=2000, d=3, k=3, seed=0):
@@ -64,7 +64,7 @@ def test_rows_against_landmarks_equal_their_twins(seed, d, dtype):
 
 class TestLevels:
     def test_a_total_is_in_the_bin_between_whose_edges_it_is(self):
-        totals = np.concatenate([np.random.default_rng(0).random(500) ** 4, [1.0, 2.0**-60]])
+        totals = np.concatenate([np.random.default_rng(0).random(500) ** 3 + 2.0**LOWEST, [1.0, 2.0**LOWEST]])
         bins = bin_of(totals)
         assert ((lower_edge(bins) <= totals) & (totals < lower_edge(bins + 1))).all()
         assert bins.max() < N_BINS
@@ -150,6 +150,14 @@ class TestSweep:
         for X in (rng.integers(0, 5, (400, 2)), rng.poisson(2, (400, 3)), np.rint(rng.normal(3, 1, (400, 2)))):
             assert SupportVectorClustering().fit(X).n_clusters_ == 1
             assert SupportVectorClustering(n_landmarks=150).fit(X.astype(np.uint8)).n_clusters_ == 1
+
+    def test_the_contour_of_the_chosen_width_is_apart_between_the_clusters(self):
+        X, group = rings()
+        svc = SupportVectorClustering().fit(X)
+        angle = np.linspace(0, 2 * np.pi, 60)
+        middle = (np.linalg.norm(X[group == 0], axis=1).mean() + np.linalg.norm(X[group == 1], axis=1).mean()) / 2
+        between = middle * np.column_stack([np.cos(angle), np.sin(angle)])
+        assert (svc.boundary_distance(between) < 0).mean() > 0.9
 
     def test_one_far_row_changes_no_other_label(self, rows):
         X = rows[0][:450].copy()
