@@ -27,6 +27,7 @@ SMALL = {
         "n_runs": 1,
         "repeats": 1,
     },
+    "08_support_vector_clustering": {"n_steps": 4, "n_sweep": 400, "n_many": 5000},
 }
 """Parameters for the tests, of every notebook."""
 
