@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from ..clusters import start_cluster
 from ..clusters.current import local_cluster
@@ -90,18 +91,28 @@ def segment(ctx: click.Context, image: str, progress: bool | None, **options: An
 
 @click.command()
 @click.option("--image", default="flower", show_default=True, help="'flower', 'china', or the path of a picture.")
+@click.option("--table", is_flag=True, help="Cluster a table instead: 178 wines by 13 measurements.")
 @click.option(
     "--out", default="mdh-dask-demo", show_default=True, type=click.Path(path_type=Path), help="Folder to write to."
 )
 @output_options
 @cluster_options
-def demo(image: str, out: Path, overwrite: bool, progress: bool | None, **settings: Any) -> None:
-    """Segment a photograph end to end and write a report."""
+@click.pass_context
+def demo(
+    ctx: click.Context, image: str, table: bool, out: Path, overwrite: bool, progress: bool | None, **settings: Any
+) -> None:
+    """Segment a photograph, or cluster a table, end to end and write a report."""
     from .. import workflows
 
-    table = cluster_table(**settings)
-    kind = table.pop("kind")
+    if table and ctx.get_parameter_source("image") is not ParameterSource.DEFAULT:
+        raise click.UsageError("expected --image or --table; got both: leave one out")
+    where = cluster_table(**settings)
+    kind = where.pop("kind")
     # One worker in this process compiles the loops once, where every worker process would compile them again.
-    in_here = kind == "local" and "workers" not in table
-    working_on = local_cluster(**table, processes=False) if in_here else start_cluster(kind, **table)
-    say(workflows.demo(image, out, overwrite=overwrite, progress=wants_progress(progress), cluster=working_on))
+    in_here = kind == "local" and "workers" not in where
+    working_on = local_cluster(**where, processes=False) if in_here else start_cluster(kind, **where)
+    say(
+        workflows.demo(
+            image, out, table=table, overwrite=overwrite, progress=wants_progress(progress), cluster=working_on
+        )
+    )

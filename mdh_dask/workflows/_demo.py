@@ -8,8 +8,9 @@ from .._packages import require
 from ..clusters.current import current_cluster
 from ..estimators import RandomProjectionTree
 from ..images import open_image
-from ._fit import Cluster
-from .outputs import ImageOutputs, check_folder
+from ..io.inputs import Table
+from ._fit import Cluster, fit_rows
+from .outputs import ImageOutputs, Outputs, check_folder
 from .pixels import PixelOptions, segment_image
 
 SAMPLE_IMAGES = {"flower": "vultilion", "china": "danielbuechele"}
@@ -19,15 +20,20 @@ BLOCKS = 16
 """Blocks of pixels for parallel work; by its size the photograph needs only one."""
 
 
+WINES = 3
+"""Number of kinds of wine in the table."""
+
+
 def demo(
     image: str = "flower",
     folder: str | Path = "mdh-dask-demo",
     *,
+    table: bool = False,
     overwrite: bool = False,
     progress: bool = False,
     cluster: Cluster | None = None,
 ) -> str:
-    """Segment a photograph end to end: write labels, model, a picture and a report to a folder.
+    """Segment a photograph, or cluster a table, end to end: write labels, model and a report to a folder.
 
     Parameters
     ----------
@@ -35,6 +41,8 @@ def demo(
         ``"flower"`` or ``"china"`` from scikit-learn, or the path of a picture.
     folder : str or Path, default="mdh-dask-demo"
         Folder to create.
+    table : bool, default=False
+        Whether to cluster a table instead: 178 wines by 13 measurements (UCI, from scikit-learn).
     overwrite : bool, default=False
         Whether to replace files in the folder.
     progress : bool, default=False
@@ -52,7 +60,7 @@ def demo(
     FileNotFoundError, FileExistsError
         If the picture does not exist, or the folder is not empty.
     ImportError
-        If Pillow or Jinja2 is missing.
+        If Jinja2, or for a photograph Pillow, is missing.
 
     Examples
     --------
@@ -62,9 +70,11 @@ def demo(
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['labels.zarr', 'model.zarr', 'report.html', 'segmented.png']
     """
-    require("PIL", "demo")
     require("jinja2", "demo")
     folder = Path(folder)
+    if table:
+        return _table_demo(folder, overwrite, progress, cluster)
+    require("PIL", "demo")
     check_demo_folder(folder, overwrite)
     photograph = open_image(path_of(image))
     folder.mkdir(exist_ok=True)
@@ -77,6 +87,24 @@ def demo(
     with dask.config.set({"mdh-dask.block-size": photograph.order.n_rows * photograph.shape[2] // BLOCKS}):
         estimator = RandomProjectionTree(progress=progress)
         found = segment_image(photograph, estimator, PixelOptions(), outputs, cluster or current_cluster(), name=credit)
+    return f"{found.summary}: open {Path(report).resolve()}"
+
+
+def _table_demo(folder: Path, overwrite: bool, progress: bool, cluster: Cluster | None) -> str:
+    """Cluster wines, of which there are three kinds."""
+    import dask.array as da
+    from sklearn.datasets import load_wine
+
+    check_demo_folder(folder, overwrite)
+    folder.mkdir(exist_ok=True)
+    wines = load_wine()
+    rows = Table(da.from_array(wines.data, chunks=wines.data.shape), tuple(wines.feature_names))
+    labels, model, report = (str(folder / name) for name in ("labels.zarr", "model.zarr", "report.html"))
+    outputs = Outputs(labels, model, report, overwrite)
+    outputs.check()
+    estimator = RandomProjectionTree(n_clusters=WINES, progress=progress)
+    name = "178 wines (UCI, from scikit-learn)"
+    found = fit_rows(name, rows, estimator, outputs, cluster or current_cluster())
     return f"{found.summary}: open {Path(report).resolve()}"
 
 

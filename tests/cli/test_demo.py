@@ -13,11 +13,13 @@ import pytest
 import zarr
 from click.testing import CliRunner
 from PIL import Image
+from sklearn.datasets import load_wine
 from test_images import SAND, SEA, SKY, beach
 
 from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import open_image
+from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.workflows._demo import SAMPLE_IMAGES, path_of
 from mdh_dask.workflows.pictures import encoded
 
@@ -44,6 +46,19 @@ def embedded_images(report):
 
 
 # What it writes
+
+
+def test_the_wines_are_clustered_and_shown_by_the_names_of_their_columns(here):
+    result = run("--table")
+    assert result.exit_code == 0, result.output
+    assert re.fullmatch(r"3 clusters of 178 rows in [\d.]+ s: open (.+)\n", result.stdout)
+    assert sorted(os.listdir("mdh-dask-demo")) == ["labels.zarr", "model.zarr", "report.html"]
+    kinds, labels = load_wine().target, zarr.open_array("mdh-dask-demo/labels.zarr")[:]
+    assert adjusted_rand_index(kinds, labels) > 0.9
+    report = Path("mdh-dask-demo/report.html").read_text(encoding="utf-8")
+    assert 'id="picture"' in report
+    assert re.search(r'class="sides">\s*<span>.*<b>[^<]*color_intensity', report)
+    assert run("--table", "--image", "china").exit_code == 2
 
 
 def test_the_photograph_is_segmented_on_a_local_cluster_by_default(here):
