@@ -13,6 +13,7 @@ from .image_commands import demo, segment
 from .log import WHOLE_PROCESS, say
 from .log import log_json as log_all_json
 from .shared_options import (
+    KIND_NAMES,
     PERFORMANCE_REPORT,
     REPORT,
     FitCommand,
@@ -21,6 +22,7 @@ from .shared_options import (
     cluster_options,
     cluster_table,
     input_options,
+    kind_options,
     output_options,
     scheduler_options,
     wants_progress,
@@ -55,6 +57,7 @@ def main() -> None:
 
 @mdh.command(cls=FitCommand)
 @input_options
+@kind_options
 @click.option("--out", metavar="PATH", help="Path or URL of the Zarr array of labels to write.")
 @click.option(
     "--labels",
@@ -75,15 +78,18 @@ def fit(
 ) -> None:  # fmt: skip
     """Cluster the rows of FEATURES.
 
-    FEATURES is the path or URL of a Zarr array (store.zarr/array for an array in a group), of a .npy file, or
-    of a Parquet file or folder.
+    FEATURES is the path or URL of a Zarr array (store.zarr/array for an array in a group), of a .npy or .csv
+    file, or of a Parquet file or folder. Texts and categories need --feature-map gower.
     """
     from .. import workflows
     from .options import estimator_of
 
     cluster, labels = cluster_of(options), options.pop("out")
     places = {name: options.pop(name) for name in ("known_labels", "model", "report", "performance_report")}
+    kinds = {kind: found for kind in KIND_NAMES if (found := options.pop(kind))}
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
+    if kinds:
+        estimator.set_params(column_types=kinds)
     say(workflows.fit(
         features, estimator, labels=labels, **places, columns=columns, missing_chunks=missing_chunks,
         overwrite=overwrite, cluster=cluster,

@@ -66,6 +66,23 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
 
 
+KIND_NAMES = ("continuous", "ordinal", "categorical")
+
+
+def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the kinds of columns to a command."""
+    texts = ("are numbers", "have levels in the order of their values", "have levels without an order")
+    for kind, text in reversed([*zip(KIND_NAMES, texts)]):
+        help_ = f"Columns of a table, or numbers from 0, that {text}.  [default: by the types of the table]"
+        command = click.option(f"--{kind}", callback=_places, metavar="A,B,C", help=help_)(command)
+    return command
+
+
+def _places(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str | int] | None:
+    names = _names(ctx, param, value)
+    return None if names is None else [int(name) if name.isdecimal() else name for name in names]
+
+
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for progress bars and existing outputs to a command."""
     for option in (

@@ -180,6 +180,8 @@ def _given_order(kind: str, column: Any, levels: Any) -> tuple[str, ...]:
 def _place(column: Any, keys: Sequence[Any], kind: str) -> int:
     if column in keys:
         return keys.index(column)
+    if str(column) in keys:
+        return keys.index(str(column))
     if isinstance(column, int | np.integer) and 0 <= column < len(keys):
         return int(column)
     close = get_close_matches(str(column), [str(key) for key in keys], n=1)

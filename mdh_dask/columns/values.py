@@ -112,10 +112,10 @@ def is_categorical(dtype: Any) -> bool:
 
 def categories_of(column: Any) -> list[str] | None:
     """Return the texts of the categories of a categorical column in their order, or None if they are not known."""
-    dtype = dtype_of(column)
-    if (categories := getattr(dtype, "categories", None)) is not None:
-        known = getattr(getattr(column, "cat", None), "known", True)  # of Dask, the partitions may know others
-        return [text_of(value) for value in categories] if known else None
+    if hasattr(column, "npartitions"):  # not read yet
+        return None if column.categories is None else [text_of(value) for value in column.categories]
+    if (categories := getattr(dtype_of(column), "categories", None)) is not None:
+        return [text_of(value) for value in categories]
     if not hasattr(column, "chunks"):
         return None
     found = [tuple(map(text_of, chunk.dictionary.to_pylist())) for chunk in column.chunks]

@@ -104,6 +104,15 @@ class ClusterEstimator(ClusterMixin, Planned):
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
+    def valid_rows(self, X: Any) -> RowArray:
+        """Return new rows as the fitted model uses them: coded by its levels, with means in place of missing values."""
+        check_is_fitted(self)
+        return as_rows(self, X, reset=False)
+
+    def labels_of_valid_rows(self, rows: RowArray) -> RowArray:
+        """Return the cluster of every row of `valid_rows`."""
+        return self._labels_of(rows)
+
     def _fitted(self) -> State:
         return self.state_.for_labels()
 

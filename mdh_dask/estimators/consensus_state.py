@@ -79,6 +79,11 @@ class ConsensusState(State):
             chosen[:, j] = clusters[tree.labels(rows)]
         return counted_votes(chosen, self.n_clusters)
 
+    @property
+    def missing(self) -> bool:
+        """Return whether the maps of all trees accept missing values."""
+        return all(tree.missing for tree in self.trees)
+
     def labels(self, rows: AnyArray) -> Integers:
         """Return the cluster with the most votes; the first, and so largest, among several."""
         return self.votes(rows).argmax(axis=1).astype(np.int32)

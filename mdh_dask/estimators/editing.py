@@ -15,6 +15,7 @@ from ..tree.clusters import coarser
 from ..tree.levels import Level
 from ..tree.structure import Tree
 from .base import ClusterEstimator
+from .missing import complete_rows
 from .validation import as_rows
 
 
@@ -115,7 +116,8 @@ class Editing(ClusterEstimator):
         model.tree_, model.n_clusters_ = tree, tree.n_clusters
         if X is not None:
             rows = as_rows(model, X, reset=False)
-            there = rows if model.feature_map_ is None else model.feature_map_.transform(rows)
+            there, _ = complete_rows(model, rows)
+            there = there if model.feature_map_ is None else model.feature_map_.transform(model._typed(there))
             model.tree_, model.n_passes_ = run(recounted(tree), merge_chunks(there), announce=model._bar)
             model.labels_ = model._labels_of(rows)
         return model

@@ -6,10 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Progress, Together, merge_chunks, reduce_rows
+from ..chunks import Progress, Statistic, Together, merge_chunks, reduce_rows
 from ..growth.passes import SamplePass, sample_limit, smallest_hashes
+from ..summaries.frequencies import FrequencyPass
 from ..summaries.moments import MomentPass
-from ..summaries.profiles import Profiles
+from ..summaries.profiles import Profiles, entries_of_rows, with_levels
 from .validation import as_rows
 
 
@@ -30,7 +31,8 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
     Profiles
         `mean`, `sd` and `difference` have shape (n_clusters, n_features) and are in the units of `X`; if the model
         labels rows -1, they come first; `top` names the
-        columns in which a cluster differs most from all other rows; `to_text` returns a table of these, and
+        columns in which a cluster differs most from all other rows; the levels of categorical columns take the place of
+        the column, with their frequencies as means, and `lift`; `to_text` returns a table of these, and
         ``pandas.DataFrame(profiles.to_records())`` one of everything.
 
     Raises
@@ -65,17 +67,29 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
     return profiles_of(model, reduce_rows(of_clusters, model._labels_of(merged), merged, progress=progress))
 
 
-def moments_of(model: Any, rows: RowArray) -> MomentPass:
+def moments_of(model: Any, rows: RowArray) -> Statistic:
     """Return the statistic of labels and rows for profiles; reads the first row."""
-    shift, noise = np.asarray(rows[:1], dtype=np.float64)[0], model.noise
-    return MomentPass(model.n_clusters_ + noise, shift, lowest=-int(noise))
+    shift, noise = np.nan_to_num(np.asarray(rows[:1], dtype=np.float64)[0]), model.noise
+    n_clusters, missing = model.n_clusters_ + noise, model.missing == "drop" or model.state_.missing
+    moments = MomentPass(n_clusters, shift, lowest=-int(noise), missing=missing)
+    if model.columns is None:
+        return moments
+    columns = tuple(np.flatnonzero(model.columns.mask("categorical")).tolist())
+    n_levels = tuple(model.columns.n_levels(j) for j in columns)
+    return Together((moments, FrequencyPass(n_clusters, columns, n_levels, lowest=-int(noise))))
 
 
 def profiles_of(model: Any, moments: Any) -> Profiles:
     """Return profiles with the names of the model's columns, or ``x0``, ``x1`` and so on without names."""
+    names = _names(model)
+    if model.columns is None:
+        return Profiles(tuple(names), moments, lowest=-int(model.noise))
+    return with_levels(names, moments[0], model.columns, moments[1], lowest=-int(model.noise))
+
+
+def _names(model: Any) -> list[str]:
     names = getattr(model, "feature_names_in_", None)
-    names = [f"x{i}" for i in range(model.n_features_in_)] if names is None else names
-    return Profiles(tuple(names), moments, lowest=-int(model.noise))
+    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else list(names)
 
 
 DRAWN_ROWS = 1500
@@ -100,13 +114,14 @@ def story_pass(model: Any, rows: RowArray) -> Together:
 def story_of(model: Any, value: Any) -> Story:
     """Return the story from the value of `story_pass`."""
     moments, drawn = value
-    sample = smallest_hashes(drawn, DRAWN_ROWS)
-    return Story(profiles_of(model, moments), sample.rows, model.block_labels()(sample.rows))
+    sample, profiles = smallest_hashes(drawn, DRAWN_ROWS), profiles_of(model, moments)
+    labels = model.block_labels()(sample.rows)
+    if model.columns is None and model.missing != "drop":
+        return Story(profiles, sample.rows, labels)
+    return Story(profiles, entries_of_rows(sample.rows, profiles, _names(model), model.columns), labels)
 
 
-def model_story(model: Any, X: Any, *, progress: Progress | None = None) -> Story:
-    """Return the story of a model and rows, in one pass after reading the first row; see `cluster_profiles`."""
-    check_is_fitted(model)
-    rows = as_rows(model, X, reset=False)
+def model_story(model: Any, rows: RowArray, *, progress: Progress | None = None) -> Story:
+    """Return the story of a model and its valid rows, in one pass after reading the first row."""
     told, merged = story_pass(model, rows), merge_chunks(rows)
     return story_of(model, reduce_rows(told, model._labels_of(merged), merged, progress=progress))

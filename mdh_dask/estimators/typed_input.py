@@ -12,12 +12,12 @@ from ..columns.coding import Coder, TypedRows
 from ..columns.drafts import Draft, coded_dtype, draft_of, is_table, keys_of, not_numbers
 from ..columns.levels import Found, array_of_table
 from ..columns.values import dtype_of, is_categorical, is_single, kind_of
-from ..io.frames import is_dask_frame, partitions_of, rows_of_frame
+from ..io.tables import LazyTable, is_lazy_table, lazy_table
 
 
 def is_typed(estimator: Any, X: Any, *, reset: bool) -> bool:
     """Return whether rows are read by their types of columns, and not as an array of numbers."""
-    if isinstance(X, TypedRows) or is_dask_frame(X) or hasattr(X, "column_names"):
+    if isinstance(X, TypedRows) or is_lazy_table(X) or hasattr(X, "column_names"):
         return True
     if not reset:
         return getattr(estimator, "columns", None) is not None
@@ -62,7 +62,9 @@ def typed_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[TypedRows, int]:
     """
     if isinstance(X, TypedRows):
         return X, 0
+    keys_of(X)  # raises the error for columns of the same name
     X = X.to_arrow() if hasattr(X, "to_arrow") else X  # polars
+    X = lazy_table(X) if is_lazy_table(X) else X
     if reset:
         asked: Any = estimator.column_types
         draft = draft_of(X, asked, booleans="categorical" if uses_types(estimator) else "continuous")
@@ -92,9 +94,11 @@ def _check_kinds(estimator: Any, draft: Draft, X: Any) -> None:
 def _found(estimator: Any, X: Any, draft: Draft | None) -> tuple[Found, int]:
     """Return the levels that a draft lacks, and the numbers of rows of partitions, with the passes that this took."""
     statistic = Draft((), (), (), (), None, np.dtype("f4")).levels_pass if draft is None else draft.levels_pass
-    if is_dask_frame(X):
+    if isinstance(X, LazyTable):
+        if not statistic.keys and X.n_rows is not None:
+            return Found((), np.array(X.n_rows)), 0
         bar = announced("pass 1: finding levels" if statistic.keys else "counting rows", estimator.progress)
-        return reduce_rows(statistic, partitions_of(X, statistic.keys), progress=bar), 1
+        return reduce_rows(statistic, X.tables(statistic.keys), progress=bar), 1
     if is_table(X):
         return statistic.chunk(0, array_of_table(X)), 0
     if not statistic.keys:
@@ -144,8 +148,8 @@ def _check_names(estimator: Any, fitted: Sequence[str], given: Sequence[Any]) ->
 
 
 def _coded(X: Any, coder: Coder, found: Found) -> RowArray:
-    if is_dask_frame(X):
-        return rows_of_frame(X, coder.keys, coder, found.n_rows.tolist(), coder.dtype)
+    if isinstance(X, LazyTable):
+        return X.rows(coder, coder.keys, found.n_rows.tolist(), coder.dtype)
     if is_table(X):
         return coder(X)
     return map_rows(_call, X, dtype=coder.dtype, n_columns=len(coder.keys), shared=coder)

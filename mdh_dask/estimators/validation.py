@@ -157,8 +157,8 @@ def check_first_look(look: FirstLook, names: Sequence[str] | None = None) -> Non
     if look.n_nan or look.n_infinite:
         raise ValueError(
             f"expected finite values; got {look.n_nan} NaN and {look.n_infinite} infinite (inf) values, the first in "
-            f"row {look.first_bad_row}. Drop these rows or fill in the values first, as missing='drop' and "
-            "missing='mean' do; feature_map='gower' takes missing values as they are."
+            f"row {look.first_bad_row}. Drop these rows or fill in the values first"
+            + (", as missing='drop' and 'mean' do; feature_map='gower' takes NaN." if look.n_nan else ".")
         )
     low, high = look.columns.low.astype(np.float64), look.columns.high.astype(np.float64)
     sizes = np.maximum(np.abs(low), np.abs(high))

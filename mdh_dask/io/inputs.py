@@ -1,20 +1,30 @@
-"""Rows from a path or URL of a Zarr array, a .npy file or a Parquet table."""
+"""Rows from a path or URL of a Zarr array, a .npy file, a Parquet table or a CSV file."""
 
 import os
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import dask.array as da
+import numpy as np
 
 from .._locations import has_query, hiding_credentials, name_of, without_query
+from ..columns import ColumnTypes
+from ..columns.coding import Coder
+from ..columns.values import is_single
+from ..columns.values import kind_of as kind_of_values
+from .csv import is_csv, open_csv
 from .nodes import Options, find_node, local_path, refuse_streams
 from .npy import open_npy
-from .parquet import SUFFIXES, open_parquet, parquet_files
+from .parquet import SUFFIXES, open_parquet, open_parquet_table, parquet_files
 from .remote import filesystem
 from .rows import open_array, open_rows
+from .tables import LazyTable
 
-Kind = Literal["Zarr", "npy", "Parquet"]
+Kind = Literal["Zarr", "npy", "Parquet", "CSV"]
+
+TABLES = ("Parquet", "CSV")
+"""Kinds whose columns have names."""
 
 
 class Table(NamedTuple):
@@ -22,6 +32,21 @@ class Table(NamedTuple):
 
     rows: da.Array
     names: tuple[str, ...] | None
+
+    @property
+    def source(self) -> da.Array:
+        """Return what estimators take."""
+        return self.rows
+
+
+class TypedTable(NamedTuple):
+    """A table with columns of any type."""
+
+    rows: da.Array
+    """The shape, dtype and chunks of the rows, whose codes only a fitted model knows."""
+    names: tuple[str, ...]
+    source: LazyTable
+    """What estimators take."""
 
 
 @hiding_credentials()
@@ -38,8 +63,8 @@ def open_features(
     Parameters
     ----------
     path : path or URL
-        A Zarr array, a ``.npy`` file, a Parquet file, or a folder of Parquet files. URLs are those of fsspec, as
-        ``s3://``, ``gs://`` and ``https://``.
+        A Zarr array, a ``.npy`` file, a Parquet file, a folder of Parquet files, or a ``.csv`` file. URLs are those of
+        fsspec, as ``s3://``, ``gs://`` and ``https://``.
     columns : sequence of str or int, optional
         Columns to use, in this order: names in a Parquet table, otherwise numbers from 0. All by default.
     missing_chunks : {"error", "fill"}, default "error"
@@ -54,7 +79,7 @@ def open_features(
     rows : dask Array of shape (n_rows, n_columns)
         Rows in chunks of known sizes. No row is read before it is computed.
     names : tuple of str, or None
-        Names of the columns of a Parquet table.
+        Names of the columns of a table.
 
     Raises
     ------
@@ -75,9 +100,11 @@ def open_features(
     array([2., 0.])
     """
     kind = kind_of(path, storage_options)
-    if kind == "Parquet":
+    if kind in TABLES:
         names = None if columns is None else [str(column) for column in columns]
-        return Table(*open_parquet(path, names, block_bytes=block_bytes, storage_options=storage_options))
+        if kind == "Parquet":
+            return Table(*open_parquet(path, names, block_bytes=block_bytes, storage_options=storage_options))
+        return _numbers_of(open_csv(path, names, block_bytes=block_bytes, storage_options=storage_options), path)
     if kind == "npy":
         rows = open_npy(path, block_bytes=block_bytes, storage_options=storage_options)
     else:
@@ -91,8 +118,52 @@ def open_features(
 
 
 @hiding_credentials()
+def open_typed(
+    path: str | os.PathLike[str],
+    columns: Sequence[str | int] | None = None,
+    *,
+    missing_chunks: Literal["error", "fill"] = "error",
+    block_bytes: int | str | None = None,
+    storage_options: Options = None,
+) -> Table | TypedTable:
+    """Open columns of any type of a table, or else rows of numbers; parameters and errors as for `open_features`."""
+    kind = kind_of(path, storage_options)
+    if kind not in TABLES:
+        return open_features(
+            path, columns, missing_chunks=missing_chunks, block_bytes=block_bytes, storage_options=storage_options
+        )
+    chosen = None if columns is None else [str(column) for column in columns]
+    opening = open_parquet_table if kind == "Parquet" else open_csv
+    table = opening(path, chosen, block_bytes=block_bytes, storage_options=storage_options)
+    names = tuple(table.column_names)
+    assert table.n_rows is not None
+    of_numbers = [table[name].type for name in names if kind_of_values(table[name].type) in "biuf"]
+    dtype = np.dtype(np.float32 if all(map(is_single, of_numbers)) else np.float64)
+    return TypedTable(table.rows(_refuse, names, table.n_rows, dtype), names, table)
+
+
+def _numbers_of(table: LazyTable, path: object) -> Table:
+    """Return the columns of a table as numbers after checking that all are."""
+    names = tuple(table.column_names)
+    assert table.n_rows is not None
+    kinds = {name: kind_of_values(table[name].type) for name in names}
+    if bad := [f"{name} ({table[name].type})" for name in names if kinds[name] not in "biuf"]:
+        numeric = ",".join(name for name in names if kinds[name] in "biuf")
+        remedy = f"name the columns to take with columns=..., as {numeric}" if numeric else "it has none"
+        raise ValueError(
+            f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}; feature_map='gower' takes others, too"
+        )
+    coder = Coder(ColumnTypes.continuous(len(names), names), names, np.dtype(np.float64))
+    return Table(table.rows(coder, names, table.n_rows, coder.dtype), names)
+
+
+def _refuse(table: Any) -> Any:
+    raise TypeError("expected types of columns before their codes are computed; got none: this is a bug of mdh_dask")
+
+
+@hiding_credentials()
 def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Kind:
-    """Return the kind of input at a path or URL, by the ending ``.npy`` or ``.parquet`` or else by its contents.
+    """Return the kind of input at a path or URL, by an ending as ``.npy``, ``.csv`` or ``.parquet``, or its contents.
 
     The query of a URL does not belong to the name; URLs with a query are never Zarr.
 
@@ -106,10 +177,14 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
     refuse_streams(path)
     if suffix == ".npy":
         return "npy"
+    if is_csv(name_of(path)):
+        return "CSV"
     if "*" in without_query(path) or suffix in SUFFIXES:
         return "Parquet"
     if has_query(path):
-        raise ValueError(f"expected the name of a .npy or Parquet file before the query of a URL; got {path}: name one")
+        raise ValueError(
+            f"expected the name of a .npy, .csv or Parquet file before the query of a URL; got {path}: name one"
+        )
     if find_node(path, storage_options) is not None:
         return "Zarr"
     folder = local_path(path)
@@ -117,8 +192,8 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
         return "Parquet"
     if folder is not None and folder.exists():
         raise ValueError(
-            f"{path} is not a Zarr array, which has zarr.json or .zarray, nor a .npy file, nor Parquet: give the path "
-            "of one of these"
+            f"{path} is not a Zarr array, which has zarr.json or .zarray, nor a .npy or .csv file, nor Parquet: give "
+            "the path of one of these"
         )
     open_array(path, storage_options)  # raises the error for a missing input
     return "Zarr"

@@ -17,8 +17,9 @@ from ..chunks import default_block_bytes
 from .damage import naming
 from .lazy import grouped, lazy_rows
 from .nodes import Options, refuse_streams
-from .parquet_blocks import ParquetReader, PieceOfFile, is_local, opened
+from .parquet_blocks import ParquetReader, ParquetTables, PieceOfFile, is_local, opened
 from .remote import about_file, filesystem
+from .tables import LazyColumn, LazyTable
 
 SUFFIXES = (".parquet", ".parq", ".pq")
 
@@ -82,6 +83,34 @@ def open_parquet(
     ImportError
         If pyarrow is missing.
     """
+    fs, footers = _footers(path, storage_options)
+    names = _chosen(footers[0], columns, path)
+    _check_numeric(footers[0], names, path)
+    types = {_type(footer, name) for footer in footers for name in _checked(footer, names)}
+    dtype = _common(_dtype(footer, name) for footer in footers for name in names)
+    blocks, rows = _blocks(footers, dtype.itemsize * len(names), path, block_bytes)
+    reader = ParquetReader(fs, names, dtype, exact=all(kind.kind in "biu" for kind in types))
+    return lazy_rows(reader, blocks, rows, len(names), dtype, _version(footers, names)), names
+
+
+@hiding_credentials()
+def open_parquet_table(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    *,
+    block_bytes: int | str | None = None,
+    storage_options: Options = None,
+) -> LazyTable:
+    """Open columns of any type of a Parquet table lazily; parameters and errors are those of `open_parquet`."""
+    fs, footers = _footers(path, storage_options)
+    names = _chosen(footers[0], columns, path)
+    there = {name: LazyColumn(_common_type(footers, name)) for name in names}
+    blocks, rows = _blocks(footers, 8 * len(names), path, block_bytes)
+    return LazyTable(there, tuple(blocks), ParquetTables(fs), tuple(rows), _version(footers, names))
+
+
+def _footers(path: str | os.PathLike[str], storage_options: Options) -> tuple[Any, list[Footer]]:
+    """Return the file system and the footers of the files of a table."""
     _require_pyarrow()
     fs, root = filesystem(path, storage_options)
     files = parquet_files(fs, root)
@@ -90,21 +119,43 @@ def open_parquet(
             about_file(path, storage_options)  # raises an error if the server is not reached
         raise FileNotFoundError(f"there are no Parquet files at {path}; check the path")
     with ThreadPoolExecutor(FOOTERS_AT_ONCE) as pool:
-        footers = list(pool.map(partial(_footer, fs), files))
-    names = _chosen(footers[0], columns, path)
-    types = {_type(footer, name) for footer in footers for name in _checked(footer, names)}
-    dtype = _common(_dtype(footer, name) for footer in footers for name in names)
+        return fs, list(pool.map(partial(_footer, fs), files))
+
+
+def _blocks(
+    footers: Sequence[Footer], row_bytes: int, path: Any, block_bytes: int | str | None
+) -> tuple[list[list[PieceOfFile]], list[int]]:
+    """Return the row groups of every block of rows, and the numbers of their rows."""
     groups = [(f.file, i, n) for f in footers for i, n in enumerate(f.rows) if n]
     n_rows = sum(n for *_, n in groups)
     if not n_rows:
-        raise ValueError(f"{path}: expected at least one row, got none in {len(files)} files")
-    row_bytes = dtype.itemsize * len(names)
+        raise ValueError(f"{path}: expected at least one row, got none in {len(footers)} files")
     block = default_block_bytes(n_rows * row_bytes) if block_bytes is None else parse_bytes(block_bytes)
     blocks = [[groups[i] for i in places] for places in grouped((n * row_bytes for *_, n in groups), block)]
-    reader = ParquetReader(fs, names, dtype, exact=all(kind.kind in "biu" for kind in types))
-    rows = [sum(n for *_, n in block) for block in blocks]
-    version = [(f.file, f.version) for f in footers], names
-    return lazy_rows(reader, [_pieces(block) for block in blocks], rows, len(names), dtype, version), names
+    return [_pieces(block) for block in blocks], [sum(n for *_, n in block) for block in blocks]
+
+
+def _version(footers: Sequence[Footer], names: tuple[str, ...]) -> Any:
+    return [(f.file, f.version) for f in footers], names
+
+
+def _common_type(footers: Sequence[Footer], name: str) -> Any:
+    """Return the Arrow type of a column in all files: double for different numbers, string for different texts."""
+    import pyarrow as pa
+
+    for footer in footers:
+        if name not in footer.schema.names:
+            raise ValueError(
+                f"expected a column {name} in every file of the table; got none in {footer.file}: name columns that "
+                "all files have with columns=..., or fewer files"
+            )
+    first, *others = found = [footer.schema.field(name).type for footer in footers]
+    if all(kind == first for kind in others):
+        return first
+    numeric = [_is_numeric(kind) for kind in found]
+    if any(numeric) and not all(numeric):
+        raise ValueError(f"expected a column {name} of one kind in every file of the table; got {first} and others")
+    return pa.float64() if all(numeric) else pa.string()
 
 
 def parquet_files(fs: Any, root: str) -> list[str]:
@@ -155,7 +206,7 @@ def _is_full(chunk: Any) -> bool:
 
 
 def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> tuple[str, ...]:
-    """Return the requested columns, or all, after checking that each exists, is numeric and is given once."""
+    """Return the requested columns, or all, after checking that each exists and is given once."""
     there = footer.schema.names
     names = tuple(name for name in there if name not in footer.of_index) if columns is None else tuple(columns)
     missing = [name for name in names if name not in there]
@@ -163,15 +214,21 @@ def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> tuple[s
         raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(there)}")
     if twice := sorted({name for name in names if names.count(name) > 1 or there.count(name) > 1}):
         raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
+    if not names:
+        raise ValueError(f"{path}: expected at least one column, got none")
+    return names
+
+
+def _check_numeric(footer: Footer, names: tuple[str, ...], path: Any) -> None:
+    there = footer.schema.names
     types = {name: footer.schema.field(name).type for name in names}
     if bad := [f"{name} ({types[name]})" for name in names if not _is_numeric(types[name])]:
         fields = [footer.schema.field(name) for name in there if name not in footer.of_index]
         numeric = ",".join(field.name for field in fields if _is_numeric(field.type))
         remedy = f"name the columns to take with columns=..., as {numeric}" if numeric else "it has none"
-        raise ValueError(f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}")
-    if not names:
-        raise ValueError(f"{path}: expected at least one column, got none")
-    return names
+        raise ValueError(
+            f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}; feature_map='gower' takes others, too"
+        )
 
 
 def _checked(footer: Footer, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -41,22 +41,11 @@ class ParquetReader:
 
     def _read(self, file: str, groups: tuple[int, ...]) -> AnyArray:
         with opened(self.fs, file) as parquet:
-            table = self._table(parquet, file, groups)
+            table = table_of(parquet, self.names, file, groups)
         rows = np.empty((table.num_rows, len(self.names)), self.dtype)
         for j, name in enumerate(self.names):
             rows[:, j] = self._numbers(table.column(name), file, name)
         return rows
-
-    def _table(self, parquet: Any, file: str, groups: tuple[int, ...]) -> Any:
-        read = partial(parquet.read_row_groups, columns=list(self.names), use_threads=False)
-        try:
-            return read(list(groups))
-        except Exception as error:
-            if is_damage(error):
-                for group in groups:
-                    with naming(f"{file} is damaged: its row group {group} cannot be read"):
-                        read([group])
-            raise
 
     def _numbers(self, column: Any, file: str, name: str) -> AnyArray:
         if self.exact and column.type != "bool":
@@ -80,6 +69,52 @@ class ParquetReader:
                     f"expected integers that {self.dtype}, the common dtype of all columns, represents exactly; "
                     f"got {value} in column {name} of {file}: leave it out with columns=..., or store it as float64"
                 )
+
+
+@dataclass(frozen=True)
+class ParquetTables:
+    """Reader of row groups as tables of Arrow.
+
+    Parameters
+    ----------
+    fs : file system of fsspec
+    """
+
+    fs: Any
+
+    @hiding_credentials()
+    def __call__(self, pieces: Sequence[PieceOfFile], names: tuple[str, ...]) -> Any:
+        """Return some columns of some row groups of some files."""
+        import pyarrow as pa
+
+        tables = []
+        for file, groups in pieces:
+            with opened(self.fs, file) as parquet:
+                tables.append(table_of(parquet, names, file, groups))
+        if any(not table.schema.equals(tables[0].schema) for table in tables):
+            tables = [_decoded(table) for table in tables]  # other files may have other categories, or texts
+        return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _decoded(table: Any) -> Any:
+    """Return a table with texts and numbers in place of dictionaries of them."""
+    for j, kind in enumerate(table.schema.types):
+        if hasattr(kind, "value_type"):
+            table = table.set_column(j, table.column_names[j], table.column(j).cast(kind.value_type))
+    return table
+
+
+def table_of(parquet: Any, names: tuple[str, ...], file: str, groups: tuple[int, ...]) -> Any:
+    """Return some columns of some row groups of an open file."""
+    read = partial(parquet.read_row_groups, columns=list(names), use_threads=False)
+    try:
+        return read(list(groups)).select(list(names))
+    except Exception as error:
+        if is_damage(error):
+            for group in groups:
+                with naming(f"{file} is damaged: its row group {group} cannot be read"):
+                    read([group])
+        raise
 
 
 def is_local(fs: Any) -> bool:

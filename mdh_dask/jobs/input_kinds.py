@@ -7,6 +7,7 @@ from typing import Any
 
 from .._fields import Field, JobError, check_keys, checked_kind, checked_table, choice, positive, text, whole
 from .._locations import name_of
+from ..columns import KINDS
 from .inputs import Input, open_image_input, open_rows_input
 from .outputs import ImageJobOutputs, JobOutputs
 
@@ -35,6 +36,19 @@ def _are_columns(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(type(name) in (str, int) for name in value)
 
 
+def _are_columns_with_kinds(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return _are_columns(value)
+    if not value or not {*value} <= {"use", *KINDS} or not _are_columns(value.get("use", [0])):
+        return False
+    orders = value.get("ordinal", {})
+    if isinstance(orders, dict):  # levels in their order
+        value = {**value, "ordinal": list(orders)}
+        if not all(_are_columns(levels) for levels in orders.values()):
+            return False
+    return all(_are_columns(value[kind]) for kind in KINDS if value.get(kind))
+
+
 def _are_indices(value: Any) -> bool:
     return isinstance(value, dict) and all(type(place) is int and place >= 0 for place in value.values())
 
@@ -48,7 +62,11 @@ PATH, MISSING = text("a path or URL", required=True), choice("error", "fill", de
 ROWS = {
     "path": PATH,
     "labels": text("a path or URL"),
-    "columns": Field("an array of names, or of numbers from 0", _are_columns),
+    "columns": Field(
+        "an array of names, or of numbers from 0, or a table of such arrays with the keys use, continuous, ordinal and "
+        "categorical",
+        _are_columns_with_kinds,
+    ),
     "missing_chunks": MISSING,
 }
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import dask.array as da
 
 from ..images import Image, pixel_rows
-from ..io.inputs import Table
+from ..io.inputs import Table, TypedTable
 from ..workflows._fit import Cluster, Made, fit_rows
 from ..workflows.estimates import Estimate, estimate
 from ..workflows.labels import open_labels
@@ -50,7 +50,7 @@ class RowsInput:
     """Rows as an input."""
 
     path: str
-    table: Table
+    table: Table | TypedTable
     labels: str | None = None
 
     @property
@@ -121,11 +121,24 @@ class ImageInput:
         return segment_image(self.image, estimator, self.options, outputs, cluster, resume=resume)
 
 
+def columns_and_kinds(given: Any) -> tuple[list[str | int] | None, dict[str, Any]]:
+    """Return the columns to use and the kinds of columns from the value of ``input.columns``.
+
+    Examples
+    --------
+    >>> columns_and_kinds({"use": ["a", "b"], "categorical": ["b"]}), columns_and_kinds(["a"])
+    ((['a', 'b'], {'categorical': ['b']}), (['a'], {}))
+    """
+    if isinstance(given, dict):
+        return given.get("use"), {kind: columns for kind, columns in given.items() if kind != "use"}
+    return given, {}
+
+
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
-    """Open rows from the values of ``[input]``."""
-    return RowsInput(
-        given["path"], Reading(given["missing_chunks"], given["columns"]).table(given["path"]), given["labels"]
-    )
+    """Open rows from the values of ``[input]``, and whether their columns are typed."""
+    use, _ = columns_and_kinds(given["columns"])
+    table = Reading(given["missing_chunks"], use).table(given["path"], given["typed"])
+    return RowsInput(given["path"], table, given["labels"])
 
 
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:

@@ -14,8 +14,9 @@ from ..clusters.kinds import CLUSTERS, cluster_settings
 from ..estimators.base import ClusterEstimator
 from ..io.fingerprints import fingerprint
 from ..workflows.labels import check_labels
+from ..workflows.reading import takes_types
 from .input_kinds import INPUTS, checked_input
-from .inputs import Input
+from .inputs import Input, columns_and_kinds
 from .methods import estimator_of
 from .outputs import JobOutputs
 
@@ -69,7 +70,9 @@ class Job:
 
     def estimator(self, progress: bool = False) -> ClusterEstimator:
         """Return the estimator."""
-        return estimator_of(self.content.get("method", {}), progress)
+        estimator = estimator_of(self.content.get("method", {}), progress)
+        _, kinds = columns_and_kinds(self.input.get("columns"))
+        return estimator.set_params(column_types=kinds) if kinds else estimator
 
     def inputs(self) -> list[str]:
         """Return the paths or URLs of the input, and of labels if there are any."""
@@ -82,7 +85,7 @@ class Job:
 
     def open_input(self) -> Input:
         """Open the input."""
-        return INPUTS[self.input["kind"]].open(self.input)
+        return INPUTS[self.input["kind"]].open({**self.input, "typed": takes_types(self.estimator())})
 
     def outputs(self, **options: Any) -> JobOutputs:
         """Return the outputs."""

@@ -121,8 +121,9 @@ def explained_variance(profiles: Profiles) -> Floats:
     """
     there = profiles.n_rows > 0
     weight = profiles.n_rows[there, None] / max(int(profiles.n_rows.sum()), 1)
-    mean = profiles.mean[there]
-    within = (weight * profiles.sd[there] ** 2).sum(axis=0)
+    within = np.nansum(weight * profiles.sd[there] ** 2, axis=0)
+    # A cluster without a value in a column says nothing about it.
+    mean = np.where(np.isnan(profiles.mean), profiles.mean_of_others, profiles.mean)[there]
     between = (weight * (mean - (weight * mean).sum(axis=0)) ** 2).sum(axis=0)
     differs = (mean != mean[:1]).any(axis=0)  # otherwise the variance between clusters is only rounding
     return np.divide(between, between + within, out=np.zeros_like(within), where=differs)
@@ -133,12 +134,27 @@ def _profile(profiles: Profiles, cluster: int, entry: Entry) -> Profile:
     features = [_feature(profiles, cluster, i) for i in top]
     difference = profiles.difference[cluster]
     said = [i for i in top[:SAID_FEATURES] if abs(difference[i]) >= LEAST_SAID]
-    words = [f"{'high' if difference[i] > 0 else 'low'} {profiles.names[i]}" for i in said]
+    words = [_word(profiles, i, difference[i] > 0) for i in said]
     return Profile(entry, ", ".join(words), features)
+
+
+def _word(profiles: Profiles, i: int, more: bool) -> str:
+    if profiles.levels and profiles.levels[i] is not None:
+        return f"{'often' if more else 'seldom'} {profiles.names[i]}"
+    return f"{'high' if more else 'low'} {profiles.names[i]}"
 
 
 def _feature(profiles: Profiles, cluster: int, i: int) -> Feature:
     moments = profiles.moments
+    if profiles.levels and profiles.levels[i] is not None:
+        lift = profiles.lift[cluster, i]
+        return Feature(
+            profiles.names[i],
+            f"{percent(float(moments.mean[cluster, i]))}, lift {lift:.2f}",
+            percent(float(moments.mean_of_others[cluster, i])),
+            _signed(profiles.difference[cluster, i]),
+            _strip(profiles, cluster, i),
+        )
     return Feature(
         profiles.names[i],
         _spread(moments.mean[cluster, i], moments.sd[cluster, i]),

@@ -27,7 +27,6 @@ class MissingSums(NamedTuple):
     """The state of `MissingPass`."""
 
     sums: SlicedSums
-    n_missing: Integers
     n_incomplete: int
 
 
@@ -44,28 +43,22 @@ class MissingPass(Statistic):
 
     @property
     def _moments(self) -> MomentPass:
-        return MomentPass(1, np.zeros(self.n_features))
+        return MomentPass(1, np.zeros(self.n_features), missing=True)
 
     def chunk(self, start: int, *blocks: AnyArray) -> MissingSums:
         """Count and sum one block."""
         rows = blocks[0]
-        missing = np.isnan(rows)
-        filled = np.where(missing, np.zeros((), rows.dtype), rows)
-        sums = self._moments.chunk(start, np.zeros(len(rows), np.intp), filled)
-        return MissingSums(sums, missing.sum(axis=0), int(np.count_nonzero(missing.any(axis=1))))
+        sums = self._moments.chunk(start, np.zeros(len(rows), np.intp), rows)
+        return MissingSums(sums, int(np.count_nonzero(np.isnan(rows).any(axis=1))))
 
     def combine(self, left: MissingSums, right: MissingSums) -> MissingSums:
         """Add the counts and the sums."""
         sums = self._moments.combine(left.sums, right.sums)
-        return MissingSums(sums, left.n_missing + right.n_missing, left.n_incomplete + right.n_incomplete)
+        return MissingSums(sums, left.n_incomplete + right.n_incomplete)
 
     def finalise(self, state: MissingSums) -> Missing:
-        """Return the means of the values that are there; missing values were added as zeros."""
-        n_rows = int(state.sums.n_rows[0])
-        there = n_rows - state.n_missing
-        mean = self._moments.finalise(state.sums).mean[0]
-        mean = np.divide(mean * n_rows, there, out=np.full(self.n_features, np.nan), where=there > 0)
-        return Missing(mean, state.n_missing, state.n_incomplete)
+        """Return the means of the values that are there, and the counts."""
+        return Missing(self._moments.finalise(state.sums).mean[0], state.sums.n_missing[0], state.n_incomplete)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ class SlicedSums(NamedTuple):
     """The highest slice of each column, shape (2, n_features): every value is under ``2 ** (SLICE * top - 1)``."""
     sums: Integers
     """Sums of the slices from the highest down, shape (n_clusters, 2, N_SLICES, n_features)."""
+    n_missing: Integers
+    """Number of missing values, shape (n_clusters, n_features)."""
 
 
 @storable
@@ -62,6 +64,8 @@ class MomentPass(Statistic):
         rows are ignored.
     lowest : int
         The lowest label: -1 if rows may be in no cluster; these count as the first of `n_clusters`.
+    missing : bool
+        Whether values may be missing (NaN); they are left out.
 
     Notes
     -----
@@ -73,10 +77,14 @@ class MomentPass(Statistic):
     n_clusters: int
     shift: Floats
     lowest: int = 0
+    missing: bool = False
 
     def chunk(self, start: int, *blocks: AnyArray) -> SlicedSums:
         """Sum the rows of one block."""
         labels, rows = np.asarray(blocks[0], dtype=np.intp) - self.lowest, loop_ready(blocks[1][:, : len(self.shift)])
+        n_missing = np.zeros((self.n_clusters, rows.shape[1]), dtype=np.int64)
+        if self.missing:
+            rows = self._without_missing(rows, labels, n_missing)
         top = self._tops(rows)
         scale = np.ldexp(1.0, -SLICE * (top - 1))
         shape = (self.n_clusters, 2, N_SLICES, rows.shape[1])
@@ -85,19 +93,27 @@ class MomentPass(Statistic):
             part, slices = slice(first, first + ROWS_AT_ONCE), np.zeros(shape)
             add_slices(rows[part], labels[part], self.shift, scale, slices)
             sums += slices.astype(np.int64)
-        return SlicedSums(np.bincount(labels, minlength=self.n_clusters), top, sums)
+        return SlicedSums(np.bincount(labels, minlength=self.n_clusters), top, sums, n_missing)
 
     def combine(self, left: SlicedSums, right: SlicedSums) -> SlicedSums:
         """Add the sums of the same slices."""
         top = np.maximum(left.top, right.top)
         sums = sum(_lowered(part.sums, top - part.top) for part in (left, right))
-        return SlicedSums(left.n_rows + right.n_rows, top, np.asarray(sums))
+        return SlicedSums(left.n_rows + right.n_rows, top, np.asarray(sums), left.n_missing + right.n_missing)
 
     def finalise(self, state: SlicedSums) -> Moments:
         """Return the moments from the exact sums."""
-        n_rows, sums = state.n_rows, _joined(state.sums)
-        own = self._moments(n_rows, sums, state.top)
-        return Moments(n_rows, *own, *self._moments(n_rows.sum() - n_rows, sums.sum(axis=0) - sums, state.top))
+        sums, n = _joined(state.sums), state.n_rows[:, None] - state.n_missing
+        own = self._moments(n, sums, state.top)
+        return Moments(state.n_rows, *own, *self._moments(n.sum(axis=0) - n, sums.sum(axis=0) - sums, state.top))
+
+    def _without_missing(self, rows: AnyArray, labels: Integers, n_missing: Integers) -> AnyArray:
+        """Return rows with the shift in place of missing values, which adds nothing, and count these."""
+        if rows.dtype.kind != "f" or not (missing := np.isnan(rows)).any():
+            return rows
+        for j in np.flatnonzero(missing.any(axis=0)):
+            n_missing[:, j] = np.bincount(labels[missing[:, j]], minlength=self.n_clusters)
+        return np.where(missing, self.shift.astype(rows.dtype), rows)
 
     def _tops(self, rows: AnyArray) -> Integers:
         """Return the highest slices that a block needs, for values and squares."""
@@ -112,9 +128,9 @@ class MomentPass(Statistic):
         top = -(-(np.frexp(largest)[1].astype(np.int64) + 1) // SLICE)
         return np.where(largest > 0, np.maximum(top, LEAST_TOP), LEAST_TOP)
 
-    def _moments(self, n_rows: Integers, sums: AnyArray, top: Integers) -> tuple[Floats, Floats]:
+    def _moments(self, n_values: Integers, sums: AnyArray, top: Integers) -> tuple[Floats, Floats]:
         """Return means and standard deviations from sums as Python integers in units of the lowest slices."""
-        n = np.maximum(n_rows, 1).astype(object)[:, None]
+        n = np.maximum(n_values, 1).astype(object)
         unit, unit_of_squares = SLICE * (top - N_SLICES)
         mean = self.shift + np.ldexp((sums[:, 0] / n).astype(np.float64), unit)
         least = np.minimum(2 * unit, unit_of_squares)
@@ -123,7 +139,7 @@ class MomentPass(Statistic):
         spread = np.where(spread << ROUNDED_BITS > squares, spread, 0)
         # Half of the exponent is applied before and half after the root, as squares may exceed the range of float64.
         sd = np.sqrt((spread / n**2).astype(np.float64) * 2.0 ** (least % 2)) * np.ldexp(1.0, least // 2)
-        empty = (n_rows == 0)[:, None]
+        empty = n_values == 0
         return np.where(empty, np.nan, mean), np.where(empty, np.nan, sd)
 
 

@@ -1,14 +1,18 @@
 """Profiles of clusters: means and standard deviations of the columns, and differences from all other rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._typing import Floats, Integers
+from .._typing import AnyArray, Floats, Integers
+from ..columns import ColumnTypes
 from .moments import Moments
+
+UNKNOWN, MISSING = "(unknown)", "(missing)"
+"""Names for values that are no known level, and for missing values."""
 
 COLUMNS = ("cluster", "rows", "feature", "mean", "sd", "mean of others", "difference")
 
@@ -25,6 +29,9 @@ class Profiles:
         Moments of the columns in every cluster.
     lowest : int
         Label of the first cluster: -1 if it holds the rows in no cluster.
+    levels : tuple of (str, str) or None
+        Name of the column and level of those entries of `names` that stand for a level of a categorical column; None
+        for columns of numbers. Empty if there are no levels. The mean is the frequency of the level.
 
     Examples
     --------
@@ -41,6 +48,7 @@ class Profiles:
     names: tuple[str, ...]
     moments: Moments
     lowest: int = 0
+    levels: tuple[tuple[str, str] | None, ...] = ()
 
     @property
     def n_clusters(self) -> int:
@@ -79,6 +87,17 @@ class Profiles:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(gap == 0, 0.0, gap / pooled)
 
+    @cached_property
+    def lift(self) -> Floats:
+        """Frequency of a level in the cluster divided by that in all rows, shape (n_clusters, n_features).
+
+        NaN for columns of numbers and levels without rows.
+        """
+        of_all = np.nansum(self.mean * self.n_rows[:, None], axis=0) / max(int(self.n_rows.sum()), 1)
+        lift = np.divide(self.mean, of_all, out=np.full_like(self.mean, np.nan), where=of_all > 0)
+        lift[:, [level is None for level in self.levels] or slice(None)] = np.nan
+        return lift
+
     def top(self, cluster: int, n: int = 5) -> list[int]:
         """Return the columns in which a cluster differs most from all other rows, in descending order."""
         size = np.abs(self.difference[cluster])
@@ -91,30 +110,141 @@ class Profiles:
 
     def to_text(self, n_top: int = 3) -> str:
         """Return a table of the features in which the clusters differ most from all other rows."""
-        lines: list[tuple[str, ...]] = [COLUMNS]
+        lines: list[tuple[str, ...]] = [COLUMNS + ("lift",) * bool(self.levels)]
+        nothing = *"-----", *"-" * bool(self.levels)
         for cluster in range(self.n_clusters):
             own = str(cluster + self.lowest), f"{self.n_rows[cluster]:,}"
-            lines += [(*own, *self._cells(cluster, i)) for i in self.top(cluster, n_top)] or [(*own, *"-----")]
+            lines += [(*own, *self._cells(cluster, i)) for i in self.top(cluster, n_top)] or [(*own, *nothing)]
         widths = [max(map(len, cells)) for cells in zip(*lines)]
         return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines)
 
     def _cells(self, cluster: int, feature: int) -> tuple[str, ...]:
+        difference = f"{self.difference[cluster, feature]:+.2f}"
+        if self.levels and self.levels[feature] is not None:
+            shares = [f"{x:.1%}" for x in (self.mean[cluster, feature], self.mean_of_others[cluster, feature])]
+            return self.names[feature], shares[0], "", shares[1], difference, f"{self.lift[cluster, feature]:.2f}"
         own = as_precise(self.mean[cluster, feature], self.sd[cluster, feature])
         others = as_precise(self.mean_of_others[cluster, feature], self.moments.sd_of_others[cluster, feature])
-        return self.names[feature], *own, others[0], f"{self.difference[cluster, feature]:+.2f}"
+        return self.names[feature], *own, others[0], difference, *[""] * bool(self.levels)
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for cluster in range(self.n_clusters):
             for i, name in enumerate(self.names):
+                level = self.levels[i] if self.levels else None
                 yield {
                     "cluster": cluster + self.lowest,
                     "n_rows": int(self.n_rows[cluster]),
-                    "feature": name,
+                    "feature": name if level is None else level[0],
                     "mean": float(self.mean[cluster, i]),
                     "sd": float(self.sd[cluster, i]),
                     "mean_of_others": float(self.mean_of_others[cluster, i]),
                     "difference": float(self.difference[cluster, i]),
+                    **self._of_level(cluster, i),
                 }
+
+    def _of_level(self, cluster: int, i: int) -> dict[str, Any]:
+        """Return the level and its lift for a record, if there are levels."""
+        if not self.levels:
+            return {}
+        level = self.levels[i]
+        return {"level": level and level[1], "lift": None if level is None else float(self.lift[cluster, i])}
+
+
+def with_levels(
+    names: Sequence[str], moments: Moments, types: ColumnTypes, counts: Sequence[Integers], lowest: int = 0
+) -> Profiles:
+    """Return profiles in which the levels of categorical columns that any row has take the place of these columns.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the columns.
+    moments : Moments
+        Moments of all columns, those of categorical columns without meaning.
+    types : ColumnTypes
+    counts : sequence of arrays of shape (n_clusters, n_levels + 2)
+        The value of `FrequencyPass` for the categorical columns.
+    lowest : int
+
+    Examples
+    --------
+    >>> from mdh_dask.summaries.moments import MomentPass
+    >>> rows, labels = np.array([[1.0, 0.0], [3.0, 0.0], [9.0, 1.0]]), np.array([0, 0, 1])
+    >>> of_clusters = MomentPass(2, rows[0])
+    >>> moments = of_clusters.finalise(of_clusters.chunk(0, labels, rows))
+    >>> types = ColumnTypes(("continuous", "categorical"), (None, ("red", "blue")))
+    >>> profiles = with_levels(("size", "colour"), moments, types, [np.array([[2, 0, 0, 0], [0, 1, 0, 0]])])
+    >>> profiles.names, profiles.mean[1], profiles.lift[1].round(2)
+    (('size', 'colour: red', 'colour: blue'), array([9., 0., 1.]), array([nan, 0., 3.]))
+    """
+    found: list[tuple[str, tuple[str, str] | None, tuple[Any, ...]]] = []
+    of_columns = iter(counts)
+    for j, name in enumerate(names):
+        if types.kinds[j] != "categorical":
+            found.append((name, None, tuple(part[:, j] for part in moments[1:])))
+            continue
+        own = next(of_columns)
+        for level, n in zip((*(types.levels[j] or ()), UNKNOWN, MISSING), own.T):
+            if n.any():
+                entry = f"{shortened(name)}: {shortened(level)}"
+                found.append((entry, (name, level), _of_indicator(n, moments.n_rows)))
+    parts = [np.stack(columns, axis=1) for columns in zip(*(part for *_, part in found))]
+    levels = tuple(level for _, level, _ in found)
+    return Profiles(tuple(name for name, *_ in found), Moments(moments.n_rows, *parts), lowest, levels)
+
+
+def entries_of_rows(rows: AnyArray, profiles: Profiles, names: Sequence[str], types: ColumnTypes | None) -> Floats:
+    """Return the values of rows in the entries of profiles: 1 where a row has a level, means for missing numbers.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+        Codes.
+    profiles : Profiles
+    names : sequence of str
+        Names of the columns.
+    types : ColumnTypes or None
+
+    Returns
+    -------
+    array of shape (n, n_entries), float64
+    """
+    out = np.empty((len(rows), len(profiles.names)))
+    for i, level in enumerate(profiles.levels or (None,) * len(profiles.names)):
+        column = rows[:, names.index(profiles.names[i] if level is None else level[0])].astype(np.float64)
+        if level is None:
+            known = column[~np.isnan(column)]
+            out[:, i] = np.where(np.isnan(column), known.mean() if len(known) else 0.0, column)
+            continue
+        assert types is not None
+        known_levels = types.levels[names.index(level[0])] or ()
+        if level[1] in known_levels:
+            out[:, i] = column == known_levels.index(level[1])
+        else:
+            out[:, i] = np.isnan(column) if level[1] == MISSING else column == len(known_levels)
+    return out
+
+
+def _of_indicator(n: Integers, n_rows: Integers) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return mean and standard deviation of a level's indicator in every cluster, and of all other rows."""
+    moments: list[Floats] = []
+    for there, rows in ((n, n_rows), (n.sum() - n, n_rows.sum() - n_rows)):
+        share = np.divide(there, rows, out=np.full(len(n), np.nan), where=rows > 0)
+        moments += [share, np.sqrt(share * (1 - share))]
+    return moments[0], moments[1], moments[2], moments[3]
+
+
+def shortened(text: str, most: int = 40) -> str:
+    r"""Return a text of one line and few characters.
+
+    Examples
+    --------
+    >>> shortened("a" * 50, most=5), shortened("two\\nlines")
+    ('aaaa…', 'two lines')
+    """
+    line = " ".join(text.split()) if not text.isprintable() else text
+    line = "".join(c if c.isprintable() else "\ufffd" for c in line)
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def as_precise(mean: float, sd: float) -> tuple[str, str]:

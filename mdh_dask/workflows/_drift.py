@@ -8,6 +8,7 @@ from .. import __version__
 from .._locations import name_of
 from ..chunks import announced
 from ..clusters.current import current_cluster
+from ..columns.coding import TypedRows
 from ..estimators import drift as drift_of_rows
 from ..estimators import load_model
 from ..report import write_report
@@ -87,7 +88,8 @@ def drift(
     rows = rows_for_model(estimator, model, features, Reading(missing_chunks, columns, axes, index or {}))
     started = perf_counter()
     with cluster or current_cluster() as where, telling_of_memory(rows, estimator):
-        found = drift_of_rows(estimator, rows, **limits, progress=announced("counting", progress))
+        there = rows if estimator.columns is None else TypedRows(rows, estimator.columns)
+        found = drift_of_rows(estimator, there, **limits, progress=announced("counting", progress))
     if outputs.report:
         facts = {
             "New rows": f"{features}, {rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features",

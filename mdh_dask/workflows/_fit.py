@@ -16,14 +16,14 @@ from ..chunks import Statistic, announced, merge_chunks
 from ..clusters.current import current_cluster
 from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
-from ..io.inputs import Table
+from ..io.inputs import Table, TypedTable
 from ..report import write_report
 from .estimates import telling_of_memory
 from .facts import facts_of
 from .labels import check_labels, open_labels
 from .outputs import Outputs
 from .performance import recorded
-from .reading import MissingChunks, Reading
+from .reading import MissingChunks, Reading, takes_types
 
 logger = logging.getLogger(__name__)
 
@@ -80,8 +80,8 @@ def fit(
     Parameters
     ----------
     features : str
-        Path or URL of rows of finite numbers, shape (n_rows, n_columns): a Zarr array, a ``.npy`` file, or a Parquet
-        file or folder.
+        Path or URL of rows of finite numbers, shape (n_rows, n_columns): a Zarr array, a ``.npy`` file, a Parquet
+        file or folder, or a ``.csv`` file; typed columns of tables for estimators that take them.
     estimator : estimator
         The estimator to fit.
     labels, model : str, optional
@@ -127,7 +127,7 @@ def fit(
     outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report)
     check_labels(estimator, known_labels)
     outputs.check(features, *([known_labels] if known_labels else []))
-    table = Reading(missing_chunks, columns).table(features)
+    table = Reading(missing_chunks, columns).table(features, takes_types(estimator))
     target = None if known_labels is None else open_labels(known_labels, len(table.rows))
     made = fit_rows(features, table, estimator, outputs, cluster or current_cluster(), target=target)
     return f"{made.summary}: {outputs.kept()}"
@@ -135,7 +135,7 @@ def fit(
 
 def fit_rows(
     name: str,
-    table: Table,
+    table: Table | TypedTable,
     estimator: Any,
     outputs: Outputs,
     cluster: Cluster,
@@ -151,8 +151,9 @@ def fit_rows(
     rows = table.rows
     story = counts = None
     with cluster as where, recorded(outputs), telling_of_memory(rows, estimator):
-        estimator.fit(rows, target)
+        estimator.fit(table.source, target)
         estimator.name_columns(table.names)
+        rows = estimator.valid_rows(table.source)
         logger.info("%s clusters in %s passes", estimator.n_clusters_, estimator.n_passes_)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
@@ -207,7 +208,7 @@ def _write_labels_and_profile(estimator: Any, rows: da.Array, outputs: Outputs, 
     # A chunk of labels needs all its rows at once, and wide rows of that many labels would not fit in memory.
     chunk_rows = max(merged.chunks[0]) if rows.dtype.itemsize * rows.shape[1] > WIDE else None
     told = write_labels(
-        estimator, estimator.cluster_labels(merged), outputs, estimator.progress, resume,
+        estimator, estimator.labels_of_valid_rows(merged), outputs, estimator.progress, resume,
         also=story_pass(estimator, rows), beside=merged, chunk_rows=chunk_rows,
     )  # fmt: skip
     return story_of(estimator, told)

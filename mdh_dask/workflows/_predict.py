@@ -98,7 +98,7 @@ def _rows(
 ) -> str:
     rows = rows_for_model(estimator, model, path, reading)
     with cluster, telling_of_memory(rows, estimator):
-        counts = write_labels(estimator, estimator.cluster_labels(rows), outputs, progress)
+        counts = write_labels(estimator, estimator.labels_of_valid_rows(rows), outputs, progress)
     return f"{len(rows)} rows in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
 
 

@@ -33,6 +33,9 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int) -> Fac
     labels = {"Labelled rows of clusters": found} if (found := _labels_of(estimator)) else {}
     parameters = {name: str(value) for name, value in estimator.get_params(deep=False).items() if name != "progress"}
     passes = estimator.n_passes_ + 1
+    if (missing := estimator.missing_values_) is not None:
+        n, rule = int(missing.n_missing.sum()), "replaced by means" if estimator.missing == "mean" else "left out"
+        parameters["missing"] += f": {n:,} values in {missing.n_incomplete:,} rows, {rule}"
     return {
         "Method": type(estimator).__name__,
         "Parameters": parameters,

@@ -11,7 +11,7 @@ from .._errors import SettingError
 from ..images import Features, Image, PixelColumns, open_image, pixel_rows
 from ..images.opening import kind_of
 from ..io import inputs
-from ..io.inputs import Table
+from ..io.inputs import Table, TypedTable
 
 MissingChunks = Literal["error", "fill"]
 
@@ -39,9 +39,10 @@ class Reading:
     axes: str | None = None
     index: Mapping[str, int] = field(default_factory=dict)
 
-    def table(self, path: str) -> Table:
-        """Open rows and log their shape and dtype."""
-        table = inputs.open_features(path, self.columns, missing_chunks=self.missing_chunks)
+    def table(self, path: str, typed: bool = False) -> Table | TypedTable:
+        """Open rows, with typed columns if asked for, and log their shape and dtype."""
+        opening = inputs.open_typed if typed else inputs.open_features
+        table = opening(path, self.columns, missing_chunks=self.missing_chunks)
         rows = table.rows
         logger.info("%s: %s rows of %s %s features in %s blocks", path, *rows.shape, rows.dtype, rows.numblocks[0])
         return table
@@ -54,8 +55,15 @@ class Reading:
         )
 
 
+def takes_types(estimator: Any) -> bool:
+    """Return whether an estimator needs the types of columns: it distinguishes them, or they are given."""
+    return estimator.uses_types or estimator.column_types != "auto" or estimator.columns is not None
+
+
 def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> da.Array:
     """Open the rows for a fitted model: the columns of a table that it was fitted to, or the pixels of an image.
+
+    Typed columns are coded by the levels of the model, and missing values replaced as it says.
 
     Raises
     ------
@@ -69,9 +77,10 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
     if reading.axes is not None or reading.index:
         raise SettingError(f"{model} was fitted to rows, and not to an image: leave out axes=... and index=...")
     fitted = getattr(estimator, "feature_names_in_", None)
-    if reading.columns is None and fitted is not None and inputs.kind_of(path) == "Parquet":
+    if reading.columns is None and fitted is not None and inputs.kind_of(path) in inputs.TABLES:
         reading = Reading(reading.missing_chunks, list(fitted))
-    rows, names = reading.table(path)
+    table = reading.table(path, takes_types(estimator))
+    rows, names = table.rows, table.names
     if rows.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"expected {estimator.n_features_in_} columns, as {model} was fitted to; got {rows.shape[1]} in "
@@ -82,7 +91,7 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
             f"expected the columns {','.join(fitted)}, as {model} was fitted to; got {','.join(names)}: leave out "
             "columns=..., or fit a model to these"
         )
-    return rows
+    return estimator.valid_rows(table.source)
 
 
 def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> tuple[Image, Features]:

@@ -27,6 +27,7 @@ from . import (
     semi_supervised,
     speed,
     svc,
+    tables_scale,
     tree_speed,
 )
 from .results import write_json, write_markdown
@@ -56,6 +57,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "semi_supervised": semi_supervised,
     "kernels": kernels,
     "kernels_scale": kernels_scale,
+    "tables_scale": tables_scale,
     "images": images,
     "giant": giant,
     "faults": faults,

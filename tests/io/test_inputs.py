@@ -208,7 +208,7 @@ def test_missing_values_are_refused_by_number_and_first_row(tmp_path):
     pq.write_table(pa.table({"a": values, "n": pa.array(integers, pa.int32())}), tmp_path / "x.parquet")
     message = (
         "expected finite values; got 2 NaN and 0 infinite (inf) values, the first in row 41. Drop these rows or fill "
-        "in the values first."
+        "in the values first, as missing='drop' and 'mean' do; feature_map='gower' takes NaN."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         PCATree().fit(open_features(tmp_path / "x.parquet").rows)
@@ -313,13 +313,13 @@ ERRORS = {
     "no parts": (nothing, "no*", None, FileNotFoundError, "there are no Parquet files at {}; check the path"),
     "empty folder": (
         nothing, "empty", None, ValueError,
-        "{} is not a Zarr array, which has zarr.json or .zarray, nor a .npy file, nor Parquet: give the path of one of "
-        "these",
+        "{} is not a Zarr array, which has zarr.json or .zarray, nor a .npy or .csv file, nor Parquet: give the path "
+        "of one of these",
     ),
     "text": (
         nothing, "text.txt", None, ValueError,
-        "{} is not a Zarr array, which has zarr.json or .zarray, nor a .npy file, nor Parquet: give the path of one of "
-        "these",
+        "{} is not a Zarr array, which has zarr.json or .zarray, nor a .npy or .csv file, nor Parquet: give the path "
+        "of one of these",
     ),
     "group": (
         nothing, "group.zarr", None, ValueError,
@@ -367,10 +367,11 @@ ERRORS = {
     "strings": (
         strings, "s.parquet", None, ValueError,
         "expected numeric columns; got name (string), day (timestamp[ms]) in {}: name the columns to take with "
-        "columns=..., as a,b,c",
+        "columns=..., as a,b,c; feature_map='gower' takes others, too",
     ),
     "only strings": (
-        strings, "names.parquet", None, ValueError, "expected numeric columns; got name (string) in {}: it has none"
+        strings, "names.parquet", None, ValueError,
+        "expected numeric columns; got name (string) in {}: it has none; feature_map='gower' takes others, too",
     ),
     "damaged part": (
         damaged, "parts", None, ValueError,

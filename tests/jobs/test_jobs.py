@@ -143,11 +143,13 @@ ERRORS = {
     ),
     "columns of two kinds": (
         LEAST.replace("[output]", "columns = ['a', 1.5]\n[output]"),
-        "input.columns must be an array of names, or of numbers from 0; got ['a', 1.5], an array",
+        "input.columns must be an array of names, or of numbers from 0, or a table of such arrays with the keys use, "
+        "continuous, ordinal and categorical; got ['a', 1.5], an array",
     ),
     "no columns": (
         LEAST.replace("[output]", "columns = []\n[output]"),
-        "input.columns must be an array of names, or of numbers from 0; got [], an array",
+        "input.columns must be an array of names, or of numbers from 0, or a table of such arrays with the keys use, "
+        "continuous, ordinal and categorical; got [], an array",
     ),
     "word": (
         LEAST.replace("[output]", "missing_chunks = 'fil'\n[output]"),
@@ -349,7 +351,7 @@ ERRORS = {
     "kernel without a name": (
         LEAST + "[method.feature_map.kernel]\nwidth = 1\n",
         "method.feature_map.kernel.name is missing; give 'rbf', 'local_scaling', 'polynomial', 'quadratic', 'cosine', "
-        "'nearest_neighbors' or 'precomputed'",
+        "'nearest_neighbors', 'precomputed' or 'gower'",
     ),
     "unknown key of a kernel": (
         LEAST + "[method.feature_map.kernel]\nname = 'rbf'\nwith = 1\n",

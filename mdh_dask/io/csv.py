@@ -1,0 +1,191 @@
+"""CSV files as tables that are read in blocks of lines."""
+
+import io
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+
+from dask.utils import format_bytes, parse_bytes
+from fsspec.utils import read_block
+
+from .._locations import hiding_credentials
+from ..chunks import default_block_bytes
+from .nodes import Options
+from .remote import filesystem
+from .tables import LazyColumn, LazyTable
+
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+LARGEST_COMPRESSED = 2**24
+"""Compressed files are one block, as they cannot be read from the middle."""
+
+HEAD = 2**20
+"""Bytes from which the types of the columns follow."""
+
+BLOCKS_AT_ONCE = 4
+
+Bytes = tuple[str, int, int | None]
+"""A file, the first byte of a block and its length, None for all of a compressed file."""
+
+
+def is_csv(name: str) -> bool:
+    """Return whether a file name is one of CSV, which may be compressed.
+
+    Examples
+    --------
+    >>> is_csv("x.csv"), is_csv("x.CSV.gz"), is_csv("x.gz")
+    (True, True, False)
+    """
+    suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes]
+    return suffixes[-1:] == [".csv"] or (suffixes[-2:-1] == [".csv"] and suffixes[-1] in COMPRESSED)
+
+
+@hiding_credentials()
+def open_csv(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    *,
+    block_bytes: int | str | None = None,
+    storage_options: Options = None,
+) -> LazyTable:
+    """Open a CSV file with a header lazily.
+
+    Parameters
+    ----------
+    path : path or URL
+        A file, also compressed if it has at most 16 MiB. Commas separate the values, no value contains a line end.
+    columns : sequence of str, optional
+        Columns to use, in this order; all by default.
+    block_bytes : int or str, optional
+        As for `open_rows`.
+    storage_options : dict, optional
+        Options of fsspec for URLs.
+
+    Returns
+    -------
+    LazyTable
+        Columns of numbers are those of which the first MiB holds only numbers; empty values are missing. The file is
+        read once to count the lines.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is empty, lacks a column, or a compressed file is too large.
+    ImportError
+        If pyarrow is missing.
+    """
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise ImportError('CSV is read with pyarrow, which is missing: pip install "mdh_dask[parquet]"') from error
+    fs, root = filesystem(path, storage_options)
+    if not fs.isfile(root):
+        raise FileNotFoundError(f"there is no file {path}; check the path")
+    blocks = _blocks(root, fs.size(root), path, block_bytes)
+    header, types = _head(fs, root, path)
+    names = tuple(header) if columns is None else tuple(columns)
+    if missing := [name for name in names if name not in header]:
+        raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(header)}")
+    if twice := sorted({name for name in names if names.count(name) > 1 or header.count(name) > 1}):
+        raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
+    with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool:
+        counts = list(pool.map(partial(_count, fs), blocks))
+    counts[0] -= 1  # the header
+    there = [(block, n) for block, n in zip(blocks, counts) if n]
+    if not there:
+        raise ValueError(f"{path}: expected at least one row below the header, got none")
+    read = CsvReader(fs, tuple(header), tuple(types[name] for name in header))
+    found = {name: LazyColumn(types[name]) for name in names}
+    return LazyTable(found, tuple(b for b, _ in there), read, tuple(n for _, n in there), (fs.ukey(root), names))
+
+
+def _blocks(root: str, size: int, path: Any, block_bytes: int | str | None) -> list[Bytes]:
+    if root.lower().endswith(COMPRESSED):
+        if size > LARGEST_COMPRESSED:
+            raise ValueError(
+                f"expected compressed CSV of at most {format_bytes(LARGEST_COMPRESSED)}, which is read whole; got "
+                f"{format_bytes(size)} in {path}: decompress it, or store it as Parquet"
+            )
+        return [(root, 0, None)]
+    step = default_block_bytes(size) if block_bytes is None else parse_bytes(block_bytes)
+    return [(root, start, step) for start in range(0, max(size, 1), step)]
+
+
+def _bytes(fs: Any, block: Bytes) -> bytes:
+    """Return the lines that begin in a block."""
+    file, start, length = block
+    if length is None:
+        with fs.open(file, "rb", compression="infer") as stream:
+            return bytes(stream.read())
+    with fs.open(file, "rb") as stream:
+        return bytes(read_block(stream, start, length, b"\n"))
+
+
+def _count(fs: Any, block: Bytes) -> int:
+    return sum(1 for line in _bytes(fs, block).split(b"\n") if line.strip())
+
+
+def _head(fs: Any, root: str, path: Any) -> tuple[list[str], dict[str, Any]]:
+    """Return the names of the columns and their types: of numbers, texts or whatever Arrow finds."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with fs.open(root, "rb", compression="infer") as stream:
+        head = bytes(stream.read(HEAD))
+    head = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
+    options = csv.ConvertOptions(strings_can_be_null=True)
+    try:
+        schema = csv.read_csv(io.BytesIO(head), convert_options=options).schema
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path}: expected CSV with a header; {error}: write it again, or as Parquet") from error
+    types = {}
+    for column in schema:
+        is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        is_text = pa.types.is_boolean(column.type) or pa.types.is_null(column.type)
+        types[column.name] = pa.float64() if is_number else pa.string() if is_text else column.type
+    return schema.names, types
+
+
+@dataclass(frozen=True)
+class CsvReader:
+    """Reader of blocks of lines as tables of Arrow.
+
+    Parameters
+    ----------
+    fs : file system of fsspec
+    header : tuple of str
+        Names of all columns of the file.
+    types : tuple
+        Their Arrow types.
+    """
+
+    fs: Any
+    header: tuple[str, ...]
+    types: tuple[Any, ...]
+
+    @hiding_credentials()
+    def __call__(self, block: Bytes, names: tuple[str, ...]) -> Any:
+        """Return some columns of a block."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        lines = _bytes(self.fs, block)
+        read = csv.ReadOptions(
+            use_threads=False, column_names=list(self.header), skip_rows=int(block[1] == 0), block_size=len(lines) + 1
+        )
+        convert = csv.ConvertOptions(
+            column_types=dict(zip(self.header, self.types)), include_columns=list(names), strings_can_be_null=True
+        )
+        try:
+            return csv.read_csv(io.BytesIO(lines), read_options=read, convert_options=convert)
+        except pa.ArrowInvalid as error:
+            raise ValueError(
+                f"{block[0]}: expected columns whose values are all of the types of the first; {error}, in the "
+                f"lines from byte {block[1]}: correct the line, or store the table as Parquet with the types wanted"
+            ) from error

@@ -1,0 +1,144 @@
+"""Tables with columns of any type that are read in blocks: Parquet, CSV and Dask DataFrames."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask._task_spec import DataNode, Task, TaskRef
+from dask.base import tokenize
+
+from .._typing import AnyArray
+from ..columns.levels import array_of_table
+
+Code = Callable[[Any], AnyArray]
+"""A function from a table to an array of its rows."""
+
+
+@dataclass(frozen=True)
+class LazyColumn:
+    """The type of a column whose values are not read yet."""
+
+    type: Any
+    """Of Arrow, or a dtype of pandas."""
+    categories: tuple[str, ...] | None = None
+    """The categories in their order, if all blocks have the same."""
+    npartitions: int = 1
+
+
+@dataclass(frozen=True)
+class LazyTable:
+    """A table that is read block by block.
+
+    Parameters
+    ----------
+    columns_there : mapping of str to LazyColumn
+        The columns in their order.
+    blocks : tuple
+        What tells `read` each block: plain values, or keys of `graph`.
+    read : callable
+        Returns the table of a block with some columns, from the block and their names.
+    n_rows : tuple of int or None
+        Number of rows of every block; None if only reading tells.
+    version : object
+        Identifies the contents.
+    graph : mapping, optional
+        Tasks on which the blocks depend.
+    """
+
+    columns_there: Mapping[str, LazyColumn]
+    blocks: tuple[Any, ...]
+    read: Callable[[Any, tuple[str, ...]], Any]
+    n_rows: tuple[int, ...] | None
+    version: Any
+    graph: Mapping[Any, Any] = field(default_factory=dict, repr=False)
+    narrowed: Callable[[tuple[str, ...]], "LazyTable"] | None = None
+    """Returns the table of some columns, if this saves reading the others."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """Return the names of the columns."""
+        return list(self.columns_there)
+
+    def __getitem__(self, name: Any) -> LazyColumn:
+        return self.columns_there[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns_there)
+
+    def select(self, names: Sequence[str]) -> "LazyTable":
+        """Return the table with some of the columns, in this order."""
+        return replace(self, columns_there={name: self.columns_there[name] for name in names})
+
+    def tables(self, names: Sequence[str]) -> da.Array:
+        """Return an array of tables, one for each block, with some columns or, without any, the first."""
+        chosen = tuple(names) or tuple(self.column_names[:1])
+        return self._array(array_of_table, chosen, (1,) * len(self.blocks), None, np.dtype(object))
+
+    def rows(self, code: Code, names: Sequence[str], n_rows: Sequence[int], dtype: np.dtype) -> da.Array:
+        """Return rows of some columns that a function codes, in a chunk for each block."""
+        return self._array(code, tuple(names), tuple(map(int, n_rows)), len(names), dtype)
+
+    def _array(
+        self, code: Code, names: tuple[str, ...], rows: tuple[int, ...], n_columns: int | None, dtype: np.dtype
+    ) -> da.Array:
+        """Return an array whose blocks are coded tables; the code is one node of the graph."""
+        if self.narrowed is not None:
+            return self.narrowed(names)._array(code, names, rows, n_columns, dtype)
+        name = f"rows-{tokenize(self.version, names, code, dtype)}"
+        shared = f"code-{name}"
+        graph = {**self.graph, shared: DataNode(shared, partial(_coded, self.read, names, code))}
+        column = () if n_columns is None else (0,)
+        for i, (block, n) in enumerate(zip(self.blocks, rows)):
+            key = (name, i, *column)
+            graph[key] = Task(key, _block, TaskRef(shared), TaskRef(block) if self.graph else block, n)
+        chunks = (rows,) if n_columns is None else (rows, (n_columns,))
+        return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
+
+
+def is_lazy_table(X: object) -> bool:
+    """Return whether `X` is a table that is read block by block."""
+    return isinstance(X, LazyTable) or (
+        hasattr(X, "to_dask_array") and hasattr(X, "npartitions") and hasattr(X, "columns")
+    )
+
+
+def lazy_table(X: Any) -> LazyTable:
+    """Return a Dask DataFrame as a table that is read block by block; such a table is returned as it is."""
+    if isinstance(X, LazyTable):
+        return X
+    columns = {key: _column_of_frame(X, key) for key in X.columns}
+    blocks = tuple(range(X.npartitions))
+    return LazyTable(columns, blocks, _selected, None, None, narrowed=lambda names: _of_frame(X[list(names)]))
+
+
+def _of_frame(frame: Any) -> LazyTable:
+    frame = frame.optimize()
+    graph, keys = dict(frame.__dask_graph__()), tuple(frame.__dask_keys__())
+    return LazyTable({}, keys, _selected, None, tokenize(frame), graph)
+
+
+def _column_of_frame(frame: Any, key: Any) -> LazyColumn:
+    column = frame[key]
+    known = hasattr(column.dtype, "ordered") and column.cat.known
+    return LazyColumn(column.dtype, tuple(column.dtype.categories) if known else None, frame.npartitions)
+
+
+def _selected(partition: Any, names: tuple[str, ...]) -> Any:
+    return partition[list(names)]
+
+
+def _coded(read: Callable[[Any, tuple[str, ...]], Any], names: tuple[str, ...], code: Code, block: Any) -> AnyArray:
+    return code(read(block, names))
+
+
+def _block(code: Code, block: Any, n_rows: int) -> AnyArray:
+    found = code(block)
+    if len(found) != n_rows:
+        raise ValueError(
+            f"expected a block of {n_rows} rows, got {len(found)}: the input has changed since it was opened, or is "
+            "damaged; open it again, or write it again"
+        )
+    return found

@@ -1,0 +1,214 @@
+"""Tables of numbers and texts from files: Parquet and CSV, in Python, on the command line and in job files."""
+
+import gzip
+import html
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+import zarr
+from click.testing import CliRunner
+
+from mdh_dask import RandomProjectionTree, cluster_profiles, load_model
+from mdh_dask.cli.commands import mdh
+from mdh_dask.io.csv import open_csv
+from mdh_dask.io.inputs import open_features, open_typed
+from mdh_dask.jobs import run
+from mdh_dask.summaries.profiles import shortened
+from mdh_dask.workflows import fit
+
+EVIL = ['"quotes" & <b>', "<script>alert(1)</script>", "🦜 é\u202e", "long " * 2000]
+
+GOWER = {"feature_map": "gower", "n_projections": 30}
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Two clusters that a number and a text show, with missing values and a number that stands for a category."""
+    rng = np.random.default_rng(0)
+    side = rng.integers(0, 2, 500)
+    colour = np.where(rng.random(500) < 0.05, 2, side).astype(object)
+    colour = np.array(["red", "blue", "green"], dtype=object)[colour.astype(int)]
+    colour[4] = None
+    x, y = rng.normal(size=(2, 500)) + 9 * side
+    x[9] = np.nan
+    columns = {"x": pa.array(x, from_pandas=True), "colour": colour, "code": rng.integers(0, 3, 500), "y": y}
+    return pa.table(columns)
+
+
+@pytest.fixture(scope="module")
+def paths(table, tmp_path_factory):
+    """The same table in several formats, and in several files and row groups."""
+    folder = tmp_path_factory.mktemp("tables")
+    found = {name: folder / name for name in ("x.parquet", "parts", "x.csv", "x.csv.gz", "coded.parquet")}
+    pq.write_table(table, found["x.parquet"], row_group_size=120)
+    found["parts"].mkdir()
+    for i, first in enumerate((0, 100, 430)):
+        part = table.slice(first, (100, 330, 70)[i])
+        colour = part["colour"].combine_chunks()  # other dictionaries in other files, and a file without
+        colour = colour.dictionary_encode() if i else colour
+        pq.write_table(part.set_column(1, "colour", colour), found["parts"] / f"{i}.parquet", row_group_size=60)
+    pq.write_table(
+        table.set_column(1, "colour", table["colour"].combine_chunks().dictionary_encode()), found["coded.parquet"]
+    )
+    pa.csv.write_csv(table, found["x.csv"])
+    found["x.csv.gz"].write_bytes(gzip.compress(found["x.csv"].read_bytes()))
+    return found
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "parts", "x.csv", "x.csv.gz", "coded.parquet"])
+def test_the_labels_do_not_depend_on_the_format(table, paths, name, tmp_path):
+    types = {"categorical": ["code"]}
+    model = RandomProjectionTree(**GOWER, column_types=types).fit(table)
+    assert model.n_clusters_ > 1
+    labels = tmp_path / "labels.zarr"
+    estimator = RandomProjectionTree(**GOWER, column_types=types)
+    fit(str(paths[name]), estimator, labels=str(labels))
+    np.testing.assert_array_equal(zarr.open_array(labels)[:], model.labels_)
+    assert estimator.columns == model.columns
+    assert estimator.columns.levels == (None, ("blue", "green", "red"), ("0", "1", "2"), None)
+
+
+def test_blocks_of_csv_hold_all_lines_once(paths, table):
+    for size in (64, 1000, 10**6):
+        lazy = open_csv(paths["x.csv"], ["code", "x"], block_bytes=size)
+        assert sum(lazy.n_rows) == 500
+        rows = np.concatenate([lazy.read(block, ("code",))["code"].to_numpy() for block in lazy.blocks])
+        np.testing.assert_array_equal(rows, table["code"].to_numpy())
+
+
+def test_csv_of_numbers_needs_no_types(paths):
+    rows, names = open_features(paths["x.csv"], ["code", "x"])
+    assert names == ("code", "x")
+    assert rows.dtype == np.float64
+    with pytest.raises(ValueError, match=r"got colour \(string\) in .*x.csv: name the columns .*, as x,code,y"):
+        open_features(paths["x.csv"])
+
+
+def test_the_command_line_takes_kinds_of_columns(paths, tmp_path):
+    out, model, labels = tmp_path / "labels.zarr", tmp_path / "model.zarr", tmp_path / "again.zarr"
+    kinds = ["--categorical", "code", "--ordinal", "colour", "--feature-map", "gower", "--n-projections", "30"]
+    here = ["--scheduler", "threads"]
+    done = CliRunner().invoke(
+        mdh, ["fit", str(paths["x.csv"]), "--out", str(out), "--model", str(model), *kinds, *here]
+    )
+    assert done.exit_code == 0, done.output
+    loaded = load_model(model)
+    assert loaded.columns.kinds == ("continuous", "ordinal", "categorical", "continuous")
+    done = CliRunner().invoke(
+        mdh, ["predict", str(paths["coded.parquet"]), "--model", str(model), "--out", str(labels), *here]
+    )
+    assert done.exit_code == 0, done.output
+    np.testing.assert_array_equal(zarr.open_array(labels)[:], zarr.open_array(out)[:])
+    done = CliRunner().invoke(mdh, ["drift", str(paths["x.parquet"]), "--model", str(model), *here])
+    assert done.exit_code == 0, done.output
+
+
+JOB = """
+[input]
+path = "{path}"
+[input.columns]
+{columns}
+[method]
+feature_map = "gower"
+n_projections = 30
+[cluster]
+kind = "threads"
+[output]
+labels = "labels.zarr"
+"""
+
+
+def test_a_job_takes_kinds_of_columns_and_does_not_repeat_passes(paths, tmp_path):
+    job = tmp_path / "job.toml"
+    columns = (
+        'use = ["x", "colour", "code", "y"]\ncategorical = ["code"]\nordinal = {colour = ["red", "blue", "green"]}'
+    )
+    job.write_text(JOB.format(path=paths["x.parquet"], columns=columns))
+    run(job)
+    types = {"categorical": ["code"], "ordinal": {"colour": ["red", "blue", "green"]}}
+    model = RandomProjectionTree(**GOWER, column_types=types).fit(pq.read_table(paths["x.parquet"]))
+    np.testing.assert_array_equal(zarr.open_array(tmp_path / "labels.zarr")[:], model.labels_)
+    assert "nothing to do" in run(job)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ('nominal = ["code"]', "input.columns must be an array of names"),
+        ("categorical = 3", "input.columns must be an array of names"),
+        ('categorical = ["cod"]', r"got 'cod' \(did you mean 'code'\?\)"),
+    ],
+)
+def test_bad_kinds_in_a_job_are_explained(paths, tmp_path, columns, message):
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.format(path=paths["x.parquet"], columns=columns))
+    with pytest.raises(ValueError, match=message):
+        run(job)
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        ("", ValueError, "expected CSV with a header"),
+        ("x,y\n", ValueError, "at least one row below the header"),
+        ("x,x\n1,2\n", ValueError, "got x twice"),
+        ("x,y\n1,2\n3\n", ValueError, "expected CSV with a header; .*column"),
+    ],
+)
+def test_bad_csv_is_explained(tmp_path, content, error, message):
+    (tmp_path / "x.csv").write_text(content)
+    with pytest.raises(error, match=message):
+        open_typed(tmp_path / "x.csv")
+
+
+def test_a_text_below_the_numbers_of_a_csv_is_named(tmp_path):
+    lines = "\n".join(["x,y", *["1,2"] * 400_000, "1,two"])
+    (tmp_path / "x.csv").write_text(lines)
+    with pytest.raises(ValueError, match=r"x.csv: expected columns whose values.*'two'"):
+        RandomProjectionTree().fit(open_features(tmp_path / "x.csv").rows)
+
+
+def test_a_missing_csv_and_a_missing_column_are_named(paths, tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        open_typed(tmp_path / "none.csv")
+    with pytest.raises(ValueError, match="has no column z; its columns are x, colour, code, y"):
+        open_typed(paths["x.csv"], ["z"])
+
+
+def test_reports_show_levels_shortened_and_escaped(tmp_path):
+    rng = np.random.default_rng(0)
+    side = rng.integers(0, 4, 400)
+    table = pa.table({"<i>name": np.array(EVIL, dtype=object)[side], "x": rng.normal(size=400) + 9 * side})
+    pq.write_table(table, tmp_path / "x.parquet")
+    estimator = RandomProjectionTree(**GOWER)
+    fit(str(tmp_path / "x.parquet"), estimator, report=str(tmp_path / "report.html"), model=str(tmp_path / "m.zarr"))
+    page = (tmp_path / "report.html").read_text()
+    assert not re.search(r"<script>alert|<i>name|& <b>", page)
+    assert "long " * 20 not in page
+    assert html.escape(f"<i>name: {EVIL[1]}", quote=False)[:40] in page.replace("&#34;", '"')
+    assert load_model(tmp_path / "m.zarr").columns == estimator.columns
+    assert all(len(shortened(level)) <= 40 for level in EVIL)
+    assert "\u202e" not in page
+
+
+def test_profiles_hold_the_frequencies_and_lifts_of_levels(table):
+    model = RandomProjectionTree(**GOWER).fit(table)
+    profiles = cluster_profiles(model, table)
+    colour, labels = table["colour"].to_numpy(zero_copy_only=False), model.labels_
+    for record in profiles.to_records():
+        own = labels == record["cluster"]
+        if record["feature"] == "colour":
+            there = (
+                np.array([c is None for c in colour]) if record["level"] == "(missing)" else colour == record["level"]
+            )
+            assert record["mean"] == pytest.approx(there[own].mean())
+            assert record["mean_of_others"] == pytest.approx(there[~own].mean())
+            assert record["lift"] == pytest.approx(there[own].mean() / there.mean())
+        else:
+            assert record["level"] is None
+            assert record["mean"] == pytest.approx(np.nanmean(table[record["feature"]].to_numpy()[own]))
+    assert "colour: blue" in profiles.to_text()
