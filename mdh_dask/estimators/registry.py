@@ -13,6 +13,7 @@ from .base import ClusterEstimator
 from .components import ICATree as ICATree
 from .components import PCATree as PCATree
 from .consensus_clustering import ConsensusClustering as ConsensusClustering
+from .density_tree import DensityTree as DensityTree
 from .divisive import DivisiveClustering as DivisiveClustering
 from .feature_maps import *
 from .feature_maps import transformers
@@ -44,6 +45,7 @@ METHODS: dict[str, type[ClusterEstimator]] = {
     "consensus": ConsensusClustering,
     "ensemble": HyperplaneEnsemble,
     "svc": SupportVectorClustering,
+    "density": DensityTree,
 }
 """Estimators by the names of their methods, the default first."""
 

@@ -61,7 +61,7 @@ class Landmarks:
     """
 
     def __init__(self, rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -> None:
-        places = choosing[_distinct(rows[choosing])[:LANDMARKS]]
+        places = choosing[distinct(rows[choosing])[:LANDMARKS]]
         self.cell = cell[places]
         to_choosing = squared_distances(rows[places], rows[choosing])
         k = max(min(NEIGHBOURS, len(choosing) // ROWS_FOR_A_NEIGHBOUR), 3)
@@ -130,7 +130,7 @@ def squared_distances(rows: Floats, places: Floats) -> Floats:
     return out
 
 
-def _distinct(rows: Floats) -> Integers:
+def distinct(rows: Floats) -> Integers:
     """Return the first of all equal rows, as the nearest neighbours of a landmark could otherwise all equal it."""
     return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 

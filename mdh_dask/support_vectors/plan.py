@@ -12,6 +12,7 @@ from .._jit.contours import flood, lowest_along
 from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
 from .._typing import Booleans, Floats, Integers
 from ..chunks import Pass, Plan, Statistic
+from ..growth.frames import Frame, frame_of
 from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import standardiser
@@ -19,7 +20,7 @@ from .adjacency import points_between
 from .components import UNCLASSIFIED, by_size, components, merged
 from .dual import SLACK, Sphere, level_of, smallest_sphere
 from .holdout import connecting_edges
-from .landmarks import Frame, Landmarks, frame_of, landmarks_of, spacing
+from .landmarks import Landmarks, landmarks_of, spacing
 from .model import N_COLUMNS, Contours
 from .passes import LandmarkCounts, LevelCounts, in_first_half, level_of_counts
 from .sweep import Step, chosen_step, persistence_of, plateau_of, sweep, widths_for

@@ -19,6 +19,7 @@ from mdh_dask._jit.blocks import loop_ready
 from mdh_dask._jit.lattices import NO_LATTICES
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.columns.levels import Levels
+from mdh_dask.density_trees.passes import NearestCounts
 from mdh_dask.ensembles.tuples import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
 from mdh_dask.growth.passes import (
@@ -215,6 +216,15 @@ STATISTICS = {
     "TypedPass": typed_looks(),
     "DistinctPass": distinct_values(),
     "CodeProducts": code_products(),
+@st.composite
+def nearest_counts(draw):
+    rows = draw(row_sets([np.uint8, np.float32, np.float64]))
+    rng, d = np.random.default_rng(draw(seeds)), rows.shape[1]
+    return NearestCounts(rng.normal(size=d), rng.uniform(0, 1, d), rng.normal(0, 50, (9, d))), (rows,)
+
+
+STATISTICS = {
+    "NearestCounts": nearest_counts(),
     "LandmarkCounts": landmark_counts(),
     "LevelCounts": level_counts(),
     "TuplePass": tuples(),

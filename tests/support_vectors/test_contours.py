@@ -10,8 +10,8 @@ from strategies import seeds
 
 from mdh_dask import SupportVectorClustering, load_model
 from mdh_dask._jit.landmarks import count_nearest, nearest_points, totals_of_widths
+from mdh_dask.growth.frames import frame_of
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.support_vectors.landmarks import frame_of
 from mdh_dask.support_vectors.passes import LOWEST, N_BINS, bin_of, level_of_counts, lower_edge
 
 

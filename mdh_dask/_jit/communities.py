@@ -1,0 +1,93 @@
+"""Communities of a weighted graph, and counts of rows in balls."""
+
+import numpy as np
+
+from .._numba import jit
+
+
+@jit
+def move_nodes(start, other, weight, resolution, community, rounds):
+    """Move nodes to the neighbouring communities of the largest gain of modularity; return whether one moved.
+
+    The neighbours of node i are ``other[start[i]:start[i + 1]]``. Nodes are visited in order, at most `rounds` times.
+    `community` has a number below the number of nodes for each node.
+    """
+    n = start.shape[0] - 1
+    strength, total, towards = np.zeros(n), np.zeros(n), np.zeros(n)
+    for i in range(n):
+        for e in range(start[i], start[i + 1]):
+            strength[i] += weight[e]
+        total[community[i]] += strength[i]
+    share = resolution / max(strength.sum(), 1e-300)
+    any_moved = False
+    for _ in range(rounds):
+        moved = False
+        for i in range(n):
+            own = community[i]
+            best = best_community(i, start, other, weight, community, strength[i] * share, total, towards)
+            total[own] -= strength[i]
+            total[best] += strength[i]
+            if best != own:
+                community[i] = best
+                moved = any_moved = True
+        if not moved:
+            break
+    return any_moved
+
+
+@jit
+def best_community(i, start, other, weight, community, cost, total, towards):
+    """Return the community of the largest gain for node i: its own, or that of a neighbour.
+
+    `cost` is what each unit of a community's `total` strength takes from the gain. `towards` is zero before and after.
+    """
+    own = community[i]
+    for e in range(start[i], start[i + 1]):
+        if other[e] != i:
+            towards[community[other[e]]] += weight[e]
+    ours = 0.0
+    for e in range(start[i], start[i + 1]):
+        ours += weight[e]
+    best, gain = own, towards[own] - cost * (total[own] - ours)
+    for e in range(start[i], start[i + 1]):
+        c = community[other[e]]
+        if c != own and towards[c] - cost * total[c] > gain * (1 + 1e-12) + 1e-12:
+            best, gain = c, towards[c] - cost * total[c]
+    for e in range(start[i], start[i + 1]):
+        towards[community[other[e]]] = 0.0
+    return best
+
+
+@jit
+def excess_in_balls(squares, core, ends, apart, radii, sums):
+    """Add to `sums` what each row's number of balls around core landmarks exceeds that around cut places, by radius.
+
+    Parameters
+    ----------
+    squares : array of shape (n_landmarks, n_rows)
+        Squared distances.
+    core : array of shape (n_places,)
+    ends : array of shape (2, n_places)
+        A place on the cut is in the middle of two landmarks, which may be equal.
+    apart : array of shape (n_places,)
+        Squared distances of the ends.
+    radii : array of shape (n_radii,)
+        Squared radii.
+    sums : array of shape (n_radii, 4), int64
+        Sum of the excess, sum of its squares, rows in the balls of the core, and in those of the cut.
+    """
+    n_rows = squares.shape[1]
+    excess = np.zeros((radii.shape[0], n_rows), np.int64)
+    for i in range(core.shape[0]):
+        for x in range(n_rows):
+            near = squares[core[i], x]
+            halfway = (squares[ends[0, i], x] + squares[ends[1, i], x]) / 2 - apart[i] / 4
+            for r in range(radii.shape[0]):
+                in_core, in_cut = near <= radii[r], halfway <= radii[r]
+                excess[r, x] += in_core - in_cut
+                sums[r, 2] += in_core
+                sums[r, 3] += in_cut
+    for r in range(radii.shape[0]):
+        for x in range(n_rows):
+            sums[r, 0] += excess[r, x]
+            sums[r, 1] += excess[r, x] * excess[r, x]

@@ -1,0 +1,133 @@
+"""The graph of shared neighbours of some rows, and its communities, which are the cells of a density tree."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array, eye_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from .._jit.communities import move_nodes
+from .._typing import Floats, Integers
+from ..splits.cuts import BLOCK, squared_distances
+
+NEIGHBOURS = 10
+"""Number of neighbours of a row."""
+
+MOST_COLUMNS_OF_TREE = 10
+"""With more columns, comparing all pairs of rows is faster than a search tree."""
+
+LEAST_DISTANCE = 0.05
+"""Least distance to the last neighbour as a share of the median one: that of duplicated rows would be zero."""
+
+RESOLUTION = 8.0
+"""Resolution of the communities: with 4, cells of sparse clusters were larger than the clusters."""
+
+ROUNDS = 50
+
+BRIDGE = 1e-6
+"""Weight of an edge between components of the graph as a share of the least other weight."""
+
+
+class Neighbourhood(NamedTuple):
+    """A graph of rows."""
+
+    shared: csr_array
+    """Number of shared neighbours of two neighbours."""
+    dense: csr_array
+    """The same divided by the distances of both to their last neighbours."""
+    reach: Floats
+    """Distance of each row to its last neighbour, with a median of one."""
+
+
+def neighbourhood(points: Floats) -> Neighbourhood:
+    """Return the graph of shared neighbours of points, of which there are at least three."""
+    n = len(points)
+    near, distances = nearest_others(points, min(NEIGHBOURS, n - 1))
+    known = coo_array((np.ones(near.size), (np.repeat(np.arange(n), near.shape[1]), near.ravel())), shape=(n, n))
+    linked = csr_array(known)
+    close = linked + eye_array(n, format="csr")
+    shared = csr_array((linked + linked.T) * (close @ close.T))
+    shared = _bridged(shared, points)
+    typical = np.median(distances[distances > 0]) if (distances > 0).any() else 1.0
+    reach = np.maximum(distances / typical, LEAST_DISTANCE)
+    edges = shared.tocoo()
+    weights = edges.data / (reach[edges.row] * reach[edges.col])
+    dense = csr_array((weights, (edges.row, edges.col)), shape=(n, n))
+    return Neighbourhood(_ordered(shared), _ordered(dense), reach)
+
+
+def nearest_others(points: Floats, k: int) -> tuple[Integers, Floats]:
+    """Return the k nearest other points of each point, and the distance to the last of them."""
+    n, d = points.shape
+    near = np.empty((n, k), dtype=np.int64)
+    last = np.empty(n)
+    if d <= MOST_COLUMNS_OF_TREE:
+        distances, found = cKDTree(points).query(points, k=k + 1)
+        # Among more than k + 1 equal points, a point may not be the nearest of itself.
+        own = found == np.arange(n)[:, None]
+        own[~own.any(axis=1), -1] = True
+        return found[~own].reshape(n, k), distances[:, -1]
+    for i in range(0, n, BLOCK):
+        squares = squared_distances(points[i : i + BLOCK], points)
+        squares[np.arange(len(squares)), np.arange(i, i + len(squares))] = np.inf
+        near[i : i + BLOCK] = np.argpartition(squares, k - 1, axis=1)[:, :k]
+        last[i : i + BLOCK] = np.sqrt(np.take_along_axis(squares, near[i : i + BLOCK], axis=1).max(axis=1))
+    return near, last
+
+
+def communities(graph: csr_array, resolution: float = RESOLUTION) -> Integers:
+    """Return the communities of a graph, numbered from 0, by the method of Louvain.
+
+    Source: V. Blondel, J.-L. Guillaume, R. Lambiotte and E. Lefebvre, Fast unfolding of communities in large networks,
+    2008.
+
+    Examples
+    --------
+    >>> pairs = np.array([[0, 1], [1, 2], [0, 2], [3, 4], [4, 5], [3, 5], [2, 3]])
+    >>> weights = csr_array((np.ones(7), pairs.T), shape=(6, 6))
+    >>> communities(csr_array(weights + weights.T), resolution=1.0)
+    array([0, 0, 0, 1, 1, 1])
+    """
+    member = np.arange(graph.shape[0])
+    while True:
+        community = np.arange(graph.shape[0])
+        start, other = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+        if not move_nodes(start, other, graph.data, resolution, community, ROUNDS):
+            return member
+        _, community = np.unique(community, return_inverse=True)
+        member = community[member]
+        n = int(community.max()) + 1
+        belongs = csr_array(
+            (np.ones(len(community)), (np.arange(len(community)), community)), shape=(len(community), n)
+        )
+        graph = _ordered(csr_array(belongs.T @ graph @ belongs))
+
+
+def _ordered(graph: csr_array) -> csr_array:
+    graph.sort_indices()
+    return graph
+
+
+def _bridged(graph: csr_array, points: Floats) -> csr_array:
+    """Return the graph with edges between its components, from each component to the nearest point outside."""
+    least = BRIDGE * float(graph.data.min()) if graph.nnz else 1.0
+    while (found := connected_components(graph, directed=False))[0] > 1:
+        component = found[1]
+        largest = np.bincount(component).argmax()
+        ends = [_way_out(points, component == c) for c in range(found[0]) if c != largest]
+        pairs = np.array(ends)
+        bridges = coo_array((np.full(len(pairs), least), (pairs[:, 0], pairs[:, 1])), shape=graph.shape)
+        graph = csr_array(graph + csr_array(bridges).maximum(csr_array(bridges).T))
+    return graph
+
+
+def _way_out(points: Floats, inside: Integers) -> tuple[int, int]:
+    """Return a point inside and the nearest point outside."""
+    ours, others = np.flatnonzero(inside), np.flatnonzero(~inside)
+    best = (np.inf, 0, 0)
+    for i in range(0, len(ours), BLOCK):
+        squares = squared_distances(points[ours[i : i + BLOCK]], points[others])
+        a, b = np.unravel_index(squares.argmin(), squares.shape)
+        best = min(best, (float(squares[a, b]), int(ours[i + a]), int(others[b])))
+    return best[1], best[2]

@@ -1,0 +1,100 @@
+"""Fitted density trees, which label rows by the nearest landmark."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._state import State, checked_array
+from .._typing import AnyArray, Floats, Integers
+from .passes import nearest_landmarks
+
+
+@dataclass(frozen=True)
+class DensityModel(State):
+    """Landmarks in cells, and the links between the cells with their evidence.
+
+    Parameters
+    ----------
+    centre, scale : arrays of shape (n_features,), float64
+        Rows become ``(x - centre) * scale``.
+    points : array of shape (n_points, n_features), float64
+        Standardised landmarks; a row is in the cell of the nearest one.
+    cells : array of shape (n_points,), int64
+        Cell of each landmark.
+    counts : array of shape (n_points,), int64
+        Rows nearest to each landmark.
+    links : array of shape (n_cells - 1, 2), int64
+        Pairs of cells, which form a tree.
+    evidence, core_rows, cut_rows : arrays of shape (n_cells - 1,), float64
+        See `mdh_dask.density_trees.structure.Structure`.
+    clusters : array of shape (n_cells,), int64
+        Cluster of each cell.
+    threshold : float
+        Evidence above which a link separates clusters.
+    """
+
+    kind = "density-tree"
+    centre: Floats
+    scale: Floats
+    points: Floats
+    cells: Integers
+    counts: Integers
+    links: Integers
+    evidence: Floats
+    core_rows: Floats
+    cut_rows: Floats
+    clusters: Integers
+    threshold: float
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.clusters.max()) + 1
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that rows must have."""
+        return len(self.centre)
+
+    @property
+    def sizes(self) -> Integers:
+        """Number of rows of `fit` in every cluster, shape (n_clusters,)."""
+        sizes = np.zeros(self.n_clusters, dtype=np.int64)
+        np.add.at(sizes, self.clusters[self.cells], self.counts)
+        return sizes
+
+    @property
+    def cell_rows(self) -> Integers:
+        """Number of rows of `fit` in every cell, shape (n_cells,)."""
+        rows = np.zeros(len(self.clusters), dtype=np.int64)
+        np.add.at(rows, self.cells, self.counts)
+        return rows
+
+    def nearest(self, rows: AnyArray) -> Integers:
+        """Return the nearest landmark of each raw row, shape (n_rows,)."""
+        return nearest_landmarks(rows, self.centre, self.scale, self.points)
+
+    def labels(self, rows: AnyArray) -> Integers:
+        """Return the labels of raw rows, shape (n_rows,), int32."""
+        return self.clusters[self.cells][self.nearest(rows)].astype(np.int32)
+
+    def check(self) -> None:
+        """Raise a ValueError unless a fit could have given all values."""
+        if not isinstance(self.points, np.ndarray) or self.points.ndim != 2 or 0 in self.points.shape:
+            raise ValueError("expected points in rows and columns in the array points, got others")
+        n, d = self.points.shape
+        n_cells = len(self.clusters) if isinstance(self.clusters, np.ndarray) and self.clusters.ndim == 1 else 0
+        for name, shape, least in (
+            ("centre", (d,), -np.inf), ("scale", (d,), 0), ("points", (n, d), -np.inf), ("cells", (n,), 0),
+            ("counts", (n,), 0), ("links", (n_cells - 1, 2), 0), ("evidence", (n_cells - 1,), -np.inf),
+            ("core_rows", (n_cells - 1,), 0), ("cut_rows", (n_cells - 1,), 0), ("clusters", (max(n_cells, 1),), 0),
+        ):  # fmt: skip
+            checked_array(name, getattr(self, name), shape, least)
+        for name, most in (("cells", n_cells), ("links", n_cells), ("counts", 2**63 - 1), ("clusters", n_cells)):
+            value = getattr(self, name)
+            if value.dtype.kind != "i" or (value >= most).any():
+                raise ValueError(f"expected integers below {most} in the array {name}, got others")
+        if (np.bincount(self.clusters) == 0).any():
+            raise ValueError("expected clusters 0, 1, ... in the array clusters, got others")
+        if not isinstance(self.threshold, float) or not self.threshold > 0:
+            raise ValueError(f"expected a threshold above 0, got {self.threshold!r}")

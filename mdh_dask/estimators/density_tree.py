@@ -1,0 +1,151 @@
+"""Clusters of any shape from the density of the rows along the cuts between cells."""
+
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from .._typing import RowArray
+from ..chunks import Plan
+from ..density_trees.model import DensityModel
+from ..density_trees.plan import DensitySettings, cluster, rows_sampled
+from .base import ClusterEstimator
+from .divisive import rows_of_share
+from .validation import check_first_look
+
+MOST_SAMPLED = 20_000
+"""Most sample rows, as comparing all pairs of them takes time with the square of their number."""
+
+MERGES_DTYPE = np.dtype(
+    [("first", "i8"), ("second", "i8"), ("evidence", "f8"), ("core", "f8"), ("cut", "f8"), ("separates", "?")]
+)
+"""Columns of the table of merges."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DensityTree(ClusterEstimator):
+    """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
+
+    The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
+    in the order of their contact. Two groups stay separate if balls around places on the cut between them hold
+    significantly fewer rows than balls around the densest places of either. One half of the rows chooses the places,
+    the other half is counted.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=None
+        Number of clusters, which then are those with the most evidence; None to find it.
+    max_clusters : int or None, default=None
+        If more are found, those with the least evidence between them are merged.
+    min_cluster_size : int or float or None, default=None
+        Least number of rows in a cluster: a count, or a share of all rows if less than 1. Smaller ones are merged.
+    quantile : float, default=0.95
+        One minus this is the probability that a cloud without clusters is divided, shared among all merges.
+    sample_size : int, default=10000
+        Most rows of the sample in which cells are found and tested.
+    n_landmarks : int, default=4000
+        Most sample rows of the model; other rows are in the cell of the nearest.
+    scale : bool, default=True
+        Whether to scale the columns by their standard deviations, computed without far rows.
+    random_state : int, RandomState instance or None, default=0
+        The same integer gives the same clusters for any chunks, scheduler and number of workers.
+    progress : bool, default=False
+        Whether to show a progress bar for every pass.
+
+    Attributes
+    ----------
+    labels_ : ndarray or dask Array of shape (n_samples,), int32
+        The largest cluster is 0. NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to
+        compute.
+    n_clusters_ : int
+    merges_ : ndarray of records
+        One record for each merge of two cells or groups: ``first`` and ``second`` (the cells in closest contact),
+        ``evidence`` (standard errors by which the cut has fewer rows than either core), ``core`` and ``cut`` (rows in
+        the balls of both), ``separates`` (whether it is significant).
+    n_passes_ : int
+        Passes over the data in `fit`.
+    n_features_in_ : int
+
+    See Also
+    --------
+    load_model : Load a saved model.
+    HierarchicalKernelMDH : Clusters of any shape as the leaves of a tree.
+
+    Notes
+    -----
+    Passes: one if the sample holds all rows, otherwise a second, which counts the rows nearest to each landmark.
+    Clusters of fewer than about thirty rows are seldom significant. The time of a pass is in proportion to
+    `n_landmarks`.
+
+    References
+    ----------
+    F. Chazal, L. Guibas, S. Oudot and P. Skraba, Persistence-based clustering in Riemannian manifolds, Journal of the
+    ACM 60, 2013. V. Blondel, J.-L. Guillaume, R. Lambiotte and E. Lefebvre, Fast unfolding of communities in large
+    networks, Journal of Statistical Mechanics, 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import DensityTree
+    >>> rng = np.random.default_rng(0)
+    >>> angle, radius = rng.uniform(0, 2 * np.pi, 600), np.repeat([1.0, 2.0], 300)
+    >>> X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.1, (600, 2))
+    >>> np.bincount(DensityTree().fit_predict(X))
+    array([300, 300])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
+        "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
+        "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "sample_size": [Interval(Integral, 2, MOST_SAMPLED, closed="both")],
+        "n_landmarks": [Interval(Integral, 2, MOST_SAMPLED, closed="both")],
+        "scale": ["boolean"],
+        "random_state": ["random_state"],
+        "progress": ["boolean"],
+    }
+    state_type = DensityModel
+
+    n_clusters: int | None = None
+    max_clusters: int | None = None
+    min_cluster_size: float | None = None
+    quantile: float = 0.95
+    sample_size: int = 10_000
+    n_landmarks: int = 4000
+    scale: bool = True
+    random_state: Any = 0
+    progress: bool = False
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[DensityModel]:
+        size = self.min_cluster_size
+        settings = DensitySettings(
+            sample_size=self.sample_size,
+            n_landmarks=self.n_landmarks,
+            scale=self.scale,
+            quantile=self.quantile,
+            min_rows=0 if size is None else rows_of_share(size, shape[0]),
+            most_clusters=self.max_clusters if self.n_clusters is None else self.n_clusters,
+            exactly=self.n_clusters is not None,
+            seed=seed,
+        )
+        names = getattr(self, "feature_names_in_", None)
+        return cluster(settings, shape, partial(check_first_look, names=names))
+
+    def _adopt(self, state: DensityModel) -> None:
+        super()._adopt(state)
+        separates = state.clusters[state.links[:, 0]] != state.clusters[state.links[:, 1]]
+        columns = (*state.links.T, state.evidence, state.core_rows, state.cut_rows, separates)
+        self.merges_ = np.array(list(zip(*columns)), dtype=MERGES_DTYPE)
+
+    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
+        n = 1 if n_rows <= rows_sampled(self.sample_size, n_columns) else 2
+        return n, n
+
+    def _task_bytes(self, rows: RowArray) -> int:
+        n_columns = rows.shape[1]
+        sample = rows_sampled(self.sample_size, n_columns) * rows.dtype.itemsize * n_columns
+        return int(max(sample, self.n_landmarks * (n_columns + 1) * 8))

@@ -1,0 +1,23 @@
+"""Naive twins of the loops of density trees."""
+
+import numpy as np
+
+
+def modularity(weights, community, resolution):
+    """Modularity of communities of a graph, given as a dense symmetric matrix without loops."""
+    strength, total = weights.sum(axis=1), weights.sum()
+    same = community[:, None] == community
+    return ((weights - resolution * np.outer(strength, strength) / total) * same).sum() / total
+
+
+def excess_in_balls(squares, core, ends, apart, radii):
+    """Sums over rows of how much the balls around the core exceed those on the cut, their squares, and both counts."""
+    sums = np.zeros((len(radii), 4), dtype=np.int64)
+    for r, radius in enumerate(radii):
+        for x in range(squares.shape[1]):
+            in_core = sum(squares[c, x] <= radius for c in core)
+            halfway = [(squares[a, x] + squares[b, x]) / 2 - d / 4 for a, b, d in zip(*ends, apart)]
+            in_cut = sum(square <= radius for square in halfway)
+            excess = int(in_core) - int(in_cut)
+            sums[r] += [excess, excess**2, in_core, in_cut]
+    return sums
