@@ -29,14 +29,6 @@ rows and of the columns.
 Cells that are drawn from the counted rows have borders where these happen to be sparse. The largest evidence in eight
 clouds without clusters was 1.5 (200 x 2), 2.5 (500 x 2), 3.3 (500 x 10), 2.6 (1000 x 2; 3.7 for integers)."""
 
-N_SPLITS = 6
-
-LEAST_EVIDENCE, EVIDENCE_BY_DOUBLING = 2.6, 0.6
-"""Least evidence that separates clusters of 200 rows of `FEW_ROWS`, and its increase with each doubling of the rows.
-
-Cells that are drawn from the counted rows have borders where these happen to be sparse. The largest evidence in 16
-clouds of 1000 rows without clusters was 3.6 for continuous columns and 4.3 for integers."""
-
 HALVES = 1
 """Key of the hashes whose bits divide the rows, as values of few levels are spread by the bits of the hashes."""
 

@@ -212,10 +212,6 @@ def code_products(draw):
     return CodeProducts(gower_code(kernel, lambda column: np.unique(np.nan_to_num(rows[:, column]))[:9], 9)), (rows,)
 
 
-STATISTICS = {
-    "TypedPass": typed_looks(),
-    "DistinctPass": distinct_values(),
-    "CodeProducts": code_products(),
 @st.composite
 def nearest_counts(draw):
     rows = draw(row_sets([np.uint8, np.float32, np.float64]))
@@ -225,6 +221,9 @@ def nearest_counts(draw):
 
 STATISTICS = {
     "NearestCounts": nearest_counts(),
+    "TypedPass": typed_looks(),
+    "DistinctPass": distinct_values(),
+    "CodeProducts": code_products(),
     "LandmarkCounts": landmark_counts(),
     "LevelCounts": level_counts(),
     "TuplePass": tuples(),
