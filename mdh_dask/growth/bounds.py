@@ -11,8 +11,8 @@ from .passes import Columns, Sample, columns_of, smallest_hashes
 logger = logging.getLogger(__name__)
 
 WIDTHS = 3.0
-"""Distance of the bounds of a column from its bulk, in ranges of the bulk. With 10, thirty rows at 100 hid clusters of
-width one."""
+"""Distance of the bounds of a column from its bulk, in ranges of the bulk. Much farther bounds would let a few far
+rows hide clusters; `tests/growth/test_far_rows.py` has such rows."""
 
 SLACK = 1e-4
 """Share of its distance by which a bound is farther away. Integers often lie exactly at a bound, and rounding errors,

@@ -14,9 +14,8 @@ from .whitening import whitening_of
 
 MUCH_NARROWER = 0.6
 """A start along which the rows spread less than this share of the first component is pursued with its own bandwidth,
-too, as a wider one hides valleys across thin directions. With 0.9, growth takes a third more time on round clusters,
-where the bandwidths hardly differ. Before few rows were divided repeatedly, wine was split with one seed of three
-without a limit, and with none under this one; now it is split with all seeds."""
+too, as a wider one hides valleys across thin directions. A limit near one would pursue twice on
+round clusters, where the bandwidths hardly differ."""
 
 MAX_ITERATIONS = 50
 

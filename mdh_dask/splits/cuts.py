@@ -27,7 +27,7 @@ PLACES = 40
 
 SPREAD = 2.0
 """Largest ratio of the squared radii of balls on a cut. Without it, balls on a cut through a thin cluster reach into
-its margins, where rows are sparser than in its core (two moons of 10,000 rows were split into up to 8 clusters)."""
+its margins, where rows are sparser than in its core."""
 
 TIES = 1e-5
 """Relative difference up to which distances are equal, as those of rounded values differ by rounding errors."""

@@ -22,8 +22,8 @@ ROWS_OF_SPLITS = 20_000
 MOST_SPLITS = 6
 
 SHARED_EVIDENCE = 0.5
-"""Correlation of the evidence of several halvings of the same rows. The largest evidence in 37 clouds of 1000 and 2000
-rows without a valley was 3.1 with one halving and 2.3 with the mean of six; independent ones would have given 1.3."""
+"""Correlation of the evidence of several halvings of the same rows: the mean of several is
+steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
 
 VOTERS = 4000
 """Number of rows among which neighbours vote on the cells of rows."""

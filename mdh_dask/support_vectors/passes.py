@@ -15,8 +15,8 @@ LOWEST = -30
 """Totals below two to this power count as equal to it, as such a distant kernel is negligible."""
 
 STEPS = 4096
-"""Number of bins between a power of two and the next. The sum of kernels is flat inside contours: with 512, a third of
-the rows (chameleon_t4_8k, width 10) were in one bin, and the share outside was 0.18 instead of 0.2."""
+"""Number of bins between a power of two and the next. The sum of kernels is flat inside contours: with few bins, many
+of the rows are in one, and the share outside is far from the requested one."""
 
 N_BINS = (1 - LOWEST) * STEPS
 
