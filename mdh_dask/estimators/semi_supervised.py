@@ -178,12 +178,14 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         codes = np.unique(labels)
         assert self._target is not None
         self.classes_ = self._target.named(codes)
-        if len(codes) != 2:
-            got = f"those of {self.classes_.tolist()}" if len(codes) else "none"
+        if len(codes) > 2:
             raise ValueError(
-                f"expected labelled rows of two classes; got {got}. "
-                + ("Fit one model for each pair of classes." if len(codes) > 2 else "Label a row of another class.")
+                "Only binary classification is supported. The type of the target is multiclass: expected labelled rows "
+                f"of two classes; got those of {self.classes_.tolist()}. Fit one model for each pair of classes."
             )
+        if len(codes) < 2:
+            got = f"those of {self.classes_.tolist()}" if len(codes) else "none"
+            raise ValueError(f"expected labelled rows of two classes; got {got}. Label a row of another class.")
         return codes
 
     def _pursue(self, rows: AnyArray, labelled: AnyArray, signs: Floats) -> MDHResult:
@@ -199,6 +201,10 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         )
         self._pursued = rows, result
         return result
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> RowArray:
+        """Fit the hyperplane and return the class of every row; see `fit` and `predict`."""
+        return self.fit(X, y, **kwargs).predict(X)
 
     def predict(self, X: Any) -> RowArray:
         """Return the class of every row.

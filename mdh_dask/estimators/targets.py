@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.utils.validation import column_or_1d
 
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import is_dask
@@ -148,13 +149,15 @@ def encoded(y: Any, n_rows: int) -> Target:
         If `y` is not a valid array of labels for these rows.
     """
     labels = y if is_dask(y) else np.asarray(y)
+    if not is_dask(y) and labels.shape == (n_rows, 1):
+        labels = column_or_1d(labels, warn=True)
     if labels.shape != (n_rows,):
         raise ValueError(f"expected one label for each of the {n_rows} rows; got an array of shape {labels.shape}")
-    if labels.dtype.kind in "iu":
+    if labels.dtype.kind in "iu" or (not is_dask(y) and _whole(labels)):
         return Target(labels.astype(np.int64))
     if is_dask(labels) or labels.dtype.kind not in "UO":
         raise ValueError(
-            f"expected integers, -1 for rows without a label; got labels of dtype {labels.dtype}. "
+            f"Unknown label type: expected integers, -1 for rows without a label; got labels of dtype {labels.dtype}. "
             "numpy.unique(labels, return_inverse=True) makes integers of them."
         )
     texts = labels.astype(str)
@@ -163,3 +166,8 @@ def encoded(y: Any, n_rows: int) -> Target:
     encodings = np.full(n_rows, UNLABELLED, dtype=np.int64)
     encodings[known] = codes
     return Target(encodings, names)
+
+
+def _whole(labels: AnyArray) -> bool:
+    """Return whether labels are whole numbers stored as fractions, as scikit-learn takes them, too."""
+    return labels.dtype.kind == "f" and bool(np.isfinite(labels).all() and (labels == labels.round()).all())

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from strategies import seeds
 
 from mdh_dask import HierarchicalMDH, Links, MinimumDensityHyperplane, RandomProjectionTree, load_model
@@ -48,6 +49,7 @@ def test_no_labelled_class_is_cut_though_the_density_has_a_valley(kind, sample_s
     assert cut(guided, X, y) == []
     np.testing.assert_array_equal(guided.known_labels_, [0, 1])
     assert guided.label_counts_.sum() == 30
+    np.testing.assert_array_equal(clone(guided).fit_predict(X, y), guided.labels_)
     assert ((guided.label_counts_ > 0).sum(axis=0) == 1).all()
     assert alone.label_counts_ is None
 
