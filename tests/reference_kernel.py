@@ -144,3 +144,37 @@ def constant_shift_embedding(dissimilarities, n_components, shift=True):
     values, vectors = np.linalg.eigh(centred(-dissimilarities / 2))
     shifted = values - (values[0] if shift else 0.0)
     return (vectors * np.sqrt(shifted.clip(0)))[:, ::-1][:, :n_components], values[::-1]
+
+
+def mixed_posterior(row, loadings, intercepts, noise, counts, sweeps=400):
+    """Posterior of one row by Bohning's bound, column by column: mean, covariance and the bound (Khan et al. 2010)."""
+    q = loadings.shape[1]
+    precision, mean, stop, parts = np.eye(q), np.zeros(q), 0, []
+    for value, n in zip(row, counts):
+        start, stop = stop, stop + (n - 1 if n else 1)
+        w, mu = loadings[start:stop], intercepts[start:stop]
+        curvature = (np.eye(n - 1) - np.ones((n - 1, n - 1)) / n) / 2 if n else np.eye(1) / noise
+        if not math.isnan(value):
+            precision = precision + w.T @ curvature @ w
+            parts.append((value, n, w, mu, curvature))
+    covariance = np.linalg.inv(precision)
+    for _ in range(sweeps):
+        total = np.zeros(q)
+        for value, n, w, mu, curvature in parts:
+            psi = w @ mean + mu
+            observed = (np.arange(n - 1) == value).astype(float) if n else np.array([value]) / noise
+            offset = curvature @ psi - _softmax(psi) if n else 0.0
+            total += w.T @ (offset + observed - curvature @ mu)
+        mean = covariance @ total
+    bound = -0.5 * (np.trace(covariance) + mean @ mean - q + np.linalg.slogdet(precision)[1])
+    for value, n, w, mu, curvature in parts:
+        eta, trace = w @ mean + mu, np.trace(curvature @ w @ covariance @ w.T)
+        if n:
+            bound += (eta[int(value)] if value < n - 1 else 0.0) - math.log1p(np.exp(eta).sum()) - trace / 2
+        else:
+            bound += -0.5 * (math.log(2 * math.pi * noise) + (value - eta[0]) ** 2 / noise + trace)
+    return mean, covariance, bound
+
+
+def _softmax(logits):
+    return np.exp(logits) / (1 + np.exp(logits).sum())

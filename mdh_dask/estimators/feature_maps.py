@@ -11,6 +11,7 @@ from typing import Any
 from ..kernels import KERNELS
 from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
+from .mixed_pca import MixedPCA as MixedPCA
 from .multidimensional_scaling import MultidimensionalScaling as MultidimensionalScaling
 from .quadratic_features import QuadraticFeatures as QuadraticFeatures
 from .transformer import FeatureTransformer
@@ -18,6 +19,7 @@ from .transformer import FeatureTransformer
 FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
     "products": QuadraticFeatures,
     "gower": GowerFeatures,
+    "mixed_pca": MixedPCA,
     "scaling": MultidimensionalScaling,
 }
 """Transformers by name, without those of kernels."""

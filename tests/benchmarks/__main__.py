@@ -17,6 +17,7 @@ from . import (
     kernels,
     kernels_scale,
     memory,
+    mixed,
     passes,
     power,
     pursuit,
@@ -59,6 +60,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "kernels_scale": kernels_scale,
     "tables_scale": tables_scale,
     "images": images,
+    "mixed": mixed,
     "giant": giant,
     "faults": faults,
 }

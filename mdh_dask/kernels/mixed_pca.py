@@ -1,0 +1,237 @@
+"""Probabilistic principal components of mixed columns: the model, and the posterior of a row's latent variables."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .._state import FeatureMap, checked_array
+from .._typing import AnyArray, Booleans, Floats, Integers
+from .blas import HEIGHT, one_blas_thread
+
+SWEEPS, CLOSE = 60, 1e-6
+"""Most sweeps over the bounds of a row, and the change of its posterior mean at which they end."""
+
+LARGEST_LOGIT = 500.0
+"""Log odds count as at most this, so that no sum overflows."""
+
+FARTHEST = 8.0
+"""Continuous values count as at most this many standard deviations from the mean."""
+
+
+class Posterior(NamedTuple):
+    """The latent variables of a block of rows, given what is observed."""
+
+    means: Floats
+    """Shape (n, n_components)."""
+    covariances: Floats
+    """Shape (n, n_components, n_components)."""
+    fitted: Floats
+    """Means of the outputs, shape (n, n_outputs)."""
+    pseudo: Floats
+    """What the outputs would be regressed on, shape (n, n_outputs): values, and the centres of the bounds."""
+    bounds: Floats
+    """Lower bound of the log likelihood of every row."""
+
+
+@dataclass(frozen=True)
+class MixedPCAMap(FeatureMap):
+    """Maps rows to the posterior means of the latent variables.
+
+    Parameters
+    ----------
+    loadings : array of shape (n_outputs, n_components)
+        A continuous column has one output; a categorical one the log odds of every level but its last.
+    intercepts : array of shape (n_outputs,)
+    noise : float
+        Variance of the continuous columns about their outputs, after scaling.
+    counts : array of shape (n_features,), int64
+        Number of levels of each column; 0 for continuous columns.
+    codes : array
+        Codes of the levels, one column after the other.
+    centre, scale : arrays of shape (n_features,)
+        Continuous columns become ``(x - centre) * scale``. A scale of zero drops a column.
+    spectrum : array of shape (n_components,)
+        Variances of the features, in descending order.
+    """
+
+    kind = "mixed_pca"
+    loadings: Floats
+    intercepts: Floats
+    noise: float
+    counts: Integers
+    codes: Floats
+    centre: Floats
+    scale: Floats
+    spectrum: Floats
+
+    @property
+    def missing(self) -> bool:
+        """Return True: missing values say nothing about a row."""
+        return True
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return len(self.counts)
+
+    @property
+    def n_components(self) -> int:
+        """Return the number of latent variables."""
+        return self.loadings.shape[1]
+
+    @cached_property
+    def column_of(self) -> Integers:
+        """Return the column of every output, shape (n_outputs,)."""
+        return np.repeat(np.arange(len(self.counts)), outputs_of(self.counts))
+
+    @cached_property
+    def is_logit(self) -> Booleans:
+        """Return which outputs are log odds, shape (n_outputs,)."""
+        return np.asarray(self.counts[self.column_of] > 0)
+
+    def observed(self, rows: AnyArray) -> tuple[Floats, Booleans]:
+        """Return what the outputs of a block are compared with, and which columns are observed.
+
+        Values are standardised, and levels are ones and zeros, all zero for the last level.
+        """
+        values = np.zeros((len(rows), len(self.intercepts)))
+        seen = ~np.isnan(rows) & ((self.scale > 0) | (self.counts > 0))
+        ends, stop = np.cumsum(self.counts), 0
+        for j, n in enumerate(outputs_of(self.counts)):
+            start, stop = stop, stop + int(n)
+            column = np.asarray(rows[:, j], dtype=np.float64)
+            if self.counts[j]:
+                levels = self.codes[ends[j] - self.counts[j] : ends[j]]
+                values[:, start:stop] = column[:, None] == levels[:-1]
+                seen[:, j] &= np.isin(column, levels)
+            else:
+                standard = (column - self.centre[j]) * self.scale[j]
+                values[:, start] = np.where(seen[:, j], np.clip(standard, -FARTHEST, FARTHEST), 0.0)
+        return values, seen
+
+    def posterior(self, values: Floats, seen: Booleans) -> Posterior:
+        """Return the posterior of a block of `HEIGHT` rows; that of a row depends on no other.
+
+        Bohning's bound of the log of a sum of exponentials is quadratic with the same matrix ``A = (I - 11'/M) / 2``
+        everywhere, so the covariance is known at once, and the means rise to the only maximum of the bounds.
+        """
+        q, logit = self.n_components, self.is_logit
+        present = seen[:, self.column_of]
+        own = self.curvatures()
+        precision = np.eye(q) + (seen.astype(np.float64) @ own.reshape(len(own), q * q)).reshape(-1, q, q)
+        covariances = np.linalg.inv(precision)
+        means, moving = np.zeros((len(values), q)), np.ones(len(values), dtype=bool)
+        for _ in range(SWEEPS):
+            fitted = means @ self.loadings.T + self.intercepts
+            # The gradient at the fitted outputs; that of the bound with its centre there is the same.
+            gradient = np.where(logit, values - self._softmax(fitted)[0], (values - fitted) / self.noise)
+            rising = np.where(present, gradient, 0.0) @ self.loadings - means
+            step = np.matmul(covariances, rising[:, :, None])[:, :, 0]
+            # Each row stops by itself, whatever other rows there are.
+            means = means + np.where(moving[:, None], step, 0.0)
+            moving &= np.abs(step).max(axis=1) >= CLOSE
+            if not moving.any():
+                break
+        fitted = means @ self.loadings.T + self.intercepts
+        shares, log_sums = self._softmax(fitted)
+        pseudo = np.where(logit, fitted + self._inverse_curvature(values - shares), values)
+        squares = np.where(logit, values * fitted, self._log_density(values - fitted))
+        explained = np.where(present, squares, 0.0).sum(axis=1) - np.where(seen, log_sums, 0.0).sum(axis=1)
+        # The traces of the curvatures and of the prior add up to the number of components.
+        bounds = explained - 0.5 * (np.square(means).sum(axis=1) + np.linalg.slogdet(precision)[1])
+        return Posterior(means, covariances, fitted, pseudo, bounds)
+
+    def curvatures(self) -> Floats:
+        """Return the precision that each column adds, shape (n_features, n_components, n_components)."""
+        q = self.n_components
+        own = np.zeros((len(self.counts), q, q))
+        column_of = self.column_of
+        for j in range(len(self.counts)):
+            loadings = self.loadings[column_of == j]
+            if self.counts[j]:
+                total = loadings.sum(axis=0)
+                own[j] = (loadings.T @ loadings - np.outer(total, total) / self.counts[j]) / 2
+            elif self.scale[j] > 0:
+                own[j] = loadings.T @ loadings / self.noise
+        return own
+
+    @cached_property
+    def _in_column(self) -> Floats:
+        """Which log odds belong to which column, shape (n_outputs, n_features)."""
+        return (self.column_of[:, None] == np.arange(len(self.counts))) * self.is_logit[:, None].astype(np.float64)
+
+    def _softmax(self, fitted: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities of all levels but the last, and the logs of the sums of each column."""
+        powers = np.exp(np.clip(np.where(self.is_logit, fitted, 0.0), -LARGEST_LOGIT, LARGEST_LOGIT))
+        totals = 1 + powers @ self._in_column
+        return np.where(self.is_logit, powers / totals[:, self.column_of], 0.0), np.log(totals)
+
+    def _inverse_curvature(self, outputs: Floats) -> Floats:
+        """Return ``A^(-1) x = 2 (x + 11'x)`` of the log odds of every column."""
+        return 2 * (outputs + (outputs @ self._in_column)[:, self.column_of])
+
+    def _log_density(self, errors: Floats) -> Floats:
+        density: Floats = -0.5 * (np.log(2 * np.pi * self.noise) + np.square(errors) / self.noise)
+        return density
+
+    def blocks(self, rows: AnyArray) -> "list[tuple[slice, Floats, Booleans]]":
+        """Return the observed values of blocks of one height, as in `project_blocks`, and the rows that each holds."""
+        found = []
+        for first in range(0, len(rows), HEIGHT):
+            block = np.resize(rows[first : first + HEIGHT], (HEIGHT, rows.shape[1]))
+            found.append((slice(first, min(first + HEIGHT, len(rows))), *self.observed(block)))
+        return found
+
+    def __call__(self, rows: AnyArray) -> Floats:
+        """Return the posterior means of a block of rows, shape (n, n_components), float32."""
+        out = np.empty((len(rows), self.n_components), dtype=np.float32)
+        with one_blas_thread():
+            for which, values, seen in self.blocks(rows):
+                out[which] = self.posterior(values, seen).means[: which.stop - which.start]
+        return out
+
+    def reconstruct(self, rows: AnyArray) -> Floats:
+        """Return rows whose missing values are replaced by their means, or by the codes of their likeliest levels."""
+        out = np.array(rows, dtype=np.float64)
+        ends = np.cumsum(self.counts)
+        with one_blas_thread():
+            for which, values, seen in self.blocks(rows):
+                fitted = self.posterior(values, seen).fitted[: which.stop - which.start]
+                stop = 0
+                for j, n in enumerate(outputs_of(self.counts)):
+                    start, stop = stop, stop + int(n)
+                    if self.counts[j]:
+                        odds = np.concatenate([fitted[:, start:stop], np.zeros((len(fitted), 1))], axis=1)
+                        filled = self.codes[ends[j] - self.counts[j] + odds.argmax(axis=1)]
+                    else:
+                        spread = 1 / self.scale[j] if self.scale[j] > 0 else 0.0
+                        filled = fitted[:, start] * spread + self.centre[j]
+                    out[which, j] = np.where(np.isnan(out[which, j]), filled, out[which, j])
+        return out
+
+    def facts(self) -> dict[str, str]:
+        """Return what reports say about the map."""
+        return {"Map": "Mixed probabilistic principal components", "Components": f"{self.n_components:,}"}
+
+    def check(self) -> None:
+        """Raise a ValueError unless all arrays fit together."""
+        d = np.size(self.counts)
+        checked_array("counts", self.counts, (d,), 0)
+        if self.counts.dtype.kind != "i":
+            raise ValueError("expected integers in the array counts")
+        n, p = int(outputs_of(self.counts).sum()), np.shape(self.loadings)[-1]
+        checked_array("codes", self.codes, (int(self.counts.sum()),))
+        checked_array("loadings", self.loadings, (n, p))
+        checked_array("intercepts", self.intercepts, (n,))
+        checked_array("centre", self.centre, (d,))
+        checked_array("scale", self.scale, (d,), 0.0)
+        checked_array("spectrum", self.spectrum, (p,), 0.0)
+        if not isinstance(self.noise, float) or not 0 < self.noise < np.inf:
+            raise ValueError(f"expected a positive number for noise, got {self.noise!r}")
+
+
+def outputs_of(counts: Integers) -> Integers:
+    """Return the number of outputs of every column from its number of levels."""
+    return np.where(counts > 0, counts - 1, 1)

@@ -1,0 +1,235 @@
+"""Clusters of continuous, ordinal and categorical columns beside those of the thesis, by three embeddings."""
+
+import csv
+import gzip
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.cluster import DBSCAN, SpectralClustering
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import NearestNeighbors
+
+from mdh_dask import (
+    DePDDP,
+    GowerFeatures,
+    HierarchicalMDH,
+    HyperplaneEnsemble,
+    MixedPCA,
+    MultidimensionalScaling,
+    RandomProjectionTree,
+)
+from mdh_dask.metrics import normalized_mutual_information
+from mdh_dask.simulate import latent_mixture, mixed_mixture
+
+from .shared import FOLDER, SKIPPED, Table, folder_of, verdict
+
+SHORT: dict[str, Any] = {"seeds": (0, 1), "mixture_seeds": (0,), "sizes": ((5, 5), (5, 20)), "embeddings": ("CSE",)}
+
+SETS = ("auto_mpg", "credit_approval", "dermatology", "voting")
+
+NEAR = 0.02
+"""From the published NMI of MDH_hier with CSE."""
+
+LEAST = {"credit_approval": 0.24, "dermatology": 0.90, "voting": 0.45}
+"""Least NMI of the best method on CSE."""
+
+EMBEDDINGS: dict[str, Callable[[], Any]] = {
+    "MDS": lambda: MultidimensionalScaling(dissimilarity="gower"),
+    "CSE": GowerFeatures,
+    "CSE, missing is a level": lambda: GowerFeatures(missing="level"),
+    "mPPCA": MixedPCA,
+}
+
+TABLE_3_4 = {
+    "MDH_hier": {
+        "MDS": (0.799, 0.297, 0.000, 0.296), "CSE": (0.778, 0.241, 0.909, 0.337), "mPPCA": (0.0, 0.0, 0.0, 0.294)},
+    "MDH_ens": {
+        "MDS": (0.642, 0.163, 0.522, 0.445), "CSE": (0.908, 0.287, 0.843, 0.492),
+        "mPPCA": (0.401, 0.069, 0.122, 0.237)},
+    "dePDDP": {
+        "MDS": (0.516, 0.020, 0.000, 0.000), "CSE": (0.674, 0.258, 0.860, 0.395), "mPPCA": (0.0, 0.0, 0.339, 0.0)},
+    "GMM": {
+        "MDS": (0.590, 0.069, 0.697, 0.315), "CSE": (0.631, 0.015, 0.700, 0.353), "mPPCA": (0.348, 0.055, 0.0, 0.309)},
+    "spectral": {"CSE": (0.902, 0.258, 0.734, 0.103)},
+    "DBSCAN": {"CSE": (0.739, 0.012, 0.000, 0.000)},
+}  # fmt: skip
+"""NMI on `SETS` in thesis tables 3.4 and 4.5; its *autodata* has other columns and classes than ``auto_mpg``."""
+
+TABLE_3_1 = {
+    (5, 5): (0.816, 0.810, 0.451), (5, 10): (0.846, 0.824, 0.314), (5, 20): (0.768, 0.781, 0.331),
+    (10, 5): (0.785, 0.809, 0.661), (10, 10): (0.864, 0.877, 0.563), (10, 20): (0.886, 0.881, 0.718),
+    (20, 5): (0.299, 0.806, 0.816), (20, 10): (0.842, 0.879, 0.706), (20, 20): (0.903, 0.930, 0.540),
+}  # fmt: skip
+"""NMI of MDH_hier with MDS, CSE and mPPCA on `latent_mixture`, by columns of either kind and clusters."""
+
+TABLE_3_2 = {
+    (5, 5): (0.546, 0.586, 0.137), (5, 10): (0.680, 0.621, 0.305), (5, 20): (0.761, 0.639, 0.282),
+    (10, 5): (0.488, 0.806, 0.220), (10, 10): (0.826, 0.739, 0.111), (10, 20): (0.948, 0.699, 0.213),
+    (20, 5): (0.217, 0.949, 0.049), (20, 10): (0.629, 0.964, 0.033), (20, 20): (0.976, 0.935, 0.033),
+}  # fmt: skip
+"""The same on `mixed_mixture`; the CSE column is also that of table 4.2."""
+
+TABLE_4_2 = {
+    (5, 5): (0.639, 34.2), (10, 5): (0.729, 35.4), (20, 5): (0.811, 35.8), (5, 10): (0.698, 64.8),
+    (10, 10): (0.704, 71.3), (20, 10): (0.818, 70.6), (5, 20): (0.748, 142.9), (10, 20): (0.656, 118.3),
+    (20, 20): (0.752, 141.2),
+}  # fmt: skip
+"""NMI and number of clusters of dePDDP with CSE on `mixed_mixture`."""
+
+
+class MixedSet(NamedTuple):
+    """Codes of mixed columns, NaN where missing, their classes, and the numbers of the columns of each kind."""
+
+    X: np.ndarray
+    y: np.ndarray
+    column_types: dict[str, list[int]]
+
+
+def run(
+    seeds: Sequence[int] = (0, 1, 2, 3, 4),
+    mixture_seeds: Sequence[int] = tuple(range(30)),
+    sizes: Sequence[tuple[int, int]] = tuple(TABLE_3_1),
+    embeddings: Sequence[str] = tuple(EMBEDDINGS),
+    folder: str | None = None,
+) -> Iterator[Table]:
+    """Score trees and mixtures on the sets and simulations of chapter 3."""
+    yield from _sets(seeds, embeddings, folder)
+    for name, simulate, table in (("3.1", latent_mixture, TABLE_3_1), ("3.2 and 4.2", mixed_mixture, TABLE_3_2)):
+        yield _simulated(name, simulate, table, sizes, mixture_seeds, embeddings)
+
+
+def mixed_set(name: str, folder: str | None = None) -> MixedSet | None:
+    """Return a set whose columns the file ``column_types.json`` describes, or None if it is not there."""
+    path = Path(folder_of(folder) or "")
+    if not (path / "column_types.json").exists() or not (path / f"{name}.csv.gz").exists():
+        return None
+    kinds = json.loads((path / "column_types.json").read_text())[f"{name}.csv.gz"]
+    with gzip.open(path / f"{name}.csv.gz", "rt") as file:
+        rows = list(csv.DictReader(file))
+    columns, column_types = [], {}
+    for kind in ("continuous", "ordinal", "categorical"):
+        column_types[kind] = list(range(len(columns), len(columns) + len(kinds[kind])))
+        columns += [_codes([row[key] for row in rows], kind) for key in kinds[kind]]
+    classes = np.unique([row[kinds["label"]] for row in rows], return_inverse=True)[1]
+    return MixedSet(np.column_stack(columns), classes, column_types)
+
+
+def _codes(values: list[str], kind: str) -> np.ndarray:
+    levels = sorted(set(values) - {""})
+    code = levels.index if kind == "categorical" else float
+    return np.array([code(value) if value else np.nan for value in values], dtype=float)
+
+
+def _sets(seeds: Sequence[int], embeddings: Sequence[str], folder: str | None) -> Iterator[Table]:
+    columns = ("set", "embedding", "columns", "method", "seeds", "NMI", "sd", "clusters", "published", "difference")
+    bars: list[tuple[Any, ...]] = []
+    for place, name in enumerate(SETS):
+        found = mixed_set(name, folder)
+        rows: list[tuple[Any, ...]] = []
+        best = ("-", 0.0)
+        for embedding in embeddings if found is not None else ():
+            features, scores = _scores(found, embedding, seeds)
+            for method, (nmi, k) in scores.items():
+                published = TABLE_3_4.get(method, {}).get(embedding.partition(",")[0])
+                printed = ("-", "-") if published is None else (published[place], nmi.mean() - published[place])
+                rows.append((name, embedding, features, method, len(nmi), nmi.mean(), nmi.std(), k.mean(), *printed))
+                if embedding.startswith("CSE") and method in OURS and nmi.mean() > best[1]:
+                    best = (f"{method}, {embedding}", float(nmi.mean()))
+        yield Table(f"{name} (folder: ${FOLDER})", columns, rows or [(name, *["-"] * (len(columns) - 2), SKIPPED)])
+        least = max(TABLE_3_4["MDH_hier"]["CSE"][place] - NEAR, LEAST.get(name, 0.0))
+        bars.append((name, *best, f">= {least:.3f}", verdict(best[1] >= least) if found is not None else SKIPPED))
+    yield Table("The best of our methods on CSE", ("set", "method", "NMI", "required", "verdict"), bars)
+
+
+OURS: dict[str, Any] = {
+    "MDH_hier": HierarchicalMDH(), "MDH_hier from pca2": HierarchicalMDH(starts="pca2"), "dePDDP": DePDDP(),
+    "random projections": RandomProjectionTree(), "MDH_ens": HyperplaneEnsemble(scale=False),
+}  # fmt: skip
+
+
+def _scores(found: MixedSet, embedding: str, seeds: Sequence[int]) -> tuple[int, dict[str, tuple[Any, Any]]]:
+    """Return the number of features, and NMI and number of clusters of every method and seed."""
+    transformer = EMBEDDINGS[embedding]().set_params(column_types=found.column_types)
+    features = transformer.fit_transform(found.X)
+    labels = {name: [_labels(method, transformer, found, features, s) for s in seeds] for name, method in OURS.items()}
+    labels |= {name: [method(features, found.y)] for name, method in OTHERS.items()}
+    return features.shape[1], {name: _scored(found.y, own) for name, own in labels.items()}
+
+
+def _labels(method: Any, transformer: Any, found: MixedSet, features: np.ndarray, seed: int) -> np.ndarray:
+    model = clone(method).set_params(random_state=seed)
+    if "feature_map" not in model.get_params():
+        return model.fit_predict(features)
+    # The map tells trees where the levels of single columns lie.
+    return model.set_params(feature_map=clone(transformer), column_types=found.column_types).fit_predict(found.X)
+
+
+def _scored(y: np.ndarray, labels: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    return (
+        np.array([normalized_mutual_information(y, own) for own in labels]),
+        np.array([len(np.unique(own[own >= 0])) for own in labels]),
+    )
+
+
+def _gmm(features: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the labels of the normal mixture of the least BIC."""
+    models = [GaussianMixture(k, random_state=0, reg_covar=1e-4).fit(features) for k in range(1, 11)]
+    return min(models, key=lambda model: model.bic(features)).predict(features)
+
+
+def _spectral(features: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return SpectralClustering(len(np.unique(y)), random_state=0).fit_predict(features)
+
+
+def _dbscan(features: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the labels with the 90 % quantile of distances to the fourth neighbour as the radius."""
+    distances = NearestNeighbors(n_neighbors=5).fit(features).kneighbors()[0][:, -1]
+    return DBSCAN(max(float(np.quantile(distances, 0.9)), 1e-6)).fit_predict(features)
+
+
+OTHERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "GMM": _gmm, "spectral": _spectral, "DBSCAN": _dbscan,
+}  # fmt: skip
+
+
+def _simulated(
+    name: str, simulate: Any, table: dict[tuple[int, int], tuple[float, ...]], sizes: Sequence[tuple[int, int]],
+    seeds: Sequence[int], embeddings: Sequence[str],
+) -> Table:  # fmt: skip
+    columns = (
+        "columns of each kind",
+        "clusters",
+        "embedding",
+        "method",
+        "seeds",
+        "NMI",
+        "k",
+        "published",
+        "difference",
+    )
+    rows = []
+    for d, k in sizes:
+        for place, embedding in enumerate(("MDS", "CSE", "mPPCA")):
+            if embedding not in embeddings:
+                continue
+            printed = {"MDH_hier": table[d, k][place]}
+            if table is TABLE_3_2 and embedding == "CSE":
+                printed["dePDDP"] = TABLE_4_2[d, k][0]
+            found: dict[str, list[Any]] = {method: [] for method in printed}
+            for seed in seeds:
+                X, y, column_types = simulate(None, d, d, k, random_state=seed)
+                some = MixedSet(np.asarray(X), np.asarray(y), column_types)
+                transformer = EMBEDDINGS[embedding]().set_params(column_types=column_types)
+                for method in printed:
+                    labels = _labels(OURS[method], transformer, some, np.empty(0), seed)
+                    found[method].append(_scored(some.y, [labels]))
+            for method, scores in found.items():
+                nmi, clusters = (float(np.mean([score[i] for score in scores])) for i in (0, 1))
+                rows.append(
+                    (d, k, embedding, method, len(seeds), nmi, clusters, printed[method], nmi - printed[method])
+                )
+    return Table(f"Simulated mixtures (thesis table {name})", columns, rows)

@@ -1,0 +1,116 @@
+"""Mixed probabilistic principal components, against rows one by one and the closed form for continuous columns."""
+
+import dask.array as da
+import numpy as np
+import pytest
+import reference_kernel as reference
+from scipy.linalg import subspace_angles
+
+from mdh_dask import HierarchicalMDH, MixedPCA, load_model
+from mdh_dask.kernels.blas import HEIGHT
+from mdh_dask.kernels.mixed_pca import MixedPCAMap
+from mdh_dask.kernels.mixed_pca_fit import MixedPCAPass
+
+TYPES = {"continuous": [0, 1, 2], "categorical": [3, 4]}
+
+
+def planted(n=400, missing=0.0, seed=0):
+    """Three continuous columns and two of two and three levels that follow from two latent variables."""
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(n, 2)) + 4 * rng.integers(0, 2, (n, 1))
+    continuous = latent @ [[2, 0, 1], [0, 1, 1]] + 0.1 * rng.normal(size=(n, 3))
+    two, three = latent[:, 0] > rng.logistic(size=n), np.digitize(latent[:, 1], [0.0, 3.0])
+    rows = np.column_stack([continuous, two, three]).astype(float)
+    rows[rng.random(rows.shape) < missing] = np.nan
+    return rows, latent
+
+
+def some_map(q=2, seed=0):
+    rng = np.random.default_rng(seed)
+    return MixedPCAMap(
+        rng.normal(size=(6, q)), rng.normal(size=6), 0.3, np.array([0, 0, 0, 2, 3]), np.array([0.0, 1, 0, 1, 2]),
+        np.array([1.0, 0, 2, 0, 0]), np.array([0.5, 1, 1, 0, 0]), np.ones(q),
+    )  # fmt: skip
+
+
+def test_posteriors_equal_their_twin_with_missing_values():
+    rows, _ = planted(HEIGHT, 0.3)
+    model = some_map()
+    found = model.posterior(*model.observed(rows))
+    standard = np.where(np.arange(5) < 3, np.clip((rows - model.centre) * model.scale, -8, 8), rows)
+    for i in range(20):
+        own = reference.mixed_posterior(standard[i], model.loadings, model.intercepts, model.noise, model.counts)
+        for ours, theirs in zip((found.means[i], found.covariances[i], found.bounds[i]), own):
+            np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_the_bound_never_falls(missing):
+    made = MixedPCA(column_types=TYPES, n_components=2, tol=0, max_iter=20).fit(planted(300, missing)[0])
+    assert len(made.bounds_) > 5
+    assert np.diff(made.bounds_).min() > -1e-6 * abs(made.bounds_[-1])
+
+
+def test_it_recovers_a_planted_subspace():
+    rows, latent = planted(500, 0.1)
+    features = MixedPCA(column_types=TYPES, n_components=2, max_iter=20).fit_transform(rows).astype(float)
+    centred = (x - x.mean(axis=0) for x in (features, latent))
+    assert np.degrees(subspace_angles(*centred)).max() < 15
+
+
+def test_continuous_columns_alone_give_the_closed_form():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 3)) @ rng.normal(size=(3, 6)) + 0.5 * rng.normal(size=(500, 6))
+    made = MixedPCA(n_components=2, tol=1e-12, max_iter=2000, n_init=1).fit(rows)
+    standard = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    values, vectors = np.linalg.eigh(np.cov(standard.T, bias=True))
+    noise = values[:4].mean()
+    covariance = (vectors[:, 4:] * (values[4:] - noise)) @ vectors[:, 4:].T
+    assert made.noise_variance_ == pytest.approx(noise, rel=1e-3)
+    np.testing.assert_allclose(made.map_.loadings @ made.map_.loadings.T, covariance, atol=5e-3)
+
+
+@pytest.mark.parametrize("sample_size", [100, 1000])
+def test_maps_have_the_same_bits_whatever_the_chunks(sample_size):
+    rows, _ = planted(300, 0.1)
+    parameters = {"column_types": TYPES, "sample_size": sample_size, "max_iter": 3, "n_init": 2}
+    whole = MixedPCA(**parameters).fit(rows)
+    features = whole.transform(rows)
+    for chunks in (40, 299):
+        lazy = MixedPCA(**parameters).fit(da.from_array(rows, chunks=(chunks, 5)))
+        np.testing.assert_array_equal(lazy.transform(rows), features)
+        assert lazy.bounds_ == whole.bounds_
+    np.testing.assert_array_equal(whole.transform(rows[3:50]), features[3:50])
+
+
+def test_sums_of_chunks_are_those_of_all_rows():
+    rows, _ = planted(500, 0.2)
+    statistic = MixedPCAPass(some_map(), 30)
+    whole = statistic.chunk(0, rows)
+    parts = statistic.combine(statistic.chunk(0, rows[:123]), statistic.chunk(123, rows[123:]))
+    for name, value in vars(whole).items():
+        np.testing.assert_array_equal(getattr(parts, name), value)
+
+
+def test_missing_values_are_filled_in_better_than_by_means():
+    rows, _ = planted(400)
+    holes = rows.copy()
+    holes[::4, 0] = holes[1::4, 3] = np.nan
+    filled = MixedPCA(column_types=TYPES, n_components=2, max_iter=20).fit(holes).reconstruct(holes)
+    np.testing.assert_array_equal(filled[2::4], rows[2::4])
+    assert np.square(filled[::4, 0] - rows[::4, 0]).mean() < 0.1 * rows[:, 0].var()
+    assert np.mean(filled[1::4, 3] == rows[1::4, 3]) > 0.8
+
+
+def test_trees_on_it_are_saved(tmp_path):
+    rows, _ = planted(500, 0.1)
+    model = HierarchicalMDH(feature_map=MixedPCA(n_components=2, max_iter=5), column_types=TYPES, starts="pca2")
+    labels = model.fit(rows).labels_
+    model.save(tmp_path / "m.zarr")
+    np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(rows), labels)
+
+
+def test_too_many_levels_are_named():
+    rows = np.column_stack([np.arange(1500.0), np.arange(1500.0)])
+    with pytest.raises(ValueError, match="at most 1000"):
+        MixedPCA(column_types={"categorical": [1]}).fit(rows)
