@@ -202,6 +202,17 @@ def test_honesty_has_a_line_for_every_cloud():
     assert sum(row[1] for row in kinds.rows) == len(clouds.rows)
 
 
+def test_cells_in_the_file_are_not_run_again(tmp_path, monkeypatch):
+    sizes = {"n_seeds": 1, "shapes": ((100, 2),), "estimators": ("RandomProjectionTree",), "kinds": ("bent", "bounded")}
+    sizes |= {"cells": tmp_path / "new" / "cells", "n_jobs": 1}
+    _, clouds = checked(honesty.run(**sizes | {"kinds": ("bent",)}))
+    monkeypatch.setattr(honesty, "_clusters", lambda *_: 7)
+    _, more = checked(honesty.run(**sizes))
+    assert [row[-1] for row in more.rows] == [clouds.rows[0][-1], 7, 7, 7]
+    monkeypatch.setattr(honesty, "_clusters", None)
+    assert checked(honesty.run(**sizes))[1].rows == more.rows
+
+
 def test_power_has_a_line_for_every_size_and_a_share_for_every_method():
     sizes = {"n_seeds": 1, "sizes": (100,), "columns": (2,), "separations": (5.0, 9.0), "n_jobs": 1}
     (table,) = checked(power.run(**sizes, methods=("RandomProjectionTree", "mixture, full", "HDBSCAN")))

@@ -83,6 +83,13 @@ def _summary(module: ModuleType) -> str:
     return (module.__doc__ or "").partition("\n")[0]
 
 
+def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> list[tuple[int, int]]:
+    try:
+        return [(int(rows), int(columns)) for rows, columns in (value.split("x") for value in values)]
+    except ValueError as error:
+        raise click.BadParameter(f"expected rows x columns, such as 1000x10; got {', '.join(values)}") from error
+
+
 @click.command(cls=_Command)
 @click.argument("suites", nargs=-1, metavar="[SUITE]...", type=click.Choice(list(SUITES)))
 @click.option(
@@ -95,6 +102,10 @@ def _summary(module: ModuleType) -> str:
 @click.option(
     "--set", "sets", multiple=True, type=click.Choice(ALL_SETS), metavar="NAME", help="Labelled sets of `quality`."
 )
+@click.option("--cells", type=click.Path(dir_okay=False, path_type=Path), help="File of finished cells, to go on with.")
+@click.option("--shape", "shapes", multiple=True, metavar="ROWSxCOLUMNS", callback=_shapes, help="Clouds of `honesty`.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(list(honesty.CLOUDS)), help="Clouds of `honesty`.")
+@click.option("--estimator", "estimators", multiple=True, help="Estimators of `honesty`.")
 def main(
     suites: tuple[str, ...],
     out: Path | None,
@@ -103,11 +114,16 @@ def main(
     seeds: int | None,
     budget: float | None,
     sets: tuple[str, ...],
+    cells: Path | None,
+    shapes: list[tuple[int, int]],
+    kinds: tuple[str, ...],
+    estimators: tuple[str, ...],
 ) -> None:
     """Print the tables of suites of benchmarks."""
     chosen = {name: SUITES[name] for name in suites or EVIDENCE}
     options = {"rows": ("n_rows", rows), "seeds": ("n_seeds", seeds), "budget": ("budget", budget)}
-    options["set"] = ("sets", sets or None)
+    options |= {"set": ("sets", sets or None), "cells": ("cells", cells), "shape": ("shapes", shapes or None)}
+    options |= {"kind": ("kinds", kinds or None), "estimator": ("estimators", estimators or None)}
     given = {parameter: value for parameter, value in options.values() if value is not None}
     for name, suite in chosen.items():
         taken = signature(suite.run).parameters

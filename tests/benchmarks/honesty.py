@@ -1,14 +1,15 @@
 """Does it find clusters where there are none: the share of clouds without clusters that are split, of many kinds."""
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
-from joblib import Parallel, delayed
 
 import mdh_dask
 
+from .kept import run_cells
 from .shared import Table, verdict
 
 SHORT: dict[str, Any] = {"n_seeds": 2, "shapes": ((200, 2), (1000, 10), (2000, 2))}
@@ -86,28 +87,40 @@ def run(
     n_seeds: int = 5,
     shapes: Sequence[tuple[int, int]] = SHAPES,
     estimators: Sequence[str] = ESTIMATORS,
+    kinds: Sequence[str] = tuple(CLOUDS),
+    cells: Path | None = None,
     n_jobs: int = 2,
 ) -> Iterator[Table]:
-    """Fit clouds of every kind, each seed drawing the rows and the directions."""
-    share = Parallel(n_jobs=n_jobs)
-    clouds, kinds = [], []
-    for kind, draws in CLOUDS.items():
-        found = {
-            cloud: np.array(share(delayed(_clusters)(kind, cloud, e, *cell) for e in estimators for cell in cells))
-            for cloud, cells in ((cloud, [(*shape, s) for shape in shapes for s in range(n_seeds)]) for cloud in draws)
-        }
-        tables = {cloud: k.reshape(len(estimators), -1) for cloud, k in found.items()}
-        clouds += [(kind, cloud, k.shape[1], *_shares(k), int(k.max())) for cloud, k in tables.items()]
-        together = np.concatenate(list(tables.values()), axis=1)
-        shares = _shares(together)
-        kinds.append((kind, together.shape[1], *shares, f"<= {MOST_SPLIT:g}", verdict(max(shares) <= MOST_SPLIT)))
+    """Fit clouds of every kind, each seed drawing the rows and the directions; see `run_cells` for `cells`."""
+    draws = [(kind, cloud) for kind in kinds for cloud in CLOUDS[kind]]
+    shape = (n_seeds, len(shapes), len(draws), len(estimators))
+    # The seeds are in the outermost loop, so that an interrupted run has cells of every kind.
+    keys = [
+        (*draw, name, *size, seed)
+        for seed in range(n_seeds)
+        for size in shapes
+        for draw in draws
+        for name in estimators
+    ]
+    found = np.array(run_cells(_clusters, keys, cells, n_jobs)).reshape(shape)
+    clouds = [
+        (*draw, n_seeds * len(shapes), *_shares(found[:, :, i]), int(found[:, :, i].max()))
+        for i, draw in enumerate(draws)
+    ]
+    by_kind = []
+    for kind in kinds:
+        of_kind = found[:, :, [own == kind for own, _ in draws]]
+        shares = _shares(of_kind)
+        n_clouds = of_kind.size // len(estimators)
+        by_kind.append((kind, n_clouds, *shares, f"<= {MOST_SPLIT:g}", verdict(max(shares) <= MOST_SPLIT)))
     title = "Share of clouds without clusters that are split, default parameters"
-    yield Table(f"{title}, by kind", ("kind", "clouds", *estimators, "required", "verdict"), kinds)
+    yield Table(f"{title}, by kind", ("kind", "clouds", *estimators, "required", "verdict"), by_kind)
     yield Table(title, ("kind", "cloud", "clouds", *estimators, "most clusters"), clouds, detail=True)
 
 
 def _shares(found: np.ndarray) -> list[float]:
-    return [float(share) for share in (found > 1).mean(axis=1)]
+    """Return the share of split clouds for every estimator, along the last axis."""
+    return [float(share) for share in (found > 1).reshape(-1, found.shape[-1]).mean(axis=0)]
 
 
 def _clusters(kind: str, cloud: str, estimator: str, n: int, d: int, seed: int) -> int:

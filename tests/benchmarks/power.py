@@ -4,10 +4,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import ceil, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.cluster import HDBSCAN
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import mdh_dask
 
+from .kept import run_cells
 from .shared import Table, verdict
 
 SHORT: dict[str, Any] = {"n_seeds": 5, "sizes": (100, 300), "columns": (2, 10), "separations": (4.0, 5.0)}
@@ -62,13 +63,14 @@ def run(
     columns: Sequence[int] = (2, 10, 50),
     separations: Sequence[float] = (3.0, 4.0, 5.0, 6.0),
     methods: Sequence[str] = tuple(METHODS),
+    cells: Path | None = None,
     n_jobs: int = 2,
 ) -> Iterator[Table]:
     """Fit two distributions of the same size along a random line, each seed drawing the rows and the line."""
-    share = Parallel(n_jobs=n_jobs)
     rows = []
     for cell in product(sizes, columns, separations):
-        found = np.array(share(delayed(_found)(name, *cell, seed) for name in methods for seed in range(n_seeds)))
+        keys = [(name, *cell, seed) for name in methods for seed in range(n_seeds)]
+        found = np.array(run_cells(_found, keys, cells, n_jobs))
         two, agreement = found.reshape(len(methods), n_seeds, 2).mean(axis=1).T
         least = REQUIRED.get(cell) if "HierarchicalMDH" in methods else None
         bound = (
