@@ -62,7 +62,7 @@ class Landmarks:
 
     def __init__(self, rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -> None:
         places = choosing[distinct(rows[choosing])[:LANDMARKS]]
-        self.cell = cell[places]
+        self.places, self.cell = places, cell[places]
         to_choosing = squared_distances(rows[places], rows[choosing])
         k = max(min(NEIGHBOURS, len(choosing) // ROWS_FOR_A_NEIGHBOUR), 3)
         self.reach = np.partition(to_choosing, k, axis=1)[:, k]
@@ -79,9 +79,7 @@ class Landmarks:
             Group of each cell.
         pair : two groups
         """
-        links, ours = self.links, group[self.cell]
-        first, second = ours[links.first], ours[links.second]
-        cut = np.flatnonzero(((first == pair[0]) & (second == pair[1])) | ((first == pair[1]) & (second == pair[0])))
+        links, ours, cut = self.links, group[self.cell], self._cut(group, pair)
         if len(cut) == 0:
             return None
         beside = np.unique(np.concatenate([links.first[cut], links.second[cut]]))
@@ -93,6 +91,17 @@ class Landmarks:
         in_cut = middle(one, other, links.apart[cut][:, None]) <= radius
         cores = (self._core(np.flatnonzero(ours == side), int(np.sum(ours[beside] == side))) for side in pair)
         return np.array([_standard_errors(self.to_counted[core[: len(cut)]] <= radius, in_cut) for core in cores])
+
+    def contact(self, group: Integers, pair: tuple[int, int]) -> Integers:
+        """Return the rows of the landmarks at both ends of the densest link between two groups, which have a cut."""
+        densest = self._cut(group, pair)[0]
+        return self.places[[self.links.first[densest], self.links.second[densest]]]
+
+    def _cut(self, group: Integers, pair: tuple[int, int]) -> Integers:
+        """Return the links between two groups, the densest first."""
+        ours = group[self.cell]
+        first, second = ours[self.links.first], ours[self.links.second]
+        return np.flatnonzero(((first == pair[0]) & (second == pair[1])) | ((first == pair[1]) & (second == pair[0])))
 
     def _core(self, group: Integers, size: int) -> Integers:
         """Return the `size` landmarks of a group that are nearest to its densest one, the densest first.

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._typing import Floats, Integers
 from .cuts import BLOCK, Landmarks, squared_distances
+from .slabs import Slabs, slabs
 
 LEVEL = 0.05
 """Probability that two cells without a valley between them are kept apart, shared among all neighbouring pairs."""
@@ -58,8 +59,9 @@ def merge_cells(
     The pair with the least evidence of a valley is merged first. Two groups have a valley between them if balls around
     the densest points of each group hold more rows than as many balls around the densest points of their border; the
     difference in standard errors must be larger than chance makes it in all but `LEVEL` of cases. Half of the rows
-    choose the points, the other half is counted, and vice versa. Few rows are halved repeatedly and their evidence is
-    averaged.
+    choose the points, the other half is counted, and vice versa. In many columns, slabs between and through the groups
+    are compared in the same way, and either of the two kinds is enough. Few rows are halved repeatedly and their
+    evidence is averaged.
 
     Parameters
     ----------
@@ -101,14 +103,32 @@ def merge_cells(
     smoothed = smoothed_cells(rows, cell, n_cells)
     n_splits = max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)
     splits = [_both_ways(rows, (hashes >> np.uint64(bit)) & np.uint64(1), smoothed) for bit in range(n_splits)]
-    seen = np.unique([ours for split in splits for half in split for ours in half.cell])
+    seen = np.unique([ours for split in splits for half in split for ours in half.landmarks.cell])
     group = _swallowed(cell, smoothed, n_cells, seen)
     return _merged(splits, group, most_groups, fewest_groups, apart)
 
 
-def _both_ways(rows: Floats, half: Integers, cell: Integers) -> tuple[Landmarks, Landmarks]:
+class _Test(NamedTuple):
+    """What one half of the rows chose for the other half to confirm."""
+
+    rows: Floats
+    landmarks: Landmarks
+    slabs: Slabs | None
+
+    def evidence(self, group: Integers, pair: tuple[int, int]) -> Floats | None:
+        """Return the evidence of balls, and of slabs with many columns, for each group; None if there is no cut."""
+        balls = self.landmarks.evidence(group, pair)
+        if balls is None or self.slabs is None:
+            return balls
+        contact = self.rows[self.landmarks.contact(group, pair)].mean(axis=0)
+        return np.stack([balls, self.slabs.evidence(group, pair, contact)])
+
+
+def _both_ways(rows: Floats, half: Integers, cell: Integers) -> tuple[_Test, _Test]:
     first, second = np.flatnonzero(half == 0), np.flatnonzero(half)
-    return Landmarks(rows, first, second, cell), Landmarks(rows, second, first, cell)
+    ways = (rows, first, second, cell), (rows, second, first, cell)
+    one, other = (_Test(rows, Landmarks(*way), slabs(*way)) for way in ways)
+    return one, other
 
 
 def smoothed_cells(rows: Floats, cell: Integers, n_cells: int) -> Integers:
@@ -155,7 +175,7 @@ def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers)
 
 
 def _merged(
-    splits: list[tuple[Landmarks, Landmarks]],
+    splits: list[tuple[_Test, _Test]],
     group: Integers,
     most_groups: int | None,
     fewest_groups: int,
@@ -168,10 +188,12 @@ def _merged(
             return np.inf
         found = [[e for half in split if (e := half.evidence(group, pair)) is not None] for split in splits]
         means = [np.sum(halves, axis=0) / len(halves) ** 0.5 for halves in found if halves]
-        return float(np.mean(means, axis=0).min()) / standard_error if means else np.inf
+        # Both groups must be denser than what lies between them, by balls or by slabs.
+        return float(np.mean(means, axis=0).min(axis=-1).max()) / standard_error if means else np.inf
 
     known = {pair: evidence(pair) for pair in sorted(_meeting(splits, group))}
-    enough = NormalDist().inv_cdf(1 - LEVEL / max(len(known), 2))
+    kinds = 1 if splits[0][0].slabs is None else 2
+    enough = NormalDist().inv_cdf(1 - LEVEL / kinds / max(len(known), 2))
     merged = []
     while len(groups := np.unique(group)) > fewest_groups:
         too_many = most_groups is not None and len(groups) > most_groups
@@ -189,8 +211,9 @@ def _merged(
     return _numbered(group, merged)
 
 
-def _meeting(splits: list[tuple[Landmarks, Landmarks]], group: Integers) -> set[tuple[int, int]]:
-    ends = [group[half.cell[np.stack(half.links[:2])]] for split in splits for half in split]
+def _meeting(splits: list[tuple[_Test, _Test]], group: Integers) -> set[tuple[int, int]]:
+    chosen = [half.landmarks for split in splits for half in split]
+    ends = [group[landmarks.cell[np.stack(landmarks.links[:2])]] for landmarks in chosen]
     return {_pair(a, b) for both in ends for a, b in np.unique(both, axis=1).T.tolist() if a != b}
 
 

@@ -4,6 +4,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
 from sklearn.utils import check_random_state
 from trees import random_tree
@@ -15,6 +16,7 @@ from mdh_dask.growth.merging import merged, merging_sample
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.splits.cuts import NEIGHBOURS, PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
 from mdh_dask.splits.merging import merge_cells, smoothed_cells
+from mdh_dask.splits.slabs import FEW_COLUMNS, NEAREST, WITHIN, slabs
 from mdh_dask.tree.saving import check_clusters
 from mdh_dask.tree.structure import tree_from_nodes
 
@@ -162,6 +164,60 @@ def naive_evidence(rows, choosing, counted, cell):
             excess[n] -= sum(((row - place) ** 2).sum() <= radius * (1 + 1e-5) for place in cut[: len(core)])
         evidence.append(excess.sum() / np.sqrt((excess**2).sum()))
     return evidence
+
+
+def groups_of_few_rows(n_each, n_columns, seed=0):
+    """Normal groups with means 6.5 standard deviations apart, each of them cut into a cell of its own."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(4), n_each))
+    return rng.normal(size=(4 * n_each, n_columns)) + 4.6 * np.eye(n_columns)[labels], labels
+
+
+@pytest.mark.parametrize(("n_each", "n_columns"), [(30, 10), (40, 20), (60, 40)])
+def test_groups_of_few_rows_in_many_columns_stay_apart(n_each, n_columns):
+    for seed in range(3):
+        rows, labels = groups_of_few_rows(n_each, n_columns, seed)
+        assert_array_equal(merge_cells(rows, hashes(len(rows), seed), labels, 4).group, np.arange(4))
+
+
+@pytest.mark.parametrize("cloud", ["normal", "uniform", "Student-t(3)", "correlated"])
+def test_a_cloud_of_many_columns_is_one_group_whatever_its_cells(cloud):
+    rng = np.random.default_rng(7)
+    for n, n_columns in ((200, 10), (300, 30)):
+        rows = {
+            "normal": rng.normal(size=(n, n_columns)),
+            "uniform": rng.uniform(size=(n, n_columns)),
+            "Student-t(3)": rng.standard_t(3, size=(n, n_columns)),
+            "correlated": rng.normal(size=(n, n_columns)) * np.geomspace(1, 0.05, n_columns),
+        }[cloud]
+        cell = KMeans(5, n_init=1, random_state=0).fit_predict(rows)
+        assert merge_cells(rows, hashes(n), cell, 5).group.max() == 0
+
+
+def test_slabs_hold_the_rows_around_three_points_of_a_line_through_both_groups():
+    rows, labels = groups_of_few_rows(40, 12, seed=1)
+    halves = np.arange(0, 160, 2), np.arange(1, 160, 2)
+    # Constant columns count for nothing.
+    assert slabs(np.pad(rows[:, :FEW_COLUMNS], ((0, 0), (0, 9))), *halves, labels) is None
+    contact = rows.mean(axis=0)
+    found = slabs(rows, *halves, labels).evidence(np.arange(4), (1, 3), contact)
+    near = [
+        sorted((rows[i] for i in halves[0] if labels[i] == side), key=lambda row: np.linalg.norm(row - contact))
+        for side in (1, 3)
+    ]
+    near = [np.array(side[:NEAREST]) for side in near]
+    middle = (near[0].mean(axis=0) + near[1].mean(axis=0)) / 2
+    line = near[1].mean(axis=0) - near[0].mean(axis=0)
+    line /= np.linalg.norm(line)
+    away = [np.linalg.norm(row - middle - line * ((row - middle) @ line)) for side in near for row in side]
+    low, high = (np.median((side - middle) @ line) for side in near)
+    n = [0, 0, 0]
+    for row in rows[halves[1]] - middle:
+        at = (row @ line - low) / (high - low)
+        if np.linalg.norm(row - line * (row @ line)) ** 2 <= np.quantile(np.square(away), WITHIN):
+            n = [count + (abs(at - point) < 0.25) for count, point in zip(n, (0, 0.5, 1))]
+    assert found == pytest.approx([(n[i] - n[1]) / np.sqrt(n[i] + n[1]) for i in (0, 2)])
+    assert found.min() > 2
 
 
 def test_borders_are_smoothed_to_where_most_neighbours_agree():
