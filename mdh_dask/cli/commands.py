@@ -13,6 +13,7 @@ from .image_commands import demo, segment
 from .log import WHOLE_PROCESS, say
 from .log import log_json as log_all_json
 from .shared_options import (
+    CONFIDENCE,
     KIND_NAMES,
     PERFORMANCE_REPORT,
     REPORT,
@@ -66,6 +67,7 @@ def main() -> None:
     help="Path or URL of the labels of some rows, for trees and for --method semi-supervised, which needs them: "
     "integers in a Zarr array or a .npy file, -1 for rows without a label; or a .csv file with the header row,label.",
 )
+@CONFIDENCE
 @click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
 @REPORT
 @PERFORMANCE_REPORT
@@ -85,7 +87,9 @@ def fit(
     from .options import estimator_of
 
     cluster, labels = cluster_of(options), options.pop("out")
-    places = {name: options.pop(name) for name in ("known_labels", "model", "report", "performance_report")}
+    places = {
+        name: options.pop(name) for name in ("known_labels", "model", "report", "performance_report", "confidence")
+    }
     kinds = {kind: found for kind in KIND_NAMES if (found := options.pop(kind))}
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
     if kinds:
@@ -101,6 +105,7 @@ def fit(
 @axes_options
 @click.option("--model", required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote.")
 @click.option("--out", required=True, metavar="PATH", help="Path or URL of the Zarr array or image of labels to write.")
+@CONFIDENCE
 @click.option(
     "--preview", metavar="PATH", help="Path or URL of a PNG to write for an image: the segments in their mean colours."
 )

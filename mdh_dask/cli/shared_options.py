@@ -41,6 +41,11 @@ MISSING_CHUNKS = click.option(
 )  # fmt: skip
 
 
+CONFIDENCE = click.option(
+    "--confidence", metavar="PATH",
+    help="Path or URL of a Zarr array to write in the same pass: how sure each label is, from 0 to 1.",
+)  # fmt: skip
+
 REPORT = click.option("--report", metavar="PATH", help="Path or URL of the HTML report to write.")
 
 PERFORMANCE_REPORT = click.option(

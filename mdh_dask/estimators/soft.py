@@ -28,6 +28,10 @@ class Confident(ClusterEstimator):
         """
         return self._of_rows(X, "agreeing", "float64", fitted=self._judging())
 
+    def confidence_of_valid_rows(self, rows: RowArray) -> RowArray:
+        """Return the confidence of rows that were validated, as `labels_of_valid_rows` takes them."""
+        return self._of_valid_rows(rows, "agreeing", "float64", fitted=self._judging())
+
     def _judging(self) -> Any:
         """Return the value with the method `agreeing`, by default the one that labels rows."""
         return None

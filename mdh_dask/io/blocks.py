@@ -54,6 +54,8 @@ class WriteBlocks(Statistic):
     """Blocks written earlier, by the first row of a block."""
     noted: bool = False
     """Whether to note every written block beside the array."""
+    array: int = 0
+    """Index of the array to write among row-aligned ones."""
 
     @property
     def journalled(self) -> bool:
@@ -70,7 +72,7 @@ class WriteBlocks(Statistic):
         if start in self.done:
             return self.done[start]
         written = []
-        for first, n_rows, where, piece in self.pieces(start, blocks[0]):
+        for first, n_rows, where, piece in self.pieces(start, blocks[self.array]):
             store(self.target, self.folder, where, piece)
             written.append((first, n_rows, zlib.crc32(piece)))
         if self.noted:

@@ -8,7 +8,7 @@ blocks are recorded and compared with the array's shape before the array appears
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def write_rows(
     compress: bool = True,
     attributes: Mapping[str, Any] | None = None,
     also: Statistic | None = None,
-    beside: RowArray | None = None,
+    beside: RowArray | Sequence[RowArray] = (),
     progress: Progress | None = None,
     resume: str | None = None,
     storage_options: Options = None,
@@ -63,8 +63,8 @@ def write_rows(
         Attributes of the array, as JSON; ``"mdh_dask"`` is reserved.
     also : Statistic, optional
         A statistic to compute from the rows in the same pass.
-    beside : ndarray or dask Array, optional
-        Row-aligned array whose blocks `also` gets as well, in the same row chunks.
+    beside : ndarray or dask Array, or sequence of these
+        Row-aligned arrays whose blocks `also` gets as well, in the same row chunks.
     progress : callable, optional
         As for `mdh_dask.chunks.reduce_rows`.
     resume : str, optional
@@ -106,7 +106,7 @@ def write_rows(
     """
     array = check_array(array)
     layout = choose_layout(array, chunk_rows, shard_rows, compress)
-    shape = _shape_of(array, layout)
+    shape = shape_of(array, layout)
     begun = find_begun(path, resume, "", storage_options, **shape)
     replace = begun is None and will_replace(path, overwrite, ARRAY, storage_options)
     if is_dask(array):
@@ -122,7 +122,8 @@ def write_rows(
             )  # fmt: skip
         else:
             done = blocks_done(target, aligned)
-        return _fill(target, aligned, done, place, layout.unit, attributes or {}, resume, also, beside, progress)
+        others = tuple(beside) if isinstance(beside, Sequence) else (beside,)
+        return _fill(target, aligned, done, place, layout.unit, attributes or {}, resume, also, others, progress)
 
     return write_at(path, fill, replace, storage_options, in_place=resume is not None)
 
@@ -165,7 +166,7 @@ def verify_rows(path: str | os.PathLike[str], storage_options: Options = None) -
     return list(reduce_rows(DamagedBlocks(array, blocks), da.arange(len(blocks), chunks=1)))
 
 
-def _shape_of(array: RowArray, layout: Layout) -> dict[str, Any]:
+def shape_of(array: RowArray, layout: Layout) -> dict[str, Any]:
     """Return shape, dtype, chunks and shards of the stored array."""
     columns = array.shape[1:]
     return {
@@ -185,7 +186,7 @@ def _fill(
     attributes: Mapping[str, Any],
     name: str | None,
     also: Statistic | None,
-    beside: RowArray | None,
+    beside: tuple[RowArray, ...],
     progress: Progress | None,
 ) -> Any:
     """Write the missing rows, mark the array as complete, and return the value of `also`."""
@@ -193,15 +194,16 @@ def _fill(
     write = WriteBlocks(target, folder, done, noted=name is not None)
     aligned = with_stored(aligned, target, done, needed=also is not None)
     both = Together((write,) if also is None else (write, also))
-    blocks, *value = reduce_rows(both, aligned, *([] if beside is None else [beside]), progress=progress)
-    _check_blocks(blocks, target, unit)
+    blocks, *value = reduce_rows(both, aligned, *beside, progress=progress)
+    check_blocks(blocks, target, unit)
     target.update_attributes(dict(attributes) | complete(target, blocks, name))
     if name is not None:
         tidy(target, folder)
     return value[0] if value else None
 
 
-def _check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:
+def check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:
+    """Raise an error unless blocks cover all rows of an array, and all its chunks are stored."""
     end = 0
     for start, rows, _ in [*blocks, (target.shape[0], 0, 0)]:
         if start != end or (rows and start % unit):

@@ -95,7 +95,7 @@ BESIDES = ("metrics", "manifest", "performance_report")
 """Outputs that only describe a run."""
 
 INPUTS = {
-    "rows": InputKind(ROWS, OUTPUT, open_rows_input, JobOutputs),
+    "rows": InputKind(ROWS, OUTPUT | {"confidence": PLACE}, open_rows_input, JobOutputs),
     "image": InputKind(IMAGE, OUTPUT | {"preview": PLACE}, open_image_input, ImageJobOutputs),
 }
 """Values of ``input.kind``, the default first."""

@@ -12,7 +12,7 @@ from ..workflows.outputs import ImageOutputs, Outputs, check_file_of
 from .staging import Staged
 from .staging_urls import StagedFile, StagedUrl
 
-ZARR = ("labels", "model")
+ZARR = ("labels", "confidence", "model")
 """Keys of the outputs that are Zarr arrays or groups; all others are files."""
 
 

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 
+from .._errors import SettingError
 from .._locations import name_of
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Statistic, announced, merge_chunks
 from ..clusters.current import current_cluster
 from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
+from ..io.companions import write_companion
 from ..io.inputs import Table, TypedTable
 from ..report import write_report
 from .estimates import telling_of_memory
@@ -67,6 +69,7 @@ def fit(
     model: str | None = None,
     report: str | None = None,
     performance_report: str | None = None,
+    confidence: str | None = None,
     columns: Sequence[str | int] | None = None,
     known_labels: str | None = None,
     missing_chunks: MissingChunks = "error",
@@ -88,6 +91,8 @@ def fit(
         Paths or URLs of a Zarr array of int32, shape (n_rows,), and of a model for `load_model`.
     report, performance_report : str, optional
         Paths or URLs of HTML files: a report on the clusters, and Dask's performance report.
+    confidence : str, optional
+        Path or URL of a Zarr array of float32, shape (n_rows,): how sure each label is; needs `labels`.
     columns : sequence of str or int, optional
         Columns to use, in this order: names in a table, otherwise numbers from 0. All by default.
     known_labels : str, optional
@@ -124,7 +129,7 @@ def fit(
     ...     load_model(f"{folder}/model.zarr").n_clusters_
     2
     """
-    outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report)
+    outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report, confidence=confidence)
     check_labels(estimator, known_labels)
     outputs.check(features, *([known_labels] if known_labels else []))
     table = Reading(missing_chunks, columns).table(features, takes_types(estimator))
@@ -147,6 +152,7 @@ def fit_rows(
     `target` holds labels of some of them. With `resume`, writing continues where an interrupted call with the same text
     stopped.
     """
+    check_confidence(estimator, outputs)
     started = perf_counter()
     rows = table.rows
     story = counts = None
@@ -163,7 +169,7 @@ def fit_rows(
         elif outputs.report:
             story = model_story(estimator, rows, progress=announced("profiling", estimator.progress))
         elif outputs.labels:
-            counts = write_labels(estimator, estimator.labels_, outputs, estimator.progress, resume)
+            counts = write_labels(estimator, estimator.labels_, outputs, estimator.progress, resume, rows=rows)
     seconds = perf_counter() - started
     if outputs.report:
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
@@ -187,19 +193,39 @@ def write_labels(
     progress: bool,
     resume: str | None = None,
     also: Statistic | None = None,
-    **options: Any,
+    beside: tuple[RowArray, ...] = (),
+    chunk_rows: int | None = None,
+    rows: RowArray | None = None,
 ) -> Any:
-    """Write lazy labels in one pass and return the value of a statistic, by default the number of rows per label."""
-    assert outputs.labels is not None
-    noise = int(estimator.noise)
-    counts = RowsPerLabel(estimator.n_clusters_ + noise, -noise)
-    value = write_rows(
-        labels, outputs.labels, overwrite=outputs.overwrite, also=also or counts,
-        attributes={"n_clusters": int(estimator.n_clusters_)}, progress=announced("writing labels", progress),
-        resume=resume, **options,
-    )  # fmt: skip
+    """Write lazy labels, and confidence, in one pass; return the value of a statistic, by default rows per label."""
+    place, noise = outputs.labels, int(estimator.noise)
+    assert place is not None
+    told = also or RowsPerLabel(estimator.n_clusters_ + noise, -noise)
+
+    def write(also: Statistic, *more: RowArray) -> Any:
+        return write_rows(
+            labels, place, overwrite=outputs.overwrite, also=also, beside=(*beside, *more), chunk_rows=chunk_rows,
+            attributes={"n_clusters": int(estimator.n_clusters_)}, progress=announced("writing labels", progress),
+            resume=resume,
+        )  # fmt: skip
+
+    if outputs.confidence is None:
+        value = write(told)
+    else:
+        # Of as many bytes as labels, so that both have the same chunks.
+        sure = estimator.confidence_of_valid_rows(rows).astype(np.float32)
+        value = write_companion(
+            sure, outputs.confidence, labels, lambda both: write(both, sure), told, index=1 + len(beside),
+            chunk_rows=chunk_rows, overwrite=outputs.may_replace(outputs.confidence),
+        )  # fmt: skip
     logger.info("labels written")
     return value
+
+
+def check_confidence(estimator: Any, outputs: Outputs) -> None:
+    """Raise an error if an estimator knows no confidence, but it is to be written."""
+    if outputs.confidence is not None and not hasattr(estimator, "confidence"):
+        raise SettingError(f"expected a method with confidence; {type(estimator).__name__} has none: leave it out")
 
 
 def _write_labels_and_profile(estimator: Any, rows: da.Array, outputs: Outputs, resume: str | None) -> Story:
@@ -209,6 +235,6 @@ def _write_labels_and_profile(estimator: Any, rows: da.Array, outputs: Outputs, 
     chunk_rows = max(merged.chunks[0]) if rows.dtype.itemsize * rows.shape[1] > WIDE else None
     told = write_labels(
         estimator, estimator.labels_of_valid_rows(merged), outputs, estimator.progress, resume,
-        also=story_pass(estimator, rows), beside=merged, chunk_rows=chunk_rows,
+        also=story_pass(estimator, rows), beside=(merged,), chunk_rows=chunk_rows, rows=merged,
     )  # fmt: skip
     return story_of(estimator, told)

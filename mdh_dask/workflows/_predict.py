@@ -10,7 +10,7 @@ from .._typing import Integers
 from ..clusters.current import current_cluster
 from ..estimators import load_model
 from ..images import pixel_rows
-from ._fit import Cluster, write_labels
+from ._fit import Cluster, check_confidence, write_labels
 from .estimates import telling_of_memory
 from .outputs import ImageOutputs, Outputs
 from .pixels import labelled, write_preview
@@ -23,6 +23,7 @@ def predict(
     labels: str,
     *,
     preview: str | None = None,
+    confidence: str | None = None,
     columns: Sequence[str | int] | None = None,
     axes: str | None = None,
     index: Mapping[str, int] | None = None,
@@ -44,6 +45,8 @@ def predict(
         Path or URL of the output: a Zarr array of int32, shape (n_rows,), or an image of labels.
     preview : str, optional
         Path or URL of a PNG to write for an image: the segments in their mean colours.
+    confidence : str, optional
+        Path or URL of a Zarr array of float32, shape (n_rows,), to write for rows: how sure each label is.
     columns : sequence of str or int, optional
         As in `fit`.
     axes, index : optional
@@ -85,9 +88,12 @@ def predict(
     if estimator.pixel_columns_ is None:
         if preview is not None:
             raise SettingError(f"{model} was fitted to rows, and not to an image: leave out preview=...")
-        outputs = Outputs(labels, overwrite=overwrite)
+        outputs = Outputs(labels, overwrite=overwrite, confidence=confidence)
+        check_confidence(estimator, outputs)
         outputs.check(features, model)
         return _rows(estimator, model, features, reading, outputs, progress, cluster)
+    if confidence is not None:
+        raise SettingError(f"{model} was fitted to an image, whose confidence is not written: leave out confidence=...")
     pictures = ImageOutputs(labels, overwrite=overwrite, preview=preview)
     pictures.check(features, model)
     return _image(estimator, model, features, reading, pictures, progress, cluster)
@@ -98,7 +104,7 @@ def _rows(
 ) -> str:
     rows = rows_for_model(estimator, model, path, reading)
     with cluster, telling_of_memory(rows, estimator):
-        counts = write_labels(estimator, estimator.labels_of_valid_rows(rows), outputs, progress)
+        counts = write_labels(estimator, estimator.labels_of_valid_rows(rows), outputs, progress, rows=rows)
     return f"{len(rows)} rows in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
 
 

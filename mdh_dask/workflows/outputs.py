@@ -11,7 +11,7 @@ from ..io.models import MODEL
 from ..io.nodes import local_path
 from ..io.targets import ARRAY, Kind, check_file, will_replace
 
-PLACES = ("labels", "model", "preview", "report", "metrics", "manifest")
+PLACES = ("labels", "confidence", "model", "preview", "report", "metrics", "manifest")
 """Names of the outputs of all kinds but the performance report, in the order in which jobs publish them."""
 
 PERFORMANCE = "Dask performance report"
@@ -31,6 +31,8 @@ class Outputs:
         Whether to replace existing outputs.
     performance_report : str or None
         Path or URL of a file for Dask's performance report.
+    confidence : str or None
+        Path or URL of an array with the confidence in each label.
     """
 
     labels: str | None = None
@@ -38,6 +40,7 @@ class Outputs:
     report: str | None = None
     overwrite: bool = False
     performance_report: str | None = field(default=None, kw_only=True)
+    confidence: str | None = field(default=None, kw_only=True)
 
     def check(self, *inputs: str) -> None:
         """Raise an error if an output cannot be written, before any work is done.
@@ -62,6 +65,10 @@ class Outputs:
                     raise SettingError(f"expected separate paths; got {path} and {other}, which overlap: name another")
         if self.labels is not None:
             self._check_labels(self.labels)
+        if self.confidence is not None:
+            if self.labels is None:
+                raise SettingError("expected labels beside the confidence, as both are written in one pass; got none")
+            check_place(self.confidence, self.may_replace(self.confidence), ARRAY)
         if self.model is not None:
             check_place(self.model, self.may_replace(self.model), MODEL)
         if self.report is not None:

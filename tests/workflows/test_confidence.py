@@ -1,0 +1,63 @@
+"""The confidence in labels, written in the pass that writes the labels."""
+
+import dask.array as da
+import numpy as np
+import pytest
+import zarr
+from click.testing import CliRunner
+from numpy.testing import assert_array_equal
+
+from mdh_dask import PCATree, SupportVectorClustering, load_model
+from mdh_dask.cli import mdh
+from mdh_dask.io import verify_rows, write_rows
+from mdh_dask.workflows import fit
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1200, 2)) + np.repeat([[0, 0], [5, 0]], 600, axis=0)
+    write_rows(da.from_array(rows, chunks=(500, 2)), tmp_path / "x.zarr")
+    monkeypatch.chdir(tmp_path)
+    return rows
+
+
+@pytest.mark.parametrize("report", [None, "report.html"])
+def test_labels_and_confidence_are_written_together_and_can_be_verified(here, report):
+    if report:
+        pytest.importorskip("jinja2")
+    fit("x.zarr", PCATree(), labels="labels.zarr", confidence="sure.zarr", model="model.zarr", report=report)
+    model = load_model("model.zarr")
+    assert_array_equal(zarr.open_array("labels.zarr")[:], model.predict(here))
+    assert_array_equal(zarr.open_array("sure.zarr")[:], model.confidence(here).astype(np.float32))
+    assert verify_rows("sure.zarr") == verify_rows("labels.zarr") == []
+
+
+def test_the_command_writes_it_for_new_rows_too(here):
+    runner = CliRunner()
+    fitted = ["fit", "x.zarr", "--method", "pca", "--out", "a.zarr", "--confidence", "b.zarr", "--model", "m.zarr"]
+    again = ["predict", "x.zarr", "--model", "m.zarr", "--out", "c.zarr", "--confidence", "d.zarr"]
+    for command in (fitted, again):
+        result = runner.invoke(mdh, [*command, "--scheduler", "threads"])
+        assert result.exit_code == 0, result.output
+    assert_array_equal(zarr.open_array("b.zarr")[:], zarr.open_array("d.zarr")[:])
+    refused = runner.invoke(mdh, [*again, "--scheduler", "threads"])
+    assert refused.exit_code != 0
+
+
+def test_it_needs_labels_and_a_method_that_knows_it(here):
+    with pytest.raises(ValueError, match="expected labels beside the confidence"):
+        fit("x.zarr", PCATree(), confidence="sure.zarr", model="model.zarr")
+    with pytest.raises(ValueError, match="SupportVectorClustering has none"):
+        fit("x.zarr", SupportVectorClustering(), labels="labels.zarr", confidence="sure.zarr")
+
+
+def test_a_job_writes_it_and_is_finished_then(here):
+    job = '[input]\npath = "x.zarr"\n[method]\nname = "pca"\n[output]\nlabels = "l.zarr"\nconfidence = "s.zarr"\n'
+    with open("job.toml", "w") as file:
+        file.write(job)
+    for _ in range(2):
+        result = CliRunner().invoke(mdh, ["run", "job.toml", "--scheduler", "threads"])
+        assert result.exit_code == 0, result.output
+    assert zarr.open_array("s.zarr").shape == (1200,)
+    assert verify_rows("s.zarr") == []
