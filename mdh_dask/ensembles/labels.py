@@ -1,12 +1,13 @@
 """The consensus of labels of the same rows from any methods."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .._typing import AnyArray, RowArray
 from ..chunks import Pass, Plan, map_rows, run
 from ..growth.passes import sample_limit
 from ..metrics.contingency import check_labels
 from .consensus import SAMPLED_ROWS, Consensus, find_consensus
+from .label_mixture import label_mixture
 from .votes import LabelVotes, Votes
 
 
@@ -30,7 +31,13 @@ class ConsensusLabels(NamedTuple):
     n_clusters: int
 
 
-def consensus(*labels: Any, n_clusters: int | None = None, n_init: int = 10, random_state: int = 0) -> ConsensusLabels:
+def consensus(
+    *labels: Any,
+    n_clusters: int | None = None,
+    n_init: int = 10,
+    random_state: int = 0,
+    method: Literal["votes", "mixture"] = "votes",
+) -> ConsensusLabels:
     """Return the clustering that several clusterings of the same rows agree on most.
 
     Parameters
@@ -44,6 +51,12 @@ def consensus(*labels: Any, n_clusters: int | None = None, n_init: int = 10, ran
         Number of random orders in which the labels are matched; the best result is returned.
     random_state : int
         Seed of these orders.
+    method : {"votes", "mixture"}
+        ``"votes"``: labels are matched to maximise their agreement. ``"mixture"``: tuples of labels follow a mixture of
+        products of categorical distributions, each a cluster, whose number is that of the least Bayesian information
+        criterion unless `n_clusters` is given (Topchy, Jain and Punch 2005). Shares and confidence are probabilities,
+        `n_init` is the number of starts, and a negative integer is one more label. Of more than 65,536 different
+        tuples, a random sample of as many is used.
 
     Returns
     -------
@@ -76,6 +89,8 @@ def consensus(*labels: Any, n_clusters: int | None = None, n_init: int = 10, ran
         if not (isinstance(value, int) and value >= 1) and not (name == "n_clusters" and value is None):
             none = "None or " if name == "n_clusters" else ""
             raise ValueError(f"{name} must be {none}an integer of at least 1; got {value!r}")
+    if method not in ("votes", "mixture"):
+        raise ValueError(f"method must be 'votes' or 'mixture'; got {method!r}")
     if len(labels) < 2:
         raise ValueError(f"expected at least 2 arrays of labels; got {len(labels)}: pass one for each clustering")
     checked = [check_labels(f"labels_{j}", own) for j, own in enumerate(labels, start=1)]
@@ -84,7 +99,11 @@ def consensus(*labels: Any, n_clusters: int | None = None, n_init: int = 10, ran
             raise ValueError(
                 f"labels_1 and labels_{j} must label the same rows; got {len(checked[0])} and {len(own)} labels"
             )
-    found = run(_plan(len(checked[0]), n_clusters, n_init, random_state), *checked).result
+    mixed = method == "mixture"
+    plan = label_mixture(n_clusters, n_init, random_state) if mixed else _plan(
+        len(checked[0]), n_clusters, n_init, random_state
+    )  # fmt: skip
+    found = run(plan, *checked).result
     return ConsensusLabels(
         map_rows(_labels, *checked, dtype="int32", shared=found),
         map_rows(_confidence, *checked, dtype="float64", shared=found),
@@ -101,13 +120,13 @@ def _plan(n_rows: int, n_clusters: int | None, n_init: int, seed: int) -> Plan[C
     return find_consensus(votes, n_clusters=n_clusters, n_init=n_init, seed=seed).consensus
 
 
-def _labels(found: Consensus, *labels: AnyArray) -> AnyArray:
+def _labels(found: Any, *labels: AnyArray) -> AnyArray:
     return found.labels(found.votes(labels))
 
 
-def _confidence(found: Consensus, *labels: AnyArray) -> AnyArray:
+def _confidence(found: Any, *labels: AnyArray) -> AnyArray:
     return found.confidence(found.votes(labels))
 
 
-def _shares(found: Consensus, *labels: AnyArray) -> AnyArray:
+def _shares(found: Any, *labels: AnyArray) -> AnyArray:
     return found.shares(found.votes(labels))

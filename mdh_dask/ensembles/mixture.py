@@ -4,7 +4,7 @@ With two categories they are the Bernoulli mixtures of Topchy, Jain and Punch (2
 expectation-maximisation works on tuples, not rows, so its cost does not depend on the number of rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -179,5 +179,19 @@ def bernoulli_tally(bits: Booleans, counts: Integers) -> Tally:
     >>> bernoulli_tally(np.array([[True, False]]), np.array([3])).ones
     array([[0., 1., 1., 0.]])
     """
-    ones = np.stack([~bits, bits], axis=2).reshape(len(bits), -1).astype(np.float64)
-    return Tally(ones, counts.astype(np.float64), np.arange(0, ones.shape[1] + 1, 2))
+    return categorical_tally(bits.astype(np.intp), [2] * bits.shape[1], counts)
+
+
+def categorical_tally(codes: Integers, sizes: Sequence[int], counts: Integers) -> Tally:
+    """Return tuples of codes, from 0 to below the size of each variable, as one-hot columns.
+
+    Examples
+    --------
+    >>> categorical_tally(np.array([[0, 2], [1, 0]]), [2, 3], np.array([3, 1])).ones
+    array([[1., 0., 0., 0., 1.],
+           [0., 1., 1., 0., 0.]])
+    """
+    starts = np.cumsum([0, *sizes])
+    ones = np.zeros((len(codes), starts[-1]))
+    np.put_along_axis(ones, codes + starts[:-1], 1.0, axis=1)
+    return Tally(ones, counts.astype(np.float64), starts)

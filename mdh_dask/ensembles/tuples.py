@@ -1,6 +1,8 @@
-"""Distinct tuples of the sides of several hyperplanes on which rows lie, and their counts, in one pass."""
+"""Distinct tuples of the sides of several hyperplanes, or of several labels, and their counts, in one pass."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +25,7 @@ class Tuples(NamedTuple):
     Attributes
     ----------
     words : ndarray of shape (n_tuples, n_words), uint64
-        Bit ``j % 64`` of word ``j // 64`` is set for rows above hyperplane j.
+        Of hyperplanes, bit ``j % 64`` of word ``j // 64`` is set for rows above hyperplane j. Of labels, a word each.
     counts : ndarray of shape (n_tuples,), int64
         Number of rows with the tuple.
     n_rows : int
@@ -35,25 +37,21 @@ class Tuples(NamedTuple):
     n_rows: int
 
 
-@dataclass(frozen=True)
-class TuplePass(Statistic):
-    """The distinct tuples of sides of hyperplanes and their numbers of rows.
+class TupleCounts(Statistic):
+    """Base of statistics of distinct tuples: a subclass has the most tuples to count, and makes those of a block.
 
-    Parameters
-    ----------
-    planes : array of shape (n_hyperplanes, n_features)
-    offsets : array of shape (n_hyperplanes,)
-    most : int
-        Most tuples: if there are more, those with the smallest hashes, a random sample with exact counts.
+    Of more tuples, those with the smallest hashes are counted, a random sample with exact counts.
     """
 
-    planes: Floats
-    offsets: Floats
     most: int
+
+    @abstractmethod
+    def words(self, *blocks: AnyArray) -> Integers:
+        """Return the tuple of every row, shape (n_rows, n_words), uint64."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Tuples:
         """Count the tuples of some rows."""
-        words = words_of(blocks[0], self.planes, self.offsets)
+        words = self.words(*blocks)
         return self._kept(words, np.ones(len(words), dtype=np.int64), len(words))
 
     def combine(self, left: Tuples, right: Tuples) -> Tuples:
@@ -69,6 +67,46 @@ class TuplePass(Statistic):
         first = np.flatnonzero(np.append(True, (words[1:] != words[:-1]).any(axis=1))[: len(words)])
         sums = np.add.reduceat(counts[order], first) if len(first) else counts
         return Tuples(words[first][: self.most], sums[: self.most], n_rows)
+
+
+@dataclass(frozen=True)
+class TuplePass(TupleCounts):
+    """The distinct tuples of sides of hyperplanes and their numbers of rows.
+
+    Parameters
+    ----------
+    planes : array of shape (n_hyperplanes, n_features)
+    offsets : array of shape (n_hyperplanes,)
+    most : int
+    """
+
+    planes: Floats
+    offsets: Floats
+    most: int
+
+    def words(self, *blocks: AnyArray) -> Integers:
+        """Return the packed sides of the rows of a block."""
+        return words_of(blocks[0], self.planes, self.offsets)
+
+
+@dataclass(frozen=True)
+class LabelTuples(TupleCounts):
+    """The distinct tuples of the labels of several clusterings and their numbers of rows."""
+
+    most: int
+
+    def words(self, *blocks: AnyArray) -> Integers:
+        """Return the labels of the rows as words."""
+        return np.stack([words_of_labels(labels) for labels in blocks], axis=1)
+
+
+def words_of_labels(labels: AnyArray) -> Integers:
+    """Return a word for each label, shape (n_rows,), uint64: an integer itself, a digest of a text."""
+    if labels.dtype.kind in "biu":
+        return labels.astype(np.int64).view(np.uint64)
+    names, place = np.unique(labels.astype(str), return_inverse=True)
+    digests = (blake2b(name.encode(), digest_size=8).digest() for name in names.tolist())
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)[place]
 
 
 def words_of(rows: AnyArray, planes: Floats, offsets: Floats) -> Integers:

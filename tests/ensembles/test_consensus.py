@@ -13,6 +13,7 @@ from mdh_dask import consensus
 from mdh_dask._jit.votes import count_votes
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.ensembles.matching import linked, match_labels
+from mdh_dask.ensembles.mixture import bernoulli_tally, categorical_tally
 from mdh_dask.ensembles.votes import LabelVotes
 from mdh_dask.growth.passes import HASH_RANGE
 from mdh_dask.metrics import adjusted_rand_index
@@ -181,3 +182,38 @@ class TestConsensus:
     def test_bad_labels_are_refused(self, labels, options, message):
         with pytest.raises((ValueError, TypeError), match=message):
             consensus(*labels, **options)
+
+
+class TestMixture:
+    def test_it_finds_the_groups_that_noisy_labels_share(self):
+        truth, labels = noisy(0, 2000, 4, 8)
+        found = consensus(*labels, method="mixture")
+        assert found.n_clusters == 4
+        assert adjusted_rand_index(truth, found.labels) > 0.95
+        np.testing.assert_allclose(found.shares.sum(axis=1), 1)
+        np.testing.assert_array_equal(found.labels, found.shares.argmax(axis=1))
+        np.testing.assert_array_equal(found.confidence, found.shares.max(axis=1))
+        assert (np.diff(np.bincount(found.labels)) <= 0).all()
+        assert consensus(*labels, method="mixture", n_clusters=2).n_clusters == 2
+
+    def test_it_is_the_bernoulli_mixture_for_two_labels(self):
+        _, labels = noisy(1, 300, 2, 7)
+        bits = np.stack(labels, axis=1).astype(bool)
+        distinct, counts = np.unique(bits, axis=0, return_counts=True)
+        two, many = (bernoulli_tally(distinct, counts), categorical_tally(distinct.astype(int), [2] * 7, counts))
+        for one, other in zip(two, many):
+            np.testing.assert_array_equal(one, other)
+
+    @pytest.mark.parametrize("texts", [False, True])
+    def test_chunks_do_not_matter_and_texts_are_labels(self, texts):
+        _, labels = noisy(2, 500, 3, 5)
+        if texts:
+            labels = [np.array(["red", "green", "blue"])[own] for own in labels]
+        whole = consensus(*labels, method="mixture")
+        lazy = consensus(*(da.from_array(own, chunks=83) for own in labels), method="mixture")
+        np.testing.assert_array_equal(lazy.shares.compute(), whole.shares)
+        np.testing.assert_array_equal(lazy.labels.compute(), whole.labels)
+
+    def test_an_unknown_method_is_refused(self):
+        with pytest.raises(ValueError, match="method must be 'votes' or 'mixture'; got 'mean'"):
+            consensus([0, 1], [0, 1], method="mean")

@@ -1,0 +1,94 @@
+"""A mixture of the tuples of labels that several clusterings, such as the leaves of trees, give to rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Pass, Plan, work_through
+from .mixture import Mixture, Tally, categorical_tally, fit_components, fits
+from .tuples import LabelTuples, Tuples, words_of_labels
+
+MOST_TUPLES = 2**16
+
+MOST_CLUSTERS = 100
+"""Most components that are tried; the search ends earlier, soon after the least criterion."""
+
+
+@dataclass(frozen=True)
+class LabelMixture:
+    """Components with the probabilities of the labels of each clustering.
+
+    Parameters
+    ----------
+    words : tuple of arrays
+        The labels of each clustering as words, ascending; see `words_of_labels`.
+    mixture : Mixture
+        Largest cluster first.
+    """
+
+    words: tuple[Integers, ...]
+    mixture: Mixture
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return self.mixture.n_components
+
+    def votes(self, labels: Sequence[AnyArray]) -> Floats:
+        """Return the log probabilities of the labels of each row and each cluster, shape (n_rows, n_clusters)."""
+        joint = np.repeat(self.mixture.log_weights[None], len(labels[0]), axis=0)
+        start = 0
+        for own, known in zip(labels, self.words):
+            found = words_of_labels(own)
+            place = np.minimum(np.searchsorted(known, found), len(known) - 1)
+            # A label that no row of the fit had says nothing.
+            seen = known[place] == found
+            joint[seen] += self.mixture.log_probabilities[:, start + place[seen]].T
+            start += len(known)
+        return joint
+
+    def labels(self, votes: Floats) -> Integers:
+        """Return the most probable cluster, shape (n_rows,), int32."""
+        return votes.argmax(axis=1).astype(np.int32)
+
+    def shares(self, votes: Floats) -> Floats:
+        """Return the probability of each cluster."""
+        shares = np.exp(votes - votes.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def confidence(self, votes: Floats) -> Floats:
+        """Return the probability of the most probable cluster, shape (n_rows,)."""
+        return self.shares(votes).max(axis=1)
+
+
+def label_mixture(n_clusters: int | None, n_init: int, seed: int) -> Plan[LabelMixture]:
+    """Plan a mixture of row-aligned labels, in one pass; see `consensus`."""
+    tuples: Tuples = yield Pass("counting tuples", LabelTuples(MOST_TUPLES))
+    known, codes = zip(*(np.unique(own, return_inverse=True) for own in tuples.words.T))
+    tally = categorical_tally(np.stack(codes, axis=1), [len(own) for own in known], tuples.counts)
+    found: list[Mixture] = []
+
+    def find(tally: Tally) -> tuple[()]:
+        found.append(_mixture(tally, n_clusters, n_init, seed))
+        return ()
+
+    # A single item of work, so that BLAS is limited to one thread: the last bits of products depend on the threads.
+    work_through(find, [tally])
+    return LabelMixture(known, _by_size(found[0], tally))
+
+
+def _mixture(tally: Tally, n_clusters: int | None, n_init: int, seed: int) -> Mixture:
+    if n_clusters is not None:
+        return fit_components(tally, min(n_clusters, len(tally.counts)), n_init, seed).mixture
+    tried = fits(tally, MOST_CLUSTERS, n_init, seed, "bic")
+    return min(tried, key=lambda fit: fit.score("bic", tally)).mixture
+
+
+def _by_size(mixture: Mixture, tally: Tally) -> Mixture:
+    """Return the components that are the most probable one of any tuple, the largest first."""
+    counts = np.zeros(mixture.n_components)
+    np.add.at(counts, mixture.log_joint(tally.ones).argmax(axis=1), tally.counts)
+    order = np.argsort(-counts, kind="stable")
+    return mixture.of(order[counts[order] > 0])
