@@ -27,6 +27,7 @@ from benchmarks import (
     random_projections,
     scale_out,
     speed,
+    tables_scale,
     tree_speed,
 )
 from benchmarks.__main__ import EVIDENCE, REQUIREMENTS, SUITES, main
@@ -532,6 +533,20 @@ def test_what_feature_spaces_cost_is_measured_beside_nystroem_and_k_means(two_cl
     assert lines_of(labels, what="rbf")[0]["NMI"] > 0.9
     assert [row[:2] for row in mapping.rows] == [("rbf", 3)]
     assert [row[0] for row in growth.rows] == [300, 600]
+
+
+def test_a_table_of_numbers_and_texts_is_clustered_with_and_without_its_texts(tmp_path, monkeypatch):
+    (skipped,) = checked(tables_scale.run(folder=str(tmp_path)))
+    assert skipped.rows[0][-1] == "not found: skipped"
+    side = np.repeat([0, 1], 300)
+    numbers = np.random.default_rng(0).normal(size=600) + 9 * side
+    lines = [f"{x},{x + 1},t{k},s{k},{k},kind{k}" for x, k in zip(numbers, side)]
+    text = "\n".join(["a,b,protocol_type,service,flag,label", *lines])
+    (tmp_path / tables_scale.FILE).write_bytes(gzip.compress(text.encode()))
+    monkeypatch.setattr(tables_scale, "workers", lambda limit: Client(processes=False, dashboard_address=None))
+    (found,) = checked(tables_scale.run(n_landmarks=60, folder=str(tmp_path)))
+    assert [line["passes"] for line in lines_of(found)] == [2, 3, 4]
+    assert min(line["NMI"] for line in lines_of(found)) > 0.5
 
 
 @pytest.mark.cluster

@@ -158,7 +158,8 @@ class DivisiveClustering(TreeEstimator):
     Attributes
     ----------
     labels_ : ndarray or dask Array of shape (n_samples,), int32
-        NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to compute.
+        NumPy for input in memory, otherwise lazy in the row chunks of the input with one pass to compute. For a Dask
+        DataFrame there is a chunk for each partition, so that they can be assigned to it as a column.
     n_clusters_ : int
     tree_ : Tree
         The splits, with the density of every node.
@@ -175,6 +176,10 @@ class DivisiveClustering(TreeEstimator):
         Passes over the data in `fit`, or over the batch in the last `partial_fit`.
     n_batches_ : int
         Number of batches so far, including that of `fit`.
+    columns : ColumnTypes or None
+        Kinds and levels of the columns of a table, None if all are numbers.
+    missing_values_ : MissingValues or None
+        Numbers of missing values in `fit`, with ``missing="mean"`` or ``"drop"``.
     n_features_in_ : int
 
     See Also

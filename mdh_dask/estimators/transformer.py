@@ -36,8 +36,9 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
 
         Parameters
         ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-            Numbers without NaN and infinities. Dask arrays need known row chunks.
+        X : array-like, frame, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
+            Numbers without NaN and infinities, unless the parameters allow others. Dask arrays need known row chunks;
+            Dask DataFrames, and texts or categories of lazy rows, take one more pass.
         y : ignored
 
         Returns

@@ -17,7 +17,7 @@ from ..io.tables import LazyTable, is_lazy_table, lazy_table
 
 def is_typed(estimator: Any, X: Any, *, reset: bool) -> bool:
     """Return whether rows are read by their types of columns, and not as an array of numbers."""
-    if isinstance(X, TypedRows) or is_lazy_table(X) or hasattr(X, "column_names"):
+    if isinstance(X, TypedRows) or is_lazy_table(X) or hasattr(X, "column_names") or _is_polars(X):
         return True
     if not reset:
         return getattr(estimator, "columns", None) is not None
@@ -26,6 +26,10 @@ def is_typed(estimator: Any, X: Any, *, reset: bool) -> bool:
     if not is_table(X):
         return False
     return any(not _is_number(X[key], estimator) for key in keys_of(X))
+
+
+def _is_polars(X: Any) -> bool:
+    return hasattr(X, "to_arrow") and not hasattr(X, "iloc")
 
 
 def _is_number(column: Any, estimator: Any) -> bool:
@@ -63,7 +67,7 @@ def typed_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[TypedRows, int]:
     if isinstance(X, TypedRows):
         return X, 0
     keys_of(X)  # raises the error for columns of the same name
-    X = X.to_arrow() if hasattr(X, "to_arrow") else X  # polars
+    X = X.to_arrow() if _is_polars(X) else X
     X = lazy_table(X) if is_lazy_table(X) else X
     if reset:
         asked: Any = estimator.column_types

@@ -57,6 +57,8 @@ def _typed(estimator: Any, X: Any, reset: bool) -> RowArray:
     """Return the codes of a table, or of columns whose kinds are given."""
     if not is_table(X) and not is_dask(X) and not isinstance(X, TypedRows):
         X = np.asarray(X)
+        if X.ndim != 2 or X.dtype.kind not in "biufO":
+            _check_shape(X, least_rows=1)
     (rows, types), estimator._input_passes = typed_rows(estimator, X, reset=reset)
     _check_shape(rows, least_rows=2 if reset else 1)
     if reset:

@@ -1,11 +1,15 @@
 """Tables as input: typed columns, missing values and names, from pandas, Arrow and Dask."""
 
 import re
+from itertools import pairwise
 
 import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import chunkings, seeds
 
 from mdh_dask import HyperplaneEnsemble, RandomProjectionTree, SemiSupervisedMDH, cluster_profiles, drift, load_model
 from mdh_dask.chunks import reduce_rows
@@ -57,6 +61,7 @@ SAME_TABLES = {
     "pandas categories": lambda c: pandas_frame(c, size=category("M", "unused", "L", "S")),
     "pandas ordered categories": lambda c: pandas_frame(c, size=category(*SIZES, ordered=True)),
     "pandas strings": lambda c: pandas_frame(c, size="string"),
+    "polars": lambda c: pytest.importorskip("polars").DataFrame(c),
     "arrow": lambda c: arrow(c),
     "arrow dictionaries": lambda c: arrow(c, dictionary=True),
     "dask": lambda c: dask_frame(c, 1),
@@ -154,6 +159,30 @@ def test_other_columns_than_those_of_fit_are_named(columns):
     with pytest.raises(ValueError, match="got an array, whose values are no levels"):
         model.predict(np.zeros((3, 3)))
     np.testing.assert_array_equal(model.predict(table.select(["size", "z", "x"])), model.labels_)
+
+
+@settings(max_examples=10)
+@given(st.data())
+def test_no_bit_depends_on_chunks_dictionaries_or_dtypes(data):
+    rng = np.random.default_rng(data.draw(seeds))
+    side = rng.integers(0, 2, 120)
+    codes = (side + (rng.random(120) < 0.2)) % 3
+    number, missing = (rng.integers(0, 9, 120) + 20 * side).astype(float), rng.random(120) < 0.1
+    levels = data.draw(st.permutations(["a", "b", "c"]))
+    column = pa.DictionaryArray.from_arrays(
+        pa.array([levels.index("abc"[code]) for code in codes], data.draw(st.sampled_from([pa.int8(), pa.int64()]))),
+        levels,
+    )
+    kind = data.draw(st.sampled_from([pa.int8(), pa.int64(), pa.float32(), pa.float64()]))
+    other = pa.table({"n": pa.array(number, mask=missing, from_pandas=True).cast(kind), "c": column})
+    cuts = np.cumsum([0, *data.draw(chunkings(120))])
+    other = pa.concat_tables([other.slice(a, b - a) for a, b in pairwise(cuts)])
+    plain = {"n": np.where(missing, np.nan, number), "c": np.array(list("abc"), dtype=object)[codes]}
+    model = RandomProjectionTree(n_projections=20, feature_map="gower").fit(arrow(plain, n_chunks=1))
+    found = RandomProjectionTree(n_projections=20, feature_map="gower").fit(other)
+    np.testing.assert_array_equal(found.tree_.planes, model.tree_.planes)
+    np.testing.assert_array_equal(found.labels_, model.labels_)
+    np.testing.assert_array_equal(model.predict(other), model.labels_)
 
 
 def test_a_column_that_is_there_twice_is_refused(columns):
