@@ -20,6 +20,7 @@ from benchmarks import (
     kernels_scale,
     memory,
     memory_of_estimators,
+    mixed,
     passes,
     power,
     pursuit,
@@ -556,6 +557,24 @@ def test_a_job_that_is_killed_resumes_to_the_same_bits(monkeypatch):
     kills, summary = checked(faults.run(n_rows=20_000, n_kills=1))
     assert [line["same bits"] for line in lines_of(kills)] == ["met"]
     assert [line["killed"] for line in lines_of(summary, verdict="met")] == ["process"]
+
+
+def test_mixed_columns_stand_beside_what_was_published(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    values = np.column_stack([rng.normal(9 * y).round(3), *(y ^ (rng.random(200) < 0.02) for _ in range(3)), y])
+    lines = "\n".join(",".join(map(str, row)) for row in values)
+    (tmp_path / "voting.csv.gz").write_bytes(gzip.compress(f"a,b,c,d,label\n{lines}\n,1,,0,1\n".encode()))
+    kinds = {"continuous": ["a"], "ordinal": ["b"], "categorical": ["c", "d"], "label": "label"}
+    (tmp_path / "column_types.json").write_text(json.dumps({"voting.csv.gz": kinds}))
+    monkeypatch.setattr(mixed, "OURS", {name: mixed.OURS[name] for name in ("MDH_hier", "dePDDP")})
+    sizes = {"seeds": (0,), "mixture_seeds": (0,), "sizes": ((5, 5),), "embeddings": ("CSE",)}
+    tables = checked(mixed.run(**sizes, folder=str(tmp_path)))
+    (line,) = lines_of(tables[3], embedding="CSE", method="dePDDP")
+    assert line | {"published": 0.395, "clusters": 2.0, "seeds": 1} == line
+    assert line["NMI"] > 0.9
+    assert [line["verdict"] for line in lines_of(tables[4])] == [*["not found: skipped"] * 3, "met"]
+    assert {line["published"] for line in lines_of(tables[6], embedding="CSE")} == {0.586, 0.639}
 
 
 def test_projection_pursuit_stands_beside_its_source(two_clusters, tmp_path, monkeypatch):
