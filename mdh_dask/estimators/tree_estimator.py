@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 from .._typing import AnyArray, Integers, RowArray
@@ -142,7 +143,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, Updat
             self._target = self._guides = self._grown_from = None
         if self.n_clusters is not None and (found := self.tree_.n_clusters) < self.n_clusters:
             warnings.warn(
-                f"found {found} of n_clusters={self.n_clusters}: {self._why_fewer()}", UserWarning, stacklevel=2
+                f"found {found} of n_clusters={self.n_clusters}: {self._why_fewer()}", ConvergenceWarning, stacklevel=2
             )
         self.n_batches_ = 1
         return n_passes

@@ -37,6 +37,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:found .* of n_clusters")  # the checks ask for two
 @parametrize_with_checks([cls(**SETTINGS.get(name, {})) for name, cls in estimators().items()])
 @pytest.mark.filterwarnings("ignore:Can't check.*array_api:sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_checks_pass(estimator, check):
