@@ -101,7 +101,8 @@ def _found(estimator: Any, X: Any, draft: Draft | None) -> tuple[Found, int]:
     if isinstance(X, LazyTable):
         if not statistic.keys and X.n_rows is not None:
             return Found((), np.array(X.n_rows)), 0
-        bar = announced("pass 1: finding levels" if statistic.keys else "counting rows", estimator.progress)
+        verb = "finding levels" if statistic.keys else "counting rows"
+        bar = announced(f"pass 1: {verb}", estimator.progress, "partitions")
         return reduce_rows(statistic, X.tables(statistic.keys), progress=bar), 1
     if is_table(X):
         return statistic.chunk(0, array_of_table(X)), 0

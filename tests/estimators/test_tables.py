@@ -190,6 +190,31 @@ def test_a_column_that_is_there_twice_is_refused(columns):
         RandomProjectionTree(**QUICK).fit(arrow(columns).rename_columns(["x", "x", "size"]))
 
 
+def test_levels_that_are_unknown_missing_or_alone_are_clustered(columns):
+    table = {
+        "x": columns["x"], "size": columns["size"], "same": np.full(400, "a", dtype=object), "none": np.full(400, None)
+    }  # fmt: skip
+    model = RandomProjectionTree(**QUICK, feature_map="gower", column_types={"categorical": ["none"]})
+    model.fit(pandas_frame(table))
+    assert model.columns.levels == (None, ("L", "M", "S"), ("a",), ())
+    others = pandas_frame(table | {"size": np.full(400, "XXL", dtype=object)})
+    assert model.predict(others).shape == (400,)
+
+
+def test_ordered_categories_that_partitions_do_not_share_need_an_order(columns):
+    frame = dask_frame(columns, 3, size=category(*SIZES, ordered=True))
+    frame["size"] = frame["size"].cat.as_unknown()
+    with pytest.raises(ValueError, match=r"call frame\.categorize\(\), or give their order"):
+        RandomProjectionTree(**QUICK).fit(frame)
+
+
+def test_dates_are_refused_with_and_without_types(columns):
+    dates = columns | {"day": np.arange(400).astype("M8[s]")}
+    for feature_map in (None, "gower"):
+        with pytest.raises(ValueError, match=r"expected columns of numbers; got.*'day'.*seconds since"):
+            RandomProjectionTree(**QUICK, feature_map=feature_map).fit(arrow(dates))
+
+
 class TestMissing:
     @pytest.fixture
     def gappy(self, columns):
