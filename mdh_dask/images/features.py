@@ -1,5 +1,6 @@
 """The columns of a pixel's row: bands, local means and deviations, and coordinates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,6 +47,18 @@ class Features:
     def n_columns(self, n_bands: int) -> int:
         """Return the number of columns."""
         return n_bands * (3 if self.window else 1) + 2 * self.coordinates
+
+    def names(self, bands: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of the columns of an image with these bands.
+
+        Examples
+        --------
+        >>> Features(window=5).names(["red"])
+        ('red', 'mean red in 5 x 5', 'deviation of red in 5 x 5')
+        """
+        around = f"in {self.window} x {self.window}"
+        local = [f"{kind} {band} {around}" for kind in ("mean", "deviation of") for band in bands]
+        return (*bands, *(local if self.window else ()), *(("line", "column") if self.coordinates else ()))
 
     def dtype(self, pixels: npt.DTypeLike) -> np.dtype:
         """Return the dtype of rows: that of the pixels if they have no other columns, otherwise float32 or wider."""

@@ -1,7 +1,7 @@
 """Segmentation of an open image into labels, model, preview and report."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -91,7 +91,7 @@ def segment_image(
         facts = about | _facts(image, options) | facts_of(estimator, where, seconds, pass_bytes=_nbytes(image))
         title = f"{name_of(image.path)} in {estimator.n_clusters_} segments"
         write_preview(seen, outputs)
-        _write_report(seen, estimator, outputs, title, facts)
+        _write_report(seen, features, estimator, outputs, title, facts)
     summary = f"{estimator.n_clusters_} segments of {width} x {height} pixels in {seconds:.1f} s"
     return Made(summary, seen.sizes if outputs.shows_pixels else None)
 
@@ -158,7 +158,9 @@ def write_preview(seen: Seen, outputs: ImageOutputs) -> None:
         logger.info("preview in %s", outputs.preview)
 
 
-def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str, facts: Facts) -> None:
+def _write_report(
+    seen: Seen, features: Features, estimator: Any, outputs: ImageOutputs, title: str, facts: Facts
+) -> None:
     from .pictures import WIDEST, encoded
 
     if outputs.report:
@@ -168,11 +170,15 @@ def _write_report(seen: Seen, estimator: Any, outputs: ImageOutputs, title: str,
             "Every pixel in the mean colour of its segment": encoded(seen.segmented(), "PNG", WIDEST),
             **estimator.report_pictures(),
         }
+        bands, tree = _names_of_bands(seen), estimator.state_.tree
+        feature_map = getattr(estimator.state_, "feature_map", None)
+        if tree is not None and feature_map is None:
+            tree = replace(tree, feature_names=features.names(bands))
         write_report(
-            outputs.report, estimator.state_.tree, title=title, facts=facts, images=images,
-            colours=seen.colours[noise:], profiles=Profiles(_names_of_bands(seen), seen.more, lowest=-noise),
+            outputs.report, tree, title=title, facts=facts, images=images,
+            colours=seen.colours[noise:], profiles=Profiles(bands, seen.more, lowest=-noise),
             links=outputs.links(),
-            feature_map=getattr(estimator.state_, "feature_map", None), overwrite=outputs.overwrite,
+            feature_map=feature_map, overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
 

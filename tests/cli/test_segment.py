@@ -153,7 +153,8 @@ def test_weights_of_coordinates_reach_the_kernel_of_a_feature_map(here):
 
 
 def test_windows_and_coordinates_are_columns_and_weights_count(here):
-    assert run("../in/tiles.zarr", "--model", "w.zarr", "--window", 5, *QUICK).exit_code == 0
+    assert run("../in/tiles.zarr", "--model", "w.zarr", "--report", "w.html", "--window", 5, *QUICK).exit_code == 0
+    assert "in 5 x 5" in Path("w.html").read_text()
     expected = RandomProjectionTree(n_projections=20).fit(
         pixel_rows(open_image("../in/tiles.zarr"), Features(window=5))
     )
