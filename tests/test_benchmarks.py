@@ -27,6 +27,7 @@ from benchmarks import (
     pursuit_speed,
     random_projections,
     scale_out,
+    semi_supervised,
     speed,
     tables_scale,
     tree_speed,
@@ -153,6 +154,16 @@ def test_ensembles_are_scored_beside_single_trees_and_what_was_published(two_clu
     (line,) = lines_of(hyperplanes, set="pendigits")
     assert line["NMI by default"] > 0.9
     assert len(clouds.rows) == 20
+
+
+def test_few_labels_are_scored_beside_other_classifiers_and_drawn(two_clusters, tmp_path):
+    sizes = {"n_draws": 2, "numbers": (4, 20), "sets": ("pendigits", "no such set")}
+    errors, verdicts = tables = checked(semi_supervised.run(**sizes, folder=two_clusters))
+    assert len(errors.rows) == 8
+    assert {line["median error"] for line in lines_of(errors, method="SemiSupervisedMDH")} == {"0.000"}
+    assert verdicts.rows == [("pendigits", 0.0, 0.0, "<= 0.050", "met", "met")]
+    semi_supervised.plot(tables, tmp_path / "few.png")
+    assert (tmp_path / "few.png").stat().st_size > 5000
 
 
 def test_random_projections_are_scored_on_the_sets_that_are_there_and_names_the_others(tmp_path):

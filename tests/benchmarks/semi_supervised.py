@@ -89,8 +89,9 @@ def _errors(X: Any, y: Any, n_labelled: int, n_draws: int) -> dict[str, list[flo
         labels = _labels(random, truth, n_labelled)
         hidden = labels < 0
         for method, make in CLASSIFIERS.items():
-            wrong = _fitted(method, make(), rows, labels).predict(rows[hidden]) != truth[hidden]
-            errors[method].append(float(wrong.mean()))
+            with np.errstate(invalid="ignore"):  # label spreading divides by zero where no label arrives
+                found = _fitted(method, make(), rows, labels).predict(rows[hidden])
+            errors[method].append(float((found != truth[hidden]).mean()))
     return errors
 
 
@@ -107,8 +108,7 @@ def _labels(random: np.random.Generator, truth: Any, n_labelled: int) -> Any:
 def _fitted(method: str, model: Any, rows: Any, labels: Any) -> Any:
     if method.endswith("the labelled"):
         return model.fit(rows[labels >= 0], labels[labels >= 0])
-    with np.errstate(invalid="ignore"):  # label spreading divides by zero where no label arrives
-        return model.fit(rows, labels)
+    return model.fit(rows, labels)
 
 
 def _verdicts(rows: Sequence[tuple[Any, ...]]) -> Table:
