@@ -1,7 +1,9 @@
-"""A job that runs in processes of its own, and is disturbed there."""
+"""Jobs that are disturbed, here or in processes of their own, and what they write if they are not."""
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -27,6 +29,45 @@ manifest = "manifest.json"
 """
 
 COMMAND = (sys.executable, "-c", "from mdh_dask.cli import main; main()")
+
+
+WHOLE = {}
+"""Outputs of jobs that were not disturbed, by name."""
+
+
+def undisturbed_outputs(name, folder, run):
+    """Return what the job of a folder writes if nothing happens; of each name it is run once in a process."""
+    if name not in WHOLE:
+        assert run("job.toml").exit_code == 0
+        WHOLE[name] = contents(folder / "out")
+        shutil.rmtree(folder / "job.work")
+        shutil.rmtree(folder / "out")
+        (folder / "out").mkdir()
+    return WHOLE[name]
+
+
+def emptied(folder):
+    """Return a folder that holds nothing but an empty folder ``out``."""
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():  # the folder itself may be the current one
+        path.unlink() if path.is_symlink() or path.is_file() else shutil.rmtree(path)
+    (folder / "out").mkdir()
+    return folder
+
+
+def contents(folder):
+    """Return what must be the same whether a job was disturbed or not: all but times, in arrays, models and reports."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and (path.suffix != ".json" or path.name in ("zarr.json", "mdh_dask_blocks.json")):
+            name = str(path.relative_to(folder))
+            found[name] = without_times(path.read_text()) if path.suffix == ".html" else path.read_bytes()
+    return found
+
+
+def without_times(report):
+    """Return a report without the seconds that passes took."""
+    return re.sub(r"[\d.]+ s\b", "", report)
 
 
 def store_rows(path, n_rows=60_000, n_columns=8):

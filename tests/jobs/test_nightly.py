@@ -11,7 +11,8 @@ from pathlib import Path
 
 import dask
 import pytest
-from test_run import JOB, MOMENTS, OUTPUTS, Killed, contents, rows_of_blobs, run, start, wait_for
+from disturbed import contents
+from test_run import JOB, MOMENTS, OUTPUTS, Killed, rows_of_blobs, run, start, wait_for
 
 from mdh_dask import __version__, load_model
 from mdh_dask.cli import exits

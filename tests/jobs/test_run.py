@@ -18,6 +18,7 @@ import pytest
 import zarr
 from click.testing import CliRunner
 from distributed.scheduler import KilledWorker
+from disturbed import contents, emptied, undisturbed_outputs
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
@@ -67,42 +68,23 @@ def store(tmp_path_factory):
 
 
 @pytest.fixture
-def here(store, tmp_path, monkeypatch):
-    """A folder with an input and a job file."""
-    shutil.copytree(store / "x.zarr", tmp_path / "x.zarr", copy_function=shutil.copy2)
-    (tmp_path / "out").mkdir()
-    (tmp_path / "job.toml").write_text(JOB)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def here(store, monkeypatch):
+    """A folder with an input and a job file, always the same as outputs name it."""
+    folder = emptied(store / "here")
+    shutil.copytree(store / "x.zarr", folder / "x.zarr", copy_function=shutil.copy2)
+    (folder / "job.toml").write_text(JOB)
+    monkeypatch.chdir(folder)
+    return folder
 
 
 def run(*args):
     return CliRunner().invoke(mdh, ["run", *map(str, args)])
 
 
-def without_times(report):
-    return re.sub(r"[\d.]+ s\b", "", report)
-
-
-def contents(folder):
-    """All that must be the same whether a job was disturbed or not: every byte of arrays and models, and the report."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and (path.suffix != ".json" or path.name == "zarr.json"):
-            name = str(path.relative_to(folder))
-            found[name] = without_times(path.read_text()) if path.suffix == ".html" else path.read_bytes()
-    return found
-
-
 @pytest.fixture
 def undisturbed(here):
     """What the job writes if nothing happens."""
-    assert run("job.toml").exit_code == 0
-    whole = contents(here / "out")
-    shutil.rmtree(here / "out")
-    shutil.rmtree(here / "job.work")
-    (here / "out").mkdir()
-    return whole
+    return undisturbed_outputs("rows", here, run)
 
 
 # What a job writes
@@ -165,8 +147,8 @@ def test_the_log_is_lines_of_json_where_asked_for(here):
         assert made["seconds_left"] == 0
 
 
-def test_outputs_behind_urls_are_written_too(here):
-    url = f"memory://{here.name}"
+def test_outputs_behind_urls_are_written_too(here, tmp_path):
+    url = f"memory://{tmp_path.name}"
     text = JOB.replace("out/l.zarr", f"{url}/l.zarr").replace("out/m.zarr", f"{url}/m.zarr")
     (here / "job.toml").write_text(text)
     assert run("job.toml").exit_code == 0
@@ -467,8 +449,8 @@ def test_restart_gives_up_what_was_done(here, undisturbed, monkeypatch):
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
-def test_behind_urls_a_job_goes_on_with_what_it_has_written(here, monkeypatch):
-    url = f"memory://{here.name}"
+def test_behind_urls_a_job_goes_on_with_what_it_has_written(here, tmp_path, monkeypatch):
+    url = f"memory://{tmp_path.name}"
     text = JOB.replace("out/l.zarr", f"{url}/l.zarr").replace("out/m.zarr", f"{url}/m.zarr")
     (here / "job.toml").write_text(text)
     with monkeypatch.context() as patch:

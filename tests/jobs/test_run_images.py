@@ -16,6 +16,7 @@ import pytest
 import tifffile
 import zarr
 from click.testing import CliRunner
+from disturbed import contents, emptied, undisturbed_outputs
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from test_images import GEO_TAGS, beach, ome_image
@@ -77,12 +78,12 @@ def images(tmp_path_factory):
 
 
 @pytest.fixture
-def here(images, tmp_path, monkeypatch):
-    """A folder with a job file for an image in tiles."""
-    (tmp_path / "out").mkdir()
-    monkeypatch.chdir(tmp_path)
+def here(images, monkeypatch):
+    """A folder with a job file for an image in tiles, always the same as outputs name it."""
+    folder = emptied(images / "here")
+    monkeypatch.chdir(folder)
     describe(images / "tiles.zarr")
-    return tmp_path
+    return folder
 
 
 def describe(image, text=JOB):
@@ -93,26 +94,10 @@ def run(*args, command="run"):
     return CliRunner().invoke(mdh, [command, *map(str, args)])
 
 
-def contents(folder):
-    """All that must be the same whether a job was disturbed or not."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and (path.suffix != ".json" or path.name in ("zarr.json", "mdh_dask_blocks.json")):
-            name = str(path.relative_to(folder))
-            plain = path.suffix != ".html"
-            found[name] = path.read_bytes() if plain else re.sub(r"[\d.]+ s\b", "", path.read_text())
-    return found
-
-
 @pytest.fixture
 def undisturbed(here):
     """What the job writes if nothing happens."""
-    assert run("job.toml").exit_code == 0
-    whole = contents(here / "out")
-    shutil.rmtree(here / "out")
-    shutil.rmtree(here / "job.work")
-    (here / "out").mkdir()
-    return whole
+    return undisturbed_outputs("image", here, run)
 
 
 # What a job writes
@@ -161,8 +146,8 @@ def test_a_preview_alone_is_an_output(images, here):
     assert os.listdir("out") == ["p.png"]
 
 
-def test_labels_and_model_are_written_to_urls_too(images, here):
-    url = f"memory://{here.name}"
+def test_labels_and_model_are_written_to_urls_too(images, here, tmp_path):
+    url = f"memory://{tmp_path.name}"
     describe(images / "ome.zarr", JOB.replace('"out/l', f'"{url}/l').replace('"out/m.', f'"{url}/m.'))
     result = run("job.toml")
     assert result.exit_code == 0, result.output
@@ -304,7 +289,7 @@ def test_another_nights_image_replaces_the_outputs_of_the_night_before(name, ima
     assert run("job.toml").exit_code == 0
     yesterday = contents(here / "out")
     array = zarr.open_array(here / "tonight.zarr", path="full" if name == "ome.zarr" else "", mode="r+")
-    array[:] = array[:][::-1] if name == "tiles.zarr" else array[:][..., ::-1]
+    array[:] = array[:][::-1] if name == "tiles.zarr" else array[:][..., ::-1, :]
     result = run("job.toml")
     assert result.exit_code == 0, result.output
     assert "the job begins anew: input" in result.stderr
