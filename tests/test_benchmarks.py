@@ -209,14 +209,14 @@ def test_boundaries_agree_where_they_are_near():
 
 
 def test_honesty_has_a_line_for_every_cloud():
-    kinds, clouds = checked(honesty.run(n_seeds=1, shapes=((100, 2),), estimators=("RandomProjectionTree",), n_jobs=1))
+    kinds, clouds = checked(honesty.run(n_seeds=1, shapes=((100, 2),), methods=("RandomProjectionTree",), n_jobs=1))
     assert [row[0] for row in kinds.rows] == list(honesty.CLOUDS)
     assert [row[1] for row in clouds.rows] == [cloud for draws in honesty.CLOUDS.values() for cloud in draws]
     assert sum(row[1] for row in kinds.rows) == len(clouds.rows)
 
 
 def test_cells_in_the_file_are_not_run_again(tmp_path, monkeypatch):
-    sizes = {"n_seeds": 1, "shapes": ((100, 2),), "estimators": ("RandomProjectionTree",), "kinds": ("bent", "bounded")}
+    sizes = {"n_seeds": 1, "shapes": ((100, 2),), "methods": ("RandomProjectionTree",), "kinds": ("bent", "bounded")}
     sizes |= {"cells": tmp_path / "new" / "cells", "n_jobs": 1}
     _, clouds = checked(honesty.run(**sizes | {"kinds": ("bent",)}))
     monkeypatch.setattr(honesty, "_clusters", lambda *_: 7)

@@ -105,7 +105,7 @@ def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> l
 @click.option("--cells", type=click.Path(dir_okay=False, path_type=Path), help="File of finished cells, to go on with.")
 @click.option("--shape", "shapes", multiple=True, metavar="ROWSxCOLUMNS", callback=_shapes, help="Clouds of `honesty`.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(list(honesty.CLOUDS)), help="Clouds of `honesty`.")
-@click.option("--estimator", "estimators", multiple=True, help="Estimators of `honesty`.")
+@click.option("--method", "methods", multiple=True, help="Methods of `quality`, `honesty` and `power`.")
 def main(
     suites: tuple[str, ...],
     out: Path | None,
@@ -117,13 +117,13 @@ def main(
     cells: Path | None,
     shapes: list[tuple[int, int]],
     kinds: tuple[str, ...],
-    estimators: tuple[str, ...],
+    methods: tuple[str, ...],
 ) -> None:
     """Print the tables of suites of benchmarks."""
     chosen = {name: SUITES[name] for name in suites or EVIDENCE}
     options = {"rows": ("n_rows", rows), "seeds": ("n_seeds", seeds), "budget": ("budget", budget)}
     options |= {"set": ("sets", sets or None), "cells": ("cells", cells), "shape": ("shapes", shapes or None)}
-    options |= {"kind": ("kinds", kinds or None), "estimator": ("estimators", estimators or None)}
+    options |= {"kind": ("kinds", kinds or None), "method": ("methods", methods or None)}
     given = {parameter: value for parameter, value in options.values() if value is not None}
     for name, suite in chosen.items():
         taken = signature(suite.run).parameters

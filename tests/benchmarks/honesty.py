@@ -86,21 +86,17 @@ CLOUDS: dict[str, dict[str, Draw]] = {
 def run(
     n_seeds: int = 5,
     shapes: Sequence[tuple[int, int]] = SHAPES,
-    estimators: Sequence[str] = ESTIMATORS,
+    methods: Sequence[str] = ESTIMATORS,
     kinds: Sequence[str] = tuple(CLOUDS),
     cells: Path | None = None,
     n_jobs: int = 2,
 ) -> Iterator[Table]:
     """Fit clouds of every kind, each seed drawing the rows and the directions; see `run_cells` for `cells`."""
     draws = [(kind, cloud) for kind in kinds for cloud in CLOUDS[kind]]
-    shape = (n_seeds, len(shapes), len(draws), len(estimators))
+    shape = (n_seeds, len(shapes), len(draws), len(methods))
     # The seeds are in the outermost loop, so that an interrupted run has cells of every kind.
     keys = [
-        (*draw, name, *size, seed)
-        for seed in range(n_seeds)
-        for size in shapes
-        for draw in draws
-        for name in estimators
+        (*draw, name, *size, seed) for seed in range(n_seeds) for size in shapes for draw in draws for name in methods
     ]
     found = np.array(run_cells(_clusters, keys, cells, n_jobs)).reshape(shape)
     clouds = [
@@ -111,11 +107,11 @@ def run(
     for kind in kinds:
         of_kind = found[:, :, [own == kind for own, _ in draws]]
         shares = _shares(of_kind)
-        n_clouds = of_kind.size // len(estimators)
+        n_clouds = of_kind.size // len(methods)
         by_kind.append((kind, n_clouds, *shares, f"<= {MOST_SPLIT:g}", verdict(max(shares) <= MOST_SPLIT)))
     title = "Share of clouds without clusters that are split, default parameters"
-    yield Table(f"{title}, by kind", ("kind", "clouds", *estimators, "required", "verdict"), by_kind)
-    yield Table(title, ("kind", "cloud", "clouds", *estimators, "most clusters"), clouds, detail=True)
+    yield Table(f"{title}, by kind", ("kind", "clouds", *methods, "required", "verdict"), by_kind)
+    yield Table(title, ("kind", "cloud", "clouds", *methods, "most clusters"), clouds, detail=True)
 
 
 def _shares(found: np.ndarray) -> list[float]:
