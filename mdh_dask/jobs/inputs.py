@@ -137,7 +137,7 @@ def columns_and_kinds(given: Any) -> tuple[list[str | int] | None, dict[str, Any
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     """Open rows from the values of ``[input]``, and whether their columns are typed."""
     use, _ = columns_and_kinds(given["columns"])
-    table = Reading(given["missing_chunks"], use).table(given["path"], given["typed"])
+    table = Reading(given["missing_chunks"], use).table(given["path"], given.get("typed", False))
     return RowsInput(given["path"], table, given["labels"])
 
 
