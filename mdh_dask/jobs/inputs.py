@@ -138,7 +138,7 @@ def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     """Open rows from the values of ``[input]``, and whether their columns are typed."""
     use, _ = columns_and_kinds(given["columns"])
     table = Reading(given["missing_chunks"], use).table(given["path"], given.get("typed", False))
-    return RowsInput(given["path"], table, given["labels"])
+    return RowsInput(given["path"], table, given.get("labels"))
 
 
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:
