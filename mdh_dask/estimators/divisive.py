@@ -317,7 +317,7 @@ class DivisiveClustering(TreeEstimator):
 
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
         named = self.projection if isinstance(self.projection, str) else None
-        feature_map = getattr(getattr(self, "feature_map_", None), "map_", None)
+        feature_map = getattr(self, "feature_map_", None)
         return GrowthSettings(
             levels=None if feature_map is None else feature_map.levels,
             propose=self._propose,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._levels import LevelFeatures
 from .._state import FeatureMap
 from .._typing import Integers, RowArray
 from ..chunks import Pass, Plan, Together
@@ -50,6 +51,9 @@ class GowerFeatures(KernelPCAFeatures):
     n_thresholds : int, default=32
         For ``method="explicit"``: gaps between the thresholds of a column that is not categorical. Columns with at
         most one more distinct values are exact; otherwise dissimilarities are at most 1 over `n_thresholds` too small.
+    single_levels : bool, default=False
+        Whether trees may take two levels of a single column for two clusters, as in the thesis. With very few columns
+        clusters may differ in no more, but every column of two levels is then likely to be split.
     n_landmarks, variance, n_components, landmark_method, column_types, random_state, progress
         As for `KernelPCAFeatures`.
 
@@ -72,7 +76,8 @@ class GowerFeatures(KernelPCAFeatures):
     Without types, all columns are continuous. Ordinal columns are compared by their ranks.
 
     Trees in these coordinates find a valley only where it is wider than half the change of any single column by a
-    level, as every column of two levels has a valley between them: clusters differ in several columns.
+    level, as every column of two levels has a valley between them: clusters differ in several columns. See
+    `single_levels`.
 
     `variance` chooses the number of components by the eigenvalues before the shift. The shift adds the same variance in
     every direction, so that 90% of the shifted variance takes nearly as many components as there are rows, most of
@@ -107,6 +112,7 @@ class GowerFeatures(KernelPCAFeatures):
         "weights": ["array-like", None],
         "missing": [StrOptions({"pairs", "level"})],
         "shift": [StrOptions({"constant", "clip"})],
+        "single_levels": ["boolean"],
         "n_thresholds": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -117,6 +123,12 @@ class GowerFeatures(KernelPCAFeatures):
     missing: Missing = "pairs"
     shift: Shift = "constant"
     n_thresholds: int = 32
+    single_levels: bool = False
+
+    @property
+    def levels(self) -> LevelFeatures | None:
+        """Return where the levels lie that trees do not take for clusters, or None."""
+        return None if self.single_levels else super().levels
 
     def _kernel(self) -> Gower:
         return Gower(self.weights, self.missing, self.shift)

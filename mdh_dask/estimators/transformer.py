@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils import Tags
 
+from .._levels import LevelFeatures
 from .._state import FeatureMap
 from .._typing import AnyArray, RowArray
 from ..chunks import Plan, merge_chunks, run_together
@@ -27,6 +28,11 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
     """Class of the fitted maps."""
     saved_as = "parameters of the feature map"
     n_components_: int
+
+    @property
+    def levels(self) -> LevelFeatures | None:
+        """Return where the levels lie that trees do not take for clusters, or None before `fit` and for numbers."""
+        return self.map_.levels if hasattr(self, "map_") else None
 
     def _check_rows(self, rows: RowArray) -> None:
         """Raise an error if rows of this shape cannot be mapped, before any work."""

@@ -188,6 +188,11 @@ class TestLevels:
         assert model.n_clusters_ == 2
         assert max(agreement, 1 - agreement) > 0.99
 
+    def test_single_columns_are_split_where_asked_for(self):
+        levels = np.random.default_rng(0).integers(0, 2, (600, 6))
+        feature_map = GowerFeatures(single_levels=True)
+        assert DePDDP(feature_map=feature_map, column_types={"categorical": list(range(6))}).fit(levels).n_clusters_ > 1
+
     def test_widths_along_directions_are_the_largest_changes_by_one_level(self):
         rows = mixed_rows(200)
         made = fitted(rows, GowerFeatures(variance=1.0)).map_
