@@ -63,7 +63,7 @@ def bounds_of(rows: AnyArray, share: float | None = None) -> Bounds:
     >>> rows = np.arange(100.0)[:, None]
     >>> rows[99] = 1e9
     >>> low, high = bounds_of(rows)
-    >>> low.tolist(), high.tolist()
+    >>> low.round().tolist(), high.round().tolist()
     ([-227.0], [326.0])
     """
     n, d = rows.shape
