@@ -147,7 +147,8 @@ def _shapes(sets: Sequence[str], folder: str | None) -> Table:
             continue
         ours, density = score_of(OURS, name, folder, 0), score("HDBSCAN", name, folder, 0)
         few = len(found.X) <= MOST_SPECTRAL
-        spectral = score("Spectral, neighbours", name, folder, 0).nmi if few else "-"
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # neighbours of far clusters
+            spectral = score("Spectral, neighbours", name, folder, 0).nmi if few else "-"
         known = (len(found.X), found.n_classes)
         rows.append((name, *known, ours.nmi, ours.clusters, ours.seconds, density.nmi, density.clusters, spectral))
     scored = [row for row in rows if row[-1] != SKIPPED]
