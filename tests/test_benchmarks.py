@@ -29,6 +29,7 @@ from benchmarks import (
     scale_out,
     semi_supervised,
     speed,
+    svc,
     tables_scale,
     tree_speed,
 )
@@ -606,3 +607,14 @@ def test_projection_pursuit_stands_beside_its_source(two_clusters, tmp_path, mon
     assert [line["sample"] for line in lines_of(samples)] == [200]
     hppc.plot(tables, tmp_path / "null.png")
     assert (tmp_path / "null.png").stat().st_size > 1000
+
+
+@pytest.mark.cluster
+def test_support_vector_clustering_stands_beside_its_source(two_clusters):
+    sizes = {"n_rows": 4000, "sets": ("pendigits", "shuttle"), "many": 2000, "few": 300}
+    iris, crabs, landmarks, shapes, many, speed = checked(svc.run(**sizes, folder=two_clusters))
+    assert [row[-1] for row in iris.rows] == ["met"] * 3
+    assert [table.rows[0][0] for table in (crabs, landmarks)] == ["not found: skipped"] * 2
+    assert lines_of(shapes, set="pendigits")[0]["NMI"] > 0.9
+    assert lines_of(many, what="passes with labels")[0]["verdict"] == "met"
+    assert speed.rows[0][2] > 0
