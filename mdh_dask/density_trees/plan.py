@@ -16,7 +16,7 @@ from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import standardiser
 from .model import DensityModel
 from .passes import NearestCounts
-from .structure import clusters_of, structure_of
+from .structure import MANY_COLUMNS, clusters_of, structure_of
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def cluster(
     points = frame(spread.rows).astype(np.float64)
     structure = structure_of(points, spread.hashes, 1 - settings.quantile)
     size = settings.n_landmarks
-    points, cells = points[structure.rows[:size]], structure.cell[:size]
+    points, cells = points[:size], structure.cell[:size]
     counts = yield from _asked("counting", NearestCounts(frame.centre, frame.scale, points), held)
     n_cells = len(structure.links) + 1
     rows = np.zeros(n_cells, dtype=np.int64)
@@ -90,11 +90,12 @@ def rows_sampled(sample_size: int, n_columns: int) -> int:
 def _spread(look: FirstLook, sample: Sample, scale: bool) -> Sample:
     """Return the sample in the order of the hashes, with values of few levels spread over their steps.
 
-    Each level would otherwise be a cluster.
+    Each level would otherwise be a cluster. In many columns hardly any rows are equal, and the spread would hide
+    clusters (optdigits: 5 instead of 10).
     """
     lattices = standardiser(look.columns, sample, scale, spread=True).lattices
     sample = sample.take(np.argsort(sample.hashes, kind="stable"))
-    if not lattices:
+    if not lattices or sample.rows.shape[1] > MANY_COLUMNS:
         return sample
     rows = sample.rows.astype(np.float64)
     spread_rows(rows, sample.hashes, lattices)

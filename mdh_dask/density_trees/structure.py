@@ -8,6 +8,7 @@ import numpy as np
 
 from .._jit.hashing import hash_again
 from .._typing import Floats, Integers
+from ..splits.merging import merge_cells
 from .evidence import RADII, Half
 from .graph import communities, neighbourhood
 from .linkage import Merges, linkage
@@ -15,24 +16,30 @@ from .linkage import Merges, linkage
 FEWEST = 30
 """With fewer rows, there is one cell."""
 
-FEW_ROWS = 1500
-"""With fewer rows, cells are drawn from all rows, which are halved repeatedly to test the merges.
+MOST_SPLITS = 6
 
-With more, one half of the rows draws the cells and chooses the places, and only the other half is counted."""
+ROWS_OF_SPLITS = 8000
+"""Fewer rows are halved repeatedly, at most `MOST_SPLITS` times, until about this many are compared in all."""
 
-N_SPLITS = 6
+MANY_COLUMNS = 8
+"""With more columns, the middle of two rows is nearer to others than both, and cells are merged as leaves of trees."""
 
-LEAST_EVIDENCE, BY_ROWS, BY_COLUMNS = 2.0, 0.6, 0.4
-"""Least evidence that separates clusters of 200 rows in two columns, and its increase with each doubling of the
-rows and of the columns.
+COARSE_RESOLUTION = 3.0
+"""Resolution of the communities in many columns: their evidence needs larger cells."""
 
-Cells that are drawn from the counted rows have borders where these happen to be sparse. The largest evidence in eight
-clouds without clusters was 1.5 (200 x 2), 2.5 (500 x 2), 3.3 (500 x 10), 2.6 (1000 x 2; 3.7 for integers)."""
+LEAST_EVIDENCE, BY_ROWS = 2.0, 0.6
+"""Least evidence that separates clusters of 200 rows, and its increase with each doubling of the rows.
+
+Cells are drawn from all rows, and so have borders where the counted rows happen to be sparse. The largest evidence in
+eight clouds without clusters in two columns was 1.5 (200 rows), 2.5 (500), 2.6 (1000) and 3.1 (4000); for integers 1.5,
+1.7, 3.7 and 4.6."""
 
 HALVES = 1
 """Key of the hashes whose bits divide the rows, as values of few levels are spread by the bits of the hashes."""
 
 USUAL_LEVEL = 0.05
+
+MOST_EVIDENCE = 1e6
 
 SHARED_EVIDENCE = 0.5
 """Correlation of the evidence of several halvings of the same rows, as in `mdh_dask.splits.merging`."""
@@ -45,16 +52,15 @@ Values = tuple[float, float, float]
 class Structure(NamedTuple):
     """Cells of rows and a spanning tree of the cells, whose links are the merges in turn."""
 
-    rows: Integers
-    """Rows in cells: all, or those of one half."""
     cell: Integers
-    """Cell of each of these rows, numbered from 0."""
+    """Cell of each row, numbered from 0, shape (n_rows,)."""
     links: Integers
     """The two cells in closest contact of each merge, shape (n_cells - 1, 2)."""
     evidence: Floats
     """By how many standard errors the cut has fewer rows than either core, at the radius where this is largest."""
     core_rows: Floats
-    """Rows in the balls of the core at that radius, on the side of the least evidence; a mean over halves."""
+    """Rows in the balls of the core at that radius, on the side of the least evidence; a mean over halves.
+    Zero with more than `MANY_COLUMNS` columns."""
     cut_rows: Floats
     """Rows in as many balls on the cut."""
     threshold: float
@@ -76,40 +82,46 @@ def structure_of(points: Floats, hashes: Integers, level: float) -> Structure:
     n = len(points)
     if n < FEWEST or (points == points[0]).all():
         return _one_cell(n)
-    few = n < FEW_ROWS
-    fresh = hash_again(hashes, HALVES)
-    first = np.flatnonzero(fresh & np.uint64(1) == 0)
-    rows = np.arange(n) if few else first
-    graph = neighbourhood(points[rows])
+    graph = neighbourhood(points)
+    if points.shape[1] > MANY_COLUMNS:
+        return _as_leaves(points, hashes, communities(graph.shared, COARSE_RESOLUTION), level)
     cell = communities(graph.shared)
     if cell.max() == 0:
         return _one_cell(n)
     merges = linkage(graph.dense, cell)
-    threshold = NormalDist().inv_cdf(1 - level / (len(merges.kept) * len(RADII)))
-    if few:
-        bits = [(fresh >> np.uint64(bit)) & np.uint64(1) == 0 for bit in range(N_SPLITS)]
-        halvings = [[Half(points, half) for half in (bit, ~bit)] for bit in bits]
-        least = LEAST_EVIDENCE + BY_ROWS * np.log2(max(n / 200, 1)) + BY_COLUMNS * np.log2(max(points.shape[1] / 2, 1))
-        threshold = float(least * threshold / _usual(len(merges.kept)))
-    else:
-        order = np.concatenate([first, np.setdiff1d(np.arange(n), first)])
-        halvings = [[Half(points[order], np.arange(n) < len(first))]]
-    return _tested(rows, cell, merges, halvings, threshold)
+    fresh = hash_again(hashes, HALVES)
+    n_splits = max(min(ROWS_OF_SPLITS // n, MOST_SPLITS), 1)
+    bits = [(fresh >> np.uint64(bit)) & np.uint64(1) == 0 for bit in range(n_splits)]
+    halvings = [[Half(points, half) for half in (bit, ~bit)] for bit in bits]
+    least = LEAST_EVIDENCE + BY_ROWS * np.log2(max(n / 200, 1))
+    return _tested(cell, merges, halvings, _at_level(least, level, len(merges.kept) * len(RADII)))
 
 
-def _usual(n_merges: int) -> float:
-    """Return the threshold at the usual level, at which `LEAST_EVIDENCE` was found."""
-    return NormalDist().inv_cdf(1 - USUAL_LEVEL / (n_merges * len(RADII)))
+def _as_leaves(points: Floats, hashes: Integers, cell: Integers, level: float) -> Structure:
+    """Return the structure of cells that are merged by `mdh_dask.splits.merging.merge_cells`."""
+    n_cells = int(cell.max()) + 1
+    if n_cells == 1:
+        return _one_cell(len(points))
+    merged = merge_cells(points, hashes, cell, n_cells, most_groups=1)
+    # Groups that are not neighbours have infinite evidence, which no file holds.
+    evidence = np.minimum(merged.evidence, MOST_EVIDENCE)
+    unknown = np.zeros(n_cells - 1)
+    threshold = _at_level(merged.threshold, level, n_cells)
+    return Structure(cell, np.array(merged.pairs), evidence, unknown, unknown, threshold)
+
+
+def _at_level(threshold: float, level: float, n_tests: int) -> float:
+    """Return the threshold for another level than the usual one, at which it was found."""
+    usual, wanted = (NormalDist().inv_cdf(1 - share / n_tests) for share in (USUAL_LEVEL, level))
+    return float(max(threshold * wanted / usual, 1e-3))
 
 
 def _one_cell(n: int) -> Structure:
     none = np.empty(0)
-    return Structure(
-        np.arange(n), np.zeros(n, dtype=np.int64), np.empty((0, 2), dtype=np.int64), none, none, none, np.inf
-    )
+    return Structure(np.zeros(n, dtype=np.int64), np.empty((0, 2), dtype=np.int64), none, none, none, np.inf)
 
 
-def _tested(rows: Integers, cell: Integers, merges: Merges, halvings: list[list[Half]], threshold: float) -> Structure:
+def _tested(cell: Integers, merges: Merges, halvings: list[list[Half]], threshold: float) -> Structure:
     """Merge cells in their order, then the remaining groups, those with the least evidence first.
 
     In its order, a merge is tested between the two groups in closest contact. Two of the remaining groups may both be
@@ -133,7 +145,7 @@ def _tested(rows: Integers, cell: Integers, merges: Merges, halvings: list[list[
         found.append(values)
         group[group == b] = a
     strength, in_core, in_cut = np.array(found).T
-    return Structure(rows, cell, np.array(links), strength, in_core, in_cut, threshold)
+    return Structure(cell, np.array(links), strength, in_core, in_cut, threshold)
 
 
 def _closest(contact: Floats, one: Integers, other: Integers) -> tuple[int, int]:

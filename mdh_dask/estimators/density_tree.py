@@ -77,8 +77,9 @@ class DensityTree(ClusterEstimator):
     Notes
     -----
     Passes: one if the sample holds all rows, otherwise a second, which counts the rows nearest to each landmark.
-    Clusters of fewer than about thirty rows are seldom significant. The time of a pass is in proportion to
-    `n_landmarks`.
+    Clusters of fewer than about fifty rows are seldom significant. With more than eight columns, the cells are larger
+    and are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a pass is
+    in proportion to `n_landmarks`.
 
     References
     ----------

@@ -42,7 +42,12 @@ class Merged(NamedTuple):
     group: Integers
     """Group of each cell; groups are numbered by their first cells."""
     evidence: tuple[float, ...]
-    """For each merge in turn, by how many standard errors the density was lower between the two groups."""
+    """For each merge in turn, by how many standard errors the density was lower between the two groups; zero for a cell
+    without landmarks, which joins another one first."""
+    pairs: tuple[tuple[int, int], ...]
+    """The groups of each merge, of which the first gives its name to both; cells are the first groups."""
+    threshold: float
+    """Evidence that keeps groups apart."""
 
 
 def merge_cells(
@@ -97,7 +102,7 @@ def merge_cells(
     array([0, 0, 0, 1, 1, 1])
     """
     if n_cells == 1 or (len(rows) < FEWEST and most_groups is None):
-        return _numbered(np.arange(n_cells), [])
+        return _numbered(np.arange(n_cells), {}, np.inf)
     order = np.argsort(hashes, kind="stable")
     rows, hashes, cell = rows[order], hashes[order], cell[order]
     smoothed = smoothed_cells(rows, cell, n_cells)
@@ -194,7 +199,7 @@ def _merged(
     known = {pair: evidence(pair) for pair in sorted(_meeting(splits, group))}
     kinds = 1 if splits[0][0].slabs is None else 2
     enough = NormalDist().inv_cdf(1 - LEVEL / kinds / max(len(known), 2))
-    merged = []
+    merged = {(int(group[lost]), lost): 0.0 for lost in np.flatnonzero(group != np.arange(len(group))).tolist()}
     while len(groups := np.unique(group)) > fewest_groups:
         too_many = most_groups is not None and len(groups) > most_groups
         if not known and too_many:  # no two groups are neighbours
@@ -202,13 +207,13 @@ def _merged(
         pair = min(known, key=lambda p: (known[p], p), default=None)
         if pair is None or (known[pair] >= enough and not too_many):
             break
-        merged.append(known[pair])
+        merged[pair] = known[pair]
         kept, gone = pair
         group[group == gone] = kept
         changed = {_pair(kept, other) for both in known if set(both) & set(pair) for other in both if other not in pair}
         known = {both: z for both, z in known.items() if not set(both) & set(pair)}
         known |= {both: evidence(both) for both in sorted(changed)}
-    return _numbered(group, merged)
+    return _numbered(group, merged, enough)
 
 
 def _meeting(splits: list[tuple[_Test, _Test]], group: Integers) -> set[tuple[int, int]]:
@@ -221,6 +226,6 @@ def _pair(a: int, b: int) -> tuple[int, int]:
     return (a, b) if a < b else (b, a)
 
 
-def _numbered(group: Integers, evidence: list[float]) -> Merged:
+def _numbered(group: Integers, merged: dict[tuple[int, int], float], threshold: float) -> Merged:
     _, first, number = np.unique(group, return_index=True, return_inverse=True)
-    return Merged(np.argsort(np.argsort(first))[number], tuple(evidence))
+    return Merged(np.argsort(np.argsort(first))[number], tuple(merged.values()), tuple(merged), threshold)

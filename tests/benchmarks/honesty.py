@@ -19,7 +19,13 @@ MOST_SPLIT = 0.05
 SHAPES = ((200, 2), (200, 10), (1000, 2), (1000, 10), (1000, 100), (5000, 2), (5000, 50), (20_000, 2), (20_000, 10))
 """Rows and columns."""
 
-ESTIMATORS = ("RandomProjectionTree", "HierarchicalMDH", "HierarchicalKernelMDH", "ProjectionPursuitTree")
+ESTIMATORS = (
+    "RandomProjectionTree",
+    "HierarchicalMDH",
+    "HierarchicalKernelMDH",
+    "ProjectionPursuitTree",
+    "DensityTree",
+)
 """With their default parameters."""
 
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]
