@@ -94,7 +94,7 @@ def nothing():
 
 class TestByHand:
     def test_growth_asks_for_a_sample_and_then_for_counts(self, rows):
-        asked, (tree, standardise, _) = fed_by_hand(plan_of(RandomProjectionTree(50, sample_size=500), rows), rows)
+        asked, (tree, standardise, *_) = fed_by_hand(plan_of(RandomProjectionTree(50, sample_size=500), rows), rows)
         assert [wanted.verb for wanted in asked[:2]] == ["reading", "counting"]
         assert [type(wanted.statistic) for wanted in asked[:2]] == [FirstPass, BranchPass]
         assert tree.n_leaves == 5
@@ -104,13 +104,13 @@ class TestByHand:
         "model", [RandomProjectionTree(50, sample_size=500, refine=True), PCATree(sample_size=None)]
     )
     def test_the_tree_is_the_one_that_the_driver_grows(self, model, rows):
-        asked, (tree, _) = fed_by_hand(plan_of(model, rows), rows)
+        asked, (tree, *_) = fed_by_hand(plan_of(model, rows), rows)
         outcome = run(plan_of(model, rows), da.from_array(rows, chunks=(999, 4)))
         assert outcome.result.tree == tree
         assert outcome.n_passes == len(asked)
 
     def test_rows_that_the_sample_holds_are_asked_for_once(self, rows):
-        asked, (tree, _) = fed_by_hand(plan_of(HierarchicalMDH(max_clusters=3), rows), rows)
+        asked, (tree, *_) = fed_by_hand(plan_of(HierarchicalMDH(max_clusters=3), rows), rows)
         assert len(asked) == 1
         assert tree.n_leaves == 3
 
@@ -149,7 +149,7 @@ class TestTogether:
         alone = [run(plan_of(model, rows, seed), rows) for seed, model in enumerate(models)]
         joined = run_together([plan_of(model, rows, seed) for seed, model in enumerate(models)], lazy)
         assert joined.n_passes == max(n_passes for _, n_passes in alone) == sum(read) / len(rows)
-        for (expected, _), (tree, _) in zip(alone, joined.result):
+        for (expected, _), (tree, *_) in zip(alone, joined.result):
             assert tree == expected.tree
 
     def test_plans_may_end_at_different_passes(self, rows):
@@ -196,7 +196,7 @@ class TestTogether:
         plans = [watch_first(grow(replace(own, sample_seed=7), rows.shape, accept), asked) for own in alone]
         joined = run_together(plans, rows).result
         assert len(set(asked)) == 1
-        for own, (tree, _) in zip(alone, joined):
+        for own, (tree, *_) in zip(alone, joined):
             assert tree == run(grow(own, rows.shape, accept), rows).result.tree
 
     def test_a_journal_replays_the_passes_of_several_plans(self, models, rows, tmp_path):

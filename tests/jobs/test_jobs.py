@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from mdh_dask import HierarchicalMDH, RandomProjectionTree
 from mdh_dask._fields import JobError
 from mdh_dask.cli import exits, mdh
-from mdh_dask.estimators.registry import METHODS, options_of
+from mdh_dask.estimators.registry import METHODS, all_methods, options_of
 from mdh_dask.jobs.job import CLUSTERS, read_job
 from mdh_dask.jobs.methods import field_of
 from mdh_dask.kernels import RBF
@@ -31,7 +31,9 @@ def job(text, folder):
 
 def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
     read = job(LEAST, tmp_path)
-    assert read.input == {"kind": "rows", "path": f"{tmp_path}/x.zarr", "columns": None, "missing_chunks": "error"}
+    assert read.input == {
+        "kind": "rows", "path": f"{tmp_path}/x.zarr", "labels": None, "columns": None, "missing_chunks": "error"
+    }  # fmt: skip
     assert read.output["labels"] == f"{tmp_path}/l.zarr"
     assert [key for key, place in read.output.items() if place is not None] == ["labels"]
     assert (read.kind, read.work) == ("local", tmp_path / "job.work")
@@ -132,8 +134,8 @@ ERRORS = {
     "no input": ("[output]\nlabels = 'l'\n", "input.path is missing; give a path or URL"),
     "unknown key": (
         LEAST.replace("path", "pth"),
-        "[input] with kind = 'rows' has no key 'pth' (did you mean 'path'?); its keys are kind, path, columns, "
-        "missing_chunks",
+        "[input] with kind = 'rows' has no key 'pth' (did you mean 'path'?); its keys are kind, path, labels, "
+        "columns, missing_chunks",
     ),
     "no text": (LEAST.replace('"x.zarr"', "['x']"), "input.path must be a path or URL; got ['x'], an array"),
     "empty text": (LEAST.replace("x.zarr", ""), "input.path must be a path or URL; got '', a string"),
@@ -157,12 +159,12 @@ ERRORS = {
     ),
     "no output": (
         '[input]\npath = "x.zarr"\n[output]\nmetrics = "m.json"\n',
-        "[output] must name labels, model or report; got none of them: nothing would be kept",
+        "[output] must name labels, model, report or confidence; got none of them: nothing would be kept",
     ),
     "unknown output": (
         LEAST + 'preview = "p.png"\n',
         "[output] of input.kind = 'rows' has no key 'preview'; its keys are labels, model, report, metrics, manifest, "
-        "performance_report",
+        "performance_report, confidence",
     ),
     "output is no table": ("output = 3\n" + LEAST.split("[output]")[0], "[output] must be a table; got 3, an integer"),
     "unknown kind of input": (
@@ -180,7 +182,7 @@ ERRORS = {
     ),
     "sample of rows": (
         LEAST.replace("[output]", "sample = 3\n[output]"),
-        "[input] with kind = 'rows' has no key 'sample'; its keys are kind, path, columns, missing_chunks",
+        "[input] with kind = 'rows' has no key 'sample'; its keys are kind, path, labels, columns, missing_chunks",
     ),
     "no path of an image": (IMAGE.replace('path = "x.tif"', ""), "input.path is missing; give a path or URL"),
     "axes": (
@@ -295,17 +297,17 @@ ERRORS = {
     ),
     "unknown method": (
         LEAST + "[method]\nname = 'pddb'\n",
-        f"method.name must be {', '.join(map(repr, list(METHODS)[:-1]))} or {list(METHODS)[-1]!r}; got 'pddb', a "
-        "string (did you mean 'pddp'?)",
+        f"method.name must be {', '.join(map(repr, list(all_methods())[:-1]))} or {list(all_methods())[-1]!r}; got "
+        "'pddb', a string (did you mean 'pddp'?)",
     ),
     "unknown parameter": (
         LEAST + "[method]\naplha = 2.5\n",
         f"[method] with name = 'rp' has no key 'aplha' (did you mean 'alpha'?); its keys are {METHOD_KEYS}",
     ),
     "number of clusters": (
-        LEAST + "[method]\nn_clusters = 3\n",
-        "[method] with name = 'rp' has no key 'n_clusters' (did you mean 'max_clusters'?); its keys are "
-        f"{METHOD_KEYS}",
+        LEAST + "[method]\nname = 'svc'\nn_clusters = 3\n",
+        "[method] with name = 'svc' has no key 'n_clusters' (did you mean 'max_clusters'?); its keys are "
+        + ", ".join(["name", *options_of(METHODS["svc"])]),
     ),
     "parameter of another method": (
         LEAST + "[method]\nname = 'depddp'\nn_projections = 9\n",
@@ -351,7 +353,7 @@ ERRORS = {
     "kernel without a name": (
         LEAST + "[method.feature_map.kernel]\nwidth = 1\n",
         "method.feature_map.kernel.name is missing; give 'rbf', 'local_scaling', 'polynomial', 'quadratic', 'cosine', "
-        "'nearest_neighbors', 'precomputed' or 'gower'",
+        "'nearest_neighbors', 'gower' or 'precomputed'",
     ),
     "unknown key of a kernel": (
         LEAST + "[method.feature_map.kernel]\nname = 'rbf'\nwith = 1\n",
