@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._random import generator
-from .._typing import Floats, RowArray
+from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Pass, Plan, merge_chunks, run, run_together
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.votes import TreeVotes
@@ -24,6 +24,7 @@ from .random_projection_tree import RandomProjectionTree
 from .saved import part
 from .soft import SoftEstimator
 from .tree_estimator import TreeEstimator
+from .tree_state import TreeState
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -231,6 +232,18 @@ class ConsensusClustering(SoftEstimator):
         elif given is not None:
             parameters["estimator"] = _taken_apart(given)
         return parameters
+
+    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        turns = self._turns()
+
+        def read(j: int, settings: Mapping[str, Any], own: Mapping[str, AnyArray]) -> TreeState:
+            # Only the estimator of a tree knows the class of its feature map.
+            member = clone(turns[j % len(turns)])
+            member.n_features_in_, member.columns = self.n_features_in_, self.columns
+            member._restore(settings, own)
+            return member.state_
+
+        self._adopt(ConsensusState.from_arrays(part(saved, "state", dict), arrays, read))
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:

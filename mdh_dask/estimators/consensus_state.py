@@ -1,6 +1,6 @@
 """The state of a consensus: its trees, and the cluster that each of their leaves votes for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,6 +13,8 @@ from ..ensembles.votes import NO_LABEL
 from .tree_state import TreeState
 
 MOST_TREES = 10_000
+
+ReadTree = Callable[[int, Mapping[str, Any], Mapping[str, AnyArray]], TreeState]
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,19 @@ class ConsensusState(State):
         return {"trees": settings, "n_clusters": self.n_clusters}, arrays
 
     @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the state from checked settings and arrays of `to_arrays`."""
+    def from_arrays(
+        cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray], read: ReadTree | None = None
+    ) -> Self:
+        """Return the state from checked settings and arrays of `to_arrays`.
+
+        Parameters
+        ----------
+        settings : dict
+        arrays : dict
+        read : function or None
+            Returns a tree from its number, settings and arrays. None for trees without a feature map.
+        """
+        read = read or (lambda _, own, part: TreeState.from_arrays(own, part))
         given, n_clusters = settings.get("trees"), settings.get("n_clusters")
         if not isinstance(given, list) or not all(isinstance(own, dict) for own in given) or not given:
             raise ValueError("expected a list of dicts for trees, at least one")
@@ -130,7 +143,7 @@ class ConsensusState(State):
         if sorted(others) != ["agreement", "confidence"]:
             raise ValueError(f"expected the arrays agreement and confidence beside those of trees, got {[*others]}")
         clusters = [_checked_clusters(j, part.pop("clusters", None), n_clusters) for j, part in enumerate(parts)]
-        trees = [TreeState.from_arrays(own, part) for own, part in zip(given, parts)]
+        trees = [read(j, own, part) for j, (own, part) in enumerate(zip(given, parts))]
         state = cls(tuple(trees), tuple(clusters), n_clusters, others["agreement"], others["confidence"])
         state.check()
         return state

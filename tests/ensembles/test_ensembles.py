@@ -195,6 +195,21 @@ class TestConsensusClustering:
         first, second = load_model(tmp_path / "model.zarr").estimator
         assert (first.n_projections, second.sample_size) == (3, 500)
 
+    @pytest.mark.parametrize(
+        "turns",
+        [
+            [RandomProjectionTree(5, feature_map="products"), QUICK],
+            [HierarchicalKernelMDH(), RandomProjectionTree(5, feature_map="scaling")],
+        ],
+        ids=["products and rows", "kernel and scaling"],
+    )
+    def test_loaded_trees_split_the_features_of_their_maps(self, mixture, turns, tmp_path):
+        rows = mixture[0][:500]
+        model = ConsensusClustering(turns, n_trees=3).fit(rows)
+        model.save(tmp_path / "model.zarr")
+        loaded = load_model(tmp_path / "model.zarr")
+        np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+
     def test_few_clusters_are_merged_ones(self, overlapping):
         X, _ = overlapping
         free = ConsensusClustering(QUICK, n_trees=5).fit(X)
