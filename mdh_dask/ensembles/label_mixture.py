@@ -7,6 +7,7 @@ import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan, work_through
+from .consensus import Consensus, Found
 from .mixture import Mixture, Tally, categorical_tally, fit_components, fits
 from .tuples import LabelTuples, Tuples, words_of_labels
 
@@ -66,6 +67,11 @@ class LabelMixture:
 def label_mixture(n_clusters: int | None, n_init: int, seed: int) -> Plan[LabelMixture]:
     """Plan a mixture of row-aligned labels, in one pass; see `consensus`."""
     tuples: Tuples = yield Pass("counting tuples", LabelTuples(MOST_TUPLES))
+    return mixture_of(tuples, n_clusters, n_init, seed)
+
+
+def mixture_of(tuples: Tuples, n_clusters: int | None, n_init: int, seed: int) -> LabelMixture:
+    """Return the mixture of counted tuples, with the number of components of the least BIC unless it is given."""
     known, codes = zip(*(np.unique(own, return_inverse=True) for own in tuples.words.T))
     tally = categorical_tally(np.stack(codes, axis=1), [len(own) for own in known], tuples.counts)
     found: list[Mixture] = []
@@ -77,6 +83,23 @@ def label_mixture(n_clusters: int | None, n_init: int, seed: int) -> Plan[LabelM
     # A single item of work, so that BLAS is limited to one thread: the last bits of products depend on the threads.
     work_through(find, [tally])
     return LabelMixture(known, _by_size(found[0], tally))
+
+
+def found_by(mixture: LabelMixture, tuples: Tuples) -> Found:
+    """Return the most probable cluster of each label alone, and how well these clusters agree in the counted rows."""
+    log_weights, log_probabilities = mixture.mixture.log_weights, mixture.mixture.log_probabilities
+    of_label = (log_probabilities + log_weights[:, None]).argmax(axis=0).astype(np.int32)
+    ends = np.cumsum([len(own) for own in mixture.words])
+    names = tuple(own.view(np.int64) for own in mixture.words)
+    consensus = Consensus(names, tuple(np.split(of_label, ends[:-1])), mixture.n_clusters)
+    labels = list(tuples.words.view(np.int64).T)
+    votes, n, m = consensus.votes(labels), tuples.counts.sum(), len(names)
+    chosen = [own[np.searchsorted(known, j)] for own, known, j in zip(consensus.clusters, names, labels)]
+    others = [tuples.counts @ (np.take_along_axis(votes, own[:, None], axis=1)[:, 0] - 1) for own in chosen]
+    agreeing = np.take_along_axis(votes, mixture.labels(mixture.votes(labels))[:, None], axis=1)[:, 0]
+    confidence = np.zeros(m + 1, dtype=np.int64)
+    np.add.at(confidence, agreeing, tuples.counts)
+    return Found(consensus, np.array(others) / (n * (m - 1)), confidence)
 
 
 def _mixture(tally: Tally, n_clusters: int | None, n_init: int, seed: int) -> Mixture:

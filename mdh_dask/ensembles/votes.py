@@ -15,6 +15,7 @@ from ..chunks import Statistic
 from ..growth.passes import Sample
 from ..metrics.contingency import factorise
 from ..tree.structure import Tree
+from .tuples import LabelTuples
 
 NO_LABEL = -1
 
@@ -121,8 +122,8 @@ class LabelVotes(VotePass):
 
 
 @dataclass(frozen=True)
-class TreeVotes(VotePass):
-    """The votes of the leaves of trees.
+class LeavesOfTrees:
+    """The labels of the leaves of trees, for statistics of them.
 
     Parameters
     ----------
@@ -140,3 +141,17 @@ class TreeVotes(VotePass):
     def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
         """Return the labels of the trees' leaves."""
         return [tree.labels(blocks[0]) for tree in self.trees]
+
+
+@dataclass(frozen=True)
+class TreeVotes(LeavesOfTrees, VotePass):
+    """The votes of the leaves of trees."""
+
+
+@dataclass(frozen=True)
+class TreeTuples(LeavesOfTrees, LabelTuples):
+    """The distinct tuples of the leaves of trees."""
+
+    def words(self, *blocks: AnyArray) -> Integers:
+        """Return the leaves of the rows as words."""
+        return super().words(*self.labels(*blocks))

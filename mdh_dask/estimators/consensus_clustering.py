@@ -12,8 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Pass, Plan, merge_chunks, run, run_together
-from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
-from ..ensembles.votes import TreeVotes
+from ..ensembles.consensus import SAMPLED_ROWS, find_consensus
+from ..ensembles.label_mixture import MOST_TUPLES, found_by, mixture_of
+from ..ensembles.votes import TreeTuples, TreeVotes
 from ..growth.passes import sample_limit
 from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
@@ -44,9 +45,14 @@ class ConsensusClustering(SoftEstimator):
         Number of trees, at least 2.
     n_clusters : int or None, default=None
         If there are more clusters, those that the trees join most often are merged. None for at most as many as in the
-        largest tree.
+        largest tree. Of a mixture, the number of its components.
     n_init : int, default=10
-        Number of random orders in which the clusters are matched; the best result is used.
+        Number of random orders in which the clusters are matched; the best result is used. Of a mixture, its starts.
+    combine : {"votes", "mixture"}, default="votes"
+        Rule by which the leaves of a row give its cluster. ``"votes"``: that of most trees. ``"mixture"``: the most
+        probable component of a mixture in which the trees are independent categorical variables. Their number has the
+        least Bayesian information criterion unless `n_clusters` is given; `predict_proba` and `confidence` are
+        probabilities.
     column_types : "auto" or dict, default="auto"
         Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
         numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
@@ -67,7 +73,7 @@ class ConsensusClustering(SoftEstimator):
         The largest cluster is 0. NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to
         compute.
     n_clusters_ : int
-        Number of clusters that are the first choice of any of 65,536 sample rows.
+        Number of clusters that are the first choice of any of 65,536 sample rows, or of any leaves of a mixture.
     trees_ : list of Tree
     agreement_ : ndarray of shape (n_trees,), float64
         Mean share of the rows to which a tree gives the cluster of another.
@@ -85,7 +91,8 @@ class ConsensusClustering(SoftEstimator):
     Notes
     -----
     Passes: those of the tree with the most, and one to count the contingency tables of all pairs of trees, from which
-    the result follows exactly for any number of rows. Trees on features of a kernel take separate passes, one tree
+    the result follows exactly for any number of rows; of a mixture, one to count the distinct tuples of leaves, of
+    which a sample of 65,536 is used if there are more. Trees on features of a kernel take separate passes, one tree
     after another. The driver and one worker hold a first sample of the rows, which the trees share, and the fresh
     samples of all trees.
 
@@ -93,6 +100,9 @@ class ConsensusClustering(SoftEstimator):
     ----------
     E. Dimitriadou, A. Weingessel and K. Hornik, A combination scheme for fuzzy clustering, International Journal of
     Pattern Recognition and Artificial Intelligence 16(7), 2002.
+
+    A. Topchy, A. K. Jain and W. Punch, Clustering ensembles: models of consensus and weak partitions, IEEE Transactions
+    on Pattern Analysis and Machine Intelligence 27(12), 2005.
 
     K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
     thesis, Lancaster University, 2017, section 6.2.5.
@@ -114,6 +124,7 @@ class ConsensusClustering(SoftEstimator):
         "n_trees": [Interval(Integral, 2, MOST_TREES, closed="both")],
         "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "combine": [StrOptions({"votes", "mixture"})],
         "column_types": [str, dict],
         "missing": [StrOptions(MISSING)],
         "random_state": ["random_state"],
@@ -125,6 +136,7 @@ class ConsensusClustering(SoftEstimator):
     n_trees: int = 30
     n_clusters: int | None = None
     n_init: int = 10
+    combine: str = "votes"
     column_types: Any = "auto"
     missing: str = "error"
     random_state: Any = 0
@@ -169,16 +181,22 @@ class ConsensusClustering(SoftEstimator):
         for own, s in alone:
             n_passes += own._learn(rows, s)
         trees = tuple(own.state_ for own, _ in members)
-        votes, n_passes = run(self._votes(trees, seed, shape[0]), merged, announce=self._bar, n_passes=n_passes)
-        self._adopt(ConsensusState.of(trees, votes))
+        state, n_passes = run(self._combined(trees, seed, shape[0]), merged, announce=self._bar, n_passes=n_passes)
+        self._adopt(state)
         return n_passes
 
-    def _votes(self, trees: Sequence[Any], seed: int, n_rows: int) -> Plan[Found]:
+    def _combined(self, trees: tuple[TreeState, ...], seed: int, n_rows: int) -> Plan[ConsensusState]:
         # The journal of a job can store a tree without a map.
         labelling = tuple(tree.tree if tree.feature_map is None else tree.for_labels() for tree in trees)
+        if self.combine == "mixture":
+            tuples = yield Pass("counting tuples", TreeTuples(most=MOST_TUPLES, trees=labelling))
+            mixture = mixture_of(tuples, self.n_clusters, self.n_init, seed)
+            return ConsensusState.of(trees, found_by(mixture, tuples), mixture.mixture)
         statistic = TreeVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), labelling)
         votes = yield Pass("counting votes", statistic)
-        return find_consensus(votes, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
+        return ConsensusState.of(
+            trees, find_consensus(votes, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
+        )
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns, also in the trees without a feature map."""

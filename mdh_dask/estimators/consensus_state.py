@@ -8,11 +8,17 @@ import numpy as np
 
 from .._state import State, checked_array
 from .._typing import AnyArray, Floats, Integers
-from ..ensembles.consensus import Found, counted_votes, shares_of
+from ..ensembles.consensus import Consensus, Found
+from ..ensembles.label_mixture import LabelMixture
+from ..ensembles.mixture import Mixture
+from ..ensembles.tuples import words_of_labels
 from ..ensembles.votes import NO_LABEL
 from .tree_state import TreeState
 
 MOST_TREES = 10_000
+
+MIXTURE = "log_weights", "log_probabilities"
+"""Arrays of a mixture in saved models."""
 
 ReadTree = Callable[[int, Mapping[str, Any], Mapping[str, AnyArray]], TreeState]
 
@@ -32,6 +38,8 @@ class ConsensusState(State):
         Mean share of the rows to which a tree gives the label of another.
     confidence : array of shape (n_trees + 1,), int64
         Numbers of sample rows by the number of trees that agree with their label.
+    mixture : Mixture or None
+        Probabilities of the leaves of all trees in each cluster, by which rows are labelled instead of by votes.
     """
 
     kind = "consensus"
@@ -40,16 +48,24 @@ class ConsensusState(State):
     n_voted: int
     agreement: Floats
     confidence: Integers
+    mixture: Mixture | None = None
 
     @classmethod
-    def of(cls, trees: tuple[TreeState, ...], found: Found) -> Self:
-        """Return the state of a consensus."""
+    def of(cls, trees: tuple[TreeState, ...], found: Found, mixture: Mixture | None = None) -> Self:
+        """Return the state of a consensus, or of a mixture of the leaves that rows of `fit` reached."""
         clusters = []
         for tree, names, own in zip(trees, found.consensus.names, found.consensus.clusters):
             of_leaf = np.full(tree.n_clusters, NO_LABEL, dtype=np.int32)
             of_leaf[names] = own
             clusters.append(of_leaf)
-        return cls(trees, tuple(clusters), found.consensus.n_clusters, found.agreement, found.confidence)
+        if mixture is not None:
+            starts = np.cumsum([0, *(tree.n_clusters for tree in trees)])
+            # A leaf that no row reached says nothing.
+            log_probabilities = np.zeros((mixture.n_components, starts[-1]))
+            reached = np.concatenate([start + names for start, names in zip(starts, found.consensus.names)])
+            log_probabilities[:, reached] = mixture.log_probabilities
+            mixture = Mixture(mixture.log_weights, log_probabilities)
+        return cls(trees, tuple(clusters), found.consensus.n_clusters, found.agreement, found.confidence, mixture)
 
     @property
     def n_clusters(self) -> int:
@@ -74,12 +90,17 @@ class ConsensusState(State):
         ]
         return replace(self, trees=tuple(trees))
 
-    def votes(self, rows: AnyArray) -> Integers:
-        """Return the number of trees that put each row into each cluster, shape (n_rows, n_clusters), int32."""
-        chosen = np.empty((len(rows), len(self.trees)), dtype=np.int32)
-        for j, (tree, clusters) in enumerate(zip(self.trees, self.clusters)):
-            chosen[:, j] = clusters[tree.labels(rows)]
-        return counted_votes(chosen, self.n_clusters)
+    @property
+    def rule(self) -> Consensus | LabelMixture:
+        """Return what labels rows by the leaves of the trees."""
+        leaves = [np.arange(len(own)) for own in self.clusters]
+        if self.mixture is None:
+            return Consensus(tuple(leaves), self.clusters, self.n_clusters)
+        return LabelMixture(tuple(map(words_of_labels, leaves)), self.mixture)
+
+    def votes(self, rows: AnyArray) -> AnyArray:
+        """Return the votes of the trees, or the log probabilities of their leaves, shape (n_rows, n_clusters)."""
+        return self.rule.votes([tree.labels(rows) for tree in self.trees])
 
     @property
     def missing(self) -> bool:
@@ -87,16 +108,16 @@ class ConsensusState(State):
         return all(tree.missing for tree in self.trees)
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the cluster with the most votes; the first, and so largest, among several."""
-        return self.votes(rows).argmax(axis=1).astype(np.int32)
+        """Return the cluster with the most votes, the first, and so largest, among several; or the most probable."""
+        return self.rule.labels(self.votes(rows))
 
     def shares(self, rows: AnyArray) -> Floats:
-        """Return the shares of the votes for every cluster, which are equal for a row without votes."""
-        return shares_of(self.votes(rows))
+        """Return the shares of the votes for every cluster, equal for a row without votes; or the probabilities."""
+        return self.rule.shares(self.votes(rows))
 
     def agreeing(self, rows: AnyArray) -> Floats:
-        """Return the share of the trees that agree with the label of every row."""
-        return self.votes(rows).max(axis=1) / len(self.trees)
+        """Return the share of the trees that agree with the label of every row, or the probability of the label."""
+        return self.rule.confidence(self.votes(rows))
 
     def for_labels(self) -> "ConsensusState":
         """Return the state with trees in the form that is sent to workers."""
@@ -111,6 +132,8 @@ class ConsensusState(State):
             own, found = tree.to_arrays()
             settings.append(own)
             arrays |= {f"{j}_{name}": array for name, array in found.items()} | {f"{j}_clusters": clusters}
+        if self.mixture is not None:
+            arrays |= vars(self.mixture)
         return {"trees": settings, "n_clusters": self.n_clusters}, arrays
 
     @classmethod
@@ -140,11 +163,15 @@ class ConsensusState(State):
                 parts[int(number)][own_name] = array
             else:
                 others[name] = array
-        if sorted(others) != ["agreement", "confidence"]:
-            raise ValueError(f"expected the arrays agreement and confidence beside those of trees, got {[*others]}")
+        own = {name: others.pop(name) for name in MIXTURE if name in others}
+        if sorted(others) != ["agreement", "confidence"] or len(own) not in (0, len(MIXTURE)):
+            raise ValueError(
+                f"expected the arrays agreement and confidence beside those of trees, got {[*others, *own]}"
+            )
         clusters = [_checked_clusters(j, part.pop("clusters", None), n_clusters) for j, part in enumerate(parts)]
         trees = [read(j, own, part) for j, (own, part) in enumerate(zip(given, parts))]
-        state = cls(tuple(trees), tuple(clusters), n_clusters, others["agreement"], others["confidence"])
+        mixture = Mixture(**own) if own else None
+        state = cls(tuple(trees), tuple(clusters), n_clusters, others["agreement"], others["confidence"], mixture)
         state.check()
         return state
 
@@ -157,7 +184,11 @@ class ConsensusState(State):
             if tree.n_features != self.n_features:
                 raise ValueError(f"expected {self.n_features} columns of the tree {j}, got {tree.n_features}")
             checked_array(f"{j}_clusters", clusters, (tree.n_clusters,), least=NO_LABEL)
-        if len(np.setdiff1d(np.arange(self.n_clusters), np.concatenate(self.clusters))):
+        if self.mixture is not None:
+            k, n_leaves = self.n_clusters, sum(map(len, self.clusters))
+            checked_array("log_weights", self.mixture.log_weights, (k,))
+            checked_array("log_probabilities", self.mixture.log_probabilities, (k, n_leaves))
+        elif len(np.setdiff1d(np.arange(self.n_clusters), np.concatenate(self.clusters))):
             raise ValueError(f"expected votes for each of {self.n_clusters} clusters, got none for some")
 
 

@@ -13,6 +13,7 @@ from mdh_dask import (
     HyperplaneEnsemble,
     PCATree,
     RandomProjectionTree,
+    consensus,
     load_model,
     workflows,
 )
@@ -25,7 +26,11 @@ from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 
 QUICK = RandomProjectionTree(40, sample_size=500)
-MODELS = [ConsensusClustering(QUICK, n_trees=4), HyperplaneEnsemble(8, sample_size=500)]
+MODELS = {
+    "votes": ConsensusClustering(QUICK, n_trees=4),
+    "mixture of leaves": ConsensusClustering(QUICK, n_trees=4, combine="mixture"),
+    "mixture of hyperplanes": HyperplaneEnsemble(8, sample_size=500),
+}
 
 OPTIONS = {
     ConsensusClustering: {"name": '"consensus"', "n_trees": 2},
@@ -48,9 +53,9 @@ def overlapping():
     return [part.compute() for part in gaussian_mixture(3000, 4, 6, centre_range=(-5, 5), sd=1.3, random_state=0)]
 
 
-@pytest.fixture(params=MODELS, ids=lambda model: type(model).__name__)
+@pytest.fixture(params=MODELS)
 def model(request):
-    return clone(request.param)
+    return clone(MODELS[request.param])
 
 
 class TestBoth:
@@ -210,11 +215,30 @@ class TestConsensusClustering:
         loaded = load_model(tmp_path / "model.zarr")
         np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
 
-    def test_few_clusters_are_merged_ones(self, overlapping):
+    @pytest.mark.parametrize("combine", ["votes", "mixture"])
+    def test_clusters_may_be_few(self, overlapping, combine):
         X, _ = overlapping
-        free = ConsensusClustering(QUICK, n_trees=5).fit(X)
-        few = ConsensusClustering(QUICK, n_trees=5, n_clusters=2).fit(X)
+        free = ConsensusClustering(QUICK, n_trees=5, combine=combine).fit(X)
+        few = ConsensusClustering(QUICK, n_trees=5, n_clusters=2, combine=combine).fit(X)
         assert few.n_clusters_ == 2 < free.n_clusters_
+
+    def test_mixture_is_that_of_the_labels_of_its_trees(self, overlapping):
+        X, _ = overlapping
+        model = ConsensusClustering(QUICK, n_trees=6, combine="mixture").fit(X)
+        found = consensus(*(tree.labels(X) for tree in model.trees_), method="mixture", random_state=model._seed())
+        np.testing.assert_array_equal(model.labels_, found.labels)
+        np.testing.assert_array_equal(model.predict_proba(X), found.shares)
+        np.testing.assert_array_equal(model.confidence(X), found.confidence)
+
+    def test_agreement_with_a_mixture_counts_rows_of_equal_most_probable_clusters(self, overlapping):
+        X, _ = overlapping
+        state = ConsensusClustering(QUICK, n_trees=3, combine="mixture").fit(X).state_
+        first, second, third = (own[tree.labels(X)] for tree, own in zip(state.trees, state.clusters))
+        pairs = [(first == second).mean(), (first == third).mean(), (second == third).mean()]
+        expected = [pairs[0] + pairs[1], pairs[0] + pairs[2], pairs[1] + pairs[2]]
+        np.testing.assert_allclose(2 * state.agreement, expected)
+        agreeing = sum((own == state.labels(X)).astype(int) for own in (first, second, third))
+        np.testing.assert_array_equal(state.confidence, np.bincount(agreeing, minlength=4))
 
     @pytest.mark.parametrize(
         ("estimator", "error", "message"),
@@ -228,6 +252,23 @@ class TestConsensusClustering:
     def test_other_estimators_are_refused(self, rows, estimator, error, message):
         with pytest.raises(error, match=message):
             ConsensusClustering(estimator).fit(rows)
+
+    @pytest.mark.parametrize(
+        ("name", "change", "message"),
+        [
+            ("log_weights", lambda x: x[:-1], "log_weights"),
+            ("log_probabilities", lambda x: x[:, 1:], "log_probabilities"),
+            ("log_probabilities", lambda x: x * np.nan, "log_probabilities"),
+            ("log_weights", None, "expected the arrays agreement and confidence"),
+        ],
+    )
+    def test_a_mixture_that_no_fit_gives_is_refused(self, rows, name, change, message):
+        state = ConsensusClustering(PCATree(), n_trees=2, combine="mixture").fit(rows).state_
+        settings, arrays = state.to_arrays()
+        array = arrays.pop(name)
+        changed = {} if change is None else {name: change(array)}
+        with pytest.raises(ValueError, match=message):
+            type(state).from_arrays(settings, arrays | changed)
 
     @pytest.mark.parametrize(
         ("name", "change", "message"),
