@@ -42,11 +42,6 @@ class Draft(NamedTuple):
         keys = tuple(self.keys[j] for j in self.found)
         return Levels(keys, tuple(f"column {key!r}" if isinstance(key, str) else f"column {key}" for key in keys))
 
-    @property
-    def is_numeric(self) -> bool:
-        """Return whether every column is continuous."""
-        return set(self.kinds) == {"continuous"}
-
     def types(self, found: Found) -> ColumnTypes:
         """Return the types with the levels of all rows."""
         levels = list(self.orders)

@@ -63,13 +63,6 @@ class DensityModel(State):
         np.add.at(sizes, self.clusters[self.cells], self.counts)
         return sizes
 
-    @property
-    def cell_rows(self) -> Integers:
-        """Number of rows of `fit` in every cell, shape (n_cells,)."""
-        rows = np.zeros(len(self.clusters), dtype=np.int64)
-        np.add.at(rows, self.cells, self.counts)
-        return rows
-
     def nearest(self, rows: AnyArray) -> Integers:
         """Return the nearest landmark of each raw row, shape (n_rows,)."""
         return nearest_landmarks(rows, self.centre, self.scale, self.points)
