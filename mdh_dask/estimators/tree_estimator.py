@@ -1,8 +1,7 @@
 """The base class of estimators of one tree."""
 
 import warnings
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
@@ -22,37 +21,23 @@ from ..growth.scaling import Standardiser
 from ..growth.settings import GrowthSettings
 from ..io.keeping import Cache, kept
 from ..kernels.landmarks import SAMPLE
-from ..tree.saving import FIELDS
 from ..tree.structure import Tree
 from .editing import Editing
 from .exemplary import Exemplary
 from .explaining import Explaining
-from .feature_maps import KernelPCAFeatures, transformers
 from .regrowing import Regrowing
-from .saved import count, part, refuse_others
 from .suggesting import Suggesting
-from .targets import Target, partial_target, restored_counts
+from .targets import Target, partial_target
 from .transformer import FeatureTransformer
-from .tree_state import EXEMPLARS, ROWS_AT_ONCE, TreeState
-from .updating import Updating
+from .tree_saving import TreeSaving
+from .tree_state import ROWS_AT_ONCE, TreeState
 from .validation import check_first_look
-
-NAMES_OF_0_1_0 = {
-    "split_rule": "threshold_rule",
-    "min_depth": "min_relative_depth",
-    "max_depth": "max_levels",
-    "polish": "refine",
-}
-"""Current names of parameters that have other names in models of 0.1.0."""
-
-CLASS = "class"
-"""Names the class of a feature map among its parameters that are saved, but for `KernelPCAFeatures`."""
 
 BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""
 
 
-class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, Updating):
+class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeSaving):
     """Base of the estimators that grow one tree of separators."""
 
     state_type = TreeState
@@ -110,10 +95,6 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, Updat
         (2, [5, 7], [[0, 2], [4, 0]])
         """
         return super().fit(X, y)
-
-    @abstractmethod
-    def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
-        """Return the unfitted feature map from the estimator's parameters, or None."""
 
     @property
     def uses_types(self) -> bool:
@@ -254,54 +235,6 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, Updat
 
     def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
         """Set the attributes besides the tree after a fit or an update."""
-
-    def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
-        own = {**settings, "n_batches": self.n_batches_}
-        if self.label_counts_ is not None and self.known_labels_ is not None:
-            own["labels"] = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
-        return own
-
-    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        own = {name: array for name, array in arrays.items() if name in FIELDS}
-        chosen = {name: arrays[name] for name in EXEMPLARS if name in arrays}
-        others = {name: array for name, array in arrays.items() if name not in own | chosen}
-        state = TreeState.from_arrays({}, own | chosen)
-        self.tree_, self._exemplars = state.tree, state.exemplars
-        self.feature_map_ = self._new_feature_map(seed=0)
-        if self.feature_map_ is not None:
-            self.feature_map_.columns = self.columns
-            self.feature_map_._restore(part(saved, "feature_map", dict), others)
-            if self.tree_.n_features != (n := self.feature_map_.n_components_):
-                raise ValueError(f"expected {n} columns in the array planes, got {self.tree_.n_features}")
-        elif saved.get("feature_map") is not None or others:
-            raise ValueError("expected no feature map, as its parameter is None; got one")
-        # Models of 0.1.0 were fitted once.
-        self.n_batches_ = count(saved, "n_batches", 1) if "n_batches" in saved else 1
-        if "labels" in saved:
-            labels = part(saved, "labels", dict)
-            self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        parameters = super()._saved_parameters()
-        if isinstance(feature_map := parameters["feature_map"], FeatureTransformer):
-            own = feature_map._saved_parameters()
-            named = {} if type(feature_map) is KernelPCAFeatures else {CLASS: type(feature_map).__name__}
-            parameters["feature_map"] = own | named
-        return parameters
-
-    @classmethod
-    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        given = {NAMES_OF_0_1_0.get(name, name): value for name, value in parameters.items()}
-        if isinstance(own := given.get("feature_map"), dict):
-            name = own.get(CLASS, KernelPCAFeatures.__name__)
-            if name not in (known := transformers()):
-                raise ValueError(f"expected a feature map of {', '.join(sorted(known))}; got {name!r}")
-            given["feature_map"] = known[name]._from_saved({key: own[key] for key in own if key != CLASS})
-        refuse_others(cls, given, "parameters")
-        # A projection registered where the model was fitted may be unknown here; labels do not need it.
-        unknown = {"projection"} if isinstance(given.get("projection"), str) else set()
-        model = super()._from_saved({name: value for name, value in given.items() if name not in unknown})
-        return cls(**given) if unknown else model
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         most: int | None

@@ -10,8 +10,8 @@ import numpy as np
 
 from .._jit.hashing import hash_numbers
 from ..chunks import Pass, Plan
-from ..tree.editing import multiplied
 from ..tree.structure import Tree
+from ..tree.turning import multiplied
 from .bounds import least_share
 from .branches import Branch, SampleRows, State, arrivals_of, branch_pass
 from .examine import Examiner

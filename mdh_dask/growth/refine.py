@@ -12,8 +12,8 @@ from ..chunks import Pass, Plan
 from ..density.kde import kernel_density, kernel_height
 from ..density.modes import relative_depth
 from ..projections.directions import Axes, RawDirections, StandardDirections
-from ..tree.editing import turned, with_axes
 from ..tree.structure import Tree
+from ..tree.turning import turned, with_axes
 from .recount import recount
 from .scaling import Standardiser
 from .screening import KERNEL_REACH, bins_over

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..chunks import Pass, Plan
-from ..tree.editing import multiplied
 from ..tree.structure import Tree
+from ..tree.turning import multiplied
 from .branches import SampleRows, State, branch_pass
 from .examine import Examiner
 from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted

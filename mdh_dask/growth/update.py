@@ -13,8 +13,8 @@ from ..chunks import Pass, Plan
 from ..density.histograms import joint_extremes, no_extremes
 from ..projections.directions import Axes
 from ..splits.choose import Candidates, Counts, Verdict
-from ..tree.editing import multiplied, proportioned, scaled_counts
 from ..tree.structure import Tree
+from ..tree.turning import multiplied, proportioned, scaled_counts
 from .bounds import least_share
 from .branches import Branch, SampleRows, State
 from .examine import Examiner

@@ -1,4 +1,4 @@
-"""The page's entry for every node, and the map of the tree."""
+"""The page's entry for every node and cluster."""
 
 from dataclasses import dataclass, replace
 
@@ -24,12 +24,6 @@ OPEN_LEVELS = 2
 
 MAX_LABELS = 60
 """With more clusters, nodes do not list those below them."""
-
-MAP_LEVELS = 40
-"""Most levels on the map."""
-
-THINNEST = 0.0008
-"""Least share of the rows for a tile on the map: about a pixel."""
 
 
 @dataclass(frozen=True)
@@ -112,17 +106,6 @@ class Entry:
         return percent(self.share)
 
 
-@dataclass(frozen=True)
-class Tile:
-    """A node on the map of the tree; lengths in per cent of the map's width, levels down."""
-
-    entry: Entry
-    left: float
-    width: float
-    level: int
-    n_levels: int
-
-
 def entries_of(tree: Tree, colours: AnyArray | None, means: Floats | None = None) -> list[Entry]:
     """Return the entries of all nodes, parents before children, left before right.
 
@@ -202,20 +185,6 @@ def means_of_nodes(tree: Tree, profiles: Profiles) -> Floats | None:
     for node in np.flatnonzero(tree.left >= 0)[::-1]:
         sums[node] = sums[tree.left[node]] + sums[tree.right[node]]
     return sums / np.maximum(tree.n_rows, 1)[:, None]
-
-
-def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[Tile], int]:
-    """Return the tiles of the map and its levels; children lie under their parent, as wide as their shares of rows."""
-    start = np.zeros(tree.n_nodes)
-    for node in np.flatnonzero(tree.left >= 0):
-        left, right = tree.left[node], tree.right[node]
-        start[left], start[right] = start[node], start[node] + entries[left].share
-    n_levels = min(max(entry.level for entry in entries) + 1, MAP_LEVELS)
-    shown = [entry for entry in entries if entry.level < n_levels and entry.share >= THINNEST]
-    return [
-        Tile(e, 100 * start[e.node], 100 * e.share, e.level, n_levels - e.level if e.label is not None else 1)
-        for e in shown
-    ], n_levels
 
 
 def percent(share: float) -> str:

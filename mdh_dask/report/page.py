@@ -21,19 +21,18 @@ from ..summaries.profiles import Profiles
 from ..tree.structure import Tree
 from .differences import differences_of
 from .entries import (
-    MAP_LEVELS,
     MAX_NESTING,
     MAX_PICTURES,
     Entry,
     clusters_of,
     clusters_of_tree,
     entries_of,
-    map_of,
     means_of_nodes,
 )
 from .profiles import Overview, overview_of
 from .scatter import scatter_of
 from .spectrum import spectrum_of
+from .tiles import MAP_LEVELS, map_of
 
 MEDIA_TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 """Formats of images that can be embedded, by their first bytes."""

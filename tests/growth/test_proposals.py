@@ -11,7 +11,7 @@ from mdh_dask.growth.recount import axes_of, recount
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.directions import RawDirections
 from mdh_dask.simulate import gaussian_mixture
-from mdh_dask.tree.editing import turned
+from mdh_dask.tree.turning import turned
 
 
 def two_means(rows, rng, n_directions):

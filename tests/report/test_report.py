@@ -16,11 +16,12 @@ from mdh_dask.io.files import read_file
 from mdh_dask.kernels import RBF, FromFunction, nystrom_map
 from mdh_dask.plotting.parts import depth_text
 from mdh_dask.report import write_report
-from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, map_of, means_of_nodes
+from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, means_of_nodes
 from mdh_dask.report.page import MAX_LIT
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of
 from mdh_dask.report.scatter import scatter_of
 from mdh_dask.report.spectrum import spectrum_of
+from mdh_dask.report.tiles import map_of
 from mdh_dask.summaries.drift import Drift
 from mdh_dask.summaries.drift_export import split_cells
 from mdh_dask.summaries.moments import MomentPass
