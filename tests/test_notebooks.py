@@ -2,16 +2,18 @@
 
 import ast
 import re
+from base64 import b64encode
 from importlib import import_module
-from pathlib import Path
+from io import BytesIO
 
 import nbformat
+import numpy as np
 import pytest
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from PIL import Image
 
-FOLDER = Path(__file__).parent.parent / "notebooks"
-PATHS = sorted(FOLDER.glob("*.ipynb"))
+from tests.notebooks import FOLDER, MACHINE, NOTEBOOK, PATHS, PICTURE, WIDTH, code, executed, keep, kept, pictures, size
+
 SMALL = {
     "01_photograph": {"folder": "out"},
     "02_larger_than_memory": {"n_rows": 100_000, "n_workers": 1},
@@ -30,9 +32,6 @@ SMALL = {
     "08_support_vector_clustering": {"n_steps": 4, "n_sweep": 400, "n_many": 5000},
 }
 """Parameters for the tests, of every notebook."""
-
-MACHINE = re.compile(r"(?<![\w.:/])/(home|root|Users|work|tmp|mnt|data)/|[A-Z]:\\")
-"""The beginning of a path that only one machine has."""
 
 
 @pytest.fixture(params=PATHS, ids=[path.stem for path in PATHS])
@@ -78,15 +77,49 @@ def test_a_parameter_that_a_notebook_does_not_have_is_refused():
         with_parameters(nbformat.v4.new_notebook(cells=[cell]), {"m": 4})
 
 
-def test_a_notebook_is_valid_and_holds_nothing_of_a_run(notebook):
+def test_a_notebook_is_valid_and_holds_nothing_of_a_run_but_small_pictures_and_short_texts(notebook):
     nbformat.validate(notebook)
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
     assert notebook.metadata.kernelspec.name == "python3"
     assert notebook.metadata.language_info == {"name": "python"}
     for cell in code(notebook):
-        assert cell.outputs == [], cell.id
+        assert cell.outputs == kept(cell.outputs), cell.id
         assert cell.execution_count is None, cell.id
         assert set(cell.metadata) <= {"tags"}, cell.id
+    sizes = [size(picture) for picture in pictures(notebook)]
+    assert sizes, "no pictures: python -m tests.notebooks"
+    assert max(sizes) <= PICTURE
+    assert sum(sizes) <= NOTEBOOK
+
+
+def test_pictures_that_are_too_large_or_too_many_are_kept_small():
+    noise = np.random.default_rng(0).integers(0, 256, (70, WIDTH + 200, 3), dtype=np.uint8)
+    file = BytesIO()
+    Image.fromarray(noise).save(file, "PNG")
+    outputs = [nbformat.v4.new_output("display_data", {"image/png": b64encode(file.getvalue()).decode()})] * 5
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=outputs)])
+    keep(notebook)
+    sizes = [size(picture) for picture in pictures(notebook)]
+    assert len(sizes) == 5
+    assert max(sizes) <= PICTURE
+    assert sum(sizes) <= NOTEBOOK
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/home/me/rows.zarr", "tcp://scheduler:8786", "at 10.0.0.7", "in 0.3 s", "seconds: 4", "at 09:30", "x" * 5000],
+)
+def test_a_text_of_a_machine_or_of_many_lines_is_not_kept(text):
+    assert kept([nbformat.v4.new_output("stream", name="stdout", text=text)]) == []
+    assert kept([nbformat.v4.new_output("execute_result", {"text/plain": text})]) == []
+
+
+def test_what_is_printed_is_kept_and_what_is_logged_is_not():
+    printed, logged = (
+        nbformat.v4.new_output("stream", name=name, text="7 clusters\n") for name in ("stdout", "stderr")
+    )
+    (both,) = kept([printed, logged, printed])
+    assert (both.name, both.text) == ("stdout", "7 clusters\n7 clusters\n")
 
 
 def test_what_depends_on_the_machine_is_in_one_cell_of_plain_values(notebook):
@@ -138,11 +171,6 @@ def test_links_between_notebooks_lead_somewhere(notebook):
             assert (FOLDER / link).exists(), link
 
 
-def code(notebook):
-    """Return the cells of code."""
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
 def parsed(cell):
     """Return the syntax tree of a cell, without the lines that only IPython understands."""
     return ast.parse("\n".join(line for line in cell.source.splitlines() if not line.startswith("%")))
@@ -167,9 +195,8 @@ def run(notebook, folder, parameters=None):
     """Run a notebook in a process and a folder of its own; fail with the name of the cell that fails."""
     if parameters:
         with_parameters(notebook, parameters)
-    client = NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
     try:
-        client.execute()
+        executed(notebook, folder, timeout=600)
     except CellExecutionError as error:
         failed = next(c for c in code(notebook) if any(o.output_type == "error" for o in c.outputs))
         pytest.fail(f"cell {failed.id}: {error.ename}: {error.evalue}\n{error.traceback}", pytrace=False)
