@@ -13,6 +13,9 @@ from .tuples import LabelTuples, Tuples, words_of_labels
 
 MOST_TUPLES = 2**16
 
+MOST_VALUES = 2**22
+"""Most tuples times labels of all clusterings: an iteration takes time in proportion."""
+
 MOST_CLUSTERS = 100
 """Most components that are tried; the search ends earlier, soon after the least criterion."""
 
@@ -62,6 +65,17 @@ class LabelMixture:
     def confidence(self, votes: Floats) -> Floats:
         """Return the probability of the most probable cluster, shape (n_rows,)."""
         return self.shares(votes).max(axis=1)
+
+
+def most_tuples(n_labels: int) -> int:
+    """Return how many tuples a mixture is fitted to at most, by the number of labels of all clusterings.
+
+    Examples
+    --------
+    >>> most_tuples(60), most_tuples(400)
+    (65536, 10485)
+    """
+    return max(min(MOST_TUPLES, MOST_VALUES // n_labels), 1024)
 
 
 def label_mixture(n_clusters: int | None, n_init: int, seed: int) -> Plan[LabelMixture]:

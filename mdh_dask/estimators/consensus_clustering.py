@@ -13,7 +13,7 @@ from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Pass, Plan, merge_chunks, run, run_together
 from ..ensembles.consensus import SAMPLED_ROWS, find_consensus
-from ..ensembles.label_mixture import MOST_TUPLES, found_by, mixture_of
+from ..ensembles.label_mixture import found_by, mixture_of, most_tuples
 from ..ensembles.votes import TreeTuples, TreeVotes
 from ..growth.passes import sample_limit
 from ..plotting import plot_agreement, plot_tree
@@ -91,10 +91,11 @@ class ConsensusClustering(SoftEstimator):
     Notes
     -----
     Passes: those of the tree with the most, and one to count the contingency tables of all pairs of trees, from which
-    the result follows exactly for any number of rows; of a mixture, one to count the distinct tuples of leaves, of
-    which a sample of 65,536 is used if there are more. Trees on features of a kernel take separate passes, one tree
-    after another. The driver and one worker hold a first sample of the rows, which the trees share, and the fresh
-    samples of all trees.
+    the result follows exactly for any number of rows. Of a mixture, that pass counts the distinct tuples of leaves; of
+    more than 65,536, a random sample is used, of fewer if the trees have more than 64 leaves in all. The mixture takes
+    time in proportion to tuples, leaves and clusters, up to minutes. Trees on features of a kernel take separate
+    passes, one tree after another. The driver and one worker hold a first sample of the rows, which the trees share,
+    and the fresh samples of all trees.
 
     References
     ----------
@@ -189,7 +190,8 @@ class ConsensusClustering(SoftEstimator):
         # The journal of a job can store a tree without a map.
         labelling = tuple(tree.tree if tree.feature_map is None else tree.for_labels() for tree in trees)
         if self.combine == "mixture":
-            tuples = yield Pass("counting tuples", TreeTuples(most=MOST_TUPLES, trees=labelling))
+            most = most_tuples(sum(tree.n_clusters for tree in trees))
+            tuples = yield Pass("counting tuples", TreeTuples(most, labelling))
             mixture = mixture_of(tuples, self.n_clusters, self.n_init, seed)
             return ConsensusState.of(trees, found_by(mixture, tuples), mixture.mixture)
         statistic = TreeVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), labelling)
