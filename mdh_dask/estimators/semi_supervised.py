@@ -19,6 +19,7 @@ from ..growth.labelled import split_by_labels
 from ..projections.labelled import GAMMAS, MARGIN, labelled_hyperplane
 from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import MDHResult
+from ..splits.rules import SplitRule
 from .docstrings import documented
 from .hyperplane import MinimumDensityHyperplane
 from .missing import MISSING
@@ -146,6 +147,10 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         super()._validate_params()
         if not len(self.gamma) or not all(isinstance(g, int | float) and 0 < g < np.inf for g in self.gamma):
             raise ValueError(f"gamma must be positive numbers, got {self.gamma!r}")
+
+    def _rule(self) -> SplitRule:
+        # Labels may hold the hyperplane a little beyond the bound, where the penalty begins.
+        return replace(super()._rule(), alpha=None)
 
     def _take_target(self, y: Any, n_rows: int) -> None:
         if y is None:

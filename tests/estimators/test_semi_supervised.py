@@ -47,6 +47,20 @@ def test_the_other_rows_get_the_class_of_their_side():
     assert np.isfinite([model.density_, model.relative_depth_]).all()
 
 
+def test_labels_of_a_small_class_hold_the_hyperplane_beyond_its_bound():
+    rng = np.random.default_rng(1)
+    classes = (np.arange(400) < 40).astype(int)
+    X = rng.normal(size=(400, 3)) + 4 * np.outer(classes, [1, 0, 0])
+    y = np.full(400, -1)
+    some = [0, 1, 2, 397, 398, 399]
+    y[some] = classes[some]
+    model = SemiSupervisedMDH().fit(X, y)
+    along = X @ model.direction_
+    assert abs(model.offset_ - along.mean()) > model.alpha_max * along.std()
+    assert model.tree_.n_leaves == 2
+    assert model.score(X, classes) > 0.93
+
+
 @pytest.mark.parametrize(
     ("names", "classes"),
     [((7, 3), [3, 7]), (("spam", "ham"), ["ham", "spam"])],
