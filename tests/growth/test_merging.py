@@ -261,9 +261,8 @@ class TestTreesWithMergedLeaves:
 
     def test_a_model_that_is_saved_labels_and_counts_as_before(self, tmp_path):
         rows = blobs()
-        model = RandomProjectionTree().fit(rows)
-        model.tree_ = model.tree_.merged(np.array([0, 1, 0]))
-        model._finish(rows)
+        found = RandomProjectionTree().fit(rows)
+        model = found.with_tree(found.tree_.merged(np.array([0, 1, 0])), rows)
         assert model.n_clusters_ == 2 < model.tree_.n_leaves
         model.save(tmp_path / "model")
         loaded = load_model(tmp_path / "model")
