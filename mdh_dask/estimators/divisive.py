@@ -336,7 +336,7 @@ class DivisiveClustering(TreeEstimator):
             seed=seed,
             order=self.order,
             max_clusters=self._most_clusters(),
-            n_clusters=self.n_clusters,
+            n_clusters=self._wanted_clusters(),
             family=named if named in RANDOM_PROJECTIONS else None,
         )
 

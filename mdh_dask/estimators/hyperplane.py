@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Never, get_args
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,6 +18,11 @@ from ..projections.starts import NO_COLUMNS
 from ..splits.rules import SplitRule
 from .divisive import DivisiveClustering
 from .docstrings import documented
+
+
+def _no_parameter(model: Any) -> Never:
+    """Hide an inherited parameter from `hasattr`, by which scikit-learn looks for it."""
+    raise AttributeError(f"{type(model).__name__} has no parameter n_clusters: one hyperplane gives two clusters")
 
 
 @documented
@@ -114,7 +119,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
     merge: bool = field(init=False, default=False)
     order: str | None = field(init=False, default=None)
     max_clusters: int | None = field(init=False, default=None)
-    n_clusters: int | None = field(init=False, default=None)
+    n_clusters: Any = field(init=False, default=property(_no_parameter))
     max_levels: int | None = field(init=False, default=1)
     min_relative_depth: float = field(init=False, default=0.0)
     alpha: float | None = field(init=False, default=None)

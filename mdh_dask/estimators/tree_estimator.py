@@ -112,19 +112,18 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
         return TreeState(self.tree_, None if self.feature_map_ is None else self.feature_map_.map_, self._exemplars)
 
     def _learn(self, rows: RowArray, seed: int) -> int:
-        if self.n_clusters is not None and self.max_clusters is not None:
-            raise ValueError(
-                f"expected n_clusters or max_clusters, got {self.n_clusters} and {self.max_clusters}: give one"
-            )
+        wanted = self._wanted_clusters()
+        if wanted is not None and self.max_clusters is not None:
+            raise ValueError(f"expected n_clusters or max_clusters, got {wanted} and {self.max_clusters}: give one")
         try:
             n_passes = self._learn_tree(rows, seed)
             self._count_labels()
             self._choose_exemplars(rows)
         finally:
             self._target = self._guides = self._grown_from = None
-        if self.n_clusters is not None and (found := self.tree_.n_clusters) < self.n_clusters:
+        if wanted is not None and (found := self.tree_.n_clusters) < wanted:
             warnings.warn(
-                f"found {found} of n_clusters={self.n_clusters}: {self._why_fewer()}", ConvergenceWarning, stacklevel=2
+                f"found {found} of n_clusters={wanted}: {self._why_fewer()}", ConvergenceWarning, stacklevel=2
             )
         self.n_batches_ = 1
         return n_passes
@@ -149,12 +148,17 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
             f"min_cluster_size={self.min_cluster_size} rows on both sides{levels}. Lower them, or ask for fewer"
         )
 
+    def _wanted_clusters(self) -> int | None:
+        """Return `n_clusters`, which a single hyperplane does not have."""
+        return getattr(self, "n_clusters", None)
+
     def _most_clusters(self) -> int | None:
-        return self.max_clusters if self.n_clusters is None else self.n_clusters
+        wanted = self._wanted_clusters()
+        return self.max_clusters if wanted is None else wanted
 
     def _bounds(self) -> tuple[int | None, int]:
         """Return the largest and the smallest number of clusters that merging may leave."""
-        return self._most_clusters(), self.n_clusters or 1
+        return self._most_clusters(), self._wanted_clusters() or 1
 
     def _learn_tree(self, rows: RowArray, seed: int) -> int:
         self.feature_map_ = self._new_feature_map(seed)

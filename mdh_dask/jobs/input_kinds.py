@@ -91,8 +91,8 @@ OUTPUT = {
     "performance_report": PLACE,
 }
 
-BESIDES = ("metrics", "manifest", "performance_report")
-"""Outputs that only describe a run."""
+BESIDES = ("confidence", "metrics", "manifest", "performance_report")
+"""Outputs that only describe a run or its labels."""
 
 INPUTS = {
     "rows": InputKind(ROWS, OUTPUT | {"confidence": PLACE}, open_rows_input, JobOutputs),

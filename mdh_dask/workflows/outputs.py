@@ -56,7 +56,7 @@ class Outputs:
         """
         given = self._given()
         if not any(self._options().values()):
-            *names, last = self._options()
+            *names, last = (key for key in self._options() if key != "confidence")  # which needs labels
             raise SettingError(f"expected {', '.join(names)} or {last}; got none of them: nothing would be kept")
         for i, path in enumerate(given):
             check_writable(path)

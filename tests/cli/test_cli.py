@@ -252,10 +252,11 @@ def test_every_value_that_a_method_allows_can_be_typed():
 def test_what_methods_say_differently_is_said_of_each():
     (option,) = (option for option in method_options() if option.name == "max_clusters")
     assert re.fullmatch(
-        r"If more are found, .* With none: no limit\. For pddp: Clusters to find\. If none, .* For ensemble: .*",
+        r"If more are found, .* With none: no limit\. For pddp: Clusters to find\. If none, .* For ensemble: .* "
+        r"For density: .*",
         option.help,
     )
-    assert option.help.count("For ") == 3
+    assert option.help.count("For ") == 4
 
 
 def test_an_undocumented_parameter_has_no_description(monkeypatch):

@@ -131,7 +131,7 @@ def test_a_full_disk_is_named_where_a_job_keeps_its_work(here):
 
 
 def test_lack_of_memory_is_told_with_a_remedy(here, monkeypatch):
-    def fail(*args):
+    def fail(*args, **others):
         raise MemoryError("Unable to allocate 1.00 TiB")
 
     monkeypatch.setattr("mdh_dask.workflows._fit.fit_rows", fail)
@@ -161,7 +161,7 @@ def lines_of(result):
     return [json.loads(line) for line in result.stderr.splitlines()]
 
 
-def noisy(*args):
+def noisy(*args, **others):
     def broken():
         raise ValueError("in a\nthread")
 
@@ -204,7 +204,7 @@ def test_workers_write_json_too_and_so_does_the_end_of_the_process(here):
         "from distributed import get_client\n"
         "from mdh_dask.cli import main\n"
         "from mdh_dask.workflows import _fit\n"
-        "def fail(*args):\n"
+        "def fail(*args, **others):\n"
         "    def told():\n"
         "        import logging, warnings\n"
         "        logging.getLogger('distributed.worker').error('two\\nlines')\n"

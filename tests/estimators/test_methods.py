@@ -167,7 +167,7 @@ def test_the_bound_of_the_pursuit_cannot_be_left_out():
 def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatch):
     given = []
 
-    def directions(rows, rng, **parameters):
+    def directions(rows, rng, coarse, **parameters):
         given.append(parameters)
         return np.eye(rows.shape[1])
 

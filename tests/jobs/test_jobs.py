@@ -159,7 +159,7 @@ ERRORS = {
     ),
     "no output": (
         '[input]\npath = "x.zarr"\n[output]\nmetrics = "m.json"\n',
-        "[output] must name labels, model, report or confidence; got none of them: nothing would be kept",
+        "[output] must name labels, model or report; got none of them: nothing would be kept",
     ),
     "unknown output": (
         LEAST + 'preview = "p.png"\n',
