@@ -147,7 +147,11 @@ def test_ensembles_are_scored_beside_single_trees_and_what_was_published(two_clu
     sizes = {"seeds": (0,), "mixture_seeds": (0,), "mixtures": ((5, 10),), "n_rows": 3000, "clouds": 1}
     sets, above, times, mixtures, hyperplanes, clouds = checked(ensembles.run(**sizes, folder=two_clusters))
     (line,) = lines_of(sets, set="pendigits")
-    assert line | {"rows": 599, "median tree": 1.0, "consensus": 1.0, "above the median": "0 of 1"} == line
+    assert (
+        line
+        | {"rows": 599, "median tree": 1.0, "consensus": 1.0, "mixture of leaves": 1.0, "above the median": "0 of 1"}
+        == line
+    )
     assert above.rows[0][-1] == "-"
     assert times.rows[1][-1] == "met"
     (line,) = lines_of(mixtures)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mdh_dask import ConsensusClustering, HyperplaneEnsemble, RandomProjectionTree
+from mdh_dask import ConsensusClustering, HyperplaneEnsemble, RandomProjectionTree, consensus
 from mdh_dask.io import open_rows
 from mdh_dask.metrics import normalized_mutual_information
 from mdh_dask.simulate import varied_mixture
@@ -65,8 +65,9 @@ def run(
 
 
 def _consensus(seeds: Sequence[int], folder: str | None) -> Iterator[Table]:
-    columns = ("set", "rows", "columns", "seeds", "median tree", "best tree", "consensus", "clusters", "confidence",
-               "NMI between trees", "NMI between seeds", "above the median", "verdict")  # fmt: skip
+    columns = ("set", "rows", "columns", "seeds", "median tree", "best tree", "consensus", "clusters",
+               "mixture of leaves", "its clusters", "confidence", "NMI between trees", "NMI between seeds",
+               "above the median", "verdict")  # fmt: skip
     rows: list[tuple[Any, ...]] = []
     above = 0
     for name in SETS:
@@ -79,12 +80,16 @@ def _consensus(seeds: Sequence[int], folder: str | None) -> Iterator[Table]:
         trees = [[tree.labels(X) for tree in model.trees_] for model in models]
         single = np.array([[normalized_mutual_information(y, own) for own in labels] for labels in trees])
         both = np.array([normalized_mutual_information(y, model.labels_) for model in models])
+        # As with combine="mixture", without growing the trees again.
+        mixed = [consensus(*own, method="mixture", random_state=m._seed()) for own, m in zip(trees, models)]
         wins = int((both > np.median(single, axis=1)).sum())
         above += np.mean(both) > np.mean(np.median(single, axis=1))
         firsts = [labels[0] for labels in trees]
         rows.append((
             name, *X.shape, len(seeds), float(np.median(single, axis=1).mean()), float(single.max(axis=1).mean()),
             float(both.mean()), float(np.mean([model.n_clusters_ for model in models])),
+            float(np.mean([normalized_mutual_information(y, own.labels) for own in mixed])),
+            float(np.mean([own.n_clusters for own in mixed])),
             float(np.mean([model.confidence(X).mean() for model in models])), _stability(firsts),
             _stability([model.labels_ for model in models]), f"{wins} of {len(seeds)}", "-",
         ))  # fmt: skip
