@@ -114,7 +114,7 @@ def _stability(labels: Sequence[Any]) -> float:
 
 def _times(n_rows: int) -> Table:
     with TemporaryDirectory() as name, two_threads():
-        rows = open_rows(store_mixture(Path(name) / "rows.zarr", n_rows, 20))
+        rows = open_rows(store_mixture(Path(name) / "rows.zarr", n_rows, 10))
         models = {
             "one tree": RandomProjectionTree(N_PROJECTIONS),
             f"{N_TREES} trees": ConsensusClustering(RandomProjectionTree(N_PROJECTIONS), n_trees=N_TREES),
@@ -124,7 +124,7 @@ def _times(n_rows: int) -> Table:
     passes = [model.n_passes_ for model in models.values()]
     # The tree alone is one of many: another of them may take a pass more.
     return Table(
-        f"{n_rows} rows of 20 columns from Zarr", ("model", "s", "times one tree", "passes", "required", "verdict"),
+        f"{n_rows} rows of 10 columns from Zarr", ("model", "s", "times one tree", "passes", "required", "verdict"),
         [("one tree", one, 1.0, passes[0], "-", "-"),
          (f"{N_TREES} trees", many, many / one, passes[1], "passes of one + 1", verdict(passes[1] == passes[0] + 1))],
     )  # fmt: skip
