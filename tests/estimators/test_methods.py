@@ -53,7 +53,7 @@ def method(request):
 @pytest.fixture(scope="module")
 def mixture():
     """Rows and their groups; no group lies around the mean of a branch, so that splits at the mean find them, too."""
-    return [array.compute() for array in gaussian_mixture(4000, 5, 4, sd=0.5, random_state=3)]
+    return [array.compute() for array in gaussian_mixture(2600, 5, 4, sd=0.5, random_state=3)]
 
 
 @pytest.fixture(scope="module")
