@@ -136,6 +136,7 @@ def together(plans: Sequence[Plan[Any]]) -> Plan[list[Any]]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> class Largest(Statistic):
     ...     def chunk(self, start, *blocks):
     ...         return blocks[0].max()

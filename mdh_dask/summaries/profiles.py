@@ -175,7 +175,7 @@ def with_levels(
     >>> types = ColumnTypes(("continuous", "categorical"), (None, ("red", "blue")))
     >>> profiles = with_levels(("size", "colour"), moments, types, [np.array([[2, 0, 0, 0], [0, 1, 0, 0]])])
     >>> profiles.names, profiles.mean[1], profiles.lift[1].round(2)
-    (('size', 'colour: red', 'colour: blue'), array([9., 0., 1.]), array([nan, 0., 3.]))
+    (('size', 'colour: red', 'colour: blue'), array([9., 0., 1.]), array([nan,  0.,  3.]))
     """
     found: list[tuple[str, tuple[str, str] | None, tuple[Any, ...]]] = []
     of_columns = iter(counts)
@@ -239,7 +239,7 @@ def shortened(text: str, most: int = 40) -> str:
 
     Examples
     --------
-    >>> shortened("a" * 50, most=5), shortened("two\\nlines")
+    >>> shortened("a" * 50, most=5), shortened("two\nlines")
     ('aaaa…', 'two lines')
     """
     line = " ".join(text.split()) if not text.isprintable() else text
