@@ -139,7 +139,7 @@ def together(plans: Sequence[Plan[Any]]) -> Plan[list[Any]]:
     >>> import numpy as np
     >>> class Largest(Statistic):
     ...     def chunk(self, start, *blocks):
-    ...         return blocks[0].max()
+    ...         return int(blocks[0].max())
     ...
     ...     def combine(self, left, right):
     ...         return max(left, right)
