@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
+from ..kernels.blas import one_blas_thread
 
 COMPARED = 200
 """Most sample rows of a cluster that are compared with each other: their number of distances grows as its square."""
@@ -51,10 +52,11 @@ def medoids(points: Floats, hashes: Integers, cluster: Integers, n_clusters: int
     """
     order = np.argsort(hashes, kind="stable")
     best = np.full(n_clusters, -1, dtype=np.int64)
-    for label in range(n_clusters):
-        own = order[cluster[order] == label][:COMPARED]
-        if len(own):
-            squares = np.square(points[own]).sum(axis=1)
-            apart = squares[:, None] + squares - 2 * (points[own] @ points[own].T)
-            best[label] = own[np.sqrt(np.maximum(apart, 0)).sum(axis=1).argmin()]
+    with one_blas_thread():  # several threads take longer for so small products
+        for label in range(n_clusters):
+            own = order[cluster[order] == label][:COMPARED]
+            if len(own):
+                squares = np.square(points[own]).sum(axis=1)
+                apart = squares[:, None] + squares - 2 * (points[own] @ points[own].T)
+                best[label] = own[np.sqrt(np.maximum(apart, 0)).sum(axis=1).argmin()]
     return best
