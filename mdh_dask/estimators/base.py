@@ -25,6 +25,27 @@ class ClusterEstimator(ClusterMixin, Planned):
     A subclass is a dataclass of parameters, `random_state` and `progress` among them, with scikit-learn's
     ``_parameter_constraints`` for them. It names its `state_type` and implements `_plan`. A line in
     `mdh_dask.estimators.registry` makes it public and known to `load_model`, the command line and job files.
+
+    Parameters
+    ----------
+    missing : {"error", "mean", "drop"}
+        Rule for missing values (NaN). ``"error"``: they are refused, unless the method or its feature map has a use
+        for them. ``"mean"``: the means of all other values of the column replace them. ``"drop"``: rows with missing
+        values are left out, and labelled -1. Either takes one more pass, and `missing_values_` counts them.
+
+    Attributes
+    ----------
+    labels_ : ndarray or dask Array of shape (n_samples,), int32
+        NumPy for input in memory, otherwise lazy in the row chunks of the input with one pass to compute. For a Dask
+        DataFrame there is a chunk for each partition, so that they can be assigned to it as a column.
+    n_clusters_ : int
+        Number of clusters, not counting the label -1.
+    missing_values_ : MissingValues or None
+        Numbers of missing values in `fit`, if they were replaced or left out.
+
+    See Also
+    --------
+    load_model : Load a saved model.
     """
 
     state_type: ClassVar[type[State]]

@@ -20,6 +20,7 @@ from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
 from ..tree.structure import Tree
 from .consensus_state import MOST_TREES, ConsensusState
+from .docstrings import documented
 from .missing import MISSING
 from .random_projection_tree import RandomProjectionTree
 from .saved import part
@@ -28,6 +29,7 @@ from .tree_estimator import TreeEstimator
 from .tree_state import TreeState
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConsensusClustering(SoftEstimator):
     """The clustering that many trees agree on most.
@@ -53,35 +55,17 @@ class ConsensusClustering(SoftEstimator):
         probable component of a mixture in which the trees are independent categorical variables. Their number has the
         least Bayesian information criterion unless `n_clusters` is given; `predict_proba` and `confidence` are
         probabilities.
-    column_types : "auto" or dict, default="auto"
-        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
-        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
-        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
-        booleans categorical. Categorical columns need ``feature_map="gower"``; ordinal columns are their ranks.
-    missing : {"error", "mean", "drop"}, default="error"
-        Rule for missing values (NaN). ``"error"``: they are refused, unless the feature map has a use for them.
-        ``"mean"``: the means of all other values of the column replace them. ``"drop"``: rows with missing values are
-        left out, and labelled -1. Either takes one more pass, and `missing_values_` counts them.
-    random_state : int, RandomState instance or None, default=0
-        The same integer gives the same clusters for any chunks, scheduler and number of workers.
-    progress : bool, default=False
-        Whether to show a progress bar for every pass.
 
     Attributes
     ----------
-    labels_ : ndarray or dask Array of shape (n_samples,), int32
-        The largest cluster is 0. NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to
-        compute.
     n_clusters_ : int
-        Number of clusters that are the first choice of any of 65,536 sample rows, or of any leaves of a mixture.
+        Number of clusters that are the first choice of any of 65,536 sample rows, or of any leaves of a mixture;
+        the largest is 0.
     trees_ : list of Tree
     agreement_ : ndarray of shape (n_trees,), float64
         Mean share of the rows to which a tree gives the cluster of another.
     representative_ : int
         Index of the tree that agrees most with the others.
-    n_passes_ : int
-        Passes over the data in `fit`.
-    n_features_in_ : int
 
     See Also
     --------

@@ -14,6 +14,7 @@ from ..density_trees.model import DensityModel
 from ..density_trees.plan import DensitySettings, cluster, rows_sampled
 from .base import ClusterEstimator
 from .divisive import rows_of_share
+from .docstrings import documented
 from .validation import check_first_look
 
 MOST_SAMPLED = 20_000
@@ -25,6 +26,7 @@ MERGES_DTYPE = np.dtype(
 """Columns of the table of merges."""
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class DensityTree(ClusterEstimator):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
@@ -50,28 +52,18 @@ class DensityTree(ClusterEstimator):
         Most sample rows of the model; other rows are in the cell of the nearest.
     scale : bool, default=True
         Whether to scale the columns by their standard deviations, computed without far rows.
-    random_state : int, RandomState instance or None, default=0
-        The same integer gives the same clusters for any chunks, scheduler and number of workers.
-    progress : bool, default=False
-        Whether to show a progress bar for every pass.
 
     Attributes
     ----------
-    labels_ : ndarray or dask Array of shape (n_samples,), int32
-        The largest cluster is 0. NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to
-        compute.
     n_clusters_ : int
+        Number of clusters; the largest is 0.
     merges_ : ndarray of records
         One record for each merge of two cells or groups: ``first`` and ``second`` (the cells in closest contact),
         ``evidence`` (standard errors by which the cut has fewer rows than either core), ``core`` and ``cut`` (rows in
         the balls of both), ``separates`` (whether it is significant).
-    n_passes_ : int
-        Passes over the data in `fit`.
-    n_features_in_ : int
 
     See Also
     --------
-    load_model : Load a saved model.
     HierarchicalKernelMDH : Clusters of any shape as the leaves of a tree.
 
     Notes

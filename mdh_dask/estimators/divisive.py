@@ -141,26 +141,9 @@ class DivisiveClustering(TreeEstimator):
         Factor for the weight of all earlier rows with every later batch of ``partial_fit``: 1 forgets nothing,
         0 everything. With 0.7 a row counts half after two batches, and all rows before the last eight batches count
         about a twentieth.
-    column_types : "auto" or dict
-        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
-        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
-        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
-        booleans categorical. Categorical columns need ``feature_map="gower"``; ordinal columns are their ranks.
-    missing : {"error", "mean", "drop"}
-        Rule for missing values (NaN). ``"error"``: they are refused, unless the feature map has a use for them.
-        ``"mean"``: the means of all other values of the column replace them. ``"drop"``: rows with missing values are
-        left out, and labelled -1. Either takes one more pass, and `missing_values_` counts them.
-    random_state : int, RandomState instance or None
-        The same integer gives the same tree for any chunks, scheduler and number of workers.
-    progress : bool
-        Whether to show a progress bar for every pass.
 
     Attributes
     ----------
-    labels_ : ndarray or dask Array of shape (n_samples,), int32
-        NumPy for input in memory, otherwise lazy in the row chunks of the input with one pass to compute. For a Dask
-        DataFrame there is a chunk for each partition, so that they can be assigned to it as a column.
-    n_clusters_ : int
     tree_ : Tree
         The splits, with the density of every node.
     levels_ : tuple of Level
@@ -176,15 +159,6 @@ class DivisiveClustering(TreeEstimator):
         Passes over the data in `fit`, or over the batch in the last `partial_fit`.
     n_batches_ : int
         Number of batches so far, including that of `fit`.
-    columns : ColumnTypes or None
-        Kinds and levels of the columns of a table, None if all are numbers.
-    missing_values_ : MissingValues or None
-        Numbers of missing values in `fit`, with ``missing="mean"`` or ``"drop"``.
-    n_features_in_ : int
-
-    See Also
-    --------
-    load_model : Load a saved model.
 
     Notes
     -----

@@ -7,13 +7,14 @@ from typing import Any, TypeVar
 C = TypeVar("C", bound=type)
 
 INHERITED = ("Attributes", "See Also")
-"""Sections that a class shares with its base."""
+"""Sections that a class shares with its bases."""
 
 
 def documented(cls: C) -> C:
     r"""Complete the docstring of a class: its parameters with their defaults, in order, and the sections `INHERITED`.
 
-    Descriptions that the class lacks come from its base. Parameters that the class does not have are omitted.
+    Entries that the class lacks come from the nearest base that has them. Parameters that the class does not have are
+    omitted.
 
     Examples
     --------
@@ -35,19 +36,28 @@ def documented(cls: C) -> C:
     >>> sections(Stump.__doc__)["Parameters"].split("\n")
     ['depth : int, default=1', '    Splits above a cluster at most.']
     """
-    base, own = sections(cls.__base__.__doc__), sections(cls.__doc__)
-    described = entries(base.get("Parameters", "")) | entries(own.pop("Parameters", ""))
+    described = _entries_of(cls, "Parameters")
     parameters = [
         _with_default(described[name], parameter.default)
         for name, parameter in inspect.signature(cls).parameters.items()
         if name in described
     ]
-    inherited = {title: base[title] for title in INHERITED if title in base}
+    inherited = {title: "\n".join(found.values()) for title in INHERITED if (found := _entries_of(cls, title))}
+    own = {title: text for title, text in sections(cls.__doc__).items() if title not in ("Parameters", *INHERITED)}
     whole = {"": own.pop(""), "Parameters": "\n".join(parameters), **inherited, **own}
     cls.__doc__ = "\n\n".join(
         f"{title}\n{'-' * len(title)}\n{text}" if title else text for title, text in whole.items()
     )
     return cls
+
+
+def _entries_of(cls: type, title: str) -> dict[str, str]:
+    """Return the entries of a section of a class and all its bases; those of the nearest come first and are kept."""
+    found: dict[str, str] = {}
+    for base in cls.__mro__:
+        for name, entry in entries(sections(base.__doc__).get(title, "")).items():
+            found.setdefault(name, entry)
+    return found
 
 
 def sections(docstring: str | None) -> dict[str, str]:

@@ -17,6 +17,7 @@ from ..kernels import Gower
 from ..kernels.gower import Missing, Shift
 from ..kernels.gower_code import CodeProducts, GowerCode, GowerMap, gower_code, gower_map
 from ..kernels.nystrom import NystromMap
+from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 from .typed_columns import categorical_columns, check_typed_look
 
@@ -27,6 +28,7 @@ MOST_COORDINATES = 4096
 """Most coordinates of the explicit code, whose products take 134 MB in every task."""
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class GowerFeatures(KernelPCAFeatures):
     """Coordinates of rows of mixed columns whose squared distances are twice Gower's dissimilarities.
@@ -38,13 +40,14 @@ class GowerFeatures(KernelPCAFeatures):
     Parameters
     ----------
     method : {"nystrom", "explicit"}, default="nystrom"
-        ``"nystrom"``: the components of some rows, the landmarks; exact if all rows are landmarks. ``"explicit"``:
-        those of all rows, whose dissimilarities are computed from a code of levels and thresholds.
+        Rows from which the components are computed. ``"nystrom"``: some rows, the landmarks; exact if all rows are
+        landmarks. ``"explicit"``: all rows, whose dissimilarities are computed from a code of levels and thresholds.
     weights : array-like of shape (n_features,) or None, default=None
         Weight of every column in the dissimilarity; None for equal weights.
     missing : {"pairs", "level"}, default="pairs"
-        ``"pairs"``: a column in which either of two rows has no value leaves the mean of this pair. ``"level"``:
-        missing is one more value, which differs from all others as much as the ends of the column's range.
+        Rule for missing values. ``"pairs"``: a column in which either of two rows has no value leaves the mean of this
+        pair. ``"level"``: missing is one more value, which differs from all others as much as the ends of the column's
+        range.
     shift : {"constant", "clip"}, default="constant"
         Values that are missing in pairs make some eigenvalues negative. ``"constant"``: the least is subtracted from
         all. ``"clip"``: the negative ones become zero.
@@ -54,8 +57,6 @@ class GowerFeatures(KernelPCAFeatures):
     single_levels : bool, default=False
         Whether trees may take two levels of a single column for two clusters, as in the thesis. With very few columns
         clusters may differ in no more, but every column of two levels is then likely to be split.
-    n_landmarks, variance, n_components, landmark_method, column_types, random_state, progress
-        As for `KernelPCAFeatures`.
 
     Attributes
     ----------
@@ -63,11 +64,9 @@ class GowerFeatures(KernelPCAFeatures):
         The function from a block of rows to their features.
     landmarks_ : ndarray of shape (n_landmarks,), int64
         Row numbers of the landmarks, for ``method="nystrom"``.
-    n_components_ : int
     eigenvalues_ : ndarray of shape (n_components_,), float64
         Variances of the features over the landmarks or all rows, in descending order.
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64
-    n_features_in_ : int
 
     Notes
     -----

@@ -64,17 +64,10 @@ class MinimumDensityHyperplane(DivisiveClustering):
     path_ : tuple of PathPoint
         States of the pursuit for each value of alpha, see `mdh_dask.plotting.plot_mdh_path`; empty for a loaded model
         and for ``solver="sqp"``.
-    labels_ : ndarray or dask Array of shape (n_samples,), int32
-        NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to compute.
     n_clusters_ : int
         2, or 1 if no hyperplane has a mode on both sides.
     tree_ : Tree
         The split, with the densities of the rows and of both sides.
-    n_passes_ : int
-        Passes over the data in `fit`, or over the batch in the last `partial_fit`.
-    n_batches_ : int
-        Number of batches so far, including that of `fit`.
-    n_features_in_ : int
 
     Notes
     -----

@@ -14,6 +14,7 @@ from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
 from ..ensembles.hyperplanes import EnsembleSettings, HyperplaneMixture, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
 from ..splits.stopping import DEPTH_STOP_RULES
+from .docstrings import documented
 from .missing import MISSING
 from .soft import SoftEstimator
 from .validation import check_first_look
@@ -21,6 +22,7 @@ from .validation import check_first_look
 MOST_HYPERPLANES = 1024
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class HyperplaneEnsemble(SoftEstimator):
     """A mixture of the sides of many minimum density hyperplanes; finds the number of clusters.
@@ -55,28 +57,11 @@ class HyperplaneEnsemble(SoftEstimator):
         classification likelihood, which prefers clusters that do not overlap.
     n_init : int, default=5
         Number of starts of every mixture.
-    column_types : "auto" or dict, default="auto"
-        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
-        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
-        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
-        booleans categorical. Categorical columns need a method with
-        ``feature_map="gower"``; ordinal columns are their ranks.
-    missing : {"error", "mean", "drop"}, default="error"
-        Rule for missing values (NaN). ``"error"``: they are refused. ``"mean"``: the means
-        of all other values of the column replace them. ``"drop"``: rows with missing values are left out, and labelled
-        -1. Either takes one more pass, and `missing_values_` counts them.
-    random_state : int, RandomState instance or None, default=0
-        The same integer gives the same clusters for any chunks, scheduler and number of workers.
-    progress : bool, default=False
-        Whether to show a progress bar for every pass.
 
     Attributes
     ----------
-    labels_ : ndarray or dask Array of shape (n_samples,), int32
-        The largest cluster is 0. NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to
-        compute.
     n_clusters_ : int
-        Number of components that are the most probable one of any row.
+        Number of components that are the most probable one of any row; the largest is 0.
     directions_ : ndarray of shape (n_distinct, n_features), float64
         Normals of the distinct hyperplanes.
     offsets_ : ndarray of shape (n_distinct,), float64
@@ -86,9 +71,6 @@ class HyperplaneEnsemble(SoftEstimator):
     scores_ : tuple of float
         The information criterion for 1, 2, ... components, or only for `n_clusters`; smaller is better. Empty
         for fewer than six hyperplanes, and not available in a loaded model.
-    n_passes_ : int
-        Passes over the data in `fit`.
-    n_features_in_ : int
 
     See Also
     --------

@@ -30,6 +30,7 @@ from ..kernels import (
     resolve_kernel,
 )
 from ..kernels.landmarks import SAMPLE
+from .docstrings import documented
 from .transformer import FeatureTransformer
 from .typed_columns import categorical_columns, check_typed_look
 from .validation import check_first_look
@@ -38,6 +39,7 @@ _Read = tuple[Kernel, Sample, Floats, Floats]
 """A kernel that knows the columns, a sample of the rows, and the shift and scale of the columns."""
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelPCAFeatures(FeatureTransformer):
     """Coordinates of rows along the leading principal components of a kernel's feature space.
@@ -49,7 +51,8 @@ class KernelPCAFeatures(FeatureTransformer):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="local_scaling"
-        ``"rbf"``: Gaussian; its width is twice the median distance of a landmark to its 7th neighbour.
+        Kernel of the feature space. ``"rbf"``: Gaussian; its width is twice the median distance of a landmark to its
+        7th neighbour.
         ``"local_scaling"``: Gaussian; the width of each row is the distance to its 7th neighbour.
         ``"polynomial"``, of degree 3; ``"quadratic"``: all columns and their products; ``"cosine"``.
         ``"nearest_neighbors"``: 16 steps of a random walk on the graph of the 10 nearest neighbours (a diffusion map
@@ -65,20 +68,11 @@ class KernelPCAFeatures(FeatureTransformer):
     n_components : int or None, default=None
         Number of components; None for as many as explain `variance`.
     landmark_method : {"uniform", "kmeans++", "leverage"}, default="uniform"
-        ``"uniform"``: a uniform sample. From a sample of ten times as many rows, ``"kmeans++"`` takes rows that are far
-        apart, and ``"leverage"`` draws those that others explain least in the feature space.
+        Choice of the landmarks. ``"uniform"``: a uniform sample. From a sample of ten times as many rows,
+        ``"kmeans++"`` takes rows that are far apart, and ``"leverage"`` draws those that others explain least in the
+        feature space.
     scale : bool, default=True
         Whether to standardise the columns before the kernel. Gower's has its own scale.
-    column_types : "auto" or dict, default="auto"
-        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
-        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
-        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
-        booleans categorical. Categorical columns need the kernel ``"gower"``;
-        ordinal columns are their ranks.
-    random_state : int, RandomState instance or None, default=0
-        The same integer gives the same map for any chunks, scheduler and number of workers.
-    progress : bool, default=False
-        Whether `fit` shows a progress bar.
 
     Attributes
     ----------
@@ -86,12 +80,10 @@ class KernelPCAFeatures(FeatureTransformer):
         The function from a block of rows to their features.
     landmarks_ : ndarray of shape (n_landmarks,), int64
         Row numbers of the landmarks.
-    n_components_ : int
     eigenvalues_ : ndarray of shape (n_components_,), float64
         Variances of the landmarks' features, in descending order.
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64
         These variances as shares of the total variance in the feature space.
-    n_features_in_ : int
 
     See Also
     --------

@@ -15,6 +15,7 @@ from ..growth.passes import sample_limit, smallest_hashes
 from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned
+from .docstrings import documented
 from .transformer import FeatureTransformer
 from .typed_columns import categorical_columns, check_typed_look
 
@@ -28,6 +29,7 @@ FIRST_STEPS = 10
 """Iterations of every start on the sample before the best goes on."""
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class MixedPCA(FeatureTransformer):
     """Latent variables of rows of mixed columns, some of whose values may be missing.
@@ -47,12 +49,6 @@ class MixedPCA(FeatureTransformer):
         Iterations end when the bound of the log likelihood rises by less than this share of it.
     sample_size : int, default=10000
         Number of rows of the sample.
-    column_types : "auto" or dict, default="auto"
-        Kinds of the columns, as for `KernelPCAFeatures`.
-    random_state : int, RandomState instance or None, default=0
-        The same integer gives the same map for any chunks, scheduler and number of workers.
-    progress : bool, default=False
-        Whether `fit` shows progress bars.
 
     Attributes
     ----------
@@ -63,8 +59,6 @@ class MixedPCA(FeatureTransformer):
         levels.
     noise_variance_ : float
         Variance of the scaled continuous columns about their means.
-    n_components_ : int
-    n_features_in_ : int
 
     Notes
     -----

@@ -13,9 +13,11 @@ from .._state import FeatureMap
 from .._typing import Floats, RowArray
 from ..kernels import KERNELS, Kernel, Polynomial, Precomputed, kernel_from_settings, kernel_settings, resolve_kernel
 from ..kernels.scaling import ScalingMap, Squares, scaling_map
+from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultidimensionalScaling(KernelPCAFeatures):
     """Places of rows whose distances fit given dissimilarities: classical scaling, or Kruskal's non-metric scaling.
@@ -30,7 +32,7 @@ class MultidimensionalScaling(KernelPCAFeatures):
         fit a monotone function of the dissimilarities, found from the classical places by isotonic regression and
         majorising steps.
     dissimilarity : str, Kernel or callable, default="euclidean"
-        ``"euclidean"``: distances of the columns. ``"gower"``: Gower's dissimilarity of mixed columns.
+        Dissimilarity of two rows. ``"euclidean"``: distances of the columns. ``"gower"``: Gower's, of mixed columns.
         ``"precomputed"``: `X` holds the dissimilarities of all rows in `fit`, and those of new rows to these in
         `transform`. Another kernel by name, a kernel of `mdh_dask.kernels` or a function: distances in its feature
         space.
@@ -40,8 +42,8 @@ class MultidimensionalScaling(KernelPCAFeatures):
         The steps end when the stress falls by less than this share of it.
     n_landmarks : int, default=1000
         Number of landmarks. Non-metric scaling takes time in proportion to their square in every step.
-    variance, n_components, landmark_method, column_types, scale, random_state, progress
-        As for `KernelPCAFeatures`; the variance is that of the classical places.
+    variance : float, default=0.9
+        Share of the variance of the classical places that the components explain.
 
     Attributes
     ----------
@@ -49,12 +51,10 @@ class MultidimensionalScaling(KernelPCAFeatures):
         The function from a block of rows to their places.
     landmarks_ : ndarray of shape (n_landmarks,), int64
         Row numbers of the landmarks.
-    n_components_ : int
     stress_ : float or None
         Kruskal's stress of the landmarks, for ``metric=False``.
     stresses_ : list of float
         The stress before every step.
-    n_features_in_ : int
 
     See Also
     --------

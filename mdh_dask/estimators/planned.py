@@ -20,7 +20,30 @@ from .validation import as_rows, check_finite
 
 
 class Planned(BaseEstimator):
-    """Base of what has a plan: its seed, its progress bars, its saved parameters, and results row by row."""
+    """Base of what has a plan: its seed, its progress bars, its saved parameters, and results row by row.
+
+    Parameters
+    ----------
+    column_types : "auto" or dict
+        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
+        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
+        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
+        booleans categorical. Ordinal columns are their ranks; categorical columns need a feature map or kernel for
+        them, such as ``"gower"``.
+    random_state : int, RandomState instance or None
+        The same integer gives the same result for any chunks, scheduler and number of workers.
+    progress : bool
+        Whether to show a progress bar for every pass.
+
+    Attributes
+    ----------
+    n_passes_ : int
+        Passes over the data in `fit`.
+    columns : ColumnTypes or None
+        Kinds and levels of the columns of a table, None if all are numbers.
+    n_features_in_ : int
+        Number of columns of the rows of `fit`.
+    """
 
     saved_as: ClassVar[str] = "parameters"
     """Name of the parameters in errors about saved models."""

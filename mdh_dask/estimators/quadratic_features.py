@@ -10,6 +10,7 @@ from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Pass, Plan
 from ..growth.passes import FirstLook, FirstPass, sample_limit, smallest_hashes
 from ..growth.scaling import rounded, standardiser
+from .docstrings import documented
 from .transformer import FeatureTransformer
 from .validation import check_first_look
 
@@ -78,6 +79,7 @@ def pairs_of(n_columns: int) -> tuple[Integers, Integers]:
     return first, second
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuadraticFeatures(FeatureTransformer):
     """All columns and the products of two of them: one split among these features is a quadric among the columns.
@@ -89,16 +91,8 @@ class QuadraticFeatures(FeatureTransformer):
     scale : bool, default=True
         Whether to standardise the columns before they are multiplied, and the products; of columns that are not
         centred, a square says what the column says.
-    column_types : "auto" or dict, default="auto"
-        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
-        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
-        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
-        booleans categorical. Categorical columns need the kernel ``"gower"``;
-        ordinal columns are their ranks.
     random_state : int, RandomState instance or None, default=0
         Draws the rows from which the spread of the products is computed.
-    progress : bool, default=False
-        Whether `fit` shows a progress bar.
 
     Attributes
     ----------
@@ -106,7 +100,6 @@ class QuadraticFeatures(FeatureTransformer):
         The function from a block of rows to their features.
     n_components_ : int
         ``d + d (d + 1) / 2`` for d columns.
-    n_features_in_ : int
 
     Notes
     -----

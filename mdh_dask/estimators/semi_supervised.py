@@ -72,9 +72,6 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         Index in `classes_` of the class of every row.
     n_clusters_ : int
         2.
-    tree_ : Tree
-    n_passes_ : int
-    n_features_in_ : int
 
     Notes
     -----

@@ -19,6 +19,7 @@ from ..support_vectors.passes import N_BINS
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
 from .base import ClusterEstimator
+from .docstrings import documented
 from .missing import MISSING
 from .validation import check_first_look, rows_of_share
 
@@ -26,6 +27,7 @@ MOST_LANDMARKS = 10_000
 """Most landmarks, as the dual takes time and memory with the square of their number."""
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class SupportVectorClustering(ClusterEstimator):
     """Clusters of any shape as the components of a contour around the rows; finds the number of clusters.
@@ -69,27 +71,9 @@ class SupportVectorClustering(ClusterEstimator):
         One minus this bounds the probability that the sweep finds clusters in a cloud without any.
     min_relative_depth : float, default=0.1
         Share by which the rows in clusters must exceed those between them for the sweep to separate them.
-    column_types : "auto" or dict, default="auto"
-        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
-        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
-        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
-        booleans categorical. Categorical columns need a method with
-        ``feature_map="gower"``; ordinal columns are their ranks.
-    missing : {"error", "mean", "drop"}, default="error"
-        Rule for missing values (NaN). ``"error"``: they are refused. ``"mean"``: the means
-        of all other values of the column replace them. ``"drop"``: rows with missing values are left out, and labelled
-        -1. Either takes one more pass, and `missing_values_` counts them.
-    random_state : int, RandomState instance or None, default=0
-        The same integer gives the same clusters for any chunks, scheduler and number of workers.
-    progress : bool, default=False
-        Whether to show a progress bar for every pass.
 
     Attributes
     ----------
-    labels_ : ndarray or dask Array of shape (n_samples,), int32
-        NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to compute.
-    n_clusters_ : int
-        Number of clusters, not counting -1.
     support_vectors_ : ndarray of shape (n_vectors, n_features), float64
         Support vectors in units of the raw columns.
     dual_coef_ : ndarray of shape (n_vectors,), float64
@@ -104,13 +88,9 @@ class SupportVectorClustering(ClusterEstimator):
         rows in the smallest), ``n_clusters`` (between which this half shows valleys), ``n_confirmed`` (by the other
         half; 0 if not tested), ``persistence`` (doublings of the width over which ``n_clusters`` stays), ``level`` (of
         all rows; 0 if not measured), ``chosen``.
-    n_passes_ : int
-        Passes over the data in `fit`.
-    n_features_in_ : int
 
     See Also
     --------
-    load_model : Load a saved model.
     sklearn.svm.OneClassSVM : The same contour, without clusters.
 
     Notes

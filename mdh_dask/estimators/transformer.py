@@ -22,6 +22,11 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
 
     A subclass is a dataclass of parameters, `random_state` and `progress` among them, with ``_parameter_constraints``.
     It names its `map_type` and implements `_plan`. A line in `FEATURE_MAPS` makes it a choice of ``feature_map``.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of features.
     """
 
     map_type: ClassVar[type[FeatureMap]]

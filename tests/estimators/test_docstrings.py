@@ -8,6 +8,7 @@ from numpydoc.docscrape import NumpyDocString
 
 import mdh_dask
 from mdh_dask.estimators.docstrings import documented, entries, sections
+from mdh_dask.estimators.feature_maps import transformers
 from mdh_dask.estimators.registry import all_estimators
 
 
@@ -17,10 +18,16 @@ def estimator(request):
     return request.param
 
 
-def test_every_parameter_is_described_in_order_with_its_real_default(estimator):
-    described = {p.name: p for p in NumpyDocString(inspect.getdoc(estimator))["Parameters"]}
-    assert list(described) == list(inspect.signature(estimator).parameters) == list(described)
-    for name, value in estimator().__dict__.items():
+@pytest.fixture(params=(transformers() | all_estimators()).values(), ids=transformers() | all_estimators())
+def configured(request):
+    """Each of the estimators and feature maps."""
+    return request.param
+
+
+def test_every_parameter_is_described_in_order_with_its_real_default(configured):
+    described = {p.name: p for p in NumpyDocString(inspect.getdoc(configured))["Parameters"]}
+    assert list(described) == list(inspect.signature(configured).parameters)
+    for name, value in configured().__dict__.items():
         kind, default = described[name].type.split(", default=")
         assert eval(default, {}) == value
         assert kind
