@@ -17,7 +17,7 @@ from ..io.keeping import Cache
 from ..projections import PROJECTIONS, Projection
 from ..projections.directions import Proposal
 from ..projections.random import RANDOM_PROJECTIONS
-from ..projections.starts import NO_COLUMNS
+from ..projections.rows import NO_COLUMNS
 from ..splits.choose import Chooser
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
 from ..splits.search_null import Search

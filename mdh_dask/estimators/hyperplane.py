@@ -14,7 +14,7 @@ from ..projections import Projection
 from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
 from ..projections.path import path_points
 from ..projections.pursuit import MDHResult, within
-from ..projections.starts import NO_COLUMNS
+from ..projections.rows import NO_COLUMNS
 from ..splits.rules import SplitRule
 from .divisive import DivisiveClustering
 from .docstrings import documented

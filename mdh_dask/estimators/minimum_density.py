@@ -11,7 +11,7 @@ from .._typing import AnyArray, Integers
 from ..projections import Projection
 from ..projections.mdh import MOST_COMPONENTS, Starts
 from ..projections.mdh_candidates import mdh_candidates
-from ..projections.starts import NO_COLUMNS
+from ..projections.rows import NO_COLUMNS
 from .divisive import DivisiveClustering
 from .docstrings import documented
 

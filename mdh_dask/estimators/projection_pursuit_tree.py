@@ -11,8 +11,8 @@ from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import resolve_bandwidth
 from ..projections import Projection
 from ..projections.genetic import GeneticSearch
+from ..projections.rows import NO_COLUMNS
 from ..projections.search import DirectionSearch, SearchKind
-from ..projections.starts import NO_COLUMNS
 from ..splits.rules import CRITERIA
 from ..splits.search_null import Search
 from ..splits.searching import search_score

@@ -3,9 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
+from .._typing import AnyArray, Integers
 from ..projections.random import RANDOM_PROJECTIONS
+from ..projections.rows import NO_COLUMNS, single_columns
 from .divisive import DivisiveClustering
 from .docstrings import documented
 
@@ -22,8 +25,8 @@ class RandomProjectionTree(DivisiveClustering):
     ----------
     projection : str
         Family of the directions: ``"row_combinations"`` (random combinations of the branch's rows, that is Gaussian
-        directions with their covariance) or one from thesis section 6.2.3: ``"uniform_sphere"``, ``"normal"``,
-        ``"bernoulli"``, ``"achlioptas"``.
+        directions with their covariance, and beside them the single columns if there are at most 50) or one from thesis
+        section 6.2.3: ``"uniform_sphere"``, ``"normal"``, ``"bernoulli"``, ``"achlioptas"``.
 
     Notes
     -----
@@ -54,3 +57,9 @@ class RandomProjectionTree(DivisiveClustering):
 
     n_projections: int = field(default=1000, kw_only=False)
     order: str | None = field(init=False, default=None)
+
+    def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
+        drawn = np.asarray(super()._directions(rows, rng, coarse))
+        if self.projection != "row_combinations":
+            return drawn
+        return np.concatenate([drawn, single_columns(rows, coarse).astype(drawn.dtype)])

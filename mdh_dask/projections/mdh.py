@@ -7,8 +7,9 @@ import numpy as np
 from .._typing import AnyArray, Floats, Integers
 from .pca import centred_rows, scaled_components
 from .pursuit import MDHResult, Step, growing_alphas, pursue
+from .rows import NO_COLUMNS
 from .sqp import constrained_hyperplane
-from .starts import MOST_COMPONENTS, NO_COLUMNS, Start, valley_starts
+from .starts import MOST_COMPONENTS, Start, valley_starts
 
 __all__ = ["MDHResult", "Step", "mdh_directions", "minimum_density_hyperplane", "minimum_density_hyperplanes"]
 

@@ -9,7 +9,8 @@ from ..density.bandwidth import BANDWIDTHS
 from .mdh import MOST_COMPONENTS, SearchedRows, Starts, searched_rows
 from .pca import centred_rows
 from .pursuit import MDHResult, pursue
-from .starts import NO_COLUMNS, valley_starts
+from .rows import NO_COLUMNS
+from .starts import valley_starts
 from .whitening import whitening_of
 
 MUCH_NARROWER = 0.6

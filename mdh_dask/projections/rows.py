@@ -2,10 +2,15 @@
 
 import numpy as np
 
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 
 MOST_ROWS = 250
 """Most rows that a direction combines."""
+
+MOST_COLUMNS = 50
+"""With more columns, single columns are not directions beside combinations of rows: scoring them would take long."""
+
+NO_COLUMNS = np.empty(0, dtype=np.int64)
 
 
 def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray) -> Floats:
@@ -43,3 +48,29 @@ def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray
 def some_rows(rng: np.random.Generator, rows: AnyArray) -> AnyArray:
     """Return at most `MOST_ROWS` rows, drawn at random, in the original order."""
     return rows if len(rows) <= MOST_ROWS else rows[np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))]
+
+
+def single_columns(rows: AnyArray, coarse: Integers = NO_COLUMNS) -> AnyArray:
+    """Return the unit vectors of the columns that can be directions, none with more than `MOST_COLUMNS` columns.
+
+    Combinations of ten columns hardly show clusters that differ in one of them.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.5, 0.0], [0.1, 1.0], [0.2, 0.0], [0.3, 1.0]])
+    >>> single_columns(rows)
+    array([[1., 0.]])
+    """
+    n_columns = rows.shape[1]
+    chosen = columns_without_ties(rows, coarse) if n_columns <= MOST_COLUMNS else NO_COLUMNS
+    return np.eye(n_columns, dtype=rows.dtype)[chosen]
+
+
+def columns_without_ties(rows: AnyArray, coarse: Integers = NO_COLUMNS) -> Integers:
+    """Return the columns with at least half of their values distinct, but none of `coarse`, whose values were spread.
+
+    A value that many rows share makes a valley beside itself: many pixels are black or white, but that separates no
+    digits.
+    """
+    distinct = (np.diff(np.sort(rows, axis=0), axis=0) > 0).sum(axis=0) + 1
+    return np.setdiff1d(np.flatnonzero(distinct > len(rows) / 2), coarse)

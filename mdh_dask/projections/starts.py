@@ -10,7 +10,7 @@ from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
-from .rows import some_rows
+from .rows import NO_COLUMNS, columns_without_ties, some_rows
 
 MOST_COMPONENTS = 50
 """With more features, trees pursue hyperplanes in the span of this many principal components, as noise would separate a
@@ -23,8 +23,6 @@ ROWS_LOOKED_AT, MAX_BINS = 1000, 4096
 
 DIRECTIONS_AT_ONCE = 256
 """Number of directions with histograms in memory at once."""
-
-NO_COLUMNS = np.empty(0, dtype=np.int64)
 
 ROOM = 0.2
 """Largest distance of a pursuit beyond the valley of its start, in standard deviations."""
@@ -68,9 +66,8 @@ def valley_starts(
 
     Notes
     -----
-    Only columns with at least half of their values distinct count, as a value that many rows share makes a valley
-    beside itself: many pixels are black or white, but that separates no digits. Combinations of twenty columns hardly
-    show clusters that differ in one of them.
+    Only columns with at least half of their values distinct count (`columns_without_ties`). Combinations of twenty
+    columns hardly show clusters that differ in one of them.
 
     Examples
     --------
@@ -90,7 +87,7 @@ def valley_starts(
     length = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
     # Nearly cancelled entries are rounding errors.
     length[length < 1e-3 * length.max()] = np.inf
-    columns = np.setdiff1d(_columns_without_ties(looked_at), coarse)
+    columns = columns_without_ties(looked_at, coarse)
     combined = multi_dot([weights, base, looked_at.T]) / length[:, None]
     projections = np.concatenate([combined, looked_at.T[columns]])
     depth, alpha = _deepest_valleys(projections, np.sqrt(len(centred)) / len(centred), within)
@@ -104,11 +101,6 @@ def valley_starts(
                 unit[columns[i - N_DRAWN]] = 1.0
             starts.append(Start(unit / np.linalg.norm(unit), (min(float(alpha[i]) + ROOM, within),)))
     return starts
-
-
-def _columns_without_ties(rows: AnyArray) -> AnyArray:
-    distinct = (np.diff(np.sort(rows, axis=0), axis=0) > 0).sum(axis=0) + 1
-    return np.flatnonzero(distinct > len(rows) / 2)
 
 
 def _deepest_valleys(projections: Floats, least_share: float, within: float) -> tuple[Floats, Floats]:

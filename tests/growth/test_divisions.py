@@ -49,10 +49,7 @@ class TestVote:
 class TestFewRows:
     @pytest.mark.parametrize(
         ("method", "n", "d", "apart"),
-        [
-            *((method, *at) for method in METHODS for at in ((100, 2, 5.0), (300, 2, 4.0))),
-            (HierarchicalMDH, 300, 10, 5.0),
-        ],
+        [(method, *at) for method in METHODS for at in ((100, 2, 5.0), (300, 2, 4.0), (300, 10, 5.0))],
     )
     def test_two_normals_are_two_clusters_with_nearly_every_seed(self, method, n, d, apart):
         # One half alone finds the first with .4 of the seeds.
