@@ -3,15 +3,15 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._jit.lattices import spread_rows
 from .._typing import Integers
-from ..chunks import Pass, Plan, Statistic
+from ..chunks import Plan
 from ..growth.frames import frame_of
-from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from ..growth.lattices import spread_sample
+from ..growth.passes import FirstLook, Sample
+from ..growth.reading import first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import standardiser
 from .model import DensityModel
@@ -58,17 +58,15 @@ def cluster(
     """
     n_rows, n_features = shape
     wanted = rows_sampled(settings.sample_size, n_features)
-    look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(wanted, n_rows)))
-    check(look)
-    sample = smallest_hashes(look.sample, wanted)
-    held = sample if len(sample.rows) == n_rows else None
-    frame = frame_of(sample.rows, settings.scale)
-    spread = _spread(look, sample, settings.scale)
+    look = yield from first_read(settings.seed, wanted, n_rows, check)
+    frame = frame_of(look.sample.rows, settings.scale)
+    spread = _spread(look, settings.scale)
     points = frame(spread.rows).astype(np.float64)
     structure = structure_of(points, spread.hashes, 1 - settings.quantile)
     size = settings.n_landmarks
     points, cells = points[:size], structure.cell[:size]
-    counts = yield from _asked("counting", NearestCounts(frame.centre, frame.scale, points), held)
+    counting = NearestCounts(frame.centre, frame.scale, points)
+    counts: Integers = yield from of_all_rows("counting", counting, look.sample, n_rows)
     n_cells = len(structure.links) + 1
     rows = np.zeros(n_cells, dtype=np.int64)
     np.add.at(rows, cells, counts)
@@ -87,25 +85,11 @@ def rows_sampled(sample_size: int, n_columns: int) -> int:
     return max(min(sample_size, RESERVOIR_VALUES // n_columns), 1)
 
 
-def _spread(look: FirstLook, sample: Sample, scale: bool) -> Sample:
+def _spread(look: FirstLook, scale: bool) -> Sample:
     """Return the sample in the order of the hashes, with values of few levels spread over their steps.
 
-    Each level would otherwise be a cluster. In many columns hardly any rows are equal, and the spread would hide
-    clusters (optdigits: 5 instead of 10).
+    In many columns hardly any rows are equal, and the spread would hide clusters (optdigits: 5 instead of 10).
     """
-    lattices = standardiser(look.columns, sample, scale, spread=True).lattices
-    sample = sample.take(np.argsort(sample.hashes, kind="stable"))
-    if not lattices or sample.rows.shape[1] > MANY_COLUMNS:
-        return sample
-    rows = sample.rows.astype(np.float64)
-    spread_rows(rows, sample.hashes, lattices)
-    return sample._replace(rows=rows)
-
-
-def _asked(verb: str, statistic: Statistic, held: Sample | None) -> Plan[Any]:
-    """Request a statistic of all rows, or compute it from the sample if it holds them all."""
-    if held is not None:
-        counts: Integers = statistic.finalise(statistic.chunk(0, held.rows))
-        return counts
-    value = yield Pass(verb, statistic)
-    return value
+    lattices = standardiser(look.columns, look.sample, scale, spread=True).lattices
+    sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
+    return sample if sample.rows.shape[1] > MANY_COLUMNS else spread_sample(sample, lattices)

@@ -10,12 +10,13 @@ import numpy as np
 from .._random import generator
 from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
-from ..chunks import Pass, Plan, work_through
+from ..chunks import Plan, work_through
 from ..density.bandwidth import Bandwidth
 from ..growth.bounds import bounds_of
 from ..growth.branches import Branch, SampleRows, branch_pass, hash_bit
 from ..growth.branches import State as BranchState
-from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from ..growth.passes import FirstLook, Sample
+from ..growth.reading import first_read, of_all_rows
 from ..growth.scaling import Standardiser, standardiser
 from ..growth.screening import bandwidth_of, candidates_for
 from ..projections.directions import Proposal, StandardDirections
@@ -201,9 +202,8 @@ def hyperplane_ensemble(
     One pass if the sample holds all rows, or if no hyperplane lies in a valley.
     """
     n_rows, _ = shape
-    look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(settings.sample_size, n_rows)))
-    check(look)
-    sample = smallest_hashes(look.sample, settings.sample_size)
+    look = yield from first_read(settings.seed, settings.sample_size, n_rows, check)
+    sample = look.sample
     standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True)
     found = find_hyperplanes(sample, standardise, settings, n_rows)
     raw = standardise.raw(found.directions)
@@ -213,10 +213,11 @@ def hyperplane_ensemble(
     kept = kept[: settings.n_hyperplanes]
     logger.info("%s of %s hyperplanes lie in valleys and are distinct", len(kept), len(found))
     counting = TuplePass(np.ascontiguousarray(raw.vectors[kept]), offsets[kept], MOST_TUPLES)
-    if len(kept) == 0 or len(sample.hashes) == n_rows:
-        tuples: Tuples = counting.finalise(counting.chunk(0, sample.rows))
+    tuples: Tuples
+    if len(kept):
+        tuples = yield from of_all_rows("counting", counting, sample, n_rows)
     else:
-        tuples = yield Pass("counting", counting)
+        tuples = counting.finalise(counting.chunk(0, sample.rows))
     return _combined(counting, tuples, len(found), n_rows, settings)
 
 

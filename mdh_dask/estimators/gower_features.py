@@ -147,7 +147,7 @@ class GowerFeatures(KernelPCAFeatures):
         limits = np.where(categorical, MOST_LEVELS, self.n_thresholds + 1)
         look: TypedLook
         distinct: DistinctValues
-        look, distinct = yield Pass("reading", Together((TypedPass(0, 0), DistinctPass(limits))))
+        look, distinct = yield Pass("reading", Together((TypedPass(), DistinctPass(limits))))
         check_typed_look(look)
         if self.missing == "pairs" and look.n_missing.any():
             raise ValueError(

@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._random import generator
 from .._state import FeatureMap
 from .._typing import Floats, RowArray
-from ..chunks import Pass, Plan
+from ..chunks import Pass, Plan, Together
 from ..growth.bounds import bounds_of
-from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from ..growth.passes import FirstLook, FirstPass, Sample, SamplePass, sample_limit, smallest_hashes
 from ..growth.scaling import standardiser
 from ..growth.typed import TypedLook, TypedPass
 from ..kernels import (
@@ -190,13 +190,15 @@ class KernelPCAFeatures(FeatureTransformer):
     def _read_typed(self, kernel: Kernel, seed: int, limit: int, wanted: int) -> Plan[_Read]:
         """Plan the first pass over mixed columns, which the kernel scales."""
         assert isinstance(kernel, Gower)
-        look: TypedLook = yield Pass("reading", TypedPass(seed, limit))
+        look: TypedLook
+        sample: Sample
+        look, sample = yield Pass("reading", Together((TypedPass(), SamplePass(seed, limit))))
         check_typed_look(look)
         d = len(look.low)
         categorical = categorical_columns(self.columns, d)
         return (
             kernel.of_columns(categorical, look.low, look.high, look.n_missing > 0),
-            look.sample._replace(rows=look.sample.rows.astype(np.float64)), np.zeros(d), np.ones(d),
+            sample._replace(rows=sample.rows.astype(np.float64)), np.zeros(d), np.ones(d),
         )  # fmt: skip
 
     def _standard(self, kernel: Kernel, look: FirstLook, sample: Sample) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from .._random import generator
 from .._typing import AnyArray, RowArray
 from ..chunks import Pass, Plan, Together
-from ..growth.passes import sample_limit, smallest_hashes
+from ..growth.passes import Sample, SamplePass, sample_limit, smallest_hashes
 from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned
@@ -111,13 +111,14 @@ class MixedPCA(FeatureTransformer):
         """Plan the choice of a start on a sample, and the iterations from it."""
         categorical = categorical_columns(self.columns, shape[1])
         limits = np.where(categorical, MOST_LEVELS, 1)
-        looks = TypedPass(seed, sample_limit(self.sample_size, shape[0])), DistinctPass(limits)
+        drawing = SamplePass(seed, sample_limit(self.sample_size, shape[0]))
         look: TypedLook
         distinct: DistinctValues
-        look, distinct = yield Pass("reading", Together(looks))
+        sample: Sample
+        look, distinct, sample = yield Pass("reading", Together((TypedPass(), DistinctPass(limits), drawing)))
         check_typed_look(look)
         self._check_levels(categorical & (distinct.counts < 0))
-        rows = smallest_hashes(look.sample, self.sample_size).rows
+        rows = smallest_hashes(sample, self.sample_size).rows
         bits = bits_for(shape[0])
         model = self._start(self._blank(rows, categorical, distinct), rows, bits, seed)
         if len(rows) == shape[0]:

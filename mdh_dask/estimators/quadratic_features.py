@@ -1,14 +1,15 @@
 """All columns and the products of two of them, as a scikit-learn transformer."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats, Integers, RowArray
-from ..chunks import Pass, Plan
-from ..growth.passes import FirstLook, FirstPass, sample_limit, smallest_hashes
+from ..chunks import Plan
+from ..growth.reading import first_read
 from ..growth.scaling import rounded, standardiser
 from .docstrings import documented
 from .transformer import FeatureTransformer
@@ -138,13 +139,12 @@ class QuadraticFeatures(FeatureTransformer):
             )
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[QuadraticMap]:
-        look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(SAMPLED, shape[0])))
-        check_first_look(look, getattr(self, "feature_names_in_", None))
+        check = partial(check_first_look, names=getattr(self, "feature_names_in_", None))
+        look = yield from first_read(seed, SAMPLED, shape[0], check)
         d = shape[1]
         if not self.scale:
             return QuadraticMap(np.zeros(d), np.ones(d), np.ones(d + d * (d + 1) // 2))
-        sample = smallest_hashes(look.sample, SAMPLED)
-        columns = standardiser(look.columns, sample, True)
-        spread = rounded(products((sample.rows - columns.centre) * columns.scale).std(axis=0))
+        columns = standardiser(look.columns, look.sample, True)
+        spread = rounded(products((look.sample.rows - columns.centre) * columns.scale).std(axis=0))
         factor = np.divide(1.0, spread, out=np.zeros(len(spread)), where=spread > 1e-9)
         return QuadraticMap(columns.centre, columns.scale, factor)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._jit.lattices import Lattices
+from .._jit.lattices import Lattices, spread_rows
 from .._typing import Floats, Integers
 from .passes import Sample, smallest_hashes
 
@@ -61,3 +61,15 @@ def lattices_of(steps: Floats) -> Lattices:
     """Return the lattices of a finished tree from the steps of all columns, zero for the others."""
     columns = np.flatnonzero(steps > 0)
     return Lattices(columns, np.ascontiguousarray(steps[columns]), columns.astype(np.uint64))
+
+
+def spread_sample(sample: Sample, lattices: Lattices) -> Sample:
+    """Return a sample of raw rows with the values of lattices spread over their steps by the rows' hashes.
+
+    To methods that compare distances of rows, each level would otherwise be a cluster.
+    """
+    if not lattices:
+        return sample
+    rows = sample.rows.astype(np.float64)
+    spread_rows(rows, sample.hashes, lattices)
+    return sample._replace(rows=rows)

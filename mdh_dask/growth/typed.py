@@ -1,4 +1,4 @@
-"""The first pass over mixed columns, whose values may be missing, and the distinct values of their columns."""
+"""Statistics of mixed columns, whose values may be missing: their ranges and distinct values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from .._jit.blocks import loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from .passes import Sample, SamplePass
 
 
 @storable
@@ -22,7 +21,6 @@ class TypedLook(NamedTuple):
     high: Floats
     n_missing: Integers
     """Number of missing values in every column."""
-    sample: Sample
     n_infinite: int
     first_infinite: int
     """Global number of the first row with an infinite value, or -1."""
@@ -30,18 +28,7 @@ class TypedLook(NamedTuple):
 
 @dataclass(frozen=True)
 class TypedPass(Statistic):
-    """Ranges of the columns and a sample of the rows, some of whose values are missing.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the rows' hashes.
-    limit : int
-        Rows with a hash of at most this are sampled.
-    """
-
-    seed: int
-    limit: int
+    """Ranges of the columns, some of whose values are missing, and the positions of infinities."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> TypedLook:
         """Return the state of one block of rows."""
@@ -56,16 +43,14 @@ class TypedPass(Statistic):
             infinite = np.isinf(rows)
             n_infinite = int(np.count_nonzero(infinite))
             first = start + int(infinite.any(axis=1).argmax()) if n_infinite else -1
-        sample = SamplePass(self.seed, self.limit).chunk(start, rows)
-        return TypedLook(low, high, n_missing, sample, n_infinite, first)
+        return TypedLook(low, high, n_missing, n_infinite, first)
 
     def combine(self, left: TypedLook, right: TypedLook) -> TypedLook:
-        """Merge ranges and counts, and concatenate the samples."""
+        """Merge ranges and counts."""
         return TypedLook(
             np.minimum(left.low, right.low),
             np.maximum(left.high, right.high),
             left.n_missing + right.n_missing,
-            SamplePass(self.seed, self.limit).combine(left.sample, right.sample),
             left.n_infinite + right.n_infinite,
             left.first_infinite if left.first_infinite >= 0 else right.first_infinite,
         )

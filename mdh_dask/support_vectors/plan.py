@@ -4,16 +4,17 @@ import logging
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from .._jit.contours import flood, lowest_along
-from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
+from .._jit.lattices import NO_LATTICES
 from .._typing import Booleans, Floats, Integers
-from ..chunks import Pass, Plan, Statistic
+from ..chunks import Plan
 from ..growth.frames import Frame, frame_of
-from ..growth.passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from ..growth.lattices import spread_sample
+from ..growth.passes import FirstLook
+from ..growth.reading import first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import standardiser
 from .adjacency import points_between
@@ -74,15 +75,12 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     """
     n_rows, n_features = shape
     wanted = rows_sampled(settings.n_landmarks, n_features)
-    look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(wanted, n_rows)))
-    check(look)
-    sample = smallest_hashes(look.sample, wanted)
-    frame = frame_of(sample.rows, settings.scale)
-    held = sample if len(sample.rows) == n_rows else None
+    look = yield from first_read(settings.seed, wanted, n_rows, check)
+    frame = frame_of(look.sample.rows, settings.scale)
     lattices = NO_LATTICES
     if settings.width is None:
-        lattices = standardiser(look.columns, sample, settings.scale, spread=True).lattices
-        sample = _spread(sample, lattices)
+        lattices = standardiser(look.columns, look.sample, settings.scale, spread=True).lattices
+    sample = spread_sample(look.sample, lattices)
     landmarks = landmarks_of(sample, frame, settings.n_landmarks)
     mixed = sample.take(np.argsort(sample.hashes, kind="stable"))  # the first of them stand for all
     halves = [frame(mixed.rows[in_first_half(mixed.hashes) == half]) for half in (True, False)]
@@ -91,8 +89,8 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
         return _one_place(frame, landmarks, settings)
     columns = np.ascontiguousarray(landmarks.points.T)
     counting = LandmarkCounts(settings.seed, frame.centre, frame.scale, columns, landmarks.first, lattices)
-    counts: Integers = yield from _asked("counting landmarks", counting, held)
-    exact = held is not None and len(sample.rows) <= settings.n_landmarks
+    counts: Integers = yield from of_all_rows("counting landmarks", counting, look.sample, n_rows)
+    exact = n_rows <= settings.n_landmarks
     weights, of_first = counts.astype(np.float64)
     settings = settings if _can_sweep(landmarks, halves[1]) else _one_cluster(settings, landmarks)
     steps, chosen = _sweep(settings, landmarks, of_first, halves)
@@ -110,7 +108,7 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
             frame.centre, frame.scale, columns, np.stack([sphere.coefficients for sphere in spheres]),
             np.array([sphere.width for sphere in spheres]),
         )  # fmt: skip
-        histograms = yield from _asked("measuring levels", measuring, held)
+        histograms = yield from of_all_rows("measuring levels", measuring, look.sample, n_rows)
     levels = [_level(spheres, weights, histograms, i, settings.outliers) for i in range(len(spheres))]
     own = plateau.index(chosen) if steps else 0
     inner = _level(spheres, weights, histograms, own, pairs[own][1], drawn=True)
@@ -118,15 +116,6 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     labels = _labels(settings, spheres[own], inner, weights, landmarks.first, step)
     table = _table(steps, chosen, dict(zip(plateau, levels)))
     return _contours(settings, frame, spheres[own], labels, inner, levels[own], table)
-
-
-def _spread(sample: Sample, lattices: Lattices) -> Sample:
-    """Return the sample with values of few levels spread over their steps: each level would else be a cluster."""
-    if not lattices:
-        return sample
-    rows = sample.rows.astype(np.float64)
-    spread_rows(rows, sample.hashes, lattices)
-    return sample._replace(rows=rows)
 
 
 def rows_sampled(n_landmarks: int, n_columns: int) -> int:
@@ -144,14 +133,6 @@ def _warn_of_spacing(points: Floats, width: float) -> None:
             UserWarning,
             stacklevel=2,
         )
-
-
-def _asked(verb: str, statistic: Statistic, held: Sample | None) -> Plan[Any]:
-    """Request a statistic of all rows, or compute it from the sample if it holds them all."""
-    if held is not None:
-        return statistic.finalise(statistic.chunk(0, held.rows))
-    value = yield Pass(verb, statistic)
-    return value
 
 
 def _can_sweep(landmarks: Landmarks, held_out: Floats) -> bool:
