@@ -31,6 +31,7 @@ from .entries import (
 )
 from .profiles import Overview, overview_of
 from .scatter import scatter_of
+from .segments import Segments
 from .spectrum import spectrum_of
 from .tiles import MAP_LEVELS, map_of
 
@@ -52,6 +53,7 @@ def write_report(
     profiles: Profiles | None = None,
     drift: Drift | None = None,
     images: Mapping[str, bytes | str | PathLike[str]] | None = None,
+    segments: Segments | None = None,
     colours: AnyArray | None = None,
     links: Mapping[str, str] | None = None,
     sample: tuple[AnyArray, Integers] | None = None,
@@ -76,6 +78,8 @@ def write_report(
         Drift of new rows; see `mdh_dask.drift`.
     images : mapping of str to (bytes or path), optional
         PNG or JPEG images and their captions, shown side by side.
+    segments : Segments, optional
+        Pictures of a segmented image, shown before the others, with a mask for each cluster.
     colours : integer array of shape (n_clusters, 3), optional
         Red, green and blue of every cluster from 0 to 255; by default neighbours in the tree have similar colours.
     links : mapping of str to str, optional
@@ -129,7 +133,8 @@ def write_report(
         "facts": all_redacted(facts),
         "feature_map": feature_map,
         "spectrum": spectrum_of(feature_map) if feature_map is not None and drawn else None,
-        "images": {caption: _embedded(caption, image) for caption, image in (images or {}).items()},
+        "images": _all_embedded(images or {}),
+        "segments": None if segments is None else _segments(segments, shown["n_clusters"]),
         "tree": tree,
         "max_pictures": MAX_PICTURES,
         "max_nesting": MAX_NESTING,
@@ -224,6 +229,19 @@ def _checked(colours: AnyArray | None, n_clusters: int) -> AnyArray | None:
             f"colours are integers from 0 to 255; got {colours.dtype} from {colours.min()} to {colours.max()}"
         )
     return colours
+
+
+def _all_embedded(images: Mapping[str, bytes | str | PathLike[str]]) -> dict[str, str]:
+    return {caption: _embedded(caption, image) for caption, image in images.items()}
+
+
+def _segments(segments: Segments, n_clusters: int) -> dict[str, Any]:
+    if len(segments.masks) not in (0, n_clusters):
+        raise ValueError(
+            f"expected no mask, or one for each of {full_count(n_clusters, 'cluster')}; got {len(segments.masks)}"
+        )
+    masks = [_embedded(f"mask of cluster {label}", mask) for label, mask in enumerate(segments.masks)]
+    return {"images": _all_embedded(segments.images), "masks": masks}
 
 
 def _embedded(caption: str, image: bytes | str | PathLike[str]) -> str:

@@ -18,7 +18,8 @@ from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.labels import look
 from ..images.overview import Seen
 from ..io.files import write_file
-from ..report import write_report
+from ..report import Segments, write_report
+from ..report.page import MAX_LIT
 from ..summaries.profiles import Profiles
 from ._fit import Cluster, Made
 from .estimates import telling_of_memory
@@ -161,26 +162,32 @@ def write_preview(seen: Seen, outputs: ImageOutputs) -> None:
 def _write_report(
     seen: Seen, features: Features, estimator: Any, outputs: ImageOutputs, title: str, facts: Facts
 ) -> None:
-    from .pictures import WIDEST, encoded
-
     if outputs.report:
         noise = int(estimator.noise)
-        images = {
-            "The image": encoded(seen.photograph, "JPEG", WIDEST),
-            "Every pixel in the mean colour of its segment": encoded(seen.segmented(), "PNG", WIDEST),
-            **estimator.report_pictures(),
-        }
         bands, tree = _names_of_bands(seen), estimator.state_.tree
         feature_map = getattr(estimator.state_, "feature_map", None)
         if tree is not None and feature_map is None:
             tree = replace(tree, feature_names=features.names(bands))
         write_report(
-            outputs.report, tree, title=title, facts=facts, images=images,
-            colours=seen.colours[noise:], profiles=Profiles(bands, seen.more, lowest=-noise),
-            links=outputs.links(),
+            outputs.report, tree, title=title, facts=facts, images=estimator.report_pictures(),
+            segments=_segments(seen, noise), colours=seen.colours[noise:],
+            profiles=Profiles(bands, seen.more, lowest=-noise), links=outputs.links(),
             feature_map=feature_map, overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
+
+
+def _segments(seen: Seen, noise: int) -> Segments:
+    from .pictures import WIDEST, encoded, mask_of
+
+    images = {
+        "The image": encoded(seen.photograph, "JPEG", WIDEST),
+        "Every pixel in the mean colour of its segment": encoded(seen.segmented(), "PNG", WIDEST),
+    }
+    n_clusters = len(seen.sizes) - noise
+    shown = n_clusters if n_clusters <= MAX_LIT else 0
+    masks = [mask_of(seen.labels, label + noise) for label in range(shown)]
+    return Segments(images, masks)
 
 
 def _names_of_bands(seen: Seen) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from mdh_dask.cli import exits, mdh
 from mdh_dask.images import open_image
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.workflows._demo import SAMPLE_IMAGES, path_of
-from mdh_dask.workflows.pictures import encoded
+from mdh_dask.workflows.pictures import HIDDEN, encoded, mask_of
 
 WRITTEN = ["labels.zarr", "model.zarr", "report.html", "segmented.png"]
 
@@ -46,6 +46,14 @@ def embedded_images(report):
 
 
 # What it writes
+
+
+def test_a_mask_hides_all_other_segments_and_is_small_for_a_large_image():
+    labels = np.repeat(np.arange(4).reshape(2, 2), 700, axis=0).repeat(1000, axis=1)
+    mask = Image.open(io.BytesIO(mask_of(labels, 3))).convert("RGBA")
+    assert max(mask.size) <= 800
+    hidden = np.asarray(mask)[..., 3]
+    assert [int(np.unique(part).item()) for part in (hidden[:200, :300], hidden[-200:, -300:])] == [HIDDEN, 0]
 
 
 def test_the_wines_are_clustered_and_shown_by_the_names_of_their_columns(here):
@@ -88,11 +96,13 @@ def test_a_picture_of_three_colours_has_three_segments_in_their_mean_colours(her
     np.testing.assert_array_equal(model.predict(beach().reshape(-1, 3)), np.ravel(labels))
 
 
-def test_the_report_holds_both_pictures_and_the_colours_of_the_segments(here):
+def test_the_report_holds_both_pictures_a_mask_and_the_colour_of_each_segment(here):
     run("--image", "../beach.png", "--out", "d")
-    photograph, segmented = embedded_images(Path("d/report.html"))
+    *masks, photograph, segmented = embedded_images(Path("d/report.html"))
     assert photograph == encoded(beach(), "JPEG")
     assert segmented == Path("d/segmented.png").read_bytes()
+    shown = [np.asarray(Image.open(io.BytesIO(mask)).convert("RGBA"))[..., 3] == 0 for mask in masks]
+    np.testing.assert_array_equal(shown, zarr.open_array("d/labels.zarr")[:] == np.arange(3)[:, None, None])
     text = Path("d/report.html").read_text(encoding="utf-8")
     assert "../beach.png, PNG, 80 x 60 pixels" in text
     for colour in np.asarray(Image.open("d/segmented.png"))[[5, 30, 55], 40]:

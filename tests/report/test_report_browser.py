@@ -11,7 +11,7 @@ from browser import Tab, browser_path
 
 from mdh_dask import RandomProjectionTree, cluster_profiles, drift
 from mdh_dask.kernels import RBF, nystrom_map
-from mdh_dask.report import write_report
+from mdh_dask.report import Segments, write_report
 
 pytestmark = pytest.mark.skipif(browser_path() is None, reason="needs Chromium or Chrome: apt-get install chromium")
 
@@ -19,7 +19,7 @@ DESKTOP, PHONE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height"
     "width": 320, "height": 600, "phone": True,
 }  # fmt: skip
 
-FOCUSABLE = """[...document.querySelectorAll('a[href], summary, [tabindex]')]
+FOCUSABLE = """[...document.querySelectorAll('a[href], summary, [tabindex], input:checked')]
     .filter(e => e.tabIndex >= 0 && e.checkVisibility())"""
 
 CONTRASTS = """(() => {
@@ -79,13 +79,17 @@ def pages(tmp_path_factory):
         facts={"Input": "s3://" + "folder/" * 30, "Versions": {"numpy": "2.0", "dask": "2025.1"}},
         feature_map=nystrom_map(blobs(10), RBF(), np.zeros(14), np.ones(14), n_components=3),
         profiles=type(profiles)(names, profiles.moments),
-        images={"Stripes": png(), "The same stripes": png()},
+        images={"Stripes": png()},
+        segments=Segments({"The same stripes": png()}, [png()] * model.n_clusters_),
+        sample=(blobs(20), model.predict(blobs(20))),
         links={"Performance report of Dask": "performance.html"},
     )
     moved = write_report(
         folder / "drift.html", model.tree_, title="Drift", facts={}, drift=drift(model, blobs(300) + 0.5)
     )
-    return {"fit": fit, "drift": moved}
+    dark = np.zeros((model.n_clusters_, 3), np.uint8)
+    segments = write_report(folder / "segments.html", model.tree_, title="Segments", facts={}, colours=dark)
+    return {"fit": fit, "drift": moved, "segments": segments}
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +154,26 @@ def test_parts_unfold_and_fold_by_keyboard(tab, pages, key):
     assert states == [True, False]
 
 
+def test_a_click_on_a_colour_lights_its_cluster_up_everywhere(tab, pages):
+    tab.open(pages["fit"], **DESKTOP)
+    lit = """[...document.querySelectorAll('.map a, #clusters tr.k, #profiles tr.k, .scatter path')]
+        .filter(e => getComputedStyle(e).opacity == 1)"""
+    mask = "getComputedStyle(document.querySelector('.under'), '::after').backgroundImage"
+    n_all = tab.evaluate(f"{lit}.length")
+    assert tab.evaluate(mask) == "none"
+    tab.evaluate("document.querySelector('#clusters tr:nth-child(3) label').click()")
+    tab.evaluate("Promise.all(document.getAnimations().map(a => a.finished)).then(() => 0)")
+    assert 4 <= tab.evaluate(f"{lit}.length") < n_all
+    assert tab.evaluate(f"{lit}.every(e => e.classList.contains('k2'))")
+    assert tab.evaluate(mask).startswith('url("data:image/png')
+
+
+def test_curves_of_dark_segments_stand_out_in_the_dark(tab, pages):
+    tab.open(pages["segments"], **DESKTOP, dark=True)
+    curve = "getComputedStyle(document.querySelector('.valley path')).stroke.match(/[\\d.]+/g).map(Number)"
+    assert max(tab.evaluate(curve)[:3]) > 0.25
+
+
 def test_links_lead_to_what_they_name(tab, pages):
     tab.open(pages["fit"], **DESKTOP)
     for target in ("#profiles", "#profile-2", "#node-1"):
@@ -181,6 +205,7 @@ def test_a_screen_reader_finds_landmarks_names_and_headings_in_order(tab, pages,
 
 def test_a_screen_reader_finds_the_headers_of_tables(tab, pages):
     tab.open(pages["fit"], **DESKTOP)
+    tab.evaluate("document.querySelectorAll('.profile').forEach(d => d.open = true)")
     found = [(role, name) for role, name, _ in tab.accessible()]
     assert ("columnheader", "All other rows") in found
     assert ("table", "Differences of all clusters") in found
