@@ -30,6 +30,7 @@ from benchmarks import (
     semi_supervised,
     speed,
     svc,
+    svc_scale,
     tables_scale,
     tree_speed,
 )
@@ -68,16 +69,27 @@ def test_every_suite_has_a_short_form_and_a_line_in_the_help():
     assert all(set(module.SHORT) <= set(module.run.__annotations__) for module in SUITES.values())
 
 
-@pytest.fixture
-def two_clusters(tmp_path):
-    """A folder with one set, of two clusters far apart, a column that is constant and a row that is not complete."""
+def store_two_clusters(folder, n_rows):
+    """Store one set, of two clusters far apart, with a column that is constant and a row that is not complete."""
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 600)
-    X = (rng.normal(size=(600, 3)) + 9 * y[:, None]).astype(np.float32)
+    y = rng.integers(0, 2, n_rows)
+    X = (rng.normal(size=(n_rows, 3)) + 9 * y[:, None]).astype(np.float32)
     X[:, 2] = 1
     X[0, 0] = np.nan
-    np.savez(tmp_path / "pendigits.npz", X=X, y=y)
-    return str(tmp_path)
+    np.savez(folder / "pendigits.npz", X=X, y=y)
+    return str(folder)
+
+
+@pytest.fixture
+def two_clusters(tmp_path):
+    """A folder with one set of two clusters."""
+    return store_two_clusters(tmp_path, 600)
+
+
+@pytest.fixture
+def two_small_clusters(tmp_path):
+    """A folder with one set of two clusters with few rows, all of which are landmarks."""
+    return store_two_clusters(tmp_path, 200)
 
 
 def lines_of(table, **where):
@@ -248,8 +260,9 @@ def test_tree_speed_compares_fitting_measuring_and_growth():
 @contextmanager
 def workers_here(n_workers=2):
     """Workers in this process, where the loops are compiled."""
-    options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": ":0"}}
-    with LocalCluster(n_workers, processes=False, **options) as cluster, Client(cluster) as client:
+    options = {"n_workers": n_workers, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    options |= {"scheduler_kwargs": {"dashboard_address": ":0"}}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
         yield client
 
 
@@ -376,8 +389,8 @@ def test_passes_are_counted_block_by_block():
     assert all(line["counted loads"] == line["fit + labels"] for line in lines)
 
 
-@pytest.mark.cluster
-def test_memory_watches_every_estimator_and_every_process(cells_here, tmp_path):
+def test_memory_watches_every_estimator_and_every_process(cells_here, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "workers", workers_here)
     sizes = {"estimators": ("PDDP",), "estimator_rows": 40_000, "chunk_sizes": (1, 2)}
     tables = checked(memory.run(n_rows=20_000, n_columns=5, **sizes))
     estimators, stages, peaks, events = tables
@@ -422,6 +435,11 @@ def test_the_parts_of_a_cluster_are_processes_of_their_own():
     with apart(1) as (client, parts):
         assert list(parts) == ["scheduler", "worker 0"]
         assert len({os.getpid(), *parts.values()}) == 3
+        watched = memory.Peaks(client).processes
+        assert {name: process.pid for name, process in watched.items()} == {
+            "worker 0": parts["worker 0"],
+            "client, with the scheduler": os.getpid(),
+        }
         assert client.submit(os.getpid).result() == parts["worker 0"]
         assert all(seconds > 0 for seconds in cpu_seconds(parts).values())
 
@@ -520,10 +538,12 @@ def test_every_suite_of_evidence_runs_if_none_is_named(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == kinds
 
 
-def test_kernel_features_are_scored_beside_what_was_published_and_beside_spectral_clustering(two_clusters, monkeypatch):
-    monkeypatch.setattr(kernels, "load_digits", lambda **_: kernels.labelled_set("pendigits", two_clusters))
+def test_kernel_features_are_scored_beside_what_was_published_and_beside_spectral_clustering(
+    two_small_clusters, monkeypatch
+):
+    monkeypatch.setattr(kernels, "load_digits", lambda **_: kernels.labelled_set("pendigits", two_small_clusters))
     monkeypatch.setattr(kernels, "SHAPES", ("spiral",))
-    hyperplanes, trees, digits, shapes = checked(kernels.run(seeds=(0,), folder=two_clusters))
+    hyperplanes, trees, digits, shapes = checked(kernels.run(seeds=(0,), folder=two_small_clusters))
     assert {row[0] for row in hyperplanes.rows} == set(kernels.BI_PARTITIONS)
     (line,) = lines_of(trees, set="pendigits", method="local scaling")
     assert line | {"classes": 2, "published": 0.707, "required": ">= published - 0.01"} == line
@@ -543,6 +563,7 @@ def test_text_in_a_table_becomes_a_column_for_every_value(tmp_path):
 def test_what_feature_spaces_cost_is_measured_beside_nystroem_and_k_means(two_clusters, monkeypatch):
     monkeypatch.setattr(kernels_scale, "SETS", ("pendigits", "mnist"))
     monkeypatch.setattr(kernels_scale, "KERNELS", ("rbf",))
+    monkeypatch.setattr(kernels_scale, "workers", lambda limit: workers_here())
     labels, mapping, growth = checked(
         kernels_scale.run(n_landmarks=40, widths=(3,), sizes=(300, 600), folder=two_clusters)
     )
@@ -570,7 +591,9 @@ def test_a_table_of_numbers_and_texts_is_clustered_with_and_without_its_texts(tm
 def test_a_job_that_is_killed_resumes_to_the_same_bits(monkeypatch):
     mapped = faults.JOB.partition("[method.feature_map]")[2].partition("[cluster]")[0]
     monkeypatch.setattr(faults, "JOB", faults.JOB.replace(f"[method.feature_map]{mapped}", ""))
-    kills, summary = checked(faults.run(n_rows=20_000, n_kills=1))
+    monkeypatch.setattr(faults, "N_WORKERS", 1)
+    monkeypatch.setattr(faults, "compile_loops", lambda *_: None)  # the tests keep them compiled
+    kills, summary = checked(faults.run(n_rows=5000, n_kills=1))
     assert [line["same bits"] for line in lines_of(kills)] == ["met"]
     assert [line["killed"] for line in lines_of(summary, verdict="met")] == ["process"]
 
@@ -613,8 +636,8 @@ def test_projection_pursuit_stands_beside_its_source(two_clusters, tmp_path, mon
     assert (tmp_path / "null.png").stat().st_size > 1000
 
 
-@pytest.mark.cluster
-def test_support_vector_clustering_stands_beside_its_source(two_clusters):
+def test_support_vector_clustering_stands_beside_its_source(two_clusters, monkeypatch):
+    monkeypatch.setattr(svc_scale, "workers", workers_here)
     sizes = {"n_rows": 4000, "sets": ("pendigits", "shuttle"), "many": 2000, "few": 300}
     iris, crabs, landmarks, shapes, many, speed = checked(svc.run(**sizes, folder=two_clusters))
     assert [row[-1] for row in iris.rows] == ["met"] * 3

@@ -21,6 +21,8 @@ from .shared import Table, store_mixture, verdict
 
 SHORT: dict[str, Any] = {"n_rows": 200_000, "n_kills": 3}
 
+N_WORKERS = 2
+
 KINDS = ("process", "worker", "scheduler")
 """What is killed, in turn."""
 
@@ -60,7 +62,7 @@ def run(n_rows: int = 1_000_000, n_kills: int = 20, seed: int = 0) -> Iterator[T
         store_mixture(folder / "rows.zarr", n_rows, 10)
         os.environ["DASK_MDH_DASK__BLOCK_SIZE"] = str(n_rows)  # about 40 blocks
         with Cluster(folder) as cluster:
-            Job(folder, "warm").finish(cluster)
+            compile_loops(folder, cluster)
             started = time.perf_counter()
             expected = Job(folder, "undisturbed").finish(cluster)
             seconds = time.perf_counter() - started
@@ -80,12 +82,17 @@ def run(n_rows: int = 1_000_000, n_kills: int = 20, seed: int = 0) -> Iterator[T
     yield Table("Resumed to the same bits", ("killed", "times", "same", "verdict"), summary)
 
 
+def compile_loops(folder: Path, cluster: "Cluster") -> None:
+    """Run the job once, so that its undisturbed time is that of a run with compiled loops."""
+    Job(folder, "warm").finish(cluster)
+
+
 def _start(*command: object, **options: Any) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, *map(str, command)], start_new_session=True, **options)
 
 
 class Cluster:
-    """A scheduler and two workers in processes of their own, which are started again where they were killed."""
+    """A scheduler and `N_WORKERS` workers in processes of their own, which are started again where they were killed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.file = folder, folder / "scheduler.json"
@@ -113,7 +120,7 @@ class Cluster:
             while not self.file.exists():
                 time.sleep(0.05)
         self.workers = [worker for worker in self.workers if worker.poll() is None]
-        while len(self.workers) < 2:
+        while len(self.workers) < N_WORKERS:
             command = ("-m", "distributed.cli.dask_worker", "--nthreads", 1, "--no-nanny", "--no-dashboard")
             where = ("--scheduler-file", self.file, "--local-directory", self.folder)
             self.workers.append(_start(*command, *where, stdout=self.log, stderr=self.log))
