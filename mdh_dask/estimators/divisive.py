@@ -51,17 +51,23 @@ class DivisiveClustering(TreeEstimator):
         with a function cannot be saved.
     n_projections : int
         Number of directions to score for every branch.
-    criterion : {"relative_depth", "dip", "variance", "kurtosis", "minimum_error", "minimum_error_corrected"}
-        Score of a direction (thesis section 6.2.6). ``"minimum_error"``: the separation of the two sides of the
-        threshold of least error, times the depth of its minimum (TR-2003009, section 3.1); ``"_corrected"``: with
-        the tails that the threshold cuts off.
+    criterion : str
+        Score of a direction: ``"relative_depth"``, ``"dip"``, ``"variance"`` or ``"kurtosis"`` (thesis section 6.2.6).
+        Of the best threshold (section 7.2.3): ``"sse"``: the least sum of squared distances from the means of both
+        sides, along a direction of length one; ``"clusterability"``: the largest ratio of the sums of squares between
+        and within the sides; ``"normalised_cut"``: the least normalised cut, for affinities that fall exponentially
+        over ten bandwidths; ``"eigenvalue"``: the least second eigenvalue of their normalised Laplacian.
+        ``"minimum_error"``: the separation of the two sides of the threshold of least error, times the depth of its
+        minimum (TR-2003009, section 3.1); ``"minimum_error_corrected"``: with the tails that the threshold cuts off.
     threshold_rule : str
         Rule for the threshold along a direction. ``"relative_depth"``: in the deepest valley (thesis eq. 6.7);
         ``"minimum_density"``: where the density is lowest between the outermost modes; ``"mean"``: at the mean;
         ``"gap"``: in the middle of the widest gap between neighbouring projections, if that is at least a fifth of a
         bandwidth wide; ``"proposed"``: at the threshold that the projection gives; ``"minimum_error"`` and
         ``"minimum_error_corrected"``: where two normal distributions, fitted to the sides, make the least error
-        (Kittler and Illingworth 1986). All but the first two need no valley: `min_relative_depth` does not count.
+        (Kittler and Illingworth 1986); ``"two_means"`` and ``"normalised_cut"``: the threshold that the criteria
+        ``"sse"`` and ``"normalised_cut"`` score. All but the first two need no valley: `min_relative_depth` does not
+        count.
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
         Rule for the bandwidth: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``, ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or
         the second with the standard deviation along the branch's first principal component for all its directions; a
@@ -92,10 +98,11 @@ class DivisiveClustering(TreeEstimator):
     min_cluster_size : int or float or None
         Least number of rows on each side of a split: a count, a share of all rows if less than 1, or, if None, the
         square root of their number.
-    order : {"scatter"} or None
+    order : {"scatter", "criterion"} or None
         Order of splits. If None, all possible splits are made. ``"scatter"``: always the cluster with the largest sum
         of squared distances from its centroid, until there are `max_clusters`; if that is None, until the same sum over
-        the centroids of the clusters exceeds it.
+        the centroids of the clusters exceeds it. ``"criterion"``: always the split whose direction has the best score,
+        until there are `max_clusters` (thesis equation 6.2).
     max_clusters : int or None
         If more are found, only the splits with the largest relative depth are made, each after its parent.
     n_clusters : int or None
@@ -285,6 +292,13 @@ class DivisiveClustering(TreeEstimator):
     def _stop(self) -> StopRule:
         stop = STOP_RULES[self.stop_rule](self.quantile)
         given = {"max_clusters": self._most_clusters(), "max_levels": self.max_levels}
+        limited = self.max_levels is not None or self.order == "scatter" or (self.order and self._most_clusters())
+        if self._rule().at.never_ends and self.stop_rule == "none" and not limited:
+            raise ValueError(
+                f"expected a limit for threshold_rule={self.threshold_rule!r}, which splits any rows, with "
+                "stop_rule='none'; got none: give max_clusters with order='scatter' or 'criterion', or max_levels, or "
+                "a stop rule"
+            )
         if stop.needs is not None and given[stop.needs] is None:
             raise ValueError(f"expected a value of {stop.needs} for stop_rule={self.stop_rule!r}; got None")
         return stop.knowing(self._search())

@@ -13,7 +13,7 @@ from ..projections import Projection
 from ..projections.genetic import GeneticSearch
 from ..projections.rows import NO_COLUMNS
 from ..projections.search import DirectionSearch, SearchKind
-from ..splits.rules import CRITERIA
+from ..splits.rules import CRITERIA, DEPEND_ON_LENGTH
 from ..splits.search_null import Search
 from ..splits.searching import search_score
 from .divisive import DivisiveClustering
@@ -64,10 +64,11 @@ class ProjectionPursuitTree(DivisiveClustering):
     whiten : bool
         Whether the search draws and moves directions in units of a branch's principal components (at most 50, and one
         per five rows) instead of its columns. The index of a direction is the same.
-    criterion : {"minimum_error", "minimum_error_corrected", "relative_depth", "dip", "kurtosis"}
+    criterion : str
         Score that the search maximises. ``"minimum_error"``: the index; ``"minimum_error_corrected"``: the same with
-        the tails that the threshold cuts off; otherwise as for `DivisiveClustering`, without the variance, which is the
-        same in all directions of a search.
+        the tails that the threshold cuts off; ``"relative_depth"``, ``"dip"``, ``"kurtosis"``, ``"clusterability"``,
+        ``"normalised_cut"``, ``"eigenvalue"``: as for `DivisiveClustering`, without those that depend on the variance,
+        which is the same in all directions of a search.
 
     Notes
     -----
@@ -108,7 +109,7 @@ class ProjectionPursuitTree(DivisiveClustering):
         "step": [Interval(Real, 0, 3, closed="neither")],
         "n_bins": [Interval(Integral, 8, None, closed="left")],
         "whiten": ["boolean"],
-        "criterion": [StrOptions(set(CRITERIA) - {"variance"})],
+        "criterion": [StrOptions(set(CRITERIA) - DEPEND_ON_LENGTH)],
     }
 
     projection: str | Projection = field(init=False, default="pursuit")

@@ -56,7 +56,6 @@ class RandomProjectionTree(DivisiveClustering):
     }
 
     n_projections: int = field(default=1000, kw_only=False)
-    order: str | None = field(init=False, default=None)
 
     def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
         drawn = np.asarray(super()._directions(rows, rng, coarse))

@@ -1,4 +1,4 @@
-"""The order of principal direction divisive partitioning, which splits the cluster with the largest scatter next."""
+"""Orders of splits: the cluster with the largest scatter next, or that whose split has the best criterion."""
 
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
@@ -79,6 +79,31 @@ def split_by_scatter(
     return split
 
 
+def split_by_criterion(
+    root: Branch, max_clusters: int | None, standardise: Standardiser, look: Callable[[Branch], object]
+) -> set[Branch]:
+    """Return the branches that are split if the one whose direction has the best score is always split next.
+
+    Thesis equation 6.2. All branches are examined that could be split; see `split_by_scatter` for the parameters.
+    """
+    frontier: list[tuple[float, int, Branch]] = []
+    split: set[Branch] = set()
+
+    def reach(branch: Branch) -> None:
+        if branch.state is State.OPEN:
+            look(branch)
+        if branch.children and branch.verdict:
+            heappush(frontier, (-branch.verdict.score, branch.path, branch))
+
+    reach(root)
+    while frontier and len(split) + 1 < (max_clusters or inf):
+        branch = heappop(frontier)[2]
+        split.add(branch)
+        for child in branch.children or ():
+            reach(child)
+    return split
+
+
 def prune(root: Branch, split: set[Branch]) -> None:
     """Turn every branch that is not split into a cluster."""
     for branch in root.walk():
@@ -86,7 +111,7 @@ def prune(root: Branch, split: set[Branch]) -> None:
             branch.state, branch.children = State.LEAF, None
 
 
-ORDERS = {"scatter": split_by_scatter}
+ORDERS = {"scatter": split_by_scatter, "criterion": split_by_criterion}
 """Orders in which clusters are split until there are enough; without an order, all possible splits are made."""
 
 

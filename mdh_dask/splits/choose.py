@@ -107,6 +107,8 @@ class Verdict:
         Histogram of all counted rows.
     moved : bool
         Whether the split divides the rows differently from the earlier split, if there was one.
+    score : float
+        Score of the direction, on all counted rows.
     """
 
     accepted: bool
@@ -117,6 +119,7 @@ class Verdict:
     n_right: int
     histogram: Histograms
     moved: bool
+    score: float = -np.inf
 
 
 @dataclass(frozen=True)
@@ -263,4 +266,5 @@ class Chooser:
         n_left = int(histogram.n_left[0, k])
         total = int(histogram.n_left[0, -1])
         depth = float(histogram.depth[0, k])
-        return Verdict(accepted, c, threshold, depth, n_left, total - n_left, histogram, moved)
+        score = float(self.rule.score(histogram, min_rows)[0])
+        return Verdict(accepted, c, threshold, depth, n_left, total - n_left, histogram, moved, score)

@@ -7,7 +7,7 @@ import numpy as np
 from .._typing import Booleans, Floats
 from ..density.histograms import Histograms
 from ..density.minimum_error import MinimumError
-from .thresholds import ThresholdRule
+from .thresholds import ThresholdRule, deepest_between_means, descended
 
 SAME_ERROR = 0.05
 """An existing threshold stays while J there exceeds its minimum by at most this share of the minimum's depth."""
@@ -54,25 +54,11 @@ class MinimumErrorThreshold(ThresholdRule):
 
     def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; descends from the earlier threshold."""
-        j, k = self.error.of(histogram.counts).criterion[0], histogram.bin_of(existing, 0)
-        while k > 0 and j[k - 1] < j[k]:
-            k -= 1
-        while k + 1 < len(j) and j[k + 1] < j[k]:
-            k += 1
-        return k
+        return descended(self.error.of(histogram.counts).criterion[0], histogram.bin_of(existing, 0))
 
     def valley(self, histogram: Histograms, k: int) -> int:
-        """See `ThresholdRule`; the deepest bin between the means of the two sides.
-
-        The least error beside a much larger group is on the slope of that group, where the density is higher than at
-        the bottom of the valley, and may be higher than that of the smaller group.
-        """
-        counts = histogram.counts[0]
-        bins = np.arange(len(counts))
-        sides = np.average(bins[: k + 1], weights=counts[: k + 1]), np.average(bins[k + 1 :], weights=counts[k + 1 :])
-        first, last = int(np.ceil(sides[0])), int(sides[1])
-        between = histogram.depth[0, first : last + 1]
-        return first + int(between.argmax()) if between.max(initial=0.0) > 0 else k
+        """See `ThresholdRule`; the least error beside a much larger group is on the slope of that group."""
+        return deepest_between_means(histogram, k)
 
 
 PLAIN, CORRECTED = MinimumError(), MinimumError(corrected=True)

@@ -15,6 +15,7 @@ from ..density.histograms import Histograms
 from ..density.moments import kurtosis, moments_of_counts
 from .minimum_error import ERRORS, MinimumErrorThreshold, SeparationDepth
 from .thresholds import THRESHOLD_RULES, ThresholdRule
+from .two_sides import COST_CRITERIA, COST_RULES
 
 __all__ = ["CRITERIA", "THRESHOLD_RULES", "Criterion", "SplitRule"]
 
@@ -44,12 +45,16 @@ CRITERIA: dict[str, Criterion] = {
     "dip": _dip,
     "variance": _variance,
     "kurtosis": _kurtosis,
+    **COST_CRITERIA,
     **{name: SeparationDepth(error) for name, error in ERRORS.items()},
 }
 """The criteria of thesis section 6.2.6: largest relative depth, dip and variance (along directions of length one),
-smallest kurtosis; and the index of hierarchical projection pursuit (TR-2003009, section 3.1)."""
+smallest kurtosis; those of section 7.2.3; the index of hierarchical projection pursuit (TR-2003009, section 3.1)."""
 
-THRESHOLD_RULES |= {name: MinimumErrorThreshold(error) for name, error in ERRORS.items()}
+DEPEND_ON_LENGTH = {"variance", "sse"}
+"""Criteria that change with the unit of the projections."""
+
+THRESHOLD_RULES |= COST_RULES | {name: MinimumErrorThreshold(error) for name, error in ERRORS.items()}
 
 
 @dataclass(frozen=True)

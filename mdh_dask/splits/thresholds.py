@@ -29,6 +29,8 @@ class ThresholdRule(ABC):
     """Whether the rule needs `Histograms.extremes`."""
     needs_thresholds: ClassVar[bool] = False
     """Whether the rule needs `Histograms.suggested`."""
+    never_ends: ClassVar[bool] = False
+    """Whether nearly all rows can be split, so that without a test the number of clusters must be given."""
 
     @abstractmethod
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
@@ -79,12 +81,30 @@ class RelativeDepth(ThresholdRule):
 
     def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; the bottom of its own valley, even if there is a deeper one now."""
-        density, k = histogram.density[0], histogram.bin_of(existing, 0)
-        while k > 0 and density[k - 1] < density[k]:
-            k -= 1
-        while k + 1 < len(density) and density[k + 1] < density[k]:
-            k += 1
-        return k
+        return descended(histogram.density[0], histogram.bin_of(existing, 0))
+
+
+def descended(cost: Floats, k: int) -> int:
+    """Return the local minimum that is reached from a bin by steps downwards."""
+    while k > 0 and cost[k - 1] < cost[k]:
+        k -= 1
+    while k + 1 < len(cost) and cost[k + 1] < cost[k]:
+        k += 1
+    return k
+
+
+def deepest_between_means(histogram: Histograms, k: int) -> int:
+    """Return the bin with the deepest valley between the means of both sides of bin `k`, or `k` if there is none.
+
+    A split beside a much larger group is on the slope of that group, where the density is higher than at the bottom of
+    the valley, and may be higher than that of the smaller group.
+    """
+    counts = histogram.counts[0]
+    bins = np.arange(len(counts))
+    sides = np.average(bins[: k + 1], weights=counts[: k + 1]), np.average(bins[k + 1 :], weights=counts[k + 1 :])
+    first, last = int(np.ceil(sides[0])), int(sides[1])
+    between = histogram.depth[0, first : last + 1]
+    return first + int(between.argmax()) if between.max(initial=0.0) > 0 else k
 
 
 class MinimumDensity(RelativeDepth):
