@@ -52,7 +52,6 @@ class ClusterEstimator(ClusterMixin, Planned):
     """Class of the fitted states."""
     uses_labels: ClassVar[Literal["never", "given", "always"]] = "never"
     """Whether `fit` uses labels of some rows: never, if there are any, or not without."""
-    n_clusters_: int
     pixel_columns_: dict[str, Any] | None = None
     """Columns of the image whose pixels are the rows; see `mdh_dask.images.PixelColumns`."""
 
@@ -116,6 +115,11 @@ class ClusterEstimator(ClusterMixin, Planned):
         """The fitted state, of class `state_type`."""
         return self._state
 
+    @property
+    def n_clusters_(self) -> int:
+        """Number of clusters, not counting the label -1."""
+        return int(self.state_.n_clusters)
+
     def _adopt(self, state: Any) -> None:
         """Set a fitted or loaded state."""
         self._state = state
@@ -123,7 +127,6 @@ class ClusterEstimator(ClusterMixin, Planned):
     def _finish(self, rows: RowArray) -> None:
         """Set the attributes that follow from the state, and the labels of the rows."""
         self.name_columns(getattr(self, "feature_names_in_", None))
-        self.n_clusters_ = self.state_.n_clusters
         self.labels_ = self._labels_of(rows)
 
     def name_columns(self, names: Sequence[str] | None) -> None:

@@ -113,7 +113,7 @@ class Editing(ClusterEstimator):
         model = copy(self)
         for name in ("labels_", "known_labels_", "label_counts_", "_exemplars"):
             model.__dict__.pop(name, None)
-        model.tree_, model.n_clusters_ = tree, tree.n_clusters
+        model.tree_ = tree
         if X is not None:
             rows = as_rows(model, X, reset=False)
             there, _ = complete_rows(model, rows)

@@ -1,5 +1,6 @@
 """Fitted trees in words and pictures."""
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -106,8 +107,9 @@ class Explaining(ClusterEstimator):
         k = histogram.bin_of(float(tree.thresholds[leaf]), 0)
         return unimodal_p_value(histogram, k, generator(0, leaf))
 
+    @abstractmethod
     def _bandwidth_rule(self) -> Any:
-        raise NotImplementedError
+        """Return the rule for the bandwidth along a direction."""
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, and a map of the tree if there is one."""

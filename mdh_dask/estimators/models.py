@@ -50,7 +50,6 @@ def _model_of(kind: str, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray
     model._restore(saved, arrays)
     if model.state_.n_features != n_columns:
         raise ValueError(f"expected arrays of a model of {n_columns} columns, got those of {model.state_.n_features}")
-    model.n_clusters_ = model.state_.n_clusters
     model.name_columns(names(saved, n_columns))
     return model
 

@@ -1,5 +1,6 @@
 """The common base of estimators and feature maps, whose fitted values plans of passes compute."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -64,7 +65,7 @@ class Planned(BaseEstimator):
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
         """Return the plan of the fitted value for rows of a shape, a generator of `mdh_dask.chunks.Pass`."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} needs a method _plan, or a _learn of its own")
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
@@ -72,9 +73,9 @@ class Planned(BaseEstimator):
     def _bar(self, description: str) -> Progress | None:
         return announced(description, self.progress)
 
+    @abstractmethod
     def _fitted(self) -> Stored:
         """Return the fitted value to send to workers."""
-        raise NotImplementedError
 
     def _of_rows(
         self, X: Any, method: str, dtype: npt.DTypeLike, columns: str | None = None, fitted: Any = None

@@ -207,14 +207,12 @@ class SupportVectorClustering(ClusterEstimator):
         Returns
         -------
         ndarray or dask Array of shape (n_samples,), float64
-            From 0 to 1. NumPy for NumPy input; else lazy, in the row chunks of `X`, one pass to compute.
+            From 0 to 1. NumPy for NumPy input, otherwise lazy with one pass to compute.
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+        NotFittedError, ValueError
+            As for `predict`.
         """
         return self._of_rows(X, "totals", "float64")
 
@@ -228,14 +226,12 @@ class SupportVectorClustering(ClusterEstimator):
         Returns
         -------
         ndarray or dask Array of shape (n_samples,), float64
-            NumPy for NumPy input; else lazy, in the row chunks of `X`, one pass to compute.
+            NumPy for NumPy input, otherwise lazy with one pass to compute.
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `X` has another number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+        NotFittedError, ValueError
+            As for `predict`.
         """
         return self._of_rows(X, "excess", "float64")
 

@@ -132,7 +132,7 @@ def robust_width(landmarks: Floats) -> float:
 def neighbour_distances(landmarks: Floats, k: int) -> Floats:
     """Return the distance of every landmark to its k-th nearest other one, or to the farthest if there are fewer."""
     k = min(k, len(landmarks) - 1)
-    return np.sqrt(np.partition(squared_distances(landmarks), k, axis=1)[:, k])
+    return np.sqrt(np.partition(squares_among(landmarks), k, axis=1)[:, k])
 
 
 def least_scale(distances: Floats) -> float:
@@ -141,7 +141,7 @@ def least_scale(distances: Floats) -> float:
     return LEAST_SCALE * (float(np.median(positive)) if positive.size else 1.0)
 
 
-def squared_distances(landmarks: Floats) -> Floats:
+def squares_among(landmarks: Floats) -> Floats:
     """Return the squared distances among landmarks, with rounding errors between equal landmarks set to zero."""
     out = np.empty((len(landmarks), len(landmarks)), dtype=landmarks.dtype)
     squared_distances_to(landmarks)(landmarks, out)

@@ -50,8 +50,8 @@ class StopRule(ABC):
         """
 
     def p_value(self, test: Histograms, k: int, rng: np.random.Generator) -> float:
-        """Return the probability of a valley as deep by chance, where the rule `votes`."""
-        raise NotImplementedError
+        """Return the probability of a valley as deep by chance; rules that vote define it."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method p_value to vote")
 
 
 @dataclass(frozen=True)
