@@ -11,25 +11,26 @@ import numpy as np
 import pytest
 from nbclient.exceptions import CellExecutionError
 from PIL import Image
+from sklearn.datasets import load_digits
 
 from tests.notebooks import FOLDER, MACHINE, NOTEBOOK, PATHS, PICTURE, WIDTH, code, executed, keep, kept, pictures, size
 
 SMALL = {
     "01_photograph": {"folder": "out"},
-    "02_larger_than_memory": {"n_rows": 100_000, "n_workers": 1},
-    "03_choosing_a_method": {"seeds": 1, "n_moons": 1000},
-    "04_reading_the_tree": {"n_rows": 10_000, "n_new": 4000},
+    "02_larger_than_memory": {"n_rows": 50_000, "n_workers": 1},
+    "03_choosing_a_method": {"data_file": "digits.npz", "seeds": 1, "n_moons": 400},
+    "04_reading_the_tree": {"n_rows": 5000, "n_new": 2000},
     "05_satellite_scene": {"size": 384},
     "06_success_ratio": {"dimensions": [100, 300], "n_projections": 50, "repeats": 2},
     "07_projection_pursuit": {
         "n_clusters": 2,
-        "n_rows": 200,
-        "n_noise": 200,
+        "n_rows": 120,
+        "n_noise": 100,
         "n_searches": 2,
         "n_runs": 1,
         "repeats": 1,
     },
-    "08_support_vector_clustering": {"n_steps": 4, "n_sweep": 400, "n_many": 5000},
+    "08_support_vector_clustering": {"n_rows": 90, "n_steps": 2, "n_sweep": 200, "n_many": 2000},
 }
 """Parameters for the tests, of every notebook."""
 
@@ -51,6 +52,8 @@ def folder(tmp_path, monkeypatch):
     """A folder that a notebook runs in, which has also what Jupyter would write to the user's home."""
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    X, y = load_digits(return_X_y=True)
+    np.savez(tmp_path / "digits.npz", X=X[:600], y=y[:600])
     return tmp_path
 
 

@@ -21,7 +21,7 @@ from PIL import Image
 from test_images import beach
 
 import mdh_dask
-from mdh_dask import HierarchicalKernelMDH, RandomProjectionTree, __version__, load_model, start_cluster
+from mdh_dask import RandomProjectionTree, __version__, load_model, start_cluster
 from mdh_dask.cli import mdh
 from mdh_dask.estimators import components
 from mdh_dask.io import open_rows, write_rows
@@ -160,7 +160,7 @@ def test_kernels_find_the_two_moons_with_and_without_their_number(text):
     assert adjusted_rand_index(y, model.labels_) > 0.99
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert features.transform(X).shape == (len(X), features.n_components_)
-    assert HierarchicalKernelMDH().fit(X).n_clusters_ == 2
+    assert len(np.unique(names["labels"])) == 2
 
 
 @snippet("README.md", "mdh-dask fit features.zarr")

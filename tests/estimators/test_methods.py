@@ -77,15 +77,18 @@ def test_separated_clusters_are_found_and_new_rows_find_theirs(method, rows, gro
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
 
 
-@pytest.mark.parametrize("sample_size", [10_000, 600], ids=["all rows in the sample", "several passes"])
-def test_the_tree_is_the_same_whatever_the_chunks(method, rows, groups, sample_size):
+@pytest.mark.parametrize(
+    ("sample_size", "chunks"),
+    [(10_000, (1000, 5)), (600, (1501, 2))],
+    ids=["all rows in the sample", "several passes"],
+)
+def test_the_tree_is_the_same_whatever_the_chunks(method, rows, groups, sample_size, chunks):
     method.set_params(sample_size=sample_size)
     tree = clone(method).fit(rows).tree_
     assert tree.n_leaves == 4
-    for chunks in ((1000, 5), (1501, 2)):
-        model = clone(method).fit(da.from_array(rows, chunks=chunks))
-        assert model.tree_ == tree
-        assert_same_partition(model.labels_.compute(), groups)
+    model = clone(method).fit(da.from_array(rows, chunks=chunks))
+    assert model.tree_ == tree
+    assert_same_partition(model.labels_.compute(), groups)
 
 
 def test_a_saved_model_predicts_the_same_and_keeps_its_parameters(method, rows, tmp_path):

@@ -629,7 +629,6 @@ def places_in(value, place=()):
     return [place, *(found for key, item in items for found in places_in(item, (*place, key)))]
 
 
-@settings(max_examples=80)
 @given(data=st.data(), kernel=st.sampled_from([None, "rbf", "nearest_neighbors"]))
 def test_whatever_the_parameters_say_a_model_is_refused_or_labels_rows(originals, tmp_path_factory, data, kernel):
     original, rows = originals[kernel]
