@@ -18,7 +18,7 @@ from tests.notebooks import FOLDER, MACHINE, NOTEBOOK, PATHS, PICTURE, WIDTH, co
 SMALL = {
     "01_photograph": {"folder": "out"},
     "02_larger_than_memory": {"n_rows": 50_000, "n_workers": 1},
-    "03_choosing_a_method": {"data_file": "digits.npz", "seeds": 1, "n_moons": 400},
+    "03_choosing_a_method": {"data_file": "digits.npz", "seeds": 1, "n_moons": 1100},
     "04_reading_the_tree": {"n_rows": 5000, "n_new": 2000},
     "05_satellite_scene": {"size": 384},
     "06_success_ratio": {"dimensions": [100, 300], "n_projections": 50, "repeats": 2},
@@ -53,7 +53,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     X, y = load_digits(return_X_y=True)
-    np.savez(tmp_path / "digits.npz", X=X[:600], y=y[:600])
+    np.savez(tmp_path / "digits.npz", X=X[:1100], y=y[:1100])
     return tmp_path
 
 
