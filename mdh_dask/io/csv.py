@@ -1,13 +1,14 @@
-"""CSV files as tables that are read in blocks of lines."""
+"""CSV files as tables that are read in blocks of lines, by Arrow, which needs no pandas, as Dask's reader does."""
 
 import io
 import os
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from dask.utils import format_bytes, parse_bytes
 from fsspec.utils import read_block
@@ -27,6 +28,10 @@ HEAD = 2**20
 """Bytes from which the types of the columns follow."""
 
 BLOCKS_AT_ONCE = 4
+
+VALUE = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,]*+|[^",][^,]*+|)'
+WHOLE_LINE = re.compile(VALUE + b"(?:," + VALUE + b")*+")
+"""Values of a line, all of which end in it: a quote opens a value only at its beginning, as in Arrow's parser."""
 
 Bytes = tuple[str, int, int | None]
 """A file, the first byte of a block and its length, None for all of a compressed file."""
@@ -76,7 +81,7 @@ def open_csv(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is empty, lacks a column, or a compressed file is too large.
+        If it is empty, lacks a column, or has a line end inside a value, or if a compressed file is too large.
     ImportError
         If pyarrow is missing.
     """
@@ -95,8 +100,10 @@ def open_csv(
     if twice := sorted({name for name in names if names.count(name) > 1 or header.count(name) > 1}):
         raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
     with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool:
-        counts = list(pool.map(partial(_count, fs), blocks))
-    counts[0] -= 1  # the header
+        lines = list(pool.map(partial(_lines, fs), blocks))
+    if (i := next((i for i, own in enumerate(lines) if own.broken is not None), None)) is not None:
+        raise _line_end(path, sum(own.n for own in lines[:i]) + (lines[i].broken or 0))
+    counts = [own.n_filled - (i == 0) for i, own in enumerate(lines)]  # without the header
     there = [(block, n) for block, n in zip(blocks, counts) if n]
     if not there:
         raise ValueError(f"{path}: expected at least one row below the header, got none")
@@ -127,8 +134,32 @@ def _bytes(fs: Any, block: Bytes) -> bytes:
         return bytes(read_block(stream, start, length, b"\n"))
 
 
-def _count(fs: Any, block: Bytes) -> int:
-    return sum(1 for line in _bytes(fs, block).split(b"\n") if line.strip())
+class _Lines(NamedTuple):
+    n: int
+    n_filled: int
+    broken: int | None
+    """The first line, from 0, with a line end inside a value."""
+
+
+def _lines(fs: Any, block: Bytes) -> _Lines:
+    content = _bytes(fs, block)
+    return _Lines(content.count(b"\n"), sum(1 for line in content.split(b"\n") if line.strip()), _broken_line(content))
+
+
+def _broken_line(content: bytes) -> int | None:
+    """Return the first line, from 0, with a value that does not end in it, or with a carriage return inside."""
+    if b'"' not in content and content.count(b"\r") == content.count(b"\r\n"):
+        return None
+    lines = (line.removesuffix(b"\r") for line in content.split(b"\n"))
+    broken = (i for i, line in enumerate(lines) if b"\r" in line or (b'"' in line and not WHOLE_LINE.fullmatch(line)))
+    return next(broken, None)
+
+
+def _line_end(path: Any, line: int) -> ValueError:
+    return ValueError(
+        f"{path}: expected no line end inside a value; got one in line {line + 1}: replace it by a space, or store the "
+        "table as Parquet"
+    )
 
 
 def _head(fs: Any, root: str, path: Any) -> tuple[list[str], dict[str, Any]]:
@@ -139,6 +170,8 @@ def _head(fs: Any, root: str, path: Any) -> tuple[list[str], dict[str, Any]]:
     with fs.open(root, "rb", compression="infer") as stream:
         head = bytes(stream.read(HEAD))
     head = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
+    if (line := _broken_line(head)) is not None:
+        raise _line_end(path, line)
     options = csv.ConvertOptions(strings_can_be_null=True)
     try:
         schema = csv.read_csv(io.BytesIO(head), convert_options=options).schema

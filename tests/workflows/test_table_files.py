@@ -165,6 +165,26 @@ def test_bad_csv_is_explained(tmp_path, content, error, message):
         open_typed(tmp_path / "x.csv")
 
 
+@pytest.mark.parametrize("block_bytes", [1, 40, 10**6], ids=["lines", "blocks", "whole"])
+@pytest.mark.parametrize(
+    "value", [b'"one\ntwo"', b'"1\n5,6"', b'"a ""\r\n b"', b"one\rtwo", b'5" and,"x\ny"'], ids=ascii
+)
+def test_a_line_end_inside_a_value_is_refused_with_its_line(tmp_path, value, block_bytes):
+    lines = [b"a,b", b'1,"a, ""quoted"" text"', b'2,5" wide', b"3," + value, b'4,"z"', b'5,"7"', b""]
+    (tmp_path / "x.csv").write_bytes(b"\n".join(lines))
+    with pytest.raises(ValueError, match=r"x.csv: expected no line end inside a value; got one in line 4: .*Parquet"):
+        open_csv(tmp_path / "x.csv", block_bytes=block_bytes)
+
+
+def test_quotes_that_stay_in_their_line_are_read(tmp_path):
+    texts = ['a, "quoted" text', '5" wide', 'x"', "", 'ends "so"', '""']
+    shown = ['"a, ""quoted"" text"', '5" wide', 'x"', "", '"ends ""so"""', '""""""']
+    (tmp_path / "x.csv").write_text("a,b\n" + "".join(f"{i},{text}\r\n" for i, text in enumerate(shown)), newline="")
+    lazy = open_csv(tmp_path / "x.csv", block_bytes=20)
+    read = [text for block in lazy.blocks for text in lazy.read(block, ("b",))["b"].to_pylist()]
+    assert [text or "" for text in read] == texts
+
+
 def test_a_text_below_the_numbers_of_a_csv_is_named(tmp_path):
     lines = "\n".join(["x,y", *["1,2"] * 400_000, "1,two"])
     (tmp_path / "x.csv").write_text(lines)
