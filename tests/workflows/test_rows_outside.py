@@ -1,0 +1,83 @@
+"""Rows outside all clusters, labelled -1: in commands, arrays of labels, jobs, reports and scores."""
+
+import re
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from mdh_dask import SupportVectorClustering, load_model
+from mdh_dask.cli import mdh
+from mdh_dask.io import open_rows, write_rows
+from mdh_dask.jobs._run import run_job
+from mdh_dask.jobs.job import read_job
+from mdh_dask.metrics import contingency_table, normalized_mutual_information
+
+LEAVE = {"width": 1.0, "outliers": 0.1, "unclassified": "leave"}
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A folder with rows in two groups, and what the command writes when it leaves rows outside."""
+    folder = tmp_path_factory.mktemp("outside")
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 600)
+    rows = rng.normal(size=(600, 2)) + np.outer(9 * truth, [1, 0])
+    write_rows(rows, folder / "x.zarr", chunk_rows=200)
+    options = ["--method", "svc", *(f"--{name}={value}" for name, value in LEAVE.items()), "--scheduler", "threads"]
+    written = [f"--out={folder / 'y.zarr'}", f"--model={folder / 'm.zarr'}", f"--report={folder / 'r.html'}"]
+    found = CliRunner().invoke(mdh, ["fit", str(folder / "x.zarr"), *options, *written])
+    assert found.exit_code == 0, found.output
+    assert "2 clusters of 600 rows" in found.output
+    return folder, rows, truth
+
+
+def labels_in(path):
+    stored = open_rows(path, ndim=1)
+    assert stored.dtype == np.int32
+    return np.asarray(stored)
+
+
+def test_a_command_writes_the_labels_of_the_estimator(fitted):
+    folder, rows, _ = fitted
+    labels = labels_in(folder / "y.zarr")
+    np.testing.assert_array_equal(labels, SupportVectorClustering(**LEAVE).fit_predict(rows))
+    assert 0 < (labels == -1).sum() <= 60
+
+
+def test_a_loaded_model_leaves_the_same_rows_outside_and_any_far_row(fitted):
+    folder, _, _ = fitted
+    written = [f"--model={folder / 'm.zarr'}", f"--out={folder / 'p.zarr'}"]
+    done = CliRunner().invoke(mdh, ["predict", str(folder / "x.zarr"), *written, "--scheduler", "threads"])
+    assert done.exit_code == 0, done.output
+    np.testing.assert_array_equal(labels_in(folder / "p.zarr"), labels_in(folder / "y.zarr"))
+    assert load_model(folder / "m.zarr").predict(np.array([[99.0, 99.0]])).tolist() == [-1]
+
+
+def test_a_job_writes_them_too(fitted):
+    folder, _, _ = fitted
+    options = "\n".join(f"{name} = {value!r}" for name, value in LEAVE.items()).replace("'", '"')
+    (folder / "job.toml").write_text(
+        f'[input]\npath = "x.zarr"\n[method]\nname = "svc"\n{options}\n[cluster]\nkind = "threads"\n'
+        '[output]\nlabels = "j.zarr"\n'
+    )
+    run_job(read_job(folder / "job.toml"))
+    np.testing.assert_array_equal(labels_in(folder / "j.zarr"), labels_in(folder / "y.zarr"))
+
+
+def test_a_report_counts_them_apart_from_the_clusters(fitted):
+    folder, _, _ = fitted
+    outside = int((labels_in(folder / "y.zarr") == -1).sum())
+    page = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", (folder / "r.html").read_text()))
+    assert "clusters 2 rows 600" in page
+    assert f"Rows in no cluster {outside} rows" in page
+
+
+def test_scores_take_them_for_one_more_cluster(fitted):
+    folder, _, truth = fitted
+    labels = labels_in(folder / "y.zarr")
+    table = contingency_table(truth, labels)
+    assert table.predicted_labels.tolist() == [-1, 0, 1]
+    np.testing.assert_array_equal(table.counts.sum(axis=0), np.unique(labels, return_counts=True)[1])
+    inside = labels >= 0
+    assert normalized_mutual_information(truth, labels) < normalized_mutual_information(truth[inside], labels[inside])
