@@ -26,3 +26,29 @@ def local_moments(pixels, window):
             around = pixels[np.ix_(ys, xs)].astype(float)
             mean[y, x], sd[y, x] = around.mean(axis=(0, 1)), around.std(axis=(0, 1))
     return mean, sd
+
+
+def valid_window_moments(counts, means, squares, size, full):
+    """Return count, mean and sum of squared deviations of every `size` consecutive lines of entries for counts."""
+    found = []
+    for i in range(len(means) - size + 1):
+        n, m, s = counts[i : i + size], means[i : i + size], squares[i : i + size]
+        total = n.sum(axis=0)
+        mean = (n * m).sum(axis=0) / np.maximum(total, 1)
+        found.append((total, mean, (s + n * (m - mean) ** 2).sum(axis=0)))
+    return tuple(np.array(part) for part in zip(*found, strict=True))
+
+
+def local_moments_of_valid(pixels, valid, window):
+    """Return mean and standard deviation of the valid pixels in every window, as `local_moments`; NaN without one."""
+    height, width, _ = pixels.shape
+    radius = window // 2
+    mean, sd = np.full((2, *pixels.shape), np.nan)
+    for y in range(height):
+        for x in range(width):
+            ys = np.clip(np.arange(y - radius, y + radius + 1), 0, height - 1)
+            xs = np.clip(np.arange(x - radius, x + radius + 1), 0, width - 1)
+            around = pixels[np.ix_(ys, xs)][valid[np.ix_(ys, xs)]].astype(float)
+            if len(around):
+                mean[y, x], sd[y, x] = around.mean(axis=0), around.std(axis=0)
+    return mean, sd

@@ -27,3 +27,33 @@ def window_moments(means, squares, n, size):
                 gap = means[j, k] - mean[i, k]
                 squared[i, k] += squares[j, k] + n * (gap * gap)
     return mean, squared
+
+
+@jit
+def valid_window_moments(counts, means, squares, size, full):
+    """Return count, mean and squared deviations of every `size` consecutive lines, whose entries stand for counts.
+
+    A window of `full` values has the bits that `window_moments` gives it; one without a value has mean 0.
+    """
+    n_windows, width = means.shape[0] - size + 1, means.shape[1]
+    count = np.zeros((n_windows, width))
+    mean = np.zeros((n_windows, width))
+    weighted = np.zeros(width)
+    squared = np.zeros((n_windows, width))
+    for i in range(n_windows):
+        weighted[:] = 0.0
+        for j in range(i, i + size):
+            for k in range(width):
+                count[i, k] += counts[j, k]
+                mean[i, k] += means[j, k]
+                weighted[k] += counts[j, k] * means[j, k]
+        for k in range(width):
+            if count[i, k] == full:
+                mean[i, k] /= size
+            else:
+                mean[i, k] = weighted[k] / max(count[i, k], 1.0)
+        for j in range(i, i + size):
+            for k in range(width):
+                gap = means[j, k] - mean[i, k]
+                squared[i, k] += squares[j, k] + counts[j, k] * (gap * gap)
+    return count, mean, squared

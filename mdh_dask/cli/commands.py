@@ -18,13 +18,13 @@ from .shared_options import (
     PERFORMANCE_REPORT,
     REPORT,
     FitCommand,
-    axes_options,
     cluster_of,
     cluster_options,
     cluster_table,
     input_options,
     kind_options,
     output_options,
+    reading_options,
     scheduler_options,
     wants_progress,
 )
@@ -102,7 +102,7 @@ def fit(
 
 @mdh.command()
 @input_options
-@axes_options
+@reading_options
 @click.option("--model", required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote.")
 @click.option("--out", required=True, metavar="PATH", help="Path or URL of the Zarr array or image of labels to write.")
 @CONFIDENCE
@@ -130,7 +130,7 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 
 @mdh.command()
 @input_options
-@axes_options
+@reading_options
 @click.option("--model", required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote.")
 @REPORT
 @click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON instead of tables.")

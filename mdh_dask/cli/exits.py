@@ -67,6 +67,7 @@ SPELLINGS = {
     "performance_report=...": "--performance-report",
     "preview=...": "--preview",
     "axes=... and index=...": "--axes and --index",
+    "nodata=... and mask=...": "--nodata and --mask",
     "missing_chunks='fill'": "--missing-chunks fill",
     "axes='yxc'": "--axes yxc",
     "columns=...": "--columns",
@@ -78,6 +79,7 @@ JOB_SPELLINGS = {
     "missing_chunks='fill'": "missing_chunks = 'fill' in [input]",
     "axes='yxc'": "axes = 'yxc' in [input]",
     "columns=...": "columns in [input]",
+    "nodata=... and mask=...": "nodata and mask in [input]",
     "with index": "with index in [input]",
 }
 """The remedies as spelt in a job file, where that differs."""

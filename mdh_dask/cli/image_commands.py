@@ -15,11 +15,11 @@ from .shared_options import (
     PERFORMANCE_REPORT,
     REPORT,
     FitCommand,
-    axes_options,
     cluster_of,
     cluster_options,
     cluster_table,
     output_options,
+    reading_options,
     wants_progress,
 )
 
@@ -46,7 +46,7 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Add mean and standard deviation of every band in a square of N x N pixels around each pixel.",
         ),
         MISSING_CHUNKS,
-        axes_options,
+        reading_options,
         click.argument("image"),
     ):  # fmt: skip
         command = option(command)
@@ -55,7 +55,7 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 OWN_OPTIONS = (
     "model", "preview", "report", "performance_report", "window", "coordinates", "sample", "axes", "index",
-    "missing_chunks", "overwrite",
+    "nodata", "mask", "missing_chunks", "overwrite",
 )  # fmt: skip
 """Options of ``segment`` that belong neither to a method nor to a cluster."""
 

@@ -197,9 +197,17 @@ def cluster_of(options: dict[str, Any]) -> AbstractContextManager[str]:
     return start_cluster(**table)
 
 
-def axes_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for the axes of an image to a command."""
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for reading an image to a command."""
     for option in (
+        click.option(
+            "--mask", metavar="PATH", help="Image with one band, zero where the pixels of the image hold no data."
+        ),
+        click.option(
+            "--nodata", callback=_nodata, metavar="VALUE",
+            help="Pixels with this value in any band hold no data, are left out and get the label -1; 'none': all "
+            "pixels hold data.  [default: what the image declares, and NaN]",
+        ),
         click.option(
             "--index", multiple=True, callback=_index, metavar="AXIS=N",
             help="Index on another axis, as t=0; series=1 is the second image in a TIFF. Can be repeated.",
@@ -211,6 +219,15 @@ def axes_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+def _nodata(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    from ..images.validity import nodata_of
+
+    try:
+        return None if value is None else nodata_of(value)
+    except ValueError:
+        raise click.BadParameter(f"expected a number or 'none'; got {value!r}") from None
 
 
 def _index(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:

@@ -56,7 +56,14 @@ class AxesView:
 
     def __getitem__(self, block: Block) -> AnyArray:
         """Read a block, shape (lines, columns, bands)."""
-        where = {"y": block[0], "x": block[1], "c": slice(self.shape[2]), **self.index}
+        return self._read(block, self.shape[2])
+
+    def with_left_out(self, block: Block) -> AnyArray:
+        """Read a block with the bands that are left out otherwise."""
+        return self._read(block, self.shape[2] + self.n_left_out)
+
+    def _read(self, block: Block, n_bands: int) -> AnyArray:
+        where = {"y": block[0], "x": block[1], "c": slice(n_bands), **self.index}
         values = np.asarray(self.array[tuple(where[axis] for axis in self.axes)])
         left = [axis for axis in self.axes if axis in "yxc"]
         values = values if "c" in left else values[..., None]

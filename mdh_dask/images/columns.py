@@ -2,15 +2,23 @@
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from .features import Features
 from .image import Image
+from .validity import Nodata, nodata_of
 
 
 def _is_finite(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
+
+
+def _is_nodata(text: str) -> bool:
+    with suppress(ValueError):
+        return nodata_of(text) is not None
+    return False
 
 
 PARTS: Mapping[str, Callable[[Any], bool]] = {
@@ -21,8 +29,12 @@ PARTS: Mapping[str, Callable[[Any], bool]] = {
     ),  # the archive of the first version has a weight
     "factors": lambda value: value is None or (isinstance(value, list) and all(map(_is_finite, value))),
     "axes": lambda value: value is None or isinstance(value, str),
+    "nodata": lambda value: value is None or (isinstance(value, str) and _is_nodata(value)),
 }
 """Saved entries and checks of their values."""
+
+LATER = {"nodata": None}
+"""Entries that the first version did not save, and their values for its models."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,8 @@ class PixelColumns:
     features : Features
     axes : str, optional
         The image's axes as given by the user; see `open_image`.
+    nodata : float or "none", optional
+        The value of pixels without data as given by the user.
 
     Examples
     --------
@@ -46,6 +60,7 @@ class PixelColumns:
     n_bands: int
     features: Features
     axes: str | None = None
+    nodata: Nodata = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as plain objects for JSON."""
@@ -56,6 +71,7 @@ class PixelColumns:
             "coordinates": self.features.coordinates,
             "factors": None if factors is None else list(factors),
             "axes": self.axes,
+            "nodata": None if self.nodata is None else str(self.nodata),  # JSON has no NaN
         }
 
     @classmethod
@@ -67,6 +83,7 @@ class PixelColumns:
         ValueError
             If an entry is missing or invalid.
         """
+        saved = LATER | dict(saved)
         if saved.keys() != PARTS.keys():
             raise ValueError(f"expected {', '.join(PARTS)} of pixel columns; got {', '.join(map(str, saved))}")
         for name, is_good in PARTS.items():
@@ -74,7 +91,8 @@ class PixelColumns:
                 raise ValueError(f"expected another {name} of pixel columns; got {saved[name]!r:.99}")
         factors = saved["factors"]
         features = Features(saved["window"], saved["coordinates"], None if factors is None else tuple(factors))
-        return cls(saved["n_bands"], features, saved["axes"])
+        nodata = None if saved["nodata"] is None else nodata_of(saved["nodata"])
+        return cls(saved["n_bands"], features, saved["axes"], nodata)
 
     def check_columns(self, n_columns: int) -> None:
         """Raise an error unless pixels have this number of columns.

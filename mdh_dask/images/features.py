@@ -1,15 +1,15 @@
 """The columns of a pixel's row: bands, local means and deviations, and coordinates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._jit.windows import window_moments
-from .._typing import AnyArray, Floats
+from .._jit.windows import valid_window_moments, window_moments
+from .._typing import AnyArray, Booleans, Floats
 from .order import Block
+from .validity import OpenPixels
 
 PIECE_BYTES = 2**23
 """Bytes of float64 values per piece when windows are computed."""
@@ -23,7 +23,8 @@ class Features:
     ----------
     window : int, optional
         Lines and columns of a square, an odd number: mean and standard deviation of every band in the square around
-        the pixel follow the bands. Beyond its edges the image is continued by its outermost pixels.
+        the pixel follow the bands. Beyond its edges the image is continued by its outermost pixels; pixels without
+        data are left out of the square.
     coordinates : bool
         Whether line and column of the pixel follow.
     factors : tuple of float, optional
@@ -69,39 +70,42 @@ class Features:
         """Return the features with columns multiplied by these factors."""
         return replace(self, factors=tuple(map(float, factors)))
 
-    def rows(self, source: Any, height: int, width: int, block: Block) -> AnyArray:
+    def rows(self, source: OpenPixels, height: int, width: int, block: Block) -> tuple[AnyArray, Booleans | None]:
         """Read a block with the margin for its windows and return a row for each pixel, line by line.
+
+        Which of the rows hold data follows, or None if all do; the others are arbitrary.
 
         Raises
         ------
         ValueError
-            If a pixel is NaN or infinite.
+            If a pixel with data is NaN or infinite.
         """
         radius = self.window // 2 if self.window else 0
         around = _with_margin(block, radius, (height, width))
-        pixels = source[around]
+        pixels, valid = source.read(around)
         _check_finite(pixels, around)
         inside = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(block, around))
-        own = pixels[inside]
+        own, own_valid = pixels[inside], None if valid is None else valid[inside].ravel()
         n_bands = own.shape[2]
         if self.dtype(pixels.dtype) == own.dtype and self.n_columns(n_bands) == n_bands and self.factors is None:
-            return np.ascontiguousarray(own).reshape(-1, n_bands)
+            return np.ascontiguousarray(own).reshape(-1, n_bands), own_valid
         rows = np.empty((*own.shape[:2], self.n_columns(n_bands)), self.dtype(pixels.dtype))
         rows[..., :n_bands] = own
-        if self.window:
+        if self.window and (own_valid is None or own_valid.any()):
             missing = [(radius - (a.start - b.start), radius - (b.stop - a.stop)) for a, b in zip(block, around)]
             padded = np.pad(pixels, [*missing, (0, 0)], mode="edge")
-            write_local_moments(padded, self.window, rows[..., n_bands : 3 * n_bands])
+            there = None if valid is None else np.pad(valid, missing, mode="edge")
+            write_local_moments(padded, self.window, rows[..., n_bands : 3 * n_bands], there)
         if self.coordinates:
             rows[..., -2] = np.arange(block[0].start, block[0].stop)[:, None]
             rows[..., -1] = np.arange(block[1].start, block[1].stop)
         rows = rows.reshape(-1, rows.shape[2])
         if self.factors is not None:
             rows *= np.asarray(self.factors, rows.dtype)
-        return rows
+        return rows, own_valid
 
 
-def write_local_moments(padded: AnyArray, window: int, out: Floats) -> None:
+def write_local_moments(padded: AnyArray, window: int, out: Floats, valid: Booleans | None = None) -> None:
     """Write mean and standard deviation of every band in the window around each pixel.
 
     Each window is summed on its own and about its own mean, so neither the size of the image or of a block nor a large
@@ -113,23 +117,48 @@ def write_local_moments(padded: AnyArray, window: int, out: Floats) -> None:
     window : int
     out : array of shape (lines, columns, 2 * bands)
         Means, then standard deviations.
+    valid : array of shape (lines + window - 1, columns + window - 1), optional
+        Which pixels hold data; the others are left out, and what is written for them is arbitrary.
     """
     line_bytes = np.dtype(np.float64).itemsize * padded[0].size
     step = max(PIECE_BYTES // line_bytes, 4 * window)  # a whole block in float64 would take several times its memory
     for y in range(0, len(out), step):
-        _write_piece(padded[y : y + step + window - 1].astype(np.float64), window, out[y : y + step])
+        lines = slice(y, y + step + window - 1)
+        values = padded[lines].astype(np.float64)
+        # Windows without a hole have the same bits in both, so that results do not depend on where a block begins.
+        if valid is None or valid[lines].all():
+            _write_piece(values, window, out[y : y + step])
+        else:
+            _write_piece_with_holes(values, valid[lines], window, out[y : y + step])
 
 
 def _write_piece(values: Floats, window: int, out: Floats) -> None:
-    bands = values.shape[2]
     mean, squared = values, np.zeros_like(values)
     for n in (1, window):  # first across lines, then along them
-        shape = mean.shape
-        moments = window_moments(mean.reshape(shape[0], -1), squared.reshape(shape[0], -1), n, window)
-        turned = (part.reshape(-1, *shape[1:]).transpose(1, 0, 2) for part in moments)
-        mean, squared = (np.ascontiguousarray(part) for part in turned)
+        mean, squared = _across(lambda *parts, n=n: window_moments(*parts, n, window), mean, squared)
+    _write(mean, squared, window**2, out)
+
+
+def _write_piece_with_holes(values: Floats, valid: Booleans, window: int, out: Floats) -> None:
+    counts: AnyArray = np.repeat(valid[..., None].astype(np.float64), values.shape[2], axis=2)
+    parts = [counts, values, np.zeros_like(values)]
+    for full in (window, window**2):
+        parts = _across(lambda *parts, full=full: valid_window_moments(*parts, window, full), *parts)
+    counts, mean, squared = parts
+    _write(mean, squared, np.maximum(counts, 1), out)
+
+
+def _across(moments: Callable[..., Iterable[Floats]], *parts: Floats) -> list[Floats]:
+    """Return moments of windows across lines, turned so that the next call goes along lines."""
+    shape = parts[0].shape
+    found = moments(*(part.reshape(shape[0], -1) for part in parts))
+    return [np.ascontiguousarray(part.reshape(-1, *shape[1:]).transpose(1, 0, 2)) for part in found]
+
+
+def _write(mean: Floats, squared: Floats, n: Floats | int, out: Floats) -> None:
+    bands = mean.shape[2]
     out[..., :bands] = mean
-    out[..., bands:] = np.sqrt(squared / window**2)
+    out[..., bands:] = np.sqrt(squared / n)
 
 
 def _with_margin(block: Block, radius: int, shape: tuple[int, int]) -> Block:

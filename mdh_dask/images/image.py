@@ -9,10 +9,11 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Integers
 from ..chunks import default_block_bytes
 from .ome import Multiscale
 from .order import PixelOrder
+from .validity import OpenPixels, Validity
 
 MOST_LINES = 4096
 """Lines per block of pixels where blocks need not be whole chunks, as an image may be stored in one chunk."""
@@ -52,6 +53,10 @@ class Image:
         Metadata of lines and columns for OME-Zarr.
     axes : str, optional
         The axes as given by the user.
+    validity : Validity, optional
+        Which pixels hold data; all by default.
+    n_valid : array of int, optional
+        Pixels with data on each line of each panel, in the order of rows, once `counted` has counted them.
     """
 
     source: Source
@@ -61,6 +66,8 @@ class Image:
     georeference: Mapping[str, Any] = field(default_factory=dict)
     multiscale: Multiscale | None = None
     axes: str | None = None
+    validity: Validity | None = None
+    n_valid: Integers | None = field(default=None, repr=False, compare=False)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -76,6 +83,11 @@ class Image:
     def nbytes(self) -> int:
         """Return the size of all pixels in memory in bytes."""
         return self.order.n_rows * self.shape[2] * self.dtype.itemsize
+
+    @property
+    def n_without(self) -> int:
+        """Return the number of pixels without data, zero before they are counted."""
+        return 0 if self.n_valid is None else self.order.n_rows - int(self.n_valid.sum())
 
     @property
     def order(self) -> PixelOrder:
@@ -98,11 +110,11 @@ class Image:
     def pixels(self) -> da.Array:
         """Return the pixels as a lazy Dask array of shape (lines, columns, bands), in the chunks of labels.
 
-        Nothing is read before it is computed.
+        Nothing is read before it is computed. Pixels without data are as they are stored.
         """
         chunks = da.core.normalize_chunks((*self.label_chunks, -1), self.shape)
         return da.map_blocks(
-            _read_chunk, opened(self.source), chunks=chunks, dtype=self.dtype,
+            _read_chunk, opened(self), chunks=chunks, dtype=self.dtype,
             meta=np.empty((0, 0, 0), self.dtype),
         )  # fmt: skip
 
@@ -113,15 +125,17 @@ class Image:
         return lines * max(1, default_block_bytes(self.order.n_rows * row_bytes) // (lines * line_bytes))
 
 
-def opened(source: Source) -> Delayed:
-    """Return an open source as one node of a graph, so that a picture is decoded once per pass."""
-    return dask.delayed(_open, pure=False)(dask.delayed(source, traverse=False))
+def opened(image: Image) -> Delayed:
+    """Return the open pixels as one node of a graph, so that a picture is decoded once per pass."""
+    return dask.delayed(_open, pure=False)(dask.delayed((image.source, image.validity), traverse=False))
 
 
-def _open(source: Source) -> Any:
-    return source.open()
+def _open(about: tuple[Source, Validity | None]) -> OpenPixels:
+    source, rule = about
+    return OpenPixels(source.open(), rule, rule.mask.open() if rule is not None and rule.mask is not None else None)
 
 
-def _read_chunk(source: Any, block_info: Mapping[Any, Any]) -> AnyArray:
+def _read_chunk(pixels: OpenPixels, block_info: Mapping[Any, Any]) -> AnyArray:
     (y0, y1), (x0, x1), _ = block_info[None]["array-location"]
-    return source[y0:y1, x0:x1]
+    found: AnyArray = pixels.source[slice(y0, y1), slice(x0, x1)]
+    return found

@@ -12,6 +12,7 @@ from ..io.blocks import CONFIG, Block, complete, incomplete
 from ..io.nodes import MARK, count_missing
 from ..io.targets import Kind
 from .image import Image
+from .label_blocks import NO_DATA
 from .ome import VERSION, label_metadata
 from .pyramid import n_copies, write_copies
 
@@ -31,6 +32,7 @@ LABEL_IMAGE = Kind("an image of labels", is_label_image)
 
 def layout_of(image: Image, n_labels: int, lowest: int) -> dict[str, Any]:
     """Return shape, dtype and chunks of the stored array."""
+    lowest = lowest if image.validity is None else min(lowest, NO_DATA)
     return {"shape": image.shape[:2], "dtype": label_dtype(n_labels, lowest), "chunks": image.label_chunks}
 
 
@@ -51,9 +53,10 @@ def create(
 ) -> zarr.Array:
     """Create the array, marked incomplete; for an OME-Zarr image in a new group."""
     begun = incomplete(name)
+    nodata = {} if image.validity is None else {"nodata": NO_DATA}
     options_of_array: dict[str, Any] = dict(layout) | {
         "dimension_names": ["y", "x"],
-        "attributes": dict(attributes) | dict(image.georeference) | begun,
+        "attributes": dict(attributes) | dict(image.georeference) | nodata | begun,
         "config": CONFIG,
     }
     if not (inside := path_inside(image)):

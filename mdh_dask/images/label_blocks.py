@@ -11,6 +11,9 @@ from ..chunks import Statistic
 from ..io.blocks import WriteBlocks
 from .order import PixelOrder
 
+NO_DATA = -1
+"""The stored label of pixels without data."""
+
 Label = Callable[[AnyArray], Integers]
 """Returns the labels of rows."""
 
@@ -20,10 +23,14 @@ class WriteLabels(WriteBlocks):
     """Write every block of labels that is not done; the value is the list of all blocks."""
 
     order: PixelOrder = field(kw_only=True)
+    without: int | None = None
+    """The label of pixels without data, which are stored as `NO_DATA`; None if all hold some."""
 
     def pieces(self, start: int, block: AnyArray) -> Iterator[tuple[int, int, Any, AnyArray]]:
         """Yield the block as a rectangle of the image."""
         y, x = self.order.block_of(start, len(block))
+        if self.without is not None:
+            block = np.where(block == self.without, NO_DATA, block)
         labels = block.reshape(y.stop - y.start, x.stop - x.start)
         yield start, len(block), (y, x), np.ascontiguousarray(labels, self.target.dtype)
 
@@ -40,26 +47,56 @@ def _nothing(start: int, n_rows: int) -> None:
 
 @dataclass(frozen=True)
 class LabelRows(Statistic):
-    """A statistic of labels and pixels that labels the rows itself, so that each block of rows is freed at once."""
+    """Statistics of labels and pixels that label the rows themselves, so that each block of rows is freed at once."""
 
     label: Label
     n_labels: int
     of: Statistic
+    """Computed from all pixels; those without data have the label after the highest."""
     stored: Callable[[int, int], Integers | None] = _nothing
     """Returns known labels from the first row of a block and its number of rows, or None."""
     lowest: int = 0
     """The lowest label; there are `n_labels` from it."""
+    marked: bool = False
+    """Whether the last column of rows and pixels is 1 for pixels with data, otherwise 0."""
+    also: Statistic | None = None
+    """Computed from the pixels with data only."""
 
     @property
     def journalled(self) -> bool:
         """False: labels may be written on the way."""
         return False
 
-    def chunk(self, start: int, *blocks: AnyArray) -> Any:
+    def chunk(self, start: int, *blocks: AnyArray) -> tuple[Any, Any]:
         """Label a block and compute its state; the last of the blocks holds the pixels."""
-        known = self.stored(start, len(blocks[0]))
-        labels = np.asarray(self.label(blocks[0])) if known is None else known
-        if labels.shape != blocks[0].shape[:1] or labels.dtype.kind not in "iu":
+        rows, pixels, known = blocks[0], blocks[-1], self.stored(start, len(blocks[0]))
+        if not self.marked:
+            labels = self._labels(rows, known)
+            return self.of.chunk(start, labels, pixels), self._also(start, labels, pixels)
+        valid, pixels = pixels[:, -1] != 0, pixels[:, :-1]
+        labels = np.full(len(rows), self.lowest + self.n_labels, np.int32)
+        inside: Integers = np.zeros(0, np.int32)
+        if valid.any():
+            inside = labels[valid] = self._labels(rows[valid, :-1], None if known is None else known[valid])
+        return self.of.chunk(start, labels, pixels), self._also(start, inside, pixels[valid])
+
+    def combine(self, left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any]:
+        """Combine the states of the statistics."""
+        of = self.of.combine(left[0], right[0])
+        if self.also is None or left[1] is None or right[1] is None:
+            return of, right[1] if left[1] is None else left[1]
+        return of, self.also.combine(left[1], right[1])
+
+    def finalise(self, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        """Return the values of both statistics."""
+        return self.of.finalise(state[0]), None if state[1] is None else self.also.finalise(state[1])  # type: ignore[union-attr]
+
+    def _also(self, start: int, labels: Integers, pixels: AnyArray) -> Any:
+        return None if self.also is None or not len(labels) else self.also.chunk(start, labels, pixels)
+
+    def _labels(self, rows: AnyArray, known: Integers | None) -> Integers:
+        labels = np.asarray(self.label(rows)) if known is None else known
+        if labels.shape != rows.shape[:1] or labels.dtype.kind not in "iu":
             raise TypeError(f"expected an integer for each row; got labels of shape {labels.shape} and {labels.dtype}")
         largest = self.lowest + self.n_labels - 1
         if labels.min() < self.lowest or labels.max() > largest:
@@ -67,12 +104,4 @@ class LabelRows(Statistic):
                 f"expected labels from {self.lowest} to {largest}; got {labels.min()} to {labels.max()}: "
                 "correct n_labels"
             )
-        return self.of.chunk(start, labels, blocks[-1])
-
-    def combine(self, left: Any, right: Any) -> Any:
-        """Combine the states of the statistic."""
-        return self.of.combine(left, right)
-
-    def finalise(self, state: Any) -> Any:
-        """Return the value of the statistic."""
-        return self.of.finalise(state)
+        return labels

@@ -20,7 +20,7 @@ from .image import Image
 from .label_array import LABEL_IMAGE, create, finish, layout_of, path_inside
 from .label_blocks import Label, LabelRows, WriteLabels
 from .overview import Seen, overview_of
-from .rows import check_window, pixel_rows
+from .rows import all_rows, check_window, no_data
 
 
 @hiding_credentials()
@@ -52,7 +52,8 @@ def write_labels(
         copies, down to 512 pixels, beside it.
     n_labels : int
     lowest : int, default 0
-        The lowest label; with -1, for pixels in no segment, the dtype is signed. All results begin with it.
+        The lowest label; with -1, for pixels in no segment, the dtype is signed. All results begin with it. Pixels
+        without data are stored as -1, too, and are left out of all results.
     features : Features, optional
         Columns of the rows besides the bands.
     overwrite : bool, default False
@@ -78,7 +79,7 @@ def write_labels(
     FileExistsError
         If the path exists, before any work; see `overwrite`.
     ValueError
-        If the image itself is at `path`, or a label is none of those.
+        If the image itself is at `path`, a label is none of those, or no pixel holds data.
     TypeError
         If labels are not integers.
 
@@ -102,9 +103,8 @@ def write_labels(
     """
     features = features or Features()
     check_window(image, features)
-    begun = find_begun(
-        path, resume, path_inside(image), storage_options, **(layout := layout_of(image, n_labels, lowest))
-    )
+    marked, layout = image.validity is not None, layout_of(image, n_labels, lowest)
+    begun = find_begun(path, resume, path_inside(image), storage_options, **layout)
     replace = begun is None and will_replace(path, overwrite, LABEL_IMAGE, storage_options)
     refuse_input(path, _stored(image), storage_options)
 
@@ -113,14 +113,14 @@ def write_labels(
         if target is None:
             target = create(image, layout, place, attributes or {}, replace=replace, name=resume, options=options)
         else:
-            done = blocks_done(target, pixel_rows(image, features), image.order.block_of)
+            done = blocks_done(target, all_rows(image, features), image.order.block_of)
         folder = place if isinstance(place, Path) else None
-        write = WriteLabels(target, folder, done, resume is not None, order=image.order)
-        parts = LabelRows(
-            label, n_labels, Together((write, *_looks(image, n_labels, lowest, also))), write.stored, lowest
-        )
-        blocks, *seen_and_more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
-        seen = _seen(*seen_and_more)
+        without = lowest + n_labels if marked else None
+        write = WriteLabels(target, folder, done, resume is not None, order=image.order, without=without)
+        overview = overview_of(image, n_labels, lowest)
+        parts = LabelRows(label, n_labels, Together((write, overview)), write.stored, lowest, marked, also)
+        (blocks, seen), more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
+        seen = _seen(seen, more, image)
         finish(target, blocks, image, seen.colours, place, lowest=lowest, name=resume, options=options)
         if resume is not None:
             tidy(target, folder)
@@ -140,27 +140,27 @@ def look(
     progress: Progress | None = None,
 ) -> Seen:
     """Return the result of `write_labels` without writing; one pass over the image."""
-    labelled = LabelRows(label, n_labels, Together(_looks(image, n_labels, lowest, also)), lowest=lowest)
-    return _seen(*reduce_rows(labelled, *_rows(image, features or Features()), progress=progress))
+    overview, marked = overview_of(image, n_labels, lowest), image.validity is not None
+    labelled = LabelRows(label, n_labels, overview, lowest=lowest, marked=marked, also=also)
+    seen, more = reduce_rows(labelled, *_rows(image, features or Features()), progress=progress)
+    return _seen(seen, more, image)
 
 
-def _looks(image: Image, n_labels: int, lowest: int, also: Statistic | None) -> tuple[Statistic, ...]:
-    overview = overview_of(image, n_labels, lowest)
-    return (overview,) if also is None else (overview, also)
-
-
-def _seen(seen: Seen, more: Any = None) -> Seen:
+def _seen(seen: Seen, more: Any, image: Image) -> Seen:
+    if not seen.sizes.any():
+        raise no_data(image)
     return seen._replace(more=more)
 
 
 def _rows(image: Image, features: Features, write: WriteLabels | None = None) -> tuple[da.Array, ...]:
     """Return the rows, and the pixels too unless rows start with them; for blocks that are done, only the pixels."""
-    rows = pixel_rows(image, features)
+    marked = image.validity is not None
+    rows = all_rows(image, features, marked=marked)
     skips = write is not None and bool(write.done) and features != Features()
     if features.factors is None and not skips:
         return (rows,)
     lines = rows.chunks[0][0] // min(image.order.panel, image.shape[1])
-    pixels = pixel_rows(image, lines=lines)
+    pixels = all_rows(image, lines=lines, marked=marked)
     if write is not None and skips:
         rows = with_stored(rows, write.target, write.done, needed=False)
     return rows, pixels

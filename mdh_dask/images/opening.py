@@ -14,10 +14,11 @@ from ..io.rows import check_complete, open_array
 from ..io.stored import StoredArray
 from .axes import AxesView, view_of
 from .georeference import kept
-from .image import Image
+from .image import Image, Source
 from .ome import multiscale_of
 from .pictures import open_picture
 from .tiff import open_tiff
+from .validity import Nodata, declared_by, validity_of
 
 TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
@@ -32,6 +33,8 @@ def open_image(
     axes: str | None = None,
     index: Mapping[str, int] | None = None,
     missing_chunks: Literal["error", "fill"] = "error",
+    nodata: Nodata = None,
+    mask: str | os.PathLike[str] | None = None,
     storage_options: Options = None,
 ) -> Image:
     """Open an image of any size without reading it.
@@ -49,6 +52,13 @@ def open_image(
         Indices on other axes, such as ``{"t": 0, "z": 5}``; ``{"series": 1}`` for a TIFF of several images.
     missing_chunks : {"error", "fill"}, default "error"
         As for `mdh_dask.io.open_rows`, for Zarr.
+    nodata : float or "none", optional
+        A pixel with this value in any band holds no data; ``"none"``: all pixels hold data. By default what the file
+        declares: the tag GDAL_NODATA, an alpha channel or a mask of a TIFF, an attribute ``_FillValue``,
+        ``missing_value`` or ``nodata`` of a Zarr array. NaN counts as no data, unless all pixels hold some.
+    mask : path or URL, optional
+        An image with one band and as many lines and columns, zero where there are no data, in place of a mask in the
+        file.
     storage_options : dict, optional
         Options of fsspec for URLs.
 
@@ -62,7 +72,7 @@ def open_image(
     FileNotFoundError
         If nothing is there.
     ValueError
-        If it is not an image, has no pixels, or has ambiguous axes.
+        If it is not an image, has no pixels, or has ambiguous axes, or the mask has another size.
     TypeError
         If its pixels are not booleans, integers or real numbers.
     ImportError
@@ -70,8 +80,8 @@ def open_image(
 
     Notes
     -----
-    Transparent pixels of pictures are set on white, and palettes and other colours become red, green and blue; an alpha
-    channel of a TIFF is ignored. Grey levels keep their bits; booleans become 0 and 1.
+    Transparent pixels of pictures are set on white, and palettes and other colours become red, green and blue. Grey
+    levels keep their bits; booleans become 0 and 1.
 
     Examples
     --------
@@ -84,15 +94,28 @@ def open_image(
     """
     where = os.fspath(path)
     kind = kind_of(where, storage_options)
+    about: dict[str, Any] = {}
     if kind == "TIFF":
-        image = _tiff_image(where, axes, dict(index or {}), storage_options)
+        image, about = _tiff_image(where, axes, dict(index or {}), storage_options)
     elif kind == "picture":
         _refuse_axes(where, axes, index)
         picture = open_picture(where, storage_options)
         image = Image(picture, where, picture.kind, picture.chunks)
     else:
-        image = _zarr_image(where, axes, dict(index or {}), missing_chunks, storage_options)
-    return _checked(replace(image, axes=axes))
+        image, about = _zarr_image(where, axes, dict(index or {}), missing_chunks, storage_options)
+    image = _checked(replace(image, axes=axes))
+    found = None if mask is None else _mask(os.fspath(mask), image, storage_options)
+    return replace(image, validity=validity_of(image.dtype, nodata=nodata, mask=found, **about))
+
+
+def _mask(path: str, image: Image, storage_options: Options) -> Source:
+    found = open_image(path, nodata="none", storage_options=storage_options)
+    if found.shape != (*image.shape[:2], 1):
+        raise ValueError(
+            f"expected a mask of {image.shape[0]} lines, {image.shape[1]} columns and one band, as {image.path} has; "
+            f"got {found.shape} in {path}"
+        )
+    return found.source
 
 
 @hiding_credentials()
@@ -115,19 +138,25 @@ def _magic(path: str, storage_options: Options) -> bytes:
         return b""
 
 
-def _tiff_image(path: str, axes: str | None, index: dict[str, int], storage_options: Options) -> Image:
+def _tiff_image(
+    path: str, axes: str | None, index: dict[str, int], storage_options: Options
+) -> tuple[Image, dict[str, Any]]:
+    """Return the image, and what the file says of pixels without data."""
     found = open_tiff(path, index.pop("series", None), storage_options)
     view = _view(path, found.array, found.axes, axes, index)
     view = AxesView(view.array, view.axes, view.index, found.n_alpha)
     lines, columns = _chunks_of(view, found.array.chunks)
     if columns >= view.shape[1]:  # strips, often of one line
         lines *= -(-LEAST_STRIP // (lines * columns))
-    return Image(view, path, "TIFF", (lines, columns), found.georeference)
+    own_mask = None if found.mask is None else AxesView(found.mask, ("y", "x"))
+    about = {"declared": found.nodata, "alpha": found.n_alpha > 0, "own_mask": own_mask}
+    return Image(view, path, "TIFF", (lines, columns), found.georeference), about
 
 
 def _zarr_image(
     path: str, axes: str | None, index: dict[str, int], missing: Literal["error", "fill"], storage_options: Options
-) -> Image:
+) -> tuple[Image, dict[str, Any]]:
+    """Return the image, and what its attributes say of pixels without data."""
     node = find_node(path, storage_options)
     multiscale = multiscale_of(node.attrs.asdict()) if isinstance(node, zarr.Group) else None
     array = open_array(path if multiscale is None else f"{path}/{multiscale.path}", storage_options)
@@ -136,7 +165,8 @@ def _zarr_image(
     view = _view(path, StoredArray(array, path), names, axes, index)
     chunks = _chunks_of(view, array.shards or array.chunks)
     plane = multiscale.in_plane() if multiscale and axes is None else None
-    return Image(view, path, "OME-Zarr" if multiscale else "Zarr", chunks, kept(array.attrs.asdict()), plane)
+    attributes, kind = array.attrs.asdict(), "OME-Zarr" if multiscale else "Zarr"
+    return Image(view, path, kind, chunks, kept(attributes), plane), {"declared": declared_by(attributes)}
 
 
 def _view(path: str, *about: Any) -> AxesView:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from .._storable import storable
+
 PANEL = 2048
 """Columns per panel, a power of two, which bounds the memory for a few lines of a very wide image."""
 
@@ -9,6 +11,7 @@ Block = tuple[slice, slice]
 """Lines and columns of an image."""
 
 
+@storable
 @dataclass(frozen=True)
 class PixelOrder:
     """Pixels panel by panel from the left, and line by line within each: an order independent of the chunks.

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._jit.blocks import loop_ready
 from .._jit.label_sums import add_to_labels
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 from .image import Image
 from .order import PixelOrder
@@ -35,6 +35,8 @@ class Seen(NamedTuple):
     """Shown bands of the same pixels."""
     is_photograph: bool
     """Whether 0 is black and 255 white."""
+    n_without: int | None = None
+    """Pixels without data, whose label in the small picture is the number of segments; None if all must hold some."""
     more: Any = None
     """Value of another statistic of labels and pixels, if there is one."""
 
@@ -49,15 +51,27 @@ class Seen(NamedTuple):
         return self._as_colours(self.pixels)
 
     def segmented(self) -> Integers:
-        """Return the small picture in the mean colours of the segments, with darker boundaries."""
-        colours = np.concatenate([self.colours, np.rint(self.colours * BOUNDARY).astype(np.uint8)])
-        return colours[self.labels.astype(np.intp) + len(self.means) * _boundaries(self.labels)]
+        """Return the small picture in the mean colours of the segments, with darker boundaries.
+
+        Pixels without data are transparent: there is a fourth colour if pixels may hold none.
+        """
+        colours = np.concatenate([self.colours, np.zeros((1, 3), np.uint8)])
+        colours = np.concatenate([colours, np.rint(colours * BOUNDARY).astype(np.uint8)])
+        picture = colours[self.labels.astype(np.intp) + (len(self.means) + 1) * _boundaries(self.labels)]
+        if self.n_without is None:
+            return picture
+        return np.dstack([picture, np.where(self._there(), np.uint8(255), np.uint8(0))])
+
+    def _there(self) -> Booleans:
+        """Return which pixels of the small picture hold data."""
+        return np.asarray(self.labels != len(self.means))
 
     def _as_colours(self, values: AnyArray) -> Integers:
-        if self.is_photograph:
+        there = self._there()
+        if self.is_photograph or not there.any():
             low, high = np.zeros(1), np.full(1, 255.0)
         else:
-            bands = self.pixels.reshape(-1, self.pixels.shape[2]).T
+            bands = self.pixels[there].T
             low, high = np.array([np.percentile(band.astype(np.float64), SHOWN_RANGE) for band in bands]).T
         shares = (values - low) / np.where(high > low, high - low, 1)
         return np.broadcast_to(np.rint(255 * shares.clip(0, 1)), (*values.shape[:-1], 3)).astype(np.uint8)
@@ -81,6 +95,8 @@ class Overview(Statistic):
         Most pixels on each side of the small picture.
     lowest : int
         The lowest label, which the first of the segments has: -1 for pixels in none.
+    marked : bool
+        Whether pixels without data have the label after the highest.
     """
 
     order: PixelOrder
@@ -89,6 +105,7 @@ class Overview(Statistic):
     is_photograph: bool = False
     largest: int = LARGEST
     lowest: int = 0
+    marked: bool = False
 
     @property
     def step(self) -> int:
@@ -99,7 +116,8 @@ class Overview(Statistic):
         """Return the sums and pixels of one block."""
         labels = blocks[0] if not self.lowest else blocks[0].astype(np.int32) - self.lowest
         pixels = blocks[1][:, : self.n_shown]
-        sizes, sums = np.zeros(self.n_labels, dtype=np.int64), np.zeros((self.n_labels, pixels.shape[1]))
+        n_labels = self.n_labels + self.marked
+        sizes, sums = np.zeros(n_labels, dtype=np.int64), np.zeros((n_labels, pixels.shape[1]))
         add_to_labels(labels.astype(np.int32, copy=False), loop_ready(blocks[1]), sizes, sums)
         y, x = self.order.block_of(start, len(labels))
         shape, step = (y.stop - y.start, x.stop - x.start), self.step
@@ -120,14 +138,17 @@ class Overview(Statistic):
         for (y, x), *parts in pieces:
             for whole, part in zip(small, parts):
                 whole[y : y + part.shape[0], x : x + part.shape[1]] = part
-        return Seen(sizes, sums / np.maximum(sizes, 1)[:, None], small[0], small[1], self.is_photograph)
+        n_without = int(sizes[-1]) if self.marked else None
+        sizes, sums = sizes[: self.n_labels], sums[: self.n_labels]
+        return Seen(sizes, sums / np.maximum(sizes, 1)[:, None], small[0], small[1], self.is_photograph, n_without)
 
 
 def overview_of(image: Image, n_labels: int, lowest: int = 0) -> Overview:
     """Return the overview of an image; one or three bands of bytes count as a photograph."""
     n_bands = image.shape[2]
     is_photograph = image.dtype == np.uint8 and n_bands in (1, 3)
-    return Overview(image.order, n_labels, 3 if n_bands > 2 else 1, is_photograph, lowest=lowest)
+    n_shown, marked = 3 if n_bands > 2 else 1, image.validity is not None
+    return Overview(image.order, n_labels, n_shown, is_photograph, lowest=lowest, marked=marked)
 
 
 def _boundaries(labels: Integers) -> Integers:

@@ -1,16 +1,22 @@
 """The pixels of an image as rows, block by block."""
 
+from dataclasses import dataclass, replace
+
+import dask
 import dask.array as da
 import numpy as np
+from dask.delayed import Delayed
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Booleans, Integers
+from ..chunks import Progress, Statistic, reduce_rows
 from .features import Features
-from .image import Image, Source, opened
+from .image import Image, opened
 from .order import PixelOrder
+from .validity import OpenPixels
 
 
 def pixel_rows(image: Image, features: Features | None = None, lines: int | None = None) -> da.Array:
-    """Return a row for every pixel, lazily, in blocks of whole chunks of the image.
+    """Return a row for every pixel that holds data, lazily, in blocks of whole chunks of the image.
 
     Parameters
     ----------
@@ -30,7 +36,8 @@ def pixel_rows(image: Image, features: Features | None = None, lines: int | None
     -----
     Each block is one task, which reads its own pixels and the margin for windows: pixels near the edge of a block
     are read again with the next, and no block waits for another. A block has at least one row of the image's chunks and
-    at most `PANEL` columns.
+    at most `PANEL` columns. If pixels may hold no data and have not been `counted`, one pass counts them now; blocks
+    without data are not read afterwards.
 
     Examples
     --------
@@ -42,15 +49,87 @@ def pixel_rows(image: Image, features: Features | None = None, lines: int | None
     ...     pixel_rows(open_image(f"{folder}/a.zarr"), Features(coordinates=True))[-1].compute()
     array([11.,  2.,  3.])
     """
-    features = features or Features()
-    check_window(image, features)
-    dtype, n_columns = features.dtype(image.dtype), features.n_columns(image.shape[2])
-    order = image.order
-    lines = lines or image.block_lines(dtype.itemsize * n_columns)
+    image = image if image.validity is None else counted(image)
+    features, lines, dtype, n_columns = _layout(image, features, lines)
+    sizes, options = image.order.sizes(lines), {"dtype": dtype, "meta": np.empty((0, 0), dtype)}
+    if image.n_valid is None:
+        return da.map_blocks(
+            _read_rows, opened(image), features, image.order, lines, chunks=(sizes, (n_columns,)), **options
+        )
+    n_valid = valid_of_blocks(image.n_valid, image.order, lines)
+    numbers = np.flatnonzero(n_valid)  # blocks without data are left out, and never read
     return da.map_blocks(
-        _read_rows, opened(image.source), features, order, lines,
-        chunks=(order.sizes(lines), (n_columns,)), dtype=dtype, meta=np.empty((0, 0), dtype),
+        _read_valid_rows, opened(image), features, image.order, lines, _node(numbers),
+        chunks=(tuple(n_valid[numbers].tolist()), (n_columns,)), **options,
     )  # fmt: skip
+
+
+def all_rows(
+    image: Image, features: Features | None = None, lines: int | None = None, marked: bool = False
+) -> da.Array:
+    """Return a row for every pixel as `pixel_rows` does, also for pixels without data, whose rows are arbitrary.
+
+    With `marked`, the last column is 1 for pixels with data, otherwise 0.
+    """
+    features, lines, dtype, n_columns = _layout(image, features, lines)
+    empty = None
+    if image.n_valid is not None:
+        empty = _node(valid_of_blocks(image.n_valid, image.order, lines) == 0)
+    return da.map_blocks(
+        _read_marked_rows if marked else _read_rows, opened(image), features, image.order, lines,
+        *([empty] if marked else []), chunks=(image.order.sizes(lines), (n_columns + marked,)), dtype=dtype,
+        meta=np.empty((0, 0), dtype),
+    )  # fmt: skip
+
+
+def counted(image: Image, progress: Progress | None = None) -> Image:
+    """Return an image that knows how many of its pixels hold data, after one pass if some may hold none.
+
+    Raises
+    ------
+    ValueError
+        If none does.
+    """
+    if image.validity is None or image.n_valid is not None:
+        return image
+    order, lines = image.order, image.block_lines(image.dtype.itemsize * image.shape[2])
+    flags = da.map_blocks(
+        _read_flags, opened(image), order, lines, chunks=(order.sizes(lines),), dtype=bool, meta=np.empty(0, bool)
+    )  # fmt: skip
+    n_valid = reduce_rows(ValidOnLines(order), flags, progress=progress)
+    if not n_valid.any():
+        raise no_data(image)
+    return replace(image, n_valid=n_valid)
+
+
+def no_data(image: Image) -> ValueError:
+    """Return the error for an image without a pixel that holds data."""
+    return ValueError(
+        f"expected pixels with data in {image.path}; got none among {image.order.n_rows}: leave the image out, or say "
+        "which pixels hold none with nodata=... and mask=..."
+    )
+
+
+def valid_of_blocks(n_valid: Integers, order: PixelOrder, lines: int) -> Integers:
+    """Return the number of pixels with data in each block of at most `lines` lines."""
+    of_lines = n_valid.reshape(-1, order.height)
+    return np.add.reduceat(of_lines, np.arange(0, order.height, lines), axis=1, dtype=np.int64).ravel()
+
+
+@dataclass(frozen=True)
+class ValidOnLines(Statistic):
+    """Numbers of true values on the lines of every panel, in the order of rows."""
+
+    order: PixelOrder
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Integers:
+        """Count the lines of a block."""
+        y, _ = self.order.block_of(start, len(blocks[0]))
+        return blocks[0].reshape(y.stop - y.start, -1).sum(axis=1, dtype=np.int32)
+
+    def combine(self, left: Integers, right: Integers) -> Integers:
+        """Concatenate the counts."""
+        return np.concatenate([left, right])
 
 
 def check_window(image: Image, features: Features) -> None:
@@ -61,7 +140,43 @@ def check_window(image: Image, features: Features) -> None:
         )
 
 
+def _layout(image: Image, features: Features | None, lines: int | None) -> tuple[Features, int, np.dtype, int]:
+    """Return features, lines of a block, dtype of rows and number of columns."""
+    features = features or Features()
+    check_window(image, features)
+    dtype, n_columns = features.dtype(image.dtype), features.n_columns(image.shape[2])
+    return features, lines or image.block_lines(dtype.itemsize * n_columns), dtype, n_columns
+
+
+def _node(value: AnyArray) -> Delayed:
+    return dask.delayed(value, traverse=False)
+
+
 def _read_rows(
-    source: Source, features: Features, order: PixelOrder, lines: int, block_id: tuple[int, int]
+    source: OpenPixels, features: Features, order: PixelOrder, lines: int, block_id: tuple[int, int]
 ) -> AnyArray:
-    return features.rows(source, order.height, order.width, order.block(block_id[0], lines))
+    return features.rows(source, order.height, order.width, order.block(block_id[0], lines))[0]
+
+
+def _read_valid_rows(
+    source: OpenPixels, features: Features, order: PixelOrder, lines: int, numbers: Integers, block_id: tuple[int, int]
+) -> AnyArray:
+    rows, valid = features.rows(source, order.height, order.width, order.block(int(numbers[block_id[0]]), lines))
+    return rows if valid is None else rows[valid]
+
+
+def _read_marked_rows(
+    source: OpenPixels, features: Features, order: PixelOrder, lines: int, empty: Booleans | None,
+    block_id: tuple[int, int],
+) -> AnyArray:  # fmt: skip
+    y, x = block = order.block(block_id[0], lines)
+    n_rows, n_columns = (y.stop - y.start) * (x.stop - x.start), features.n_columns(source.source.shape[2])
+    marked = np.zeros((n_rows, n_columns + 1), features.dtype(source.source.dtype))
+    if empty is None or not empty[block_id[0]]:
+        rows, valid = features.rows(source, order.height, order.width, block)
+        marked[:, :-1], marked[:, -1] = rows, 1 if valid is None else valid
+    return marked
+
+
+def _read_flags(source: OpenPixels, order: PixelOrder, lines: int, block_id: tuple[int]) -> Booleans:
+    return source.valid(order.block(block_id[0], lines)).ravel()

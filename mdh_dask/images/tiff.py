@@ -20,6 +20,9 @@ from .georeference import georeference
 PAGES = {"q": "c", "i": "c"}
 """Names of unnamed axes of pages, which count as bands."""
 
+GDAL_NODATA = 42113
+"""Tag with the value of pixels without data."""
+
 ALPHA = (1, 2)
 """Types of extra samples that hold opacity."""
 
@@ -86,6 +89,10 @@ class TiffImage:
     axes: tuple[str, ...]
     n_alpha: int
     georeference: Mapping[str, Any]
+    nodata: tuple[str, ...] = ()
+    """The declared value of pixels without data."""
+    mask: TiffArray | None = None
+    """A mask of the image in the same file, zero where there are no data."""
 
 
 def open_tiff(path: str, series: int | None = None, storage_options: Options = None) -> TiffImage:
@@ -114,7 +121,19 @@ def _image_of(path: str, tiff: Any, number: int, storage_options: Options) -> Ti
     axes = tuple(PAGES.get(axis.lower(), axis.lower()) for axis in series.axes)
     found = TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options)
     n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in axes else 0
-    return TiffImage(found, axes, n_alpha, georeference(page.geotiff_tags) if page.is_geotiff else {})
+    place, tag = georeference(page.geotiff_tags) if page.is_geotiff else {}, page.tags.get(GDAL_NODATA)
+    nodata = () if tag is None else (str(tag.value).strip(" \0"),)
+    return TiffImage(found, axes, n_alpha, place, nodata, _mask_of(path, tiff, page, storage_options))
+
+
+def _mask_of(path: str, tiff: Any, page: Any, storage_options: Options) -> TiffArray | None:
+    """Return the mask of as many lines and columns as the image, if there is one."""
+    for number, series in enumerate(tiff.series):
+        mask = series.keyframe
+        if mask.is_mask and not mask.is_reduced and mask.shape[:2] == (page.imagelength, page.imagewidth):
+            array = zarr_of(series)
+            return TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options)
+    return None
 
 
 def opened(path: str, storage_options: Options = None) -> Any:

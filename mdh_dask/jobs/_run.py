@@ -140,7 +140,8 @@ def _made(
     journal = FolderJournal(job.work / PASSES, name)
     with keeping(journal):
         made = opened.cluster(estimator, growing, job.start_cluster(), resume=name)
-    metrics = metrics_of(estimator, opened.rows, journal.passes, opened.n_passes_after(outputs), made.counts)
+    n_after = opened.n_passes_after(outputs)
+    metrics = metrics_of(estimator, opened.rows, journal.passes, n_after, made.counts, made.n_without)
     if growing.metrics is not None:
         write_json(growing.metrics, metrics)
     manifest = manifest_of(job, about, opened.rows, metrics, work.attempts(), outputs, growing)

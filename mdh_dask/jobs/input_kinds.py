@@ -53,6 +53,10 @@ def _are_indices(value: Any) -> bool:
     return isinstance(value, dict) and all(type(place) is int and place >= 0 for place in value.values())
 
 
+def _is_nodata(value: Any) -> bool:
+    return value == "none" or type(value) in (int, float)
+
+
 def _is_window(value: Any) -> bool:
     return type(value) is int and value >= 3 and value % 2 == 1
 
@@ -78,6 +82,8 @@ IMAGE = {
     "coordinates": positive(),
     "sample": whole(2),
     "missing_chunks": MISSING,
+    "nodata": Field("a number or 'none'", _is_nodata),
+    "mask": text("a path or URL"),
 }
 
 PLACE = text("a path or URL")

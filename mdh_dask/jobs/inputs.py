@@ -7,7 +7,9 @@ from typing import Any, Protocol
 
 import dask.array as da
 
-from ..images import Image, pixel_rows
+from ..images import Image
+from ..images.rows import all_rows
+from ..images.validity import nodata_of
 from ..io.inputs import Table, TypedTable
 from ..workflows._fit import Cluster, Made, fit_rows
 from ..workflows.estimates import Estimate, estimate
@@ -92,8 +94,8 @@ class ImageInput:
 
     @cached_property
     def rows(self) -> da.Array:
-        """Return a row for each pixel, before weighting the columns."""
-        return pixel_rows(self.image, columns_of(self.options))
+        """Return a row for each pixel, with data or not, before weighting the columns."""
+        return all_rows(self.image, columns_of(self.options))
 
     @property
     def array(self) -> Any:
@@ -114,7 +116,8 @@ class ImageInput:
         """Return the estimate of a segmentation."""
         need = estimate(self.rows, estimator, labels=outputs.shows_pixels)
         by_sample, weighted = self.options.sample is not None, self.options.coordinates is not None
-        return need.on_pixels(by_sample, weighted, self.n_passes_after(outputs))
+        need = need.on_pixels(by_sample, weighted, self.n_passes_after(outputs))
+        return need if self.image.validity is None else need.one_more()
 
     def cluster(self, estimator: Any, outputs: ImageJobOutputs, cluster: Cluster, resume: str) -> Made:
         """Segment the image and write the outputs."""
@@ -143,8 +146,11 @@ def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
 
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:
     """Open an image from the values of ``[input]``."""
-    reading = Reading(given["missing_chunks"], axes=given["axes"], index=given["index"] or {})
-    options = PixelOptions(given["window"], given["coordinates"], given["sample"])
+    nodata = None if given["nodata"] is None else nodata_of(str(given["nodata"]))
+    reading = Reading(
+        given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata, mask=given["mask"]
+    )
+    options = PixelOptions(given["window"], given["coordinates"], given["sample"], nodata)
     opened = ImageInput(given["path"], reading.image(given["path"]), options)
     _ = opened.rows  # raises the error for a window that does not fit
     return opened

@@ -30,7 +30,10 @@ RUN = {
 
 SECTIONS = ("input", "method", "cluster", "output", "run")
 
-PATHS = {"input": ("path", "labels"), "run": ("work",)}
+BESIDE = ("labels", "mask")
+"""Keys of ``[input]`` with paths of what belongs to the input."""
+
+PATHS = {"input": ("path", *BESIDE), "run": ("work",)}
 """Keys with paths relative to the folder of the job file."""
 
 
@@ -75,13 +78,13 @@ class Job:
         return estimator.set_params(column_types=kinds) if kinds else estimator
 
     def inputs(self) -> list[str]:
-        """Return the paths or URLs of the input, and of labels if there are any."""
-        return [path for path in (self.input["path"], self.input.get("labels")) if path is not None]
+        """Return the paths or URLs of the input, and of labels and mask if there are any."""
+        return [path for key in ("path", *BESIDE) if (path := self.input.get(key)) is not None]
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return the fingerprint of the input, with that of labels if there are any."""
-        labels = self.input.get("labels")
-        return fingerprint(self.input["path"]) | ({} if labels is None else {"labels": fingerprint(labels)})
+        """Return the fingerprint of the input, with those of labels and mask if there are any."""
+        beside = {key: fingerprint(path) for key in BESIDE if (path := self.input.get(key)) is not None}
+        return fingerprint(self.input["path"]) | beside
 
     def open_input(self) -> Input:
         """Open the input."""

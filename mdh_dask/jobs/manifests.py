@@ -18,19 +18,21 @@ from .state import FORMAT
 
 
 def metrics_of(
-    estimator: Any, rows: Any, passes: Sequence[Pass], n_after: int, counts: Integers | None
+    estimator: Any, rows: Any, passes: Sequence[Pass], n_after: int, counts: Integers | None, n_without: int = 0
 ) -> dict[str, Any]:
     """Return the metrics of a fit, as if it had not been interrupted.
 
-    `n_after` passes followed the fit; without `counts` of the labels, the sizes of clusters come from the model.
-    ``"bytes_read"`` counts the size of the input in memory once for every pass.
+    `n_after` passes followed the fit; `n_without` rows are pixels without data, which do not count; without `counts` of
+    the labels, the sizes of clusters come from the model. ``"bytes_read"`` counts the size of the input in memory once
+    for every pass.
     """
     noise = int(estimator.noise)
     sizes = estimator.state_.sizes if counts is None else counts[noise:]
     outside = {"n_in_no_cluster": None if counts is None else int(counts[0])} if noise else {}
     n_passes = estimator.n_passes_ + n_after
     return {
-        "n_rows": int(rows.shape[0]),
+        "n_rows": int(rows.shape[0]) - n_without,
+        "n_without_data": n_without,
         "n_columns": int(rows.shape[1]),
         "n_clusters": int(estimator.n_clusters_),
         "cluster_sizes": None if sizes is None else sizes.tolist(),
@@ -59,6 +61,8 @@ def manifest_of(
         "input": {**about["input"], "chunks": list(rows.chunksize)},
         "parameters": json.loads(json.dumps(parameters, default=str)),
         "versions": versions(),
+        "n_rows": metrics["n_rows"],
+        "n_without_data": metrics["n_without_data"],
         "passes": metrics["passes"],
         "seconds": metrics["seconds"],
         "attempts": list(attempts),

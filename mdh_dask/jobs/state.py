@@ -12,7 +12,7 @@ from .._fields import JobError
 from .._locations import all_redacted, stored
 from ..io import codec
 from ..io.folders import write_whole
-from .job import Job
+from .job import BESIDE, Job
 from .locks import Attempt
 
 JOB, ATTEMPT, LOCK, PASSES = "job.json", "attempt.json", "lock", "passes"
@@ -164,8 +164,11 @@ def _are_attempts(value: Any) -> bool:
 def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything that the outputs depend on and that must not change while a job is interrupted."""
     input_is = {"shape": list(rows.shape), "dtype": rows.dtype.str, **found}
-    places = {key: stored(place) for key in ("path", "labels") if (place := job.input.get(key)) is not None}
-    given = {key: value for key, value in job.input.items() if key != "labels"} | places
+    places = {key: stored(place) for key in ("path", *BESIDE) if (place := job.input.get(key)) is not None}
+    later = ("labels", "mask", "nodata")  # not among the keys of the first version, whose jobs must not seem changed
+    given = {key: value for key, value in job.input.items() if key not in later or value is not None} | places
+    if "nodata" in given:
+        given["nodata"] = str(given["nodata"])  # NaN differs from itself
     output = {key: None if place is None else stored(place) for key, place in job.output.items()}
     wanted = {"input": given, "method": job.content.get("method", {}), "output": output}
     about = {"job": wanted, "input": input_is, "versions": {"mdh_dask": __version__}}

@@ -11,12 +11,13 @@ from ..clusters.current import current_cluster
 from ..columns.coding import TypedRows
 from ..estimators import drift as drift_of_rows
 from ..estimators import load_model
+from ..images.validity import Nodata
 from ..report import write_report
 from ..summaries.drift import Drift
 from ._fit import Cluster
 from .estimates import telling_of_memory
 from .outputs import Outputs
-from .reading import MissingChunks, Reading, rows_for_model
+from .reading import MissingChunks, Reading, opened_for_model
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +34,15 @@ def drift(
     axes: str | None = None,
     index: Mapping[str, int] | None = None,
     missing_chunks: MissingChunks = "error",
+    nodata: Nodata = None,
+    mask: str | None = None,
     overwrite: bool = False,
     progress: bool = False,
     cluster: Cluster | None = None,
 ) -> Drift:
     """Compare stored rows, or the pixels of an image, with the rows of a saved model, in one pass.
+
+    If some pixels may hold no data, one more pass counts the others.
 
     Parameters
     ----------
@@ -47,7 +52,7 @@ def drift(
         Path or URL of the HTML report to write.
     threshold, filled, false_alarms : float
         As in `mdh_dask.drift`.
-    columns, axes, index, missing_chunks : optional
+    columns, axes, index, missing_chunks, nodata, mask : optional
         As in `predict`.
     overwrite : bool, default=False
         Whether to replace an existing report.
@@ -85,11 +90,14 @@ def drift(
         outputs.check(features, model)
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     estimator = load_model(model)
-    rows = rows_for_model(estimator, model, features, Reading(missing_chunks, columns, axes, index or {}))
+    reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
+    rows_of = opened_for_model(estimator, model, features, reading)
     started = perf_counter()
-    with cluster or current_cluster() as where, telling_of_memory(rows, estimator):
-        there = rows if estimator.columns is None else TypedRows(rows, estimator.columns)
-        found = drift_of_rows(estimator, there, **limits, progress=announced("counting", progress))
+    with cluster or current_cluster() as where:
+        rows = rows_of()
+        with telling_of_memory(rows, estimator):
+            there = rows if estimator.columns is None else TypedRows(rows, estimator.columns)
+            found = drift_of_rows(estimator, there, **limits, progress=announced("counting", progress))
     if outputs.report:
         facts = {
             "New rows": f"{features}, {rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features",

@@ -59,6 +59,8 @@ class Made(NamedTuple):
     summary: str
     counts: Integers | None
     """Number of rows with each label from the lowest; None if the rows were not labelled."""
+    n_without: int = 0
+    """Number of pixels without data."""
 
 
 def fit(

@@ -9,7 +9,8 @@ from .._errors import SettingError
 from .._typing import Integers
 from ..clusters.current import current_cluster
 from ..estimators import load_model
-from ..images import pixel_rows
+from ..images.rows import all_rows
+from ..images.validity import Nodata
 from ._fit import Cluster, check_confidence, write_labels
 from .estimates import telling_of_memory
 from .outputs import ImageOutputs, Outputs
@@ -28,6 +29,8 @@ def predict(
     axes: str | None = None,
     index: Mapping[str, int] | None = None,
     missing_chunks: MissingChunks = "error",
+    nodata: Nodata = None,
+    mask: str | None = None,
     overwrite: bool = False,
     progress: bool = False,
     cluster: Cluster | None = None,
@@ -53,6 +56,8 @@ def predict(
         As in `segment`.
     missing_chunks : {"error", "fill"}, default="error"
         As in `fit`.
+    nodata, mask : optional
+        As in `segment`; by default the `nodata` of the model.
     overwrite : bool, default=False
         Whether to replace existing outputs.
     progress : bool, default=False
@@ -84,7 +89,8 @@ def predict(
     '200 rows in 1 of 2 clusters'
     """
     estimator = load_model(model)
-    reading, cluster = Reading(missing_chunks, columns, axes, index or {}), cluster or current_cluster()
+    reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
+    cluster = cluster or current_cluster()
     if estimator.pixel_columns_ is None:
         if preview is not None:
             raise SettingError(f"{model} was fitted to rows, and not to an image: leave out preview=...")
@@ -95,7 +101,7 @@ def predict(
     if confidence is not None:
         raise SettingError(f"{model} was fitted to an image, whose confidence is not written: leave out confidence=...")
     pictures = ImageOutputs(labels, overwrite=overwrite, preview=preview)
-    pictures.check(features, model)
+    pictures.check(features, model, *([mask] if mask else []))
     return _image(estimator, model, features, reading, pictures, progress, cluster)
 
 
@@ -119,9 +125,11 @@ def _image(
     estimator: Any, model: str, path: str, reading: Reading, outputs: ImageOutputs, progress: bool, cluster: Cluster
 ) -> str:
     image, features = image_for_model(estimator, model, path, reading)
-    rows = pixel_rows(image, features)
+    rows = all_rows(image, features)
     with cluster, telling_of_memory(rows, estimator):
         seen = labelled(image, features, estimator, outputs, progress)
     write_preview(seen, outputs)
     found = _found(seen.sizes, estimator, "segments")
+    if seen.n_without:
+        found += f", {seen.n_without} without data"
     return f"{image.shape[1]} x {image.shape[0]} pixels in {found}: {outputs.kept()}"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..clusters.current import current_cluster
+from ..images.validity import Nodata
 from ._fit import Cluster
 from .labels import check_labels
 from .outputs import ImageOutputs
@@ -26,13 +27,16 @@ def segment(
     axes: str | None = None,
     index: Mapping[str, int] | None = None,
     missing_chunks: MissingChunks = "error",
+    nodata: Nodata = None,
+    mask: str | None = None,
     overwrite: bool = False,
     cluster: Cluster | None = None,
 ) -> str:
     """Cluster the pixels of a stored image and write any of labels, a model, a preview and a report.
 
     The passes are those of the estimator, one to measure columns or draw the sample if there are coordinates or a
-    sample, and one to label all pixels unless only the model is written.
+    sample, one to count the pixels with data if there may be others, and one to label all pixels unless only the model
+    is written.
 
     Parameters
     ----------
@@ -58,6 +62,11 @@ def segment(
         Index on every other axis, such as ``{"t": 0}``.
     missing_chunks : {"error", "fill"}, default="error"
         Whether missing chunks of a Zarr array are an error or hold the fill value.
+    nodata : float or "none", optional
+        A pixel with this value in any band holds no data and gets the label -1; by default what the image declares, and
+        NaN. See `mdh_dask.images.open_image`.
+    mask : str, optional
+        Path or URL of an image with one band, zero where there are no data.
     overwrite : bool, default=False
         Whether to replace existing outputs.
     cluster : context manager, optional
@@ -89,9 +98,9 @@ def segment(
     """
     outputs = ImageOutputs(labels, model, report, overwrite, preview, performance_report=performance_report)
     check_labels(estimator, None)
-    outputs.check(image)
-    opened = Reading(missing_chunks, axes=axes, index=index or {}).image(image)
-    options = PixelOptions(window, coordinates, sample)
+    outputs.check(image, *([mask] if mask else []))
+    opened = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask).image(image)
+    options = PixelOptions(window, coordinates, sample, nodata)
     return (
         f"{segment_image(opened, estimator, options, outputs, cluster or current_cluster()).summary}: {outputs.kept()}"
     )

@@ -59,6 +59,10 @@ class Estimate:
             return replace(self, fewest=1 + n_after, most=1 + n_after)
         return replace(self, fewest=self.fewest + first, most=None if self.most is None else self.most + first)
 
+    def one_more(self) -> "Estimate":
+        """Return the estimate with one more pass."""
+        return replace(self, fewest=self.fewest + 1, most=None if self.most is None else self.most + 1)
+
     def passes(self) -> str:
         """Return the number of passes in words."""
         if self.most is None:

@@ -17,6 +17,8 @@ from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.labels import look
 from ..images.overview import Seen
+from ..images.rows import all_rows, counted
+from ..images.validity import Nodata
 from ..io.files import write_file
 from ..report import Segments, write_report
 from ..report.page import MAX_LIT
@@ -48,11 +50,14 @@ class PixelOptions:
         Weight of line and column, in units of their standard deviations as for the other columns; None to omit them.
     sample : int or None
         Number of pixels to grow the tree on; None for all.
+    nodata : float or "none", optional
+        Value of pixels without data as given by the user, for the model.
     """
 
     window: int | None = None
     coordinates: float | None = None
     sample: int | None = None
+    nodata: Nodata = None
 
 
 def segment_image(
@@ -73,12 +78,13 @@ def segment_image(
     height, width, n_bands = image.shape
     logger.info("%s: %s, %s x %s pixels of %s bands of %s", image.path, image.kind, width, height, n_bands, image.dtype)
     started = perf_counter()
-    all_rows = pixel_rows(image, columns_of(options))
-    with cluster as where, recorded(outputs), telling_of_memory(all_rows, estimator):
-        features, rows, n_passes = _prepared(image, all_rows, estimator, options)
+    with cluster as where, recorded(outputs), telling_of_memory(all_rows(image, columns_of(options)), estimator):
+        image = counted(image, announced("counting pixels with data", estimator.progress))
+        features, rows, n_passes = _prepared(image, pixel_rows(image, columns_of(options)), estimator, options)
         estimator.fit(rows)
-        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes).to_dict()
-        estimator.n_passes_ = n_passes + (0 if options.sample else estimator.n_passes_)
+        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes, options.nodata).to_dict()
+        counting = int(image.validity is not None)
+        estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
         logger.info("%s segments in %s passes", estimator.n_clusters_, estimator.n_passes_)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
@@ -93,8 +99,9 @@ def segment_image(
         title = f"{name_of(image.path)} in {estimator.n_clusters_} segments"
         write_preview(seen, outputs)
         _write_report(seen, features, estimator, outputs, title, facts)
-    summary = f"{estimator.n_clusters_} segments of {width} x {height} pixels in {seconds:.1f} s"
-    return Made(summary, seen.sizes if outputs.shows_pixels else None)
+    without = f", {image.n_without} without data," if image.n_without else ""
+    summary = f"{estimator.n_clusters_} segments of {width} x {height} pixels{without} in {seconds:.1f} s"
+    return Made(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
 
 
 def columns_of(options: PixelOptions) -> Features:
@@ -210,4 +217,7 @@ def _facts(image: Image, options: PixelOptions) -> dict[str, str]:
     if options.coordinates is not None:
         columns.append(f"line and column with weight {options.coordinates:g}")
     facts = {"Columns": ", ".join(columns)}
+    if image.validity is not None:
+        share = image.n_without / image.order.n_rows
+        facts["Pixels without data"] = f"{image.n_without:,} of {image.order.n_rows:,}, {share:.1%}, with the label -1"
     return facts if options.sample is None else facts | {"Pixels that the tree is grown on": f"{options.sample:,}"}

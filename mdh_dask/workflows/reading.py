@@ -1,7 +1,7 @@
 """Opening of an input as rows, or as an image whose pixels are rows."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,6 +10,8 @@ import dask.array as da
 from .._errors import SettingError
 from ..images import Features, Image, PixelColumns, open_image, pixel_rows
 from ..images.opening import kind_of
+from ..images.rows import check_window
+from ..images.validity import Nodata
 from ..io import inputs
 from ..io.inputs import Table, TypedTable
 
@@ -32,12 +34,23 @@ class Reading:
         Axes of an image; see `open_image`.
     index : mapping of str to int
         Index on the other axes of an image.
+    nodata : float or "none", optional
+        Value of pixels of an image without data; see `open_image`.
+    mask : str, optional
+        Path or URL of a mask of an image.
     """
 
     missing_chunks: MissingChunks = "error"
     columns: Sequence[str | int] | None = None
     axes: str | None = None
     index: Mapping[str, int] = field(default_factory=dict)
+    nodata: Nodata = None
+    mask: str | None = None
+
+    @property
+    def is_of_image(self) -> bool:
+        """Return whether an option is for images only."""
+        return any((self.axes, self.index, self.nodata is not None, self.mask))
 
     def table(self, path: str, typed: bool = False) -> Table | TypedTable:
         """Open rows, with typed columns if asked for, and log their shape and dtype."""
@@ -47,12 +60,13 @@ class Reading:
         logger.info("%s: %s rows of %s %s features in %s blocks", path, *rows.shape, rows.dtype, rows.numblocks[0])
         return table
 
-    def image(self, path: str, axes: str | None = None) -> Image:
-        """Open an image; `axes` applies if the image does not name its axes."""
+    def image(self, path: str, axes: str | None = None, nodata: Nodata = None) -> Image:
+        """Open an image; `axes` applies if the image does not name its axes, `nodata` if none is chosen."""
         silent = self.axes is None and kind_of(path) != "picture"
         return open_image(
-            path, axes=axes if silent else self.axes, index=self.index, missing_chunks=self.missing_chunks
-        )
+            path, axes=axes if silent else self.axes, index=self.index, missing_chunks=self.missing_chunks,
+            nodata=nodata if self.nodata is None else self.nodata, mask=self.mask,
+        )  # fmt: skip
 
 
 def takes_types(estimator: Any) -> bool:
@@ -60,8 +74,22 @@ def takes_types(estimator: Any) -> bool:
     return estimator.uses_types or estimator.column_types != "auto" or estimator.columns is not None
 
 
+def opened_for_model(estimator: Any, model: str, path: str, reading: Reading) -> Callable[[], da.Array]:
+    """Open the rows for a fitted model, or the pixels of an image, and return a function that returns the rows.
+
+    The function makes a pass if some pixels may hold no data. Errors are those of `rows_for_model` and
+    `image_for_model`.
+    """
+    if estimator.pixel_columns_ is None:
+        rows = rows_for_model(estimator, model, path, reading)
+        return lambda: rows
+    opened = image_for_model(estimator, model, path, reading)
+    check_window(*opened)
+    return lambda: pixel_rows(*opened)
+
+
 def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> da.Array:
-    """Open the rows for a fitted model: the columns of a table that it was fitted to, or the pixels of an image.
+    """Open the rows for a fitted model: the columns of a table that it was fitted to.
 
     Typed columns are coded by the levels of the model, and missing values replaced as it says.
 
@@ -70,12 +98,13 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
     ValueError
         If their number or names differ from the columns that the model was fitted to.
     SettingError
-        If there are options for rows and the input is an image, or the other way round.
+        If there are options for images.
     """
-    if estimator.pixel_columns_ is not None:
-        return pixel_rows(*image_for_model(estimator, model, path, reading))
-    if reading.axes is not None or reading.index:
-        raise SettingError(f"{model} was fitted to rows, and not to an image: leave out axes=... and index=...")
+    if reading.is_of_image:
+        raise SettingError(
+            f"{model} was fitted to rows, and not to an image: leave out axes=... and index=..., "
+            "nodata=... and mask=..."
+        )
     fitted = getattr(estimator, "feature_names_in_", None)
     if reading.columns is None and fitted is not None and inputs.kind_of(path) in inputs.TABLES:
         reading = Reading(reading.missing_chunks, list(fitted))
@@ -107,6 +136,6 @@ def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> 
     if reading.columns is not None:
         raise SettingError(f"{model} was fitted to an image, whose columns it knows: leave out columns=...")
     columns = PixelColumns.from_dict(estimator.pixel_columns_)
-    image = reading.image(path, columns.axes)
+    image = reading.image(path, columns.axes, columns.nodata)
     columns.check(image, model)
     return image, columns.features

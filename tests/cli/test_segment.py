@@ -43,8 +43,8 @@ def store(tmp_path_factory):
     zarr.create_array(folder / "small.zarr", data=beach(*SMALL), chunks=(30, 40, 3))
     ome_image(folder / "ome.zarr", beach(*LARGE))
     bad = beach(*LARGE).astype("f4")
-    bad[200, 33, 1] = np.nan
-    zarr.create_array(folder / "nan.zarr", data=bad, chunks=(50, 40, 3))
+    bad[200, 33, 1] = np.inf
+    zarr.create_array(folder / "infinite.zarr", data=bad, chunks=(50, 40, 3))
     zarr.create_array(folder / "stack.zarr", data=np.zeros((40, 50, 60), "u1") + 1)
     zarr.create_array(folder / "planes.zarr", data=np.ones((2, 50, 60), "u1"), dimension_names=["z", "y", "x"])
     write_rows(beach(*LARGE).reshape(-1, 3), folder / "rows.zarr")
@@ -231,7 +231,17 @@ ERRORS = {
     "place": (("../in/planes.zarr", *OUT, "--index", "z=2"), 65, "expected an index from 0 to 1 on axis z; got 2"),
     "axes": (("../in/stack.zarr", *OUT, "--axes", "yx"), 65, "expected a letter for each of 3 axes"),
     "axes of a picture": (("../in/beach.png", *OUT, "--axes", "yx"), 65, "is a picture, whose axes are known"),
-    "NaN": (("../in/nan.zarr", *OUT), 65, "got 1 with NaN or infinity in lines .*, the first in line 200, column 33"),
+    "infinity": (
+        ("../in/infinite.zarr", *OUT),
+        65,
+        "got 1 with NaN or infinity in lines .*, the first in line 200, column 33",
+    ),
+    "nodata": (("../in/beach.png", *OUT, "--nodata", "no"), 2, "expected a number or 'none'; got 'no'"),
+    "no data": (
+        ("../in/planes.zarr", *OUT, "--index", "z=0", "--nodata", 1),
+        65,
+        "expected pixels with data in ../in/planes.zarr; got none among 3000: .* with --nodata and --mask",
+    ),
     "window": (("../in/beach.png", *OUT, "--window", 251), 65, "expected a window within the image's 300 x 250 pixels"),
     "even window": (("../in/beach.png", *OUT, "--window", 4), 2, "expected an odd number, .*; got 4"),
     "index": (("../in/planes.zarr", *OUT, "--index", "z"), 2, "expected an axis and an index, as t=0; got 'z'"),

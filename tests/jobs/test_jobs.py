@@ -46,7 +46,7 @@ def test_an_image_has_keys_of_its_own_and_a_preview(tmp_path):
     read = job(IMAGE.replace("[output]", keys + "[output]"), tmp_path)
     assert read.input == {
         "kind": "image", "path": f"{tmp_path}/x.tif", "axes": "tcyx", "index": {"t": 2}, "window": 5,
-        "coordinates": 0.5, "sample": 1000, "missing_chunks": "error",
+        "coordinates": 0.5, "sample": 1000, "missing_chunks": "error", "nodata": None, "mask": None,
     }  # fmt: skip
     assert read.outputs().places() == {"preview": f"{tmp_path}/p.png"}
 
@@ -178,7 +178,7 @@ ERRORS = {
     "columns of an image": (
         IMAGE.replace("[output]", "columns = [0]\n[output]"),
         "[input] with kind = 'image' has no key 'columns'; its keys are kind, path, axes, index, window, coordinates, "
-        "sample, missing_chunks",
+        "sample, missing_chunks, nodata, mask",
     ),
     "sample of rows": (
         LEAST.replace("[output]", "sample = 3\n[output]"),

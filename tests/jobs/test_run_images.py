@@ -70,8 +70,8 @@ def images(tmp_path_factory):
     ome_image(folder / "ome.zarr", beach(*SIZE), chunks=(1, 1, *TILE))
     Image.fromarray(beach(*SIZE)).save(folder / "beach.png")
     bad = beach(*SIZE).astype("f4")
-    bad[200, 33, 1] = np.nan
-    zarr.create_array(folder / "nan.zarr", data=bad, chunks=(50, 40, 3))
+    bad[200, 33, 1] = np.inf
+    zarr.create_array(folder / "infinite.zarr", data=bad, chunks=(50, 40, 3))
     zarr.create_array(folder / "stack.zarr", data=np.ones((40, 50, 60), "u1"))
     zarr.create_array(folder / "planes.zarr", data=np.ones((2, 50, 60), "u1"), dimension_names=["z", "y", "x"])
     return folder
@@ -250,7 +250,7 @@ def test_an_error_is_told_word_for_word_before_any_work(name, images, here):
 
 
 def test_pixels_that_are_no_numbers_are_told_with_their_place(images, here):
-    describe(images / "nan.zarr")
+    describe(images / "infinite.zarr")
     result = run("job.toml")
     assert result.exit_code == exits.BAD_DATA
     assert "1 with NaN or infinity in lines" in result.stderr

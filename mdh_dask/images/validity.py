@@ -1,0 +1,165 @@
+"""Which pixels of an image hold data."""
+
+import base64
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .._typing import AnyArray, Booleans
+from .order import Block
+
+Nodata = float | Literal["none"] | None
+"""The value of pixels without data: a number, NaN for none but NaN, ``"none"`` for none at all, None as declared."""
+
+ATTRIBUTES = ("_FillValue", "missing_value", "nodata")
+"""Attributes of Zarr arrays that declare the value of pixels without data."""
+
+
+@dataclass(frozen=True)
+class Validity:
+    """The rule by which a pixel holds data.
+
+    Parameters
+    ----------
+    nodata : tuple of int or float
+        A pixel with one of these in any band holds none.
+    nan : bool
+        Whether a pixel with NaN in any band holds none; otherwise it is an error.
+    alpha : bool
+        Whether the source has bands of opacity, which are zero where there are no data.
+    mask : Source, optional
+        One band, zero where there are no data.
+    """
+
+    nodata: tuple[float, ...] = ()
+    nan: bool = False
+    alpha: bool = False
+    mask: Any = None
+
+    @property
+    def needs_pixels(self) -> bool:
+        """Return whether the mask alone does not tell."""
+        return bool(self.nodata) or self.nan or self.alpha
+
+
+class OpenPixels(NamedTuple):
+    """Pixels that are ready to be read, with the rule by which they hold data."""
+
+    source: Any
+    validity: Validity | None = None
+    mask: Any = None
+
+    def read(self, block: Block) -> tuple[AnyArray, Booleans | None]:
+        """Return the pixels of a block, shape (lines, columns, bands), and which hold data; None if all do."""
+        rule = self.validity
+        if rule is None:
+            return self.source[block], None
+        if rule.alpha:
+            n_bands = self.source.shape[2]
+            pixels = self.source.with_left_out(block)
+            valid = (pixels[..., n_bands:] != 0).all(axis=2)
+            pixels = pixels[..., :n_bands]
+        else:
+            pixels = self.source[block]
+            valid = np.ones(pixels.shape[:2], bool)
+        for value in rule.nodata:
+            valid &= (pixels != pixels.dtype.type(value)).all(axis=2)
+        if rule.nan:
+            valid &= ~np.isnan(pixels).any(axis=2)
+        if self.mask is not None:
+            valid &= self.mask[block][..., 0] != 0
+        if valid.all():
+            return pixels, None
+        return np.where(valid[..., None], pixels, pixels.dtype.type(0)), valid
+
+    def valid(self, block: Block) -> Booleans:
+        """Return which pixels of a block hold data, and read no more than that takes."""
+        if self.validity is not None and not self.validity.needs_pixels:
+            return np.asarray(self.mask[block][..., 0] != 0)
+        pixels, valid = self.read(block)
+        return np.ones(pixels.shape[:2], bool) if valid is None else valid
+
+
+def validity_of(
+    dtype: npt.DTypeLike, declared: Iterable[Any] = (), nodata: Nodata = None, *, alpha: bool = False, mask: Any = None,
+    own_mask: Any = None,
+) -> Validity | None:  # fmt: skip
+    """Return the rule for an image, or None if all of its pixels hold data.
+
+    Parameters
+    ----------
+    dtype : dtype
+        That of the pixels.
+    declared : iterable of number or str
+        Values that the file declares.
+    nodata : float, "none" or None
+        What the user says, instead of what the file declares.
+    alpha : bool
+        Whether the file has bands of opacity.
+    mask, own_mask : Source, optional
+        The mask from the user, and that in the file.
+
+    Examples
+    --------
+    >>> validity_of("u1", ["0"]).nodata, validity_of("u1", [-9999]), validity_of("f4").nan
+    ((0,), None, True)
+    """
+    if nodata == "none":
+        return None if mask is None else Validity(mask=mask)
+    values = [*declared] if nodata is None else [nodata]
+    found = tuple(dict.fromkeys(v for value in values for v in _as_dtype(value, np.dtype(dtype))))
+    rule = Validity(found, np.dtype(dtype).kind == "f", alpha, own_mask if mask is None else mask)
+    return None if rule == Validity() else rule
+
+
+def nodata_of(text: str) -> Nodata:
+    """Return the value of pixels without data from its text.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a number nor ``"none"``.
+
+    Examples
+    --------
+    >>> nodata_of("-9999"), nodata_of("none")
+    (-9999.0, 'none')
+    """
+    return "none" if text == "none" else float(text)
+
+
+def declared_by(attributes: Any) -> list[Any]:
+    """Return the values of pixels without data that attributes of a Zarr array declare."""
+    found = [attributes[name] for name in ATTRIBUTES if attributes.get(name) is not None]
+    return [value for one in found for value in (one if isinstance(one, list) else [one])]
+
+
+def _as_dtype(value: Any, dtype: np.dtype) -> list[Any]:
+    """Return a value as pixels have it; nothing if none can, or if it is NaN, which counts anyway."""
+    number = _number(value)
+    if number is None or np.isnan(number):
+        return []
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return [dtype.type(number).item()]
+    if not number.is_integer():
+        return []
+    limits, exact = np.iinfo(dtype), value if isinstance(value, int) else int(number)
+    return [exact] if limits.min <= exact <= limits.max else []
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        pass
+    try:  # as xarray writes floating-point attributes to Zarr
+        return float(struct.unpack("<d", base64.standard_b64decode(value))[0])  # type: ignore[arg-type]
+    except (ValueError, struct.error):
+        return None

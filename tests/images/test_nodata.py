@@ -1,0 +1,301 @@
+"""Pixels without data: left out of rows, windows, samples and counts, and labelled -1."""
+
+import json
+from pathlib import Path
+
+import dask
+import numpy as np
+import pytest
+import rasterio
+import reference_windows
+import tifffile
+import zarr
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image as Pillow
+from strategies import seeds
+from test_images import beach, images
+from test_resuming_images import Labeller, Stop, contents
+
+from mdh_dask import RandomProjectionTree
+from mdh_dask._jit.windows import valid_window_moments
+from mdh_dask.cli import exits, mdh
+from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
+from mdh_dask.images.axes import AxesView
+from mdh_dask.images.labels import look
+from mdh_dask.images.order import PixelOrder
+from mdh_dask.images.rows import counted
+from mdh_dask.images.validity import Validity, validity_of
+
+HOLES = np.zeros((60, 80), bool)
+HOLES[:20, :30] = HOLES[45:, 50:] = HOLES[33, 7] = True
+THERE = ~HOLES
+
+
+def image_with(pixels, valid, chunks=(10, 10)):
+    """An image in memory with a mask."""
+    mask = AxesView(valid, ("y", "x"))
+    return Image(AxesView(pixels, ("y", "x", "c")), "memory", "Zarr", chunks, validity=Validity(mask=mask))
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """The beach with holes of 255 in one band, which the Zarr array declares; four blocks of one row of chunks each."""
+    pixels = beach()
+    pixels[pixels == 255] = 254
+    pixels[HOLES, 1] = 255
+    zarr.create_array(tmp_path / "image.zarr", data=pixels, chunks=(16, 20, 3), attributes={"_FillValue": 255})
+    with dask.config.set({"mdh-dask.block-size": 16 * 80 * 3}):
+        yield tmp_path / "image.zarr"
+
+
+def bright(rows):
+    return (rows[:, 0] > 50).astype("i4") + (rows[:, 0] > 150)
+
+
+@given(images(), st.sampled_from([1, 3, 5]), st.integers(1, 30), st.integers(1, 12), st.floats(0, 1), seeds)
+def test_rows_are_those_of_pixels_with_data_to_the_last_bit_whatever_the_blocks(
+    case, window, lines, panel, share, seed
+):
+    pixels, chunks = case
+    height, width, bands = pixels.shape
+    valid = np.random.default_rng(seed).random((height, width)) < share
+    valid[height // 2, width // 3] = True
+    window = min(window, (min(height, width) - 1) // 2 * 2 + 1)
+    features = Features(window if window > 1 else None, coordinates=True)
+    with dask.config.set(scheduler="synchronous"), pytest.MonkeyPatch.context() as patch:
+        whole = pixel_rows(image_with(pixels, valid), features, lines=height).compute()
+        patch.setattr(Image, "order", property(lambda self: PixelOrder(*self.shape[:2], panel)))
+        patch.setattr("mdh_dask.images.features.PIECE_BYTES", 1)
+        image = image_with(pixels, valid, chunks)
+        rows = pixel_rows(image, features, lines=lines)
+        assert 0 not in rows.chunks[0]
+        number = np.array([image.order.number(*place) for place in np.ndindex(height, width)])[valid.ravel()]
+        np.testing.assert_array_equal(rows.compute()[np.argsort(np.argsort(number))], whole)
+    np.testing.assert_array_equal(whole[:, -2:], np.argwhere(valid))
+    np.testing.assert_array_equal(whole[:, :bands], pixels[valid])
+    if window > 1:
+        mean, sd = reference_windows.local_moments_of_valid(pixels, valid, window)
+        np.testing.assert_allclose(whole[:, bands : 2 * bands], mean[valid], rtol=1e-6)
+        np.testing.assert_allclose(whole[:, 2 * bands : 3 * bands], sd[valid], rtol=1e-5, atol=1e-4)
+
+
+def test_a_window_without_a_hole_has_the_bits_of_an_image_without_holes():
+    pixels, features = np.random.default_rng(0).normal(size=(60, 80, 2)), Features(window=5)
+    far = np.ones_like(THERE)
+    for y, x in np.argwhere(HOLES):
+        far[max(y - 2, 0) : y + 3, max(x - 2, 0) : x + 3] = False
+    whole = Image(AxesView(pixels, ("y", "x", "c")), "memory", "Zarr", (10, 10))
+    rows = pixel_rows(image_with(pixels, THERE), features).compute()
+    np.testing.assert_array_equal(rows[far[THERE]], pixel_rows(whole, features).compute()[far.ravel()])
+
+
+@given(st.integers(1, 5), st.integers(0, 6), st.integers(1, 4), seeds)
+def test_the_loop_of_windows_with_holes_does_what_its_twin_does(size, more, width, seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 3, (size + more, width)).astype(float)
+    means, squares = (counts > 0) * rng.normal(size=counts.shape), (counts > 0) * rng.random(counts.shape)
+    arguments = counts, means, squares, size, 2 * size
+    for actual, expected in zip(
+        valid_window_moments(*arguments), reference_windows.valid_window_moments(*arguments), strict=True
+    ):
+        np.testing.assert_allclose(actual, expected, rtol=1e-13, atol=1e-15)
+
+
+# What files declare
+
+
+def geotiff(path, pixels, mask=None, **options):
+    """Write a GeoTIFF by GDAL; with a mask inside the file."""
+    height, width, bands = pixels.shape
+    about = {"driver": "GTiff", "height": height, "width": width, "count": bands, "dtype": pixels.dtype.name}
+    about |= {"tiled": True, "blockxsize": 16, "blockysize": 16, "transform": rasterio.Affine(30, 0, 5e5, 0, -30, 7e6)}
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(path, "w", **about, **options) as f:
+        f.write(pixels.transpose(2, 0, 1))
+        if mask is not None:
+            f.write_mask(mask)
+    return path
+
+
+def declaring(kind, folder):
+    """An image in a file that declares the holes."""
+    pixels = beach().clip(1, 250)
+    if kind == "mask in a TIFF":
+        return open_image(geotiff(folder / "a.tif", pixels, mask=THERE))
+    if kind == "alpha of a TIFF":
+        rgba = np.dstack([pixels, THERE * np.uint8(200)])
+        return open_image(geotiff(folder / "a.tif", rgba, photometric="rgb", alpha="yes"))
+    if kind == "own mask":
+        tifffile.imwrite(folder / "mask.tif", THERE * np.uint8(255))
+        zarr.create_array(folder / "a.zarr", data=pixels)
+        return open_image(folder / "a.zarr", mask=folder / "mask.tif")
+    pixels = pixels.astype("f4" if kind != "nodata of a user" else "u1")
+    pixels[HOLES, 1] = {"NaN": np.nan, "nodata of a TIFF": -9999.5, "attribute": 1e30}.get(kind, 255)
+    if kind == "nodata of a TIFF":
+        return open_image(geotiff(folder / "a.tif", pixels, nodata=-9999.5))
+    zarr.create_array(folder / "a.zarr", data=pixels, attributes={"nodata": 1e30} if kind == "attribute" else {})
+    return open_image(folder / "a.zarr", nodata=255 if kind == "nodata of a user" else None)
+
+
+KINDS = ("NaN", "attribute", "nodata of a TIFF", "nodata of a user", "mask in a TIFF", "alpha of a TIFF", "own mask")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_holes_are_found_by_whatever_declares_them(kind, tmp_path):
+    image = declaring(kind, tmp_path)
+    np.testing.assert_array_equal(pixel_rows(image).compute(), beach().clip(1, 250)[THERE])
+    assert counted(image).n_without == HOLES.sum()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "declared", "expected"),
+    [
+        ("u1", ["255"], (255,)), ("u1", ["256", -1, 0.5, "nan"], ()), ("i2", ["-9999.0"], (-9999,)),
+        ("f4", ["-3.4028234663852886e+38"], (float(np.finfo("f4").min),)), ("f8", ["AAAAAACH88A="], (-79984.0,)),
+        ("i8", [2**63 - 1], (2**63 - 1,)), ("u1", [None, True, "text", [3]], ()), ("i4", ["inf"], ()),
+    ],
+)  # fmt: skip
+def test_a_declared_value_counts_if_pixels_can_have_it(dtype, declared, expected):
+    found = validity_of(dtype, declared)
+    assert (() if found is None else found.nodata) == expected
+
+
+def test_all_pixels_hold_data_if_the_user_says_so(stored):
+    assert open_image(stored, nodata="none").validity is None
+    assert pixel_rows(open_image(stored, nodata="none")).shape == (4800, 3)
+
+
+def test_a_mask_of_another_size_is_refused(stored, tmp_path):
+    tifffile.imwrite(tmp_path / "mask.tif", THERE[1:])
+    with pytest.raises(ValueError, match="expected a mask of 60 lines, 80 columns and one band"):
+        open_image(stored, mask=tmp_path / "mask.tif")
+
+
+# Labels
+
+
+def test_pixels_without_data_have_the_label_minus_one_and_are_in_no_count(stored, tmp_path):
+    seen = write_labels(bright, open_image(stored), tmp_path / "l.zarr", n_labels=3)
+    written = zarr.open_array(tmp_path / "l.zarr")
+    expected = np.where(THERE, bright(beach().reshape(-1, 3)).reshape(60, 80), -1)
+    np.testing.assert_array_equal(written, expected)
+    assert (written.dtype, written.attrs["nodata"]) == ("i1", -1)
+    np.testing.assert_array_equal(seen.sizes, [(expected == i).sum() for i in range(3)])
+    np.testing.assert_allclose(seen.means, [beach()[expected == i].mean(axis=0) for i in range(3)])
+    assert seen.n_without == HOLES.sum()
+    np.testing.assert_array_equal(seen.segmented()[..., 3] == 0, HOLES)
+    np.testing.assert_array_equal(seen.photograph[THERE], beach()[THERE])
+    assert pixel_rows(open_image(tmp_path / "l.zarr")).shape == (THERE.sum(), 1)
+
+
+def test_a_block_without_data_is_read_once_to_be_counted_and_labelled_without(stored, tmp_path, monkeypatch):
+    pixels = zarr.open_array(stored, mode="r+")
+    pixels[16:48] = 255
+    image = counted(open_image(stored))
+    read, old = [], AxesView.__getitem__
+    monkeypatch.setattr(AxesView, "__getitem__", lambda self, block: read.append(block) or old(self, block))
+    assert pixel_rows(image).compute(scheduler="synchronous").shape[0] == THERE[:16].sum() + THERE[48:].sum()
+    write_labels(bright, image, tmp_path / "l.zarr", n_labels=3)
+    assert {lines.start for lines, _ in read} == {0, 48}
+    assert (zarr.open_array(tmp_path / "l.zarr")[16:48] == -1).all()
+
+
+def test_an_image_without_data_is_refused_and_nothing_is_written(stored, tmp_path):
+    zarr.open_array(stored, mode="r+")[:] = 255
+    for make in (counted, pixel_rows, lambda image: look(bright, image, n_labels=3)):
+        with pytest.raises(ValueError, match=r"expected pixels with data in .*image.zarr; got none among 4800"):
+            make(open_image(stored))
+    with pytest.raises(ValueError, match="expected pixels with data"):
+        write_labels(bright, open_image(stored), tmp_path / "l.zarr", n_labels=3)
+    assert not (tmp_path / "l.zarr").exists()
+
+
+@pytest.mark.parametrize("features", [Features(), Features(window=3)])
+def test_an_interrupted_write_goes_on_to_the_same_bytes(features, stored, tmp_path):
+    def write(path, label):
+        return write_labels(label, open_image(stored), path, n_labels=3, features=features, resume="job")
+
+    with dask.config.set(scheduler="synchronous"):
+        expected = write(tmp_path / "undisturbed.zarr", Labeller())
+        with pytest.raises(Stop):
+            write(tmp_path / "l.zarr", Labeller(2))
+        resumed = Labeller()
+        assert all(map(np.array_equal, write(tmp_path / "l.zarr", resumed), expected))
+    assert 0 < resumed.n_pixels < THERE.sum()
+    assert contents(tmp_path / "l.zarr") == contents(tmp_path / "undisturbed.zarr")
+
+
+def test_labels_inside_are_those_of_the_same_pixels_given_as_rows(stored):
+    model = RandomProjectionTree(n_projections=20, sample_size=1000, random_state=0)
+    labels = model.fit(beach().clip(0, 254)[THERE]).labels_
+    rows = pixel_rows(open_image(stored))
+    assert rows.numblocks[0] > 2
+    np.testing.assert_array_equal(model.fit(rows).labels_, labels)
+    assert model.n_clusters_ == 3
+
+
+# The command line and jobs
+
+
+def run(*args):
+    return CliRunner().invoke(mdh, [*map(str, args)], prog_name="mdh-dask")
+
+
+QUICK = ("--n-projections", 20, "--scheduler", "threads")
+
+
+def test_commands_leave_out_pixels_without_data_and_the_model_knows_which(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pixels = beach().clip(1, 254)
+    pixels[HOLES] = 255
+    zarr.create_array("a.zarr", data=pixels, chunks=(16, 20, 3))
+    outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html", "--preview", "p.png")
+    result = run("segment", "a.zarr", *outputs, "--nodata", 255, "--window", 3, *QUICK)
+    assert result.exit_code == 0, result.output
+    assert f"segments of 80 x 60 pixels, {HOLES.sum()} without data, in" in result.stdout
+    assert f"{HOLES.sum():,} of 4,800, {HOLES.mean():.1%}, with the label -1" in Path("r.html").read_text()
+    labels = zarr.open_array("l.zarr", mode="r")[:]
+    np.testing.assert_array_equal(labels == -1, HOLES)
+    np.testing.assert_array_equal(np.asarray(Pillow.open("p.png"))[..., 3] == 0, HOLES)
+    result = run("predict", "a.zarr", "--model", "m.zarr", "--out", "again.zarr", "--scheduler", "threads")
+    assert f"segments, {HOLES.sum()} without data" in result.stdout, result.output
+    np.testing.assert_array_equal(zarr.open_array("again.zarr", mode="r"), labels)
+    result = run("drift", "a.zarr", "--model", "m.zarr", "--json", "--scheduler", "threads")
+    assert json.loads(result.stdout)["rows"] == [THERE.sum()] * 2, result.output
+
+
+JOB = """
+[input]
+kind = "image"
+path = "a.zarr"
+mask = "mask.tif"
+nodata = nan
+[method]
+n_projections = 20
+[cluster]
+kind = "threads"
+[output]
+labels = "l.zarr"
+metrics = "metrics.json"
+manifest = "manifest.json"
+"""
+
+
+def test_a_job_counts_what_it_leaves_out_and_knows_when_the_mask_has_changed(tmp_path):
+    zarr.create_array(tmp_path / "a.zarr", data=beach(), chunks=(16, 20, 3))
+    tifffile.imwrite(tmp_path / "mask.tif", THERE)
+    job = tmp_path / "job.toml"
+    job.write_text(JOB)
+    result = run("run", job)
+    assert result.exit_code == 0, result.output
+    metrics, manifest = (json.loads((tmp_path / name).read_text()) for name in ("metrics.json", "manifest.json"))
+    for found in (metrics, manifest):
+        assert (found["n_rows"], found["n_without_data"]) == (THERE.sum(), HOLES.sum())
+    assert sum(metrics["cluster_sizes"]) == THERE.sum()
+    assert metrics["passes"] == len(metrics["each_pass"])
+    assert "nothing to do" in run("run", job).stdout
+    tifffile.imwrite(tmp_path / "mask.tif", ~THERE)
+    result = run("run", job)
+    assert result.exit_code == exits.BAD_JOB
+    assert "input.mask" in result.stderr
