@@ -1,4 +1,8 @@
-"""Storage of the values of passes as JSON and arrays: exact, for classes that say so only, without pickle."""
+"""Storage of the values of passes as JSON and arrays: exact, for classes that say so only, without pickle.
+
+Unlike saved models, which other versions and programs read from Zarr groups of declared arrays, these are nested values
+of any storable class, small, many, and read by the same version that wrote them.
+"""
 
 import hashlib
 import io

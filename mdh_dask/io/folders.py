@@ -1,4 +1,8 @@
-"""Folders and files that appear under their name only when they are complete."""
+"""Folders and files that appear under their name only when they are complete.
+
+`write_whole` is for a file, which a system replaces in one step, and `published` for a folder, which it does not.
+Several outputs that appear together, also after an attempt was killed, are staged by `mdh_dask.jobs.staging`.
+"""
 
 import ctypes
 import errno
@@ -28,34 +32,35 @@ def published(final: Path, replace: bool) -> Iterator[Path]:
     """Provide a hidden folder beside `final` and rename it to `final` at the end, or remove it after any failure."""
     final.parent.mkdir(parents=True, exist_ok=True)
     growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
+    aside = final.with_name(f".{final.name}.replaced-{uuid4().hex}")
     try:
         yield growing
-        _move_into_place(growing, final, replace)
+        if final.exists() and not replace:
+            raise FileExistsError(f"{final} appeared while it was being written; choose another path")
+        move_into_place(growing, final, aside)
+        remove_folder(growing)
+        remove_folder(aside)
     except BaseException:
         # An interrupt ends the wait for Zarr's event loop, but not the tasks that run there.
         wait_for_zarr()
         remove_folder(growing)
+        if final.exists():
+            remove_folder(aside)
         raise
 
 
-def _move_into_place(growing: Path, final: Path, replace: bool) -> None:
+def move_into_place(growing: Path, final: Path, aside: Path) -> None:
+    """Rename an output to its final path; what it replaces moves to its old path, or aside if they cannot exchange."""
     if not final.exists():
         growing.rename(final)
-        return
-    if not replace:
-        raise FileExistsError(f"{final} appeared while it was being written; choose another path")
-    if exchange(growing, final):
-        _remove_despite_interrupt(growing)
-        return
-    aside = final.with_name(f".{final.name}.replaced-{uuid4().hex}")
-    try:
-        final.rename(aside)
-        growing.rename(final)
-    finally:
-        if final.exists():
-            _remove_despite_interrupt(aside)
-        else:
-            aside.rename(final)
+    elif not exchange(growing, final):
+        try:
+            final.rename(aside)
+            growing.rename(final)
+        except BaseException:
+            if not final.exists():
+                aside.rename(final)
+            raise
 
 
 def exchange(a: Path, b: Path) -> bool:
@@ -65,14 +70,6 @@ def exchange(a: Path, b: Path) -> bool:
     except (AttributeError, OSError, TypeError):  # not Linux
         return False
     return bool(rename(HERE, os.fsencode(a), HERE, os.fsencode(b), EXCHANGE) == 0)
-
-
-def _remove_despite_interrupt(folder: Path) -> None:
-    try:
-        remove_folder(folder)
-    except KeyboardInterrupt:
-        remove_folder(folder)
-        raise
 
 
 def remove_folder(folder: Path) -> None:

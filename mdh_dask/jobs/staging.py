@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..io.folders import exchange, write_whole
+from ..io.folders import move_into_place, write_whole
 from .locks import Fence
 
 IDENTITY = "identity"
@@ -62,7 +62,9 @@ class Staged:
         if self.path.exists() and not self._is_published():
             if self.final.exists() and not replace:
                 raise FileExistsError(f"{self.final} appeared while it was being written: move it elsewhere")
-            self._move()
+            if self.final.exists():
+                write_whole(self.folder / IDENTITY, str(self.path.stat().st_ino).encode())
+            move_into_place(self.path, self.final, self.folder / "replaced")
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def give_up(self) -> None:
@@ -74,15 +76,6 @@ class Staged:
         """Return the hidden folders of other attempts, all of which have ended."""
         pattern = f".{glob.escape(self.final.name)}.attempt-*"
         return sorted(folder for folder in self.final.parent.glob(pattern) if folder != self.folder)
-
-    def _move(self) -> None:
-        if not self.final.exists():
-            self.path.rename(self.final)
-            return
-        write_whole(self.folder / IDENTITY, str(self.path.stat().st_ino).encode())
-        if not exchange(self.path, self.final):
-            self.final.rename(self.folder / "replaced")
-            self.path.rename(self.final)
 
     def _is_published(self) -> bool:
         """Return whether the output is at its final path and the one it replaced is in the hidden folder."""

@@ -403,13 +403,15 @@ def test_an_older_output_stays_until_it_is_replaced(moment, here, undisturbed, m
         return False
 
     def interrupted(path, target):
-        rename(path, target)
-        if Path(target).name == "replaced":
+        if not killed:
+            rename(path, target)
+        if killed or Path(target).name == "replaced":
+            killed.append(path)  # nothing is renamed back
             raise Killed
 
-    rename = Path.rename
+    rename, killed = Path.rename, []
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.jobs.staging.exchange", swap)
+        patch.setattr("mdh_dask.io.folders.exchange", swap)
         patch.setattr(Path, "rename", interrupted)
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
