@@ -26,6 +26,10 @@ the densest one, and sparser than a core even if no valley is between."""
 SPREAD = 8.0
 """Largest ratio of the squared distances to the neighbours of places on a cut."""
 
+WIDTH = 3
+"""Landmarks around the densest one of a group for each ball of its core. The balls of neighbouring landmarks would hold
+the same rows."""
+
 RADII = (2, 5, 10, 20)
 """Balls in the core hold about these numbers of choosing rows. The smallest fit into narrow gaps, the largest count the
 most rows."""
@@ -65,7 +69,7 @@ class Half:
             return None
         size = min(len(side) for side in sides)
         most = min(max(size // ROWS_OF_PLACE, LEAST_PLACES), PLACES)
-        ends, apart = self._cut(sides[0], sides[1], ours, most)
+        ends, apart = self._cut(sides[0], sides[1], most)
         sums = np.zeros((2, len(RADII), 4), dtype=np.int64)
         for i, side in enumerate(sides):
             core = self._core(side, len(apart))
@@ -73,11 +77,12 @@ class Half:
             excess_in_balls(self.to_counted, core, ends[:, :m], apart[:m], self._radii(core), sums[i])
         return sums
 
-    def _cut(self, one: Integers, other: Integers, group: Integers, most: int) -> tuple[Integers, Floats]:
+    def _cut(self, one: Integers, other: Integers, most: int) -> tuple[Integers, Floats]:
         """Return the densest places between two groups, as the landmarks in whose middles they are, and their distance.
 
         Each landmark is paired with the nearest of the other group, and is in one pair at most, as the same rows would
-        otherwise be counted in many balls. The place is the sparsest of both landmarks and their middle.
+        otherwise be counted in many balls. The place is the sparsest of both landmarks and their middle. No other
+        landmark is in the ball between both, or their middle could be in one of the groups (a Gabriel graph).
         """
         squares = self.apart[np.ix_(one, other)]
         first = np.concatenate([one, one[squares.argmin(axis=0)]])
@@ -86,13 +91,13 @@ class Half:
         pairs = np.unique(first * n + second)
         first, second = pairs // n, pairs % n
         apart = self.apart[first, second]
-        halfway, beside = np.empty(len(first), dtype=np.float32), np.empty(len(first), dtype=np.int64)
+        halfway, nearest = np.empty((2, len(first)), dtype=np.float32)
         for i in range(0, len(first), BLOCK):
             a, b, between = first[i : i + BLOCK], second[i : i + BLOCK], apart[i : i + BLOCK, None]
             to_rows = middle(self.to_choosing[a], self.to_choosing[b], between)
             halfway[i : i + BLOCK] = np.partition(to_rows, self.k - 1, axis=1)[:, self.k - 1]
-            beside[i : i + BLOCK] = middle(self.apart[a], self.apart[b], between).argmin(axis=1)
-        meet = (group[beside] == group[first]) | (group[beside] == group[second])  # no third group is between them
+            nearest[i : i + BLOCK] = middle(self.apart[a], self.apart[b], between).min(axis=1)
+        meet = nearest >= apart / 4 * (1 - TIES)
         if meet.any():
             first, second, apart, halfway = first[meet], second[meet], apart[meet], halfway[meet]
         candidates = np.stack([self.reach[first], halfway, self.reach[second]])
@@ -103,12 +108,14 @@ class Half:
         return ends[:, order], np.where(sparsest == 1, apart, 0)[order].astype(np.float64)
 
     def _core(self, side: Integers, size: int) -> Integers:
-        """Return the `size` landmarks of a group that are nearest to its densest one, the densest first.
+        """Return `size` of the landmarks of a group that are nearest to its densest one, the densest first.
 
-        The densest landmarks of a thin group all lie on its ridge, but those on a cut through it do not.
+        The densest landmarks of a thin group all lie on its ridge, but those on a cut through it do not. Landmarks are
+        in the order of hashes, so that the first are any.
         """
         peak = side[self.reach[side].argmin()]
-        around = side[np.argsort(self.apart[peak, side], kind="stable")[:size]]
+        around = side[np.argsort(self.apart[peak, side], kind="stable")[: WIDTH * size]]
+        around = np.sort(around)[:size]
         return around[np.argsort(self.reach[around], kind="stable")]
 
     def _radii(self, core: Integers) -> Floats:

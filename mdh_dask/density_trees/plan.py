@@ -8,17 +8,21 @@ import numpy as np
 
 from .._typing import Integers
 from ..chunks import Plan
+from ..growth.bounds import without_far_rows
 from ..growth.frames import frame_of
-from ..growth.lattices import spread_sample
+from ..growth.lattices import lattices_in, spread_sample
 from ..growth.passes import FirstLook, Sample
 from ..growth.reading import first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
-from ..growth.scaling import standardiser
+from ..growth.scaling import smallest_gaps
 from .model import DensityModel
 from .passes import NearestCounts
 from .structure import MANY_COLUMNS, clusters_of, structure_of
 
 logger = logging.getLogger(__name__)
+
+MOST_LEVELS = 10_000
+"""Values of more levels are hardly ever equal, so that their steps do not matter."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def cluster(
     wanted = rows_sampled(settings.sample_size, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check)
     frame = frame_of(look.sample.rows, settings.scale)
-    spread = _spread(look, settings.scale)
+    spread = _spread(look)
     points = frame(spread.rows).astype(np.float64)
     structure = structure_of(points, spread.hashes, 1 - settings.quantile)
     size = settings.n_landmarks
@@ -85,11 +89,14 @@ def rows_sampled(sample_size: int, n_columns: int) -> int:
     return max(min(sample_size, RESERVOIR_VALUES // n_columns), 1)
 
 
-def _spread(look: FirstLook, scale: bool) -> Sample:
-    """Return the sample in the order of the hashes, with values of few levels spread over their steps.
+def _spread(look: FirstLook) -> Sample:
+    """Return the sample in the order of the hashes, with rounded values spread over their steps.
 
-    In many columns hardly any rows are equal, and the spread would hide clusters (optdigits: 5 instead of 10).
+    Each level would otherwise be a cluster, and each gap between many levels a valley. In many columns hardly any rows
+    are equal, and the spread would hide clusters (optdigits: 5 instead of 10).
     """
-    lattices = standardiser(look.columns, look.sample, scale, spread=True).lattices
     sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
-    return sample if sample.rows.shape[1] > MANY_COLUMNS else spread_sample(sample, lattices)
+    if sample.rows.shape[1] > MANY_COLUMNS:
+        return sample
+    near = without_far_rows(look.columns, sample)[1]
+    return spread_sample(sample, lattices_in(near, smallest_gaps(near.rows), MOST_LEVELS))

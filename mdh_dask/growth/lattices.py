@@ -17,7 +17,7 @@ ROWS_FOR_LEVELS = 10_000
 """Number of sample rows whose levels are counted."""
 
 
-def lattices_in(sample: Sample, step: Floats) -> Lattices:
+def lattices_in(sample: Sample, step: Floats, most_levels: int = MOST_LEVELS) -> Lattices:
     """Return the columns that are coarse lattices.
 
     Parameters
@@ -25,6 +25,7 @@ def lattices_in(sample: Sample, step: Floats) -> Lattices:
     sample : Sample
     step : array of shape (n_features,)
         Smallest gaps between values of the columns.
+    most_levels : int, default=20
 
     Returns
     -------
@@ -41,17 +42,17 @@ def lattices_in(sample: Sample, step: Floats) -> Lattices:
     sample = smallest_hashes(sample, ROWS_FOR_LEVELS)
     found, keys = [], []
     for j in np.flatnonzero(step > 0).tolist():
-        levels = _levels(sample.rows[:, j].astype(np.float64), float(step[j]))
+        levels = _levels(sample.rows[:, j].astype(np.float64), float(step[j]), most_levels)
         if levels is not None:
             found.append(j)
             keys.append((sample.hashes * (levels + 1).astype(np.uint64)).sum(dtype=np.uint64))
     return Lattices(np.array(found, dtype=np.int64), step[found].astype(np.float64), np.array(keys, dtype=np.uint64))
 
 
-def _levels(values: Floats, step: float) -> Integers | None:
+def _levels(values: Floats, step: float, most_levels: int) -> Integers | None:
     """Return the levels of values on a coarse lattice, from zero, or None if they are not on one."""
     exact = (values - values.min()) / step
-    if not LEAST_LEVELS - 1.5 < exact.max() < MOST_LEVELS - 0.5:
+    if not LEAST_LEVELS - 1.5 < exact.max() < most_levels - 0.5:
         return None
     levels = np.rint(exact)
     return levels.astype(np.int64) if np.abs(exact - levels).max() <= OFF_THE_LATTICE else None

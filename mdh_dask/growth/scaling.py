@@ -149,7 +149,7 @@ def standardiser(
     columns, sample = without_far_rows(columns, sample, least_share)
     sd = np.sqrt(columns.deviations / max(columns.n, 1))
     constant = ~(columns.high > columns.low) | (sd <= 1e-12 * np.maximum(np.abs(columns.low), np.abs(columns.high)))
-    step = _smallest_gaps(sample.rows[np.argsort(sample.hashes, kind="stable")[:ROWS_FOR_RESOLUTION]])
+    step = smallest_gaps(sample.rows[np.argsort(sample.hashes, kind="stable")[:ROWS_FOR_RESOLUTION]])
     lattices = lattices_in(sample, np.where(constant, 0.0, step)) if spread else NO_LATTICES
     sd[lattices.columns] = np.hypot(sd[lattices.columns], lattices.steps / np.sqrt(12))
     sd = np.where(constant, 1.0, rounded(sd))
@@ -171,7 +171,8 @@ def rounded(x: Floats, bits: int = 12) -> Floats:
     return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
 
 
-def _smallest_gaps(rows: AnyArray) -> Floats:
+def smallest_gaps(rows: AnyArray) -> Floats:
+    """Return the smallest difference between values of each column, zero for a constant one, shape (n_features,)."""
     gaps = np.diff(np.sort(rows, axis=0).astype(np.float64), axis=0)
     gaps[gaps <= 0] = np.inf
     smallest = gaps.min(axis=0, initial=np.inf)

@@ -112,7 +112,7 @@ class TestDensityTree:
         rng = np.random.default_rng(0)
         clouds = [
             rng.normal(size=(300, 2)), rng.uniform(size=(1000, 2)), rng.lognormal(size=(500, 10)),
-            rng.standard_t(3, size=(1000, 2)), rng.poisson(20, (500, 2)).astype(float),
+            rng.standard_t(3, size=(1000, 2)), rng.poisson(20, (2000, 2)).astype(float),
         ]  # fmt: skip
         assert [DensityTree().fit(X).n_clusters_ for X in clouds] == [1] * len(clouds)
 
@@ -157,3 +157,9 @@ class TestDensityTree:
     def test_equal_rows_and_few_rows_are_one_cluster(self):
         for X in (np.ones((50, 2)), np.zeros((2, 3)), np.arange(20.0)[:, None]):
             assert DensityTree().fit(X).n_clusters_ == 1
+
+    def test_narrow_gaps_between_stripes_are_found(self):
+        rng = np.random.default_rng(0)
+        y = rng.integers(4, size=1200)
+        X = np.column_stack([rng.uniform(0, 1.2, 1200), 0.14 * y + rng.uniform(0, 0.1, 1200)])
+        assert adjusted_rand_score(DensityTree().fit_predict(X), y) > 0.98
