@@ -5,8 +5,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, get_args
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Integers
@@ -23,7 +21,7 @@ from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
 from ..splits.search_null import Search
 from ..splits.stopping import STOP_RULES, StopRule
 from .docstrings import documented
-from .feature_maps import feature_map_named, feature_map_names
+from .feature_maps import feature_map_names
 from .missing import MISSING
 from .transformer import FeatureTransformer
 from .tree_estimator import TreeEstimator
@@ -269,16 +267,6 @@ class DivisiveClustering(TreeEstimator):
 
     def _rule(self) -> SplitRule:
         return SplitRule(self.criterion, self.alpha, self.min_relative_depth, threshold_rule=self.threshold_rule)
-
-    def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
-        if isinstance(self.feature_map, str):
-            return feature_map_named(self.feature_map, scale=self.scale, random_state=seed, progress=self.progress)
-        return None if self.feature_map is None else clone(self.feature_map)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = getattr(self.feature_map, "kernel", self.feature_map) == "precomputed"
-        return tags
 
     def _search(self) -> Search:
         """Return the search of directions for rows of as many columns, or features."""

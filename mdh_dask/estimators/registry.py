@@ -19,6 +19,7 @@ from .feature_maps import *
 from .feature_maps import transformers
 from .hyperplane import MinimumDensityHyperplane as MinimumDensityHyperplane
 from .hyperplane_ensemble import HyperplaneEnsemble as HyperplaneEnsemble
+from .kernel_k_means import KernelKMeans as KernelKMeans
 from .kernel_variants import HierarchicalKernelMDH as HierarchicalKernelMDH
 from .kernel_variants import KernelDePDDP as KernelDePDDP
 from .minimum_density import HierarchicalMDH as HierarchicalMDH
@@ -46,6 +47,7 @@ METHODS: dict[str, type[ClusterEstimator]] = {
     "ensemble": HyperplaneEnsemble,
     "svc": SupportVectorClustering,
     "density": DensityTree,
+    "kernel-kmeans": KernelKMeans,
 }
 """Estimators by the names of their methods, the default first."""
 

@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Announce, Plan, fit_chunks, is_dask, merge_chunks, run, together
-from ..columns.coding import TypedRows
+from ..chunks import Announce, Plan, merge_chunks, run, together
 from ..growth.growth import Grown, grow
 from ..growth.labelled import Guides, grow_by_labels
 from ..growth.merging import merged, merging_sample, rows_drawn
@@ -19,7 +18,6 @@ from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
 from ..growth.settings import GrowthSettings
-from ..io.keeping import Cache, kept
 from ..kernels.landmarks import SAMPLE
 from ..tree.structure import Tree
 from .editing import Editing
@@ -28,7 +26,6 @@ from .explaining import Explaining
 from .regrowing import Regrowing
 from .suggesting import Suggesting
 from .targets import Target, partial_target
-from .transformer import FeatureTransformer
 from .tree_saving import TreeSaving
 from .tree_state import ROWS_AT_ONCE, TreeState
 from .validation import check_first_look
@@ -42,7 +39,6 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
 
     state_type = TreeState
     uses_labels: ClassVar[Literal["never", "given", "always"]] = "given"
-    cache: Cache | None
     sample_size: int | None
     n_candidates: int
     max_clusters: int | None
@@ -52,8 +48,6 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
     max_levels: int | None
     refine: bool
     merge: bool
-    feature_map: Any
-    feature_map_: FeatureTransformer | None
     known_labels_: AnyArray | None = None
     label_counts_: Integers | None = None
     _target: Target | None = None
@@ -95,16 +89,6 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
         (2, [5, 7], [[0, 2], [4, 0]])
         """
         return super().fit(X, y)
-
-    @property
-    def uses_types(self) -> bool:
-        """Return whether the feature map uses categorical columns and missing values as they are."""
-        new = self._new_feature_map(seed=0)
-        return new is not None and new.uses_types
-
-    def _typed(self, rows: RowArray) -> RowArray | TypedRows:
-        """Return rows with the types of their columns, for the feature map."""
-        return rows if self.columns is None else TypedRows(rows, self.columns)
 
     @property
     def state_(self) -> TreeState:
@@ -170,7 +154,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
             shape = (rows.shape[0], rows.shape[1])
             beside = [merging_sample(shape, seed)] if samples else []
             drawn = self.feature_map_._fit_beside(self._typed(rows), *beside)
-            n_passes = self._map_and_grow(seed, self.feature_map_, rows)
+            n_passes = self._on_features(self.feature_map_, rows, partial(self._grow, seed))
             if self._merges():
                 leaf_of, points = self.state_.for_labels().labels, self.feature_map_.map_.points
                 self.tree_ = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds(), self._apart(self.tree_))
@@ -182,18 +166,6 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
 
     def _merges(self) -> bool:
         return self.merge and (self.feature_map_ is None or self.feature_map_.map_.has_points)
-
-    def _map_and_grow(self, seed: int, feature_map: FeatureTransformer, rows: RowArray) -> int:
-        """Grow the tree on features and return the number of passes over the rows."""
-        row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
-        features = feature_map.transform(self._typed(fit_chunks(rows, row_bytes)))
-        n_passes = feature_map.n_passes_
-        with kept(features, self.cache, self._bar(f"pass {n_passes + 1}: mapping")) as there:
-            if is_dask(features) and there is features:
-                # The first passes were those of the feature map; the others map all rows again.
-                return self._grow(seed, there, self._bar, n_passes=n_passes)
-            self._grow(seed, there, lambda description: self._bar(f"features, {description}"))
-            return n_passes + 1
 
     def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Grow the tree and return the number of passes, including the earlier ones."""

@@ -1,15 +1,13 @@
 """Saving and loading estimators of one tree, with their feature maps."""
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
 
 from .._typing import AnyArray
 from ..tree.saving import FIELDS
-from .feature_maps import KernelPCAFeatures, transformers
+from .mapped import Mapped, with_feature_map
 from .saved import count, part, refuse_others
 from .targets import restored_counts
-from .transformer import FeatureTransformer
 from .tree_state import EXEMPLARS, TreeState
 from .updating import Updating
 
@@ -21,16 +19,9 @@ NAMES_OF_0_1_0 = {
 }
 """Current names of parameters that have other names in models of 0.1.0."""
 
-CLASS = "class"
-"""Names the class of a feature map among its parameters that are saved, but for `KernelPCAFeatures`."""
 
-
-class TreeSaving(Updating):
+class TreeSaving(Mapped, Updating):
     """A mixin for estimators of one tree that saves and loads them."""
-
-    @abstractmethod
-    def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
-        """Return the unfitted feature map from the estimator's parameters, or None."""
 
     def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
         own = {**settings, "n_batches": self.n_batches_}
@@ -44,36 +35,19 @@ class TreeSaving(Updating):
         others = {name: array for name, array in arrays.items() if name not in own | chosen}
         state = TreeState.from_arrays({}, own | chosen)
         self.tree_, self._exemplars = state.tree, state.exemplars
-        self.feature_map_ = self._new_feature_map(seed=0)
-        if self.feature_map_ is not None:
-            self.feature_map_.columns = self.columns
-            self.feature_map_._restore(part(saved, "feature_map", dict), others)
-            if self.tree_.n_features != (n := self.feature_map_.n_components_):
-                raise ValueError(f"expected {n} columns in the array planes, got {self.tree_.n_features}")
-        elif saved.get("feature_map") is not None or others:
-            raise ValueError("expected no feature map, as its parameter is None; got one")
+        self._restore_feature_map(saved, others)
+        if self.feature_map_ is not None and self.tree_.n_features != (n := self.feature_map_.n_components_):
+            raise ValueError(f"expected {n} columns in the array planes, got {self.tree_.n_features}")
         # Models of 0.1.0 were fitted once.
         self.n_batches_ = count(saved, "n_batches", 1) if "n_batches" in saved else 1
         if "labels" in saved:
             labels = part(saved, "labels", dict)
             self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)
 
-    def _saved_parameters(self) -> dict[str, Any]:
-        parameters = super()._saved_parameters()
-        if isinstance(feature_map := parameters["feature_map"], FeatureTransformer):
-            own = feature_map._saved_parameters()
-            named = {} if type(feature_map) is KernelPCAFeatures else {CLASS: type(feature_map).__name__}
-            parameters["feature_map"] = own | named
-        return parameters
-
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
         given = {NAMES_OF_0_1_0.get(name, name): value for name, value in parameters.items()}
-        if isinstance(own := given.get("feature_map"), dict):
-            name = own.get(CLASS, KernelPCAFeatures.__name__)
-            if name not in (known := transformers()):
-                raise ValueError(f"expected a feature map of {', '.join(sorted(known))}; got {name!r}")
-            given["feature_map"] = known[name]._from_saved({key: own[key] for key in own if key != CLASS})
+        given = with_feature_map(given)
         refuse_others(cls, given, "parameters")
         # A projection registered where the model was fitted may be unknown here; labels do not need it.
         unknown = {"projection"} if isinstance(given.get("projection"), str) else set()

@@ -34,6 +34,7 @@ SETTINGS = {
     "MinimumDensityHyperplane": {"starts": "pca2"},
     "ConsensusClustering": {"n_trees": 3},
     "HyperplaneEnsemble": {"n_hyperplanes": 6},
+    "KernelKMeans": {"n_clusters": 3},
 }
 
 

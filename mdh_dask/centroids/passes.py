@@ -1,0 +1,101 @@
+"""The statistic of k-means: rows nearest to each centroid, their sums and squared distances."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit.blocks import loop_ready
+from .._jit.label_sums import add_to_labels
+from .._jit.landmarks import nearest_points
+from .._storable import storable
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Statistic
+
+ROWS_AT_ONCE = 8192
+"""Rows that are in memory in double precision at once."""
+
+BITS = 30
+"""Bits of the largest coordinate of the sample in sums: 2^33 rows of that size add without an overflow."""
+
+MOST_BITS = 52
+"""Coordinates of rows beyond the sample count as at most this many bits."""
+
+
+@storable
+class ClusterSums(NamedTuple):
+    """The value of `CentroidPass`, as integers, which add without rounding."""
+
+    n_rows: Integers
+    """Rows nearest to each centroid, shape (n_clusters,)."""
+    sums: Integers
+    """Sums of their coordinates in steps, shape (n_clusters, n_features)."""
+    squares: Integers
+    """Sums of their squared distances in units of `CentroidPass.step_of_squares`, shape (n_clusters,)."""
+
+
+@dataclass(frozen=True)
+class CentroidPass(Statistic):
+    """Number and sums of the rows nearest to each centroid, and of their squared distances.
+
+    Parameters
+    ----------
+    centre, scale : arrays of shape (n_features,), float64
+        Rows become ``(x - centre) * scale``.
+    centroids : array of shape (n_clusters, n_features), float64
+    step : float
+        Power of two to whose multiples coordinates are rounded, so that sums do not depend on the chunks.
+    """
+
+    centre: Floats
+    scale: Floats
+    centroids: Floats
+    step: float
+
+    @property
+    def step_of_squares(self) -> float:
+        """Unit of the squared distances: sums of rows as far out as the sample's do not overflow."""
+        return self.step * self.step * 2.0 ** (BITS + 4)
+
+    def chunk(self, start: int, *blocks: AnyArray) -> ClusterSums:
+        """Return the sums of a block."""
+        rows, (k, d) = loop_ready(blocks[0]), self.centroids.shape
+        n_rows, sums, squares = np.zeros(k, np.int64), np.zeros((k, d), np.int64), np.zeros((k, 1), np.int64)
+        nearest = nearest_centroids(rows, self.centre, self.scale, self.centroids)
+        for first in range(0, len(rows), ROWS_AT_ONCE):
+            part = slice(first, first + ROWS_AT_ONCE)
+            points, own = (rows[part] - self.centre) * self.scale, nearest[part]
+            with np.errstate(over="ignore"):  # infinite distances count as the largest ones
+                distances = np.square(points - self.centroids[own]).sum(axis=1, keepdims=True)
+            add_to_labels(own, _whole(points / self.step), n_rows, sums)
+            add_to_labels(own, _whole(distances / self.step_of_squares), np.zeros(k, np.int64), squares)
+        return ClusterSums(n_rows, sums, squares[:, 0])
+
+    def combine(self, left: ClusterSums, right: ClusterSums) -> ClusterSums:
+        """Add the sums."""
+        return ClusterSums(*(a + b for a, b in zip(left, right)))
+
+    def means(self, sums: ClusterSums) -> Floats:
+        """Return the mean of every cluster in single precision, or its centroid if it has no rows."""
+        n = np.maximum(sums.n_rows, 1)[:, None]
+        means = (sums.sums / n * self.step).astype(np.float32).astype(np.float64)
+        return np.where(sums.n_rows[:, None] > 0, means, self.centroids)
+
+
+def step_for(points: Floats) -> float:
+    """Return the step of sums for rows such as those of a sample."""
+    largest = float(np.abs(points).max(initial=0.0))
+    return 2.0 ** (np.frexp(largest or 1.0)[1] - BITS)
+
+
+def nearest_centroids(rows: AnyArray, centre: Floats, scale: Floats, centroids: Floats) -> Integers:
+    """Return the nearest centroid of each raw row, the first among several, shape (n_rows,)."""
+    rows = loop_ready(rows)
+    nearest = np.empty(len(rows), dtype=np.int64)
+    every = np.ones(len(centroids), dtype=bool)
+    nearest_points(rows, centre, scale, np.ascontiguousarray(centroids.T), every, nearest)
+    return nearest
+
+
+def _whole(values: Floats) -> Integers:
+    return np.rint(values).clip(-(2.0**MOST_BITS), 2.0**MOST_BITS).astype(np.int64)

@@ -1,0 +1,103 @@
+"""The plan of k-means: centroids of a sample, which passes over all rows move until they settle."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Floats, Integers
+from ..chunks import Pass, Plan
+from ..growth.frames import Frame, frame_of
+from ..growth.passes import FirstLook, FirstPass, sample_limit, smallest_hashes
+from .gap import gap_number
+from .passes import CentroidPass, ClusterSums, step_for
+from .starts import best_of_starts
+
+MOST_PASSES = 5
+"""Most passes over all rows after the first; after a sample of 10,000 rows, more than two are seldom needed."""
+
+MOST_STEPS = 300
+"""Most steps if the sample holds all rows."""
+
+SETTLED = 1e-3
+"""Centroids have settled when none moves by more than this share of its cluster's root mean squared distance."""
+
+logger = logging.getLogger(__name__)
+
+
+class Centroids(NamedTuple):
+    """Clusters of k-means, the largest first."""
+
+    frame: Frame
+    means: Floats
+    """Centroids of standardised rows, shape (n_clusters, n_features)."""
+    n_rows: Integers
+    """Rows nearest to each centroid, shape (n_clusters,)."""
+    inertia: float
+    """Sum of the squared distances of all standardised rows from their centroids."""
+    gaps: Floats
+    """The gap statistic of each number of clusters that was tried, from 1, or empty."""
+
+
+@dataclass(frozen=True)
+class CentroidSettings:
+    """The settings of k-means; see `mdh_dask.KernelKMeans`.
+
+    `standardise` is False for features, whose scale counts.
+    """
+
+    n_clusters: int | None
+    max_clusters: int
+    n_init: int
+    sample_size: int
+    standardise: bool
+    scale: bool
+    seed: int
+
+
+def k_means(settings: CentroidSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Centroids]:
+    """Plan the k-means of rows.
+
+    Parameters
+    ----------
+    settings : CentroidSettings
+    shape : (n_rows, n_features)
+        Shape of the rows that the passes will read.
+    check : callable
+        Raises an error if the first pass shows that the rows cannot be clustered.
+
+    Notes
+    -----
+    One pass, which draws a sample; no more if the sample holds all rows. Otherwise from one to `MOST_PASSES` passes of
+    Lloyd's algorithm over all rows.
+    """
+    look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(settings.sample_size, shape[0])))
+    check(look)
+    sample = smallest_hashes(look.sample, settings.sample_size)
+    d = shape[1]
+    frame = frame_of(sample.rows, settings.scale) if settings.standardise else Frame(np.zeros(d), np.ones(d))
+    points = np.ascontiguousarray(frame(sample.rows), dtype=np.float64)
+    most = len(np.unique(points, axis=0))
+    gaps: Floats = np.empty(0)
+    k = settings.n_clusters
+    if k is None:
+        k, gaps = gap_number(points, min(settings.max_clusters, most), settings.seed)
+    if k > most:
+        raise ValueError(f"expected at least n_clusters={k} different rows; got {most}")
+    centroids = best_of_starts(points, k, settings.n_init, settings.seed)
+    held = len(sample.rows) == shape[0]
+    for step in range(MOST_STEPS if held else MOST_PASSES):
+        moving = CentroidPass(frame.centre, frame.scale, centroids, step_for(points))
+        sums: ClusterSums = moving.chunk(0, sample.rows) if held else (yield Pass("moving centroids", moving))
+        squares = sums.squares * moving.step_of_squares
+        moved = np.square(moving.means(sums) - centroids).sum(axis=1)
+        if (moved <= SETTLED**2 * squares / np.maximum(sums.n_rows, 1)).all():
+            break
+        logger.info("step %s moves %s of %s centroids", step + 1, np.count_nonzero(moved), k)
+        if step + 1 < (MOST_STEPS if held else MOST_PASSES):
+            centroids = moving.means(sums)
+    # The numbers of rows are those of these centroids: the largest first, equal ones by their coordinates.
+    order = np.lexsort((*centroids.T[::-1], -sums.n_rows))
+    return Centroids(frame, centroids[order], sums.n_rows[order], float(squares.sum()), gaps)

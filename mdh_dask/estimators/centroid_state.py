@@ -1,0 +1,105 @@
+"""The state of k-means models: centroids, and the feature map, if there is one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+
+from .._state import FeatureMap, State, checked_array
+from .._typing import AnyArray, Floats, Integers
+from ..centroids.passes import nearest_centroids
+from .transformer import map_settings
+from .tree_state import by_features
+
+PREFIX = "cluster_"
+"""Begins the names of the arrays of a model, so that they differ from those of its feature map."""
+
+
+@dataclass(frozen=True)
+class CentroidState(State):
+    """Centroids of clusters; a row is in the cluster of the nearest.
+
+    Parameters
+    ----------
+    centre, scale : arrays of shape (n_columns,), float64
+        Rows, or features, become ``(x - centre) * scale``.
+    centroids : array of shape (n_clusters, n_columns), float64
+        Centroids of standardised rows or features.
+    counts : array of shape (n_clusters,), int64
+        Number of rows of `fit` in each cluster.
+    gaps : array of shape (n_numbers,), float64
+        The gap statistic of 1, 2, ... clusters; empty if their number was given.
+    inertia : float
+        Sum of the squared distances of the rows of `fit` from their centroids.
+    feature_map : FeatureMap or None
+        Maps rows to features.
+    """
+
+    kind = "centroids"
+    centre: Floats
+    scale: Floats
+    centroids: Floats
+    counts: Integers
+    gaps: Floats
+    inertia: float
+    feature_map: FeatureMap | None = None
+
+    @property
+    def n_clusters(self) -> int:
+        """Return the number of clusters."""
+        return len(self.centroids)
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns that rows must have."""
+        return len(self.centre) if self.feature_map is None else self.feature_map.n_features
+
+    @property
+    def missing(self) -> bool:
+        """Return whether the map accepts missing values."""
+        return self.feature_map is not None and self.feature_map.missing
+
+    @property
+    def sizes(self) -> Integers:
+        """Return the number of rows in every cluster."""
+        return self.counts
+
+    def labels(self, rows: AnyArray) -> Integers:
+        """Return the label of every row: the nearest centroid."""
+        return by_features(self._nearest, rows, self.feature_map)
+
+    def _nearest(self, rows: AnyArray) -> Integers:
+        return nearest_centroids(rows, self.centre, self.scale, self.centroids).astype(np.int32)
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return the settings of the map, and the arrays of the centroids and of the map."""
+        settings, arrays = (None, {}) if self.feature_map is None else map_settings(self.feature_map)
+        return {"inertia": self.inertia, "feature_map": settings}, arrays | {
+            PREFIX + f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("inertia", "feature_map")
+        }
+
+    @classmethod
+    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the centroids that `to_arrays` took apart, without the map, which `KernelKMeans` restores."""
+        own = {f.name: arrays.get(PREFIX + f.name) for f in fields(cls) if f.name not in ("inertia", "feature_map")}
+        if missing := [PREFIX + name for name, array in own.items() if array is None]:
+            raise ValueError(f"expected the arrays {', '.join(missing)} of a model")
+        made = cls(**own, inertia=settings.get("inertia"))  # type: ignore[arg-type]
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Raise a ValueError unless a fit could have given all values: compiled loops do not check shapes."""
+        if self.centroids.ndim != 2 or 0 in self.centroids.shape or self.gaps.ndim != 1:
+            raise ValueError(f"expected centroids in rows in the array {PREFIX}centroids, got others")
+        k, d = self.centroids.shape
+        for name, shape, least in (
+            ("centre", (d,), -np.inf), ("scale", (d,), 0), ("centroids", (k, d), -np.inf), ("counts", (k,), 0),
+            ("gaps", self.gaps.shape, -np.inf),
+        ):  # fmt: skip
+            checked_array(PREFIX + name, getattr(self, name), shape, least)
+        if self.counts.dtype != np.int64 or any(getattr(self, f).dtype != np.float64 for f in ("centre", "scale")):
+            raise ValueError(f"expected integers in the array {PREFIX}counts and float64 numbers in the others")
+        if not isinstance(self.inertia, float) or not 0 <= self.inertia < np.inf:
+            raise ValueError(f"expected a number of at least 0 for inertia, got {self.inertia!r}")

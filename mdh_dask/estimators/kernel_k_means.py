@@ -1,0 +1,191 @@
+"""K-means of rows, or of their features by a kernel, of any number of rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar, get_args
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._typing import AnyArray, RowArray
+from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, k_means
+from ..chunks import Announce, Plan, merge_chunks, run
+from ..io.keeping import Cache
+from .centroid_state import PREFIX, CentroidState
+from .feature_maps import feature_map_names
+from .mapped import Mapped
+from .missing import MISSING
+from .transformer import FeatureTransformer
+from .validation import check_first_look
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelKMeans(Mapped):
+    """K-means in the feature space of a kernel, or of the rows themselves, with exact sums over any number of rows.
+
+    Clusters are compact in the feature space. The centroids of the best of several starts on a sample are moved by
+    passes over all rows until they settle. It finds no valleys: compare it with methods that do.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=None
+        Number of clusters; None to find it by the gap statistic, on at most 1000 rows.
+    max_clusters : int, default=20
+        Most clusters to find.
+    feature_map : str or KernelPCAFeatures or GowerFeatures or QuadraticFeatures or None, default="rbf"
+        Map of the rows to features in which they are clustered, to find clusters that no hyperplane separates;
+        None to cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``,
+        ``"polynomial"``, ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"`` or ``"precomputed"``;
+        ``"gower"``: mixed columns with missing values; ``"mixed_pca"``: their latent variables; ``"scaling"``:
+        multidimensional scaling; ``"products"``: at most 60 columns and the products of two of them; or a transformer,
+        such as `KernelPCAFeatures`, `GowerFeatures` or `QuadraticFeatures`, which is cloned. Features are not scaled;
+        `scale` applies to the columns that a named map uses.
+    n_init : int, default=10
+        Number of starts by k-means++ on the sample; the best is taken.
+    sample_size : int, default=10000
+        Most rows of the sample.
+    scale : bool, default=True
+        Whether to scale the columns by their standard deviations, computed without far rows.
+    cache : {"auto", "memory", "disk"} or None, default="auto"
+        Where features are kept between passes over lazy rows; None to map all rows in every pass.
+    column_types : "auto" or dict, default="auto"
+        Kinds of columns for maps of mixed columns; see `KernelPCAFeatures`.
+    missing : {"error", "mean", "drop"}, default="error"
+        Whether missing values are errors, replaced by the means of their columns, or their rows left out, with the
+        label -1.
+    random_state : int, RandomState instance or None, default=0
+        The same integer gives the same clusters for any chunks, scheduler and number of workers.
+    progress : bool, default=False
+        Whether to show a progress bar for every pass.
+
+    Attributes
+    ----------
+    labels_ : ndarray or dask Array of shape (n_samples,), int32
+        The largest cluster is 0. NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to
+        compute.
+    n_clusters_ : int
+    cluster_centers_ : ndarray of shape (n_clusters, n_components), float64
+        Centroids of the features, or of the standardised columns.
+    inertia_ : float
+        Sum of the squared distances of all rows from their centroids, in units of `cluster_centers_`.
+    gaps_ : ndarray of float
+        The gap statistic of 1, 2, ... clusters; empty if `n_clusters` was given.
+    feature_map_ : feature map or None
+    n_passes_ : int
+        Passes over the data in `fit`.
+    n_features_in_ : int
+
+    See Also
+    --------
+    sklearn.cluster.KMeans : For rows in memory.
+    SpectralClustering : K-means of the leading eigenvectors of affinities.
+
+    Notes
+    -----
+    Passes: one for the feature map, and one that maps all rows if the features are cached. K-means takes one if the
+    sample holds all rows, otherwise from two to six, over the features. With Nyström features this is kernel k-means
+    with the kernel that the landmarks span.
+
+    References
+    ----------
+    I. Dhillon, Y. Guan and B. Kulis, Kernel k-means, spectral clustering and normalized cuts, KDD 2004. R. Tibshirani,
+    G. Walther and T. Hastie, Estimating the number of clusters in a data set via the gap statistic, 2001. K. Yates, PhD
+    thesis, Lancaster University, 2017, sections 2.1.2 and 2.2.3.
+
+    Examples
+    --------
+    >>> from mdh_dask import KernelKMeans
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(1000, 3, 4, sd=0.5, random_state=0)
+    >>> KernelKMeans(n_clusters=4, feature_map=None).fit(X).labels_.compute()[:3].shape
+    (3,)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
+        "max_clusters": [Interval(Integral, 1, None, closed="left")],
+        "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "sample_size": [Interval(Integral, 2, None, closed="left")],
+        "scale": ["boolean"],
+        "cache": [None, StrOptions(set(get_args(Cache)))],
+        "column_types": [str, dict],
+        "missing": [StrOptions(MISSING)],
+        "random_state": ["random_state"],
+        "progress": ["boolean"],
+    }
+    state_type = CentroidState
+
+    n_clusters: int | None = None
+    max_clusters: int = 20
+    feature_map: str | FeatureTransformer | None = "rbf"
+    n_init: int = 10
+    sample_size: int = 10_000
+    scale: bool = True
+    cache: Cache | None = "auto"
+    column_types: Any = "auto"
+    missing: str = "error"
+    random_state: Any = 0
+    progress: bool = False
+
+    def _learn(self, rows: RowArray, seed: int) -> int:
+        self.feature_map_ = self._new_feature_map(seed)
+        if self.feature_map_ is None:
+            return self._settle(seed, merge_chunks(rows), self._bar)
+        self.feature_map_.fit(self._typed(rows))
+        return self._on_features(self.feature_map_, rows, partial(self._settle, seed))
+
+    def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
+        plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
+        state, n_passes = run(plan, rows, announce=announce, n_passes=n_passes)
+        self._adopt(state)
+        return n_passes
+
+    def _wanted(self) -> int | None:
+        """Return the number of clusters, or None to find it."""
+        return self.n_clusters
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[CentroidState]:
+        settings = CentroidSettings(
+            n_clusters=self._wanted(),
+            max_clusters=self.max_clusters,
+            n_init=self.n_init,
+            sample_size=self.sample_size,
+            standardise=self.feature_map_ is None,
+            scale=self.scale,
+            seed=seed,
+        )
+        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
+        found: Centroids = yield from k_means(settings, shape, partial(check_first_look, names=names))
+        return CentroidState(
+            found.frame.centre, found.frame.scale, found.means, found.n_rows, found.gaps, found.inertia
+        )
+
+    @property
+    def state_(self) -> CentroidState:
+        """The centroids and the map of the rows, which together label rows."""
+        return replace(self._state, feature_map=None if self.feature_map_ is None else self.feature_map_.map_)
+
+    def _adopt(self, state: CentroidState) -> None:
+        super()._adopt(state)
+        self.cluster_centers_, self.inertia_, self.gaps_ = state.centroids, state.inertia, state.gaps
+
+    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        own = {name: array for name, array in arrays.items() if name.startswith(PREFIX)}
+        super()._restore(saved, own)
+        others = {name: array for name, array in arrays.items() if name not in own}
+        self._restore_feature_map(saved["state"], others)
+        n = self._state.centroids.shape[1]
+        if self.feature_map_ is not None and self.feature_map_.n_components_ != n:
+            raise ValueError(f"expected {self.feature_map_.n_components_} columns in the array centroids, got {n}")
+
+    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
+        fewest, most = (1, 1) if n_rows <= self.sample_size else (2, 1 + MOST_PASSES)
+        if self._new_feature_map(seed=0) is None:
+            return fewest, most
+        # Cached features are mapped once, after the pass that chooses the landmarks.
+        return (2 if self.cache is not None else 1 + fewest), (2 if self.cache in ("memory", "disk") else 1 + most)
+
+    def _task_bytes(self, rows: RowArray) -> int:
+        return int(min(self.sample_size * rows.dtype.itemsize * rows.shape[1], rows.nbytes))

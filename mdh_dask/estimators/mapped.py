@@ -1,0 +1,99 @@
+"""A mixin for estimators that cluster the features of rows: the map, the passes over features, and saving both."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from sklearn.base import clone
+from sklearn.utils import Tags
+
+from .._typing import AnyArray, RowArray
+from ..chunks import Announce, fit_chunks, is_dask
+from ..columns.coding import TypedRows
+from ..io.keeping import Cache, kept
+from .base import ClusterEstimator
+from .feature_maps import KernelPCAFeatures, feature_map_named, transformers
+from .saved import part
+from .transformer import FeatureTransformer
+
+CLASS = "class"
+"""Names the class of a feature map among its parameters that are saved, but for `KernelPCAFeatures`."""
+
+
+class Mapped(ClusterEstimator):
+    """A mixin for estimators with the parameter `feature_map`, which is None to cluster the rows themselves."""
+
+    feature_map: Any
+    feature_map_: FeatureTransformer | None
+    cache: Cache | None
+    scale: bool
+
+    def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
+        """Return the unfitted feature map from the estimator's parameters, or None."""
+        if isinstance(self.feature_map, str):
+            return feature_map_named(self.feature_map, scale=self.scale, random_state=seed, progress=self.progress)
+        return None if self.feature_map is None else clone(self.feature_map)
+
+    @property
+    def uses_types(self) -> bool:
+        """Return whether the feature map uses categorical columns and missing values as they are."""
+        new = self._new_feature_map(seed=0)
+        return new is not None and new.uses_types
+
+    def _typed(self, rows: RowArray) -> RowArray | TypedRows:
+        """Return rows with the types of their columns, for the feature map."""
+        return rows if self.columns is None else TypedRows(rows, self.columns)
+
+    def _on_features(
+        self, feature_map: FeatureTransformer, rows: RowArray, work: Callable[[RowArray, Announce, int], int]
+    ) -> int:
+        """Do a work of several passes on the features of rows, and return the number of passes over the rows.
+
+        `work` takes the features, what announces a pass, and the number of earlier passes, and returns the number of
+        all passes.
+        """
+        row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
+        features = feature_map.transform(self._typed(fit_chunks(rows, row_bytes)))
+        n_passes = feature_map.n_passes_
+        with kept(features, self.cache, self._bar(f"pass {n_passes + 1}: mapping")) as there:
+            if is_dask(features) and there is features:
+                # The first passes were those of the feature map; the others map all rows again.
+                return work(there, self._bar, n_passes)
+            work(there, lambda description: self._bar(f"features, {description}"), 0)
+            return n_passes + 1
+
+    def _restore_feature_map(self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        """Set the feature map from saved settings, and from those arrays that are not the model's own."""
+        self.feature_map_ = self._new_feature_map(seed=0)
+        if self.feature_map_ is not None:
+            self.feature_map_.columns = self.columns
+            self.feature_map_._restore(part(settings, "feature_map", dict), arrays)
+        elif settings.get("feature_map") is not None or arrays:
+            raise ValueError("expected no feature map, as its parameter is None; got one")
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        parameters = super()._saved_parameters()
+        if isinstance(feature_map := parameters.get("feature_map"), FeatureTransformer):
+            own = feature_map._saved_parameters()
+            named = {} if type(feature_map) is KernelPCAFeatures else {CLASS: type(feature_map).__name__}
+            parameters["feature_map"] = own | named
+        return parameters
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        return super()._from_saved(with_feature_map(parameters))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = getattr(self.feature_map, "kernel", self.feature_map) == "precomputed"
+        return tags
+
+
+def with_feature_map(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return saved parameters with the feature map that its own parameters describe."""
+    given = dict(parameters)
+    if isinstance(own := given.get("feature_map"), dict):
+        name = own.get(CLASS, KernelPCAFeatures.__name__)
+        if name not in (known := transformers()):
+            raise ValueError(f"expected a feature map of {', '.join(sorted(known))}; got {name!r}")
+        given["feature_map"] = known[name]._from_saved({key: own[key] for key in own if key != CLASS})
+    return given

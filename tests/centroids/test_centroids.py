@@ -1,0 +1,127 @@
+"""K-means of rows and features of any number, and its number of clusters by the gap statistic."""
+
+from dataclasses import replace
+
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from strategies import seeds
+
+from mdh_dask import KernelKMeans, KernelPCAFeatures, load_model
+from mdh_dask.centroids.passes import CentroidPass, step_for
+from mdh_dask.centroids.plan import CentroidSettings, k_means
+from mdh_dask.chunks import run
+from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.simulate import gaussian_mixture
+
+SETTINGS = CentroidSettings(3, 8, 3, 10_000, standardise=True, scale=True, seed=0)
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    X, y = gaussian_mixture(4000, 4, 5, sd=1.0, random_state=2)
+    return X.compute(), np.asarray(y)
+
+
+@pytest.fixture(scope="module")
+def rings():
+    rng = np.random.default_rng(0)
+    angle, radius = rng.uniform(0, 2 * np.pi, 900), np.repeat([1.0, 4.0], [300, 600])
+    return np.c_[radius * np.cos(angle), radius * np.sin(angle)] + rng.normal(0, 0.1, (900, 2)), np.repeat(
+        [1, 0], [300, 600]
+    )
+
+
+class TestPass:
+    @given(seeds, st.integers(1, 60), st.integers(1, 5), st.integers(1, 4))
+    def test_means_and_squares_are_those_of_the_rows_nearest_to_each_centroid(self, seed, n, k, d):
+        rng = np.random.default_rng(seed)
+        rows, centroids = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4), rng.normal(size=(k, d))
+        statistic = CentroidPass(np.zeros(d), np.ones(d), centroids, step_for(rows))
+        sums = statistic.chunk(0, rows)
+        apart = ((rows[:, None] - centroids) ** 2).sum(axis=2)
+        nearest = apart.argmin(axis=1)
+        np.testing.assert_array_equal(sums.n_rows, np.bincount(nearest, minlength=k))
+        for c in range(k):
+            expected = rows[nearest == c].mean(axis=0) if (nearest == c).any() else centroids[c]
+            np.testing.assert_allclose(statistic.means(sums)[c], expected, rtol=1e-6, atol=1e-7 * np.abs(rows).max())
+        total = apart.min(axis=1).sum()
+        assert sums.squares.sum() * statistic.step_of_squares == pytest.approx(
+            total, rel=1e-5, abs=1e-8 * np.square(rows).max()
+        )
+
+    def test_a_row_far_beyond_the_sample_does_not_overflow(self):
+        rows = np.array([[0.0], [1e12], [-1e12]])
+        sums = CentroidPass(np.zeros(1), np.ones(1), np.array([[-1.0], [1.0]]), step_for(np.ones((1, 1)))).chunk(
+            0, rows
+        )
+        assert sums.sums[0] < 0 < sums.sums[1]
+
+
+class TestPlan:
+    @pytest.mark.parametrize("sample_size", [10_000, 500])
+    def test_the_objective_is_that_of_scikit_learn(self, sample_size, mixture):
+        found = run(k_means(replace(SETTINGS, n_clusters=5, sample_size=sample_size), mixture[0].shape, id), mixture[0])
+        points = found.result.frame(mixture[0])
+        best = KMeans(5, n_init=10, random_state=0).fit(points).inertia_
+        assert found.result.inertia <= (1 + 1e-3) * best
+        assert found.n_passes == 1 if sample_size > 4000 else 2 <= found.n_passes <= 6
+
+    def test_clusters_come_by_size_with_the_numbers_of_their_rows(self, mixture):
+        found = run(k_means(replace(SETTINGS, sample_size=400), mixture[0].shape, id), mixture[0]).result
+        points = found.frame(mixture[0])
+        nearest = ((points[:, None] - found.means) ** 2).sum(axis=2).argmin(axis=1)
+        np.testing.assert_array_equal(np.bincount(nearest), found.n_rows)
+        assert (np.diff(found.n_rows) <= 0).all()
+
+    def test_more_clusters_than_different_rows_are_refused(self):
+        rows = np.repeat(np.eye(2), 50, axis=0)
+        with pytest.raises(ValueError, match="expected at least n_clusters=3 different rows; got 2"):
+            run(k_means(SETTINGS, rows.shape, id), rows)
+
+
+class TestKernelKMeans:
+    def test_the_objective_is_that_of_k_means_on_the_same_features(self, rings):
+        model = KernelKMeans(n_clusters=3, feature_map="local_scaling").fit(rings[0])
+        best = KMeans(3, n_init=10, random_state=0).fit(model.feature_map_.transform(rings[0])).inertia_
+        assert model.inertia_ == pytest.approx(best, rel=1e-3)
+        assert model.n_passes_ == 2
+
+    @pytest.mark.parametrize("feature_map", [None, KernelPCAFeatures(kernel="rbf", n_landmarks=200)])
+    def test_chunks_change_no_bit(self, feature_map, mixture):
+        first, *others = (
+            KernelKMeans(n_clusters=5, feature_map=feature_map, sample_size=600).fit(rows)
+            for rows in (mixture[0], *(da.from_array(mixture[0], chunks=(n, 4)) for n in (4000, 999)))
+        )
+        assert adjusted_rand_index(mixture[1], first.labels_) > 0.9
+        for other in others:
+            np.testing.assert_array_equal(other.cluster_centers_, first.cluster_centers_)
+            np.testing.assert_array_equal(other.labels_.compute(), first.labels_)
+            assert other.inertia_ == first.inertia_
+
+    def test_a_saved_model_gives_the_same_labels_and_a_damaged_one_is_refused(self, rings, tmp_path):
+        model = KernelKMeans(n_clusters=2, feature_map=KernelPCAFeatures(kernel="quadratic")).fit(rings[0])
+        model.save(tmp_path / "m.zarr")
+        loaded = load_model(tmp_path / "m.zarr")
+        np.testing.assert_array_equal(loaded.predict(rings[0]), model.labels_)
+        assert loaded.inertia_ == model.inertia_
+        settings, arrays = model.state_.to_arrays()
+        for name, wrong in (
+            ("cluster_centroids", np.zeros((2, 1))),
+            ("cluster_counts", np.full(2, -1)),
+            ("cluster_scale", np.zeros(0)),
+        ):
+            with pytest.raises(ValueError, match="expected"):
+                KernelKMeans(n_clusters=2, feature_map="quadratic")._restore(
+                    {"state": settings}, arrays | {name: wrong}
+                )
+
+    def test_the_gap_statistic_finds_separated_clusters_and_leaves_one_whole(self, mixture):
+        model = KernelKMeans(feature_map=None).fit(mixture[0])
+        assert model.n_clusters_ == 5
+        assert len(model.gaps_) == 6
+        assert KernelKMeans(feature_map=None).fit(np.random.default_rng(0).normal(size=(500, 3))).n_clusters_ == 1
+        assert KernelKMeans(feature_map=None, max_clusters=3).fit(mixture[0]).n_clusters_ == 3
