@@ -104,7 +104,9 @@ def fit(
 @input_options
 @reading_options
 @click.option("--model", required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote.")
-@click.option("--out", required=True, metavar="PATH", help="Path or URL of the Zarr array or image of labels to write.")
+@click.option(
+    "--out", required=True, metavar="PATH", help="Path or URL of the Zarr array, image or GeoTIFF of labels to write."
+)
 @CONFIDENCE
 @click.option(
     "--preview", metavar="PATH", help="Path or URL of a PNG to write for an image: the segments in their mean colours."

@@ -62,7 +62,9 @@ OWN_OPTIONS = (
 
 @click.command(cls=FitCommand)
 @image_options
-@click.option("--out", metavar="PATH", help="Path or URL of the Zarr image of labels to write.")
+@click.option(
+    "--out", metavar="PATH", help="Path or URL of the Zarr image of labels to write; ending in .tif, of a GeoTIFF."
+)
 @click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
 @click.option(
     "--preview",

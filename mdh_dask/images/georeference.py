@@ -11,6 +11,9 @@ CONVENTIONS = (
      "schema_url": "https://raw.githubusercontent.com/zarr-conventions/proj/refs/tags/v0.1/schema.json"},
 )  # fmt: skip
 
+GEO_TAGS = (33550, 33922, 34264, 34735, 34736, 34737)
+"""Codes of the tags that place a GeoTIFF."""
+
 USER_DEFINED = 32767
 """Code of a user-defined coordinate system, described by other tags of the GeoTIFF."""
 

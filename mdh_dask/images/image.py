@@ -57,6 +57,8 @@ class Image:
         Which pixels hold data; all by default.
     n_valid : array of int, optional
         Pixels with data on each line of each panel, in the order of rows, once `counted` has counted them.
+    geo_tags : tuple of tuple
+        The tags of a GeoTIFF that place it, as tifffile writes them.
     """
 
     source: Source
@@ -68,6 +70,7 @@ class Image:
     axes: str | None = None
     validity: Validity | None = None
     n_valid: Integers | None = field(default=None, repr=False, compare=False)
+    geo_tags: tuple[tuple[Any, ...], ...] = field(default=(), repr=False)
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +11,19 @@ import dask.array as da
 import zarr
 
 from .._locations import hiding_credentials
+from .._packages import require
 from ..chunks import Progress, Statistic, Together, reduce_rows
-from ..io.nodes import Options
+from ..io.nodes import Options, local_path
 from ..io.resuming import blocks_done, find_begun, tidy, with_stored
+from ..io.rows import open_array
 from ..io.stored import StoredArray
-from ..io.targets import refuse_input, will_replace, write_at
+from ..io.targets import check_file, refuse_input, will_replace, write_at
 from .axes import AxesView
 from .features import Features
 from .image import Image
 from .label_array import LABEL_IMAGE, create, finish, layout_of, path_inside
 from .label_blocks import Label, LabelRows, WriteLabels
+from .maps import beside, is_map, place_of, removed_at_the_end, write_map
 from .overview import Seen, overview_of
 from .rows import all_rows, check_window, no_data
 
@@ -49,7 +54,8 @@ def write_labels(
     path : path or URL
         Path or URL of a Zarr array of shape (lines, columns), in the image's chunks and the smallest unsigned dtype
         for the labels; for OME-Zarr of a group, with the array in ``labels/segments/0`` and smaller
-        copies, down to 512 pixels, beside it.
+        copies, down to 512 pixels, beside it. Ending in ``.tif``: of a cloud-optimised GeoTIFF in place of these, which
+        lies where the image does, see `mdh_dask.images.maps.write_map`.
     n_labels : int
     lowest : int, default 0
         The lowest label; with -1, for pixels in no segment, the dtype is signed. All results begin with it. Pixels
@@ -101,6 +107,11 @@ def write_labels(
     array([[0, 0],
            [1, 1]], dtype=uint8)
     """
+    if is_map(path):
+        return _write_map(
+            label, image, path, n_labels=n_labels, lowest=lowest, features=features, overwrite=overwrite,
+            attributes=attributes, also=also, progress=progress, resume=resume, storage_options=storage_options,
+        )  # fmt: skip
     features = features or Features()
     check_window(image, features)
     marked, layout = image.validity is not None, layout_of(image, n_labels, lowest)
@@ -127,6 +138,30 @@ def write_labels(
         return seen
 
     return write_at(path, fill, replace, storage_options, in_place=resume is not None)
+
+
+def _write_map(
+    label: Label, image: Image, path: str | os.PathLike[str], *, n_labels: int, lowest: int, overwrite: bool,
+    storage_options: Options, resume: str | None, **options: Any,
+) -> Seen:  # fmt: skip
+    """Write labels to a hidden Zarr array, which workers can write to, and then as a map."""
+    require("rasterio", "maps")
+    check_file(path, overwrite, "labels.tif")
+    if (file := local_path(path)) is not None and file == local_path(image.path):
+        raise ValueError(f"{path} is the image itself; choose another path")
+    place, hidden = place_of(image), beside(path)
+    plain = replace(image, multiscale=None)
+    keep = resume is not None  # a job resumes, and removes the folder of both in the end
+    with nullcontext() if keep else removed_at_the_end(hidden, storage_options):
+        seen = write_labels(
+            label, plain, hidden, n_labels=n_labels, lowest=lowest, overwrite=True, resume=resume,
+            storage_options=storage_options, **options,
+        )  # fmt: skip
+        labels = open_array(hidden, storage_options)
+        colours = seen.colours[-lowest:] if lowest else seen.colours
+        names = [f"segment {i}" for i in range(len(colours))]
+        write_map(labels, path, place, colours, names, overwrite=overwrite, storage_options=storage_options)
+    return seen
 
 
 def look(

@@ -150,7 +150,7 @@ def _tiff_image(
         lines *= -(-LEAST_STRIP // (lines * columns))
     own_mask = None if found.mask is None else AxesView(found.mask, ("y", "x"))
     about = {"declared": found.nodata, "alpha": found.n_alpha > 0, "own_mask": own_mask}
-    return Image(view, path, "TIFF", (lines, columns), found.georeference), about
+    return Image(view, path, "TIFF", (lines, columns), found.georeference, geo_tags=found.geo_tags), about
 
 
 def _zarr_image(

@@ -15,7 +15,7 @@ from .._typing import AnyArray
 from ..io.damage import naming
 from ..io.nodes import Options
 from ..io.stored import StoredArray
-from .georeference import georeference
+from .georeference import GEO_TAGS, georeference
 
 PAGES = {"q": "c", "i": "c"}
 """Names of unnamed axes of pages, which count as bands."""
@@ -93,6 +93,8 @@ class TiffImage:
     """The declared value of pixels without data."""
     mask: TiffArray | None = None
     """A mask of the image in the same file, zero where there are no data."""
+    geo_tags: tuple[tuple[Any, ...], ...] = ()
+    """The tags that place a GeoTIFF, as tifffile writes them."""
 
 
 def open_tiff(path: str, series: int | None = None, storage_options: Options = None) -> TiffImage:
@@ -123,7 +125,10 @@ def _image_of(path: str, tiff: Any, number: int, storage_options: Options) -> Ti
     n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in axes else 0
     place, tag = georeference(page.geotiff_tags) if page.is_geotiff else {}, page.tags.get(GDAL_NODATA)
     nodata = () if tag is None else (str(tag.value).strip(" \0"),)
-    return TiffImage(found, axes, n_alpha, place, nodata, _mask_of(path, tiff, page, storage_options))
+    geo_tags = tuple(
+        (tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in page.tags if tag.code in GEO_TAGS
+    )
+    return TiffImage(found, axes, n_alpha, place, nodata, _mask_of(path, tiff, page, storage_options), geo_tags)
 
 
 def _mask_of(path: str, tiff: Any, page: Any, storage_options: Options) -> TiffArray | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .._locations import stored
+from ..images.maps import is_map
 from ..io.files import file_exists, read_file
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node, local_path
@@ -13,7 +14,7 @@ from .staging import Staged
 from .staging_urls import StagedFile, StagedUrl
 
 ZARR = ("labels", "confidence", "model")
-"""Keys of the outputs that are Zarr arrays or groups; all others are files."""
+"""Keys of the outputs that are Zarr arrays or groups, unless they are maps; all others are files."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class JobOutputs(Outputs):
         found: dict[str, Staged | StagedUrl] = {}
         for key, place in self.places().items():
             file = local_path(place)
-            kind = StagedUrl if key in ZARR else StagedFile
+            kind = StagedUrl if key in ZARR and not is_map(place) else StagedFile
             found[key] = kind(place, job) if file is None else Staged(file, attempt)
         return found
 

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from .._errors import SettingError
 from ..clusters.current import current_cluster
 from ..images.validity import Nodata
 from ._fit import Cluster
+from .data_arrays import segment_data_array
 from .labels import check_labels
 from .outputs import ImageOutputs
 from .pixels import PixelOptions, segment_image
@@ -13,7 +15,7 @@ from .reading import MissingChunks, Reading
 
 
 def segment(
-    image: str,
+    image: Any,
     estimator: Any,
     *,
     labels: str | None = None,
@@ -31,7 +33,7 @@ def segment(
     mask: str | None = None,
     overwrite: bool = False,
     cluster: Cluster | None = None,
-) -> str:
+) -> Any:
     """Cluster the pixels of a stored image and write any of labels, a model, a preview and a report.
 
     The passes are those of the estimator, one to measure columns or draw the sample if there are coordinates or a
@@ -40,12 +42,14 @@ def segment(
 
     Parameters
     ----------
-    image : str
-        Path or URL of a PNG, JPEG or TIFF, an OME-Zarr group or a Zarr array of lines, columns and bands.
+    image : str or xarray DataArray
+        Path or URL of a PNG, JPEG or TIFF, an OME-Zarr group or a Zarr array of lines, columns and bands; or an array
+        in memory or of Dask, whose dimensions have the names of axes, such as y, x and band.
     estimator : estimator
         The estimator to fit. With coordinates it does not scale, as the columns are scaled before they are weighted.
     labels, model : str, optional
-        Paths or URLs of a Zarr image of labels and of a model for `load_model`.
+        Paths or URLs of a Zarr image of labels, or, ending in ``.tif``, of a cloud-optimised GeoTIFF, and of a model
+        for `load_model`.
     preview : str, optional
         Path or URL of a PNG of the segments in their mean colours, at most 2000 pixels wide.
     report, performance_report : str, optional
@@ -74,8 +78,10 @@ def segment(
 
     Returns
     -------
-    str
-        One line with the number of segments and the paths of the outputs.
+    str or xarray DataArray
+        One line with the number of segments and the paths of the outputs; for a DataArray its labels, with the
+        dimensions, coordinates and attributes of lines and columns, -1 for pixels without data: lazy for a lazy one,
+        with one pass to compute.
 
     Raises
     ------
@@ -98,9 +104,13 @@ def segment(
     """
     outputs = ImageOutputs(labels, model, report, overwrite, preview, performance_report=performance_report)
     check_labels(estimator, None)
+    options = PixelOptions(window, coordinates, sample, nodata)
+    if not isinstance(image, str):
+        if axes is not None or mask is not None:
+            raise SettingError("a DataArray has named axes, and NaN where there are no data: leave out axes and mask")
+        return segment_data_array(image, estimator, options, outputs, cluster or current_cluster(), index or {})
     outputs.check(image, *([mask] if mask else []))
     opened = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask).image(image)
-    options = PixelOptions(window, coordinates, sample, nodata)
     return (
         f"{segment_image(opened, estimator, options, outputs, cluster or current_cluster()).summary}: {outputs.kept()}"
     )

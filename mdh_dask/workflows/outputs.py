@@ -130,7 +130,12 @@ class ImageOutputs(Outputs):
 
     def _check_labels(self, path: str) -> None:
         from ..images.label_array import LABEL_IMAGE
+        from ..images.maps import is_map
 
+        if is_map(path):
+            require("rasterio", "maps")
+            check_file_of(path, self.may_replace(path), "labels.tif")
+            return
         check_place(path, self.may_replace(path), LABEL_IMAGE)
 
 

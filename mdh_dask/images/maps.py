@@ -1,0 +1,215 @@
+"""Labels as maps: cloud-optimised GeoTIFF with place, value without data, colours and names of the segments."""
+
+import io
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import zarr
+
+from .._locations import hiding_credentials, name_of
+from .._packages import needed
+from .._typing import AnyArray, Integers
+from ..io.folders import existing, naming_place, remove_folder
+from ..io.nodes import Options, local_path
+from ..io.remote import filesystem
+from .image import Image
+
+ENDINGS = (".tif", ".tiff")
+
+TILE = 512
+"""Lines and columns of the tiles of a map."""
+
+LARGEST_OF = {"uint8": 255, "uint16": 65535, "int32": -1}
+"""The value of pixels without data by type: the largest of those with a table of colours."""
+
+
+class Place(NamedTuple):
+    """Where an image lies, as rasterio has it."""
+
+    crs: Any
+    transform: Any
+    gcps: tuple[Sequence[Any], Any] = ((), None)
+    tags: Mapping[str, str] = {}
+
+
+def is_map(path: str | os.PathLike[str] | None) -> bool:
+    """Return whether labels at a path or URL are a map, by its ending.
+
+    Examples
+    --------
+    >>> is_map("out/labels.tif"), is_map("s3://a/labels.zarr")
+    (True, False)
+    """
+    return path is not None and PurePosixPath(name_of(os.fspath(path))).suffix.lower() in ENDINGS
+
+
+def beside(path: str | os.PathLike[str]) -> str:
+    """Return the path or URL of the hidden Zarr array that becomes a map.
+
+    Examples
+    --------
+    >>> beside("s3://bucket/labels.tif")
+    's3://bucket/.labels.tif.zarr'
+    """
+    parent, slash, name = os.fspath(path).rpartition("/")
+    return f"{parent}{slash}.{name}.zarr"
+
+
+@contextmanager
+def removed_at_the_end(path: str, storage_options: Options = None) -> Iterator[None]:
+    """Remove a Zarr array at a path or URL after the block, also if it fails."""
+    try:
+        yield
+    finally:
+        if (folder := local_path(path)) is not None:
+            remove_folder(folder)
+        else:
+            fs, name = filesystem(path, storage_options)
+            fs.invalidate_cache()
+            if fs.exists(name):
+                fs.rm(name, recursive=True)
+
+
+def place_of(image: Image) -> Place | None:
+    """Return where an image lies, or None if that is unknown."""
+    rasterio, attributes = needed("rasterio", "maps"), image.georeference
+    if image.geo_tags:
+        return _of_tags(image.geo_tags)
+    if "spatial:transform" not in attributes:
+        return None
+    a, b, c, d, e, f = attributes["spatial:transform"]
+    if attributes.get("spatial:registration") == "node":
+        c, f = c - (a + b) / 2, f - (d + e) / 2
+    transform = rasterio.Affine(a, b, c, d, e, f)
+    given = next((attributes[name] for name in ("proj:wkt2", "proj:projjson", "proj:code") if name in attributes), None)
+    return Place(None if given is None else rasterio.crs.CRS.from_user_input(given), transform)
+
+
+def _of_tags(tags: Sequence[tuple]) -> Place:
+    """Return the place that GDAL reads from the tags of a GeoTIFF, by way of one of a single pixel."""
+    rasterio, tifffile = needed("rasterio", "maps"), needed("tifffile", "images")
+    file = io.BytesIO()
+    tifffile.imwrite(file, np.zeros((1, 1), np.uint8), extratags=tags, metadata=None)
+    with _without_warnings(), rasterio.MemoryFile(file.getvalue()) as memory, memory.open() as found:
+        point = {name: value for name, value in found.tags().items() if name == "AREA_OR_POINT"}
+        return Place(found.crs, found.transform, found.gcps, point)
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Dataset has no geotransform")
+        yield
+
+
+@hiding_credentials()
+def write_map(
+    labels: zarr.Array,
+    path: str | os.PathLike[str],
+    place: Place | None,
+    colours: Integers,
+    names: Sequence[str],
+    *,
+    overwrite: bool = False,
+    storage_options: Options = None,
+) -> None:
+    """Write labels as a cloud-optimised GeoTIFF, tile by tile, which appears when it is complete.
+
+    Parameters
+    ----------
+    labels : Zarr array of int, shape (lines, columns)
+        Labels from 0; all others are pixels without data.
+    path : path or URL
+    place : Place or None
+    colours : array of shape (n_labels, 3), uint8
+    names : sequence of str
+        Name of every label, kept as tags ``CATEGORY_0``, ``CATEGORY_1`` and so on of the band.
+    overwrite : bool
+    storage_options : dict, optional
+        Options of fsspec for URLs.
+
+    Raises
+    ------
+    FileExistsError
+        If a file exists and `overwrite` is False.
+    ImportError
+        If rasterio is missing.
+
+    Notes
+    -----
+    The dtype is uint8 with 255 for pixels without data, uint16 with 65535, or, without a table of colours, int32 with
+    -1. One pass over the labels, and one over the map for its overviews, in this process.
+    """
+    file = local_path(path)
+    with naming_place(path), TemporaryDirectory(dir=file and file.parent, prefix=".map-") as folder:
+        plain, final = Path(folder, "plain.tif"), Path(folder, "map.tif")
+        _write_plain(labels, plain, place, colours, names)
+        _write_cog(plain, final)
+        if file is None:
+            fs, name = filesystem(path, storage_options)
+            fs.put_file(str(final), name)
+            return
+        if file.exists() and not overwrite:
+            raise existing(path)
+        final.replace(file)
+
+
+def dtype_of(n_labels: int) -> str:
+    """Return the dtype of a map.
+
+    Examples
+    --------
+    >>> dtype_of(255), dtype_of(256), dtype_of(70_000)
+    ('uint8', 'uint16', 'int32')
+    """
+    return next(name for name in LARGEST_OF if n_labels <= LARGEST_OF[name] or name == "int32")
+
+
+def _write_plain(labels: zarr.Array, file: Path, place: Place | None, colours: Integers, names: Sequence[str]) -> None:
+    rasterio = needed("rasterio", "maps")
+    dtype = dtype_of(len(colours))
+    nodata, (height, width) = LARGEST_OF[dtype], labels.shape
+    about = {"driver": "GTiff", "height": height, "width": width, "count": 1, "dtype": dtype, "nodata": nodata}
+    if place is not None:
+        about |= {"crs": place.crs, "transform": place.transform}
+    layout = {"tiled": True, "blockxsize": TILE, "blockysize": TILE, "compress": "deflate", "bigtiff": "if_safer"}
+    if dtype != "int32":
+        layout["photometric"] = "palette"
+    with _without_warnings(), rasterio.Env(GDAL_CACHEMAX=64), rasterio.open(file, "w", **about, **layout) as target:
+        if place is not None:
+            target.update_tags(**place.tags)
+            if place.gcps[0]:
+                target.gcps = place.gcps
+        if dtype != "int32":
+            table = {i: (*map(int, colour), 255) for i, colour in enumerate(colours)}
+            target.write_colormap(1, table | {nodata: (0, 0, 0, 0)})
+        target.update_tags(1, **{f"CATEGORY_{i}": name for i, name in enumerate(names)})
+        for lines, columns in _blocks(labels):
+            block: AnyArray = np.asarray(labels[lines, columns])
+            block = np.where(block < 0, nodata, block).astype(dtype)
+            window = rasterio.windows.Window.from_slices(lines, columns)
+            target.write(block, 1, window=window)
+
+
+def _write_cog(plain: Path, final: Path) -> None:
+    rasterio, shutil = needed("rasterio", "maps"), needed("rasterio.shutil", "maps")
+    with _without_warnings(), rasterio.Env(GDAL_CACHEMAX=64):
+        shutil.copy(
+            plain, final, driver="COG", compress="deflate", blocksize=TILE, bigtiff="if_safer",
+            overview_resampling="nearest",  # the mean of labels is not a label
+        )  # fmt: skip
+
+
+def _blocks(labels: zarr.Array) -> Iterator[tuple[slice, slice]]:
+    """Yield blocks of whole chunks of labels, in lines and columns."""
+    height, width = labels.shape
+    lines, columns = (-(-TILE // chunk) * chunk for chunk in labels.chunks)
+    for y in range(0, height, lines):
+        for x in range(0, width, columns):
+            yield slice(y, min(y + lines, height)), slice(x, min(x + columns, width))

@@ -1,0 +1,194 @@
+"""Labels as maps: GeoTIFF in, cloud-optimised GeoTIFF out, read back by rasterio; DataArrays in, DataArrays out."""
+
+import json
+from pathlib import Path
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import rasterio
+import xarray
+import zarr
+from click.testing import CliRunner
+from test_images import beach, image_of
+from test_nodata import HOLES, THERE, bright, geotiff
+from test_resuming_images import Labeller, Stop
+
+from mdh_dask import PCATree, RandomProjectionTree
+from mdh_dask.cli import exits, mdh
+from mdh_dask.images import open_image, write_labels
+from mdh_dask.images.maps import place_of
+from mdh_dask.workflows import segment
+
+EXPECTED = np.where(THERE, bright(beach().reshape(-1, 3)).reshape(60, 80), 255)
+
+UTM = "EPSG:32721"
+
+SINUSOIDAL = "+proj=sinu +lon_0=11 +x_0=0 +y_0=0 +R=6371007.181 +units=m +no_defs"
+"""A coordinate system without a code, as that of MODIS."""
+
+
+def scene_with(crs, folder):
+    """The beach with holes as a GeoTIFF by GDAL."""
+    pixels = beach().clip(0, 254)
+    pixels[HOLES] = 255
+    return geotiff(folder / "scene.tif", pixels, nodata=255, crs=crs)
+
+
+@pytest.fixture
+def scene(tmp_path):
+    return scene_with(UTM, tmp_path)
+
+
+def run(*args):
+    return CliRunner().invoke(mdh, [*map(str, args)], prog_name="mdh-dask")
+
+
+@pytest.mark.parametrize("crs", [UTM, SINUSOIDAL])
+def test_a_map_lies_where_the_image_does_with_colours_names_and_nodata(crs, tmp_path):
+    scene = scene_with(crs, tmp_path)
+    with dask.config.set({"mdh-dask.block-size": 1}):
+        seen = write_labels(bright, open_image(scene), tmp_path / "labels.tif", n_labels=3)
+    with rasterio.open(scene) as image, rasterio.open(tmp_path / "labels.tif") as found:
+        assert (found.crs, found.transform, found.bounds) == (image.crs, image.transform, image.bounds)
+        assert (found.nodata, found.dtypes, found.shape) == (255, ("uint8",), (60, 80))
+        assert found.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"
+        assert found.profile["compress"] == "deflate"
+        np.testing.assert_array_equal(found.read(1), EXPECTED)
+        np.testing.assert_array_equal(found.dataset_mask() == 0, HOLES)
+        colours = found.colormap(1)
+        assert [colours[i] for i in range(3)] == [(*map(int, colour), 255) for colour in seen.colours]
+        assert [found.tags(1)[f"CATEGORY_{i}"] for i in range(3)] == ["segment 0", "segment 1", "segment 2"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.tif", "scene.tif"]
+    reopened = open_image(tmp_path / "labels.tif")
+    assert reopened.georeference["spatial:transform"] == [30.0, 0.0, 5e5, 0.0, -30.0, 7e6]
+
+
+@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
+def test_a_larger_map_has_overviews_by_nearest_neighbours_and_two_bytes_for_many_labels(tmp_path):
+    pixels = np.arange(1200 * 700).reshape(1200, 700, 1)
+    write_labels(lambda rows: rows[:, 0] // 2800, image_of(pixels, (100, 128)), tmp_path / "l.tif", n_labels=300)
+    with rasterio.open(tmp_path / "l.tif") as found:
+        assert (found.dtypes, found.nodata, found.profile["blockxsize"]) == (("uint16",), 65535, 512)
+        np.testing.assert_array_equal(found.read(1), pixels[..., 0] // 2800)
+        assert found.overviews(1) == [2, 4]
+        assert set(np.unique(found.read(1, out_shape=(300, 175)))) <= set(range(300))
+
+
+def test_the_place_of_a_zarr_image_is_that_of_its_attributes(tmp_path):
+    attributes = {"proj:code": UTM, "spatial:transform": [30.0, 0, 5e5, 0, -30, 7e6], "spatial:registration": "node"}
+    zarr.create_array(tmp_path / "a.zarr", data=beach(), attributes=attributes)
+    place = place_of(open_image(tmp_path / "a.zarr"))
+    assert place.crs == rasterio.crs.CRS.from_epsg(32721)
+    assert place.transform == rasterio.Affine(30, 0, 5e5 - 15, 0, -30, 7e6 + 15)
+    assert place_of(image_of(beach())) is None
+
+
+def test_an_interrupted_map_goes_on_to_the_same_labels(scene, tmp_path):
+    def write(label):
+        return write_labels(label, open_image(scene), tmp_path / "l.tif", n_labels=3, resume="job")
+
+    with dask.config.set({"scheduler": "synchronous", "mdh-dask.block-size": 1}):
+        with pytest.raises(Stop):
+            write(Labeller(2))
+        assert not (tmp_path / "l.tif").exists()
+        resumed = Labeller()
+        write(resumed)
+    assert 0 < resumed.n_pixels < THERE.sum()
+    with rasterio.open(tmp_path / "l.tif") as found:
+        np.testing.assert_array_equal(found.read(1), EXPECTED)
+
+
+def test_a_map_is_written_to_a_url_and_a_failure_leaves_nothing_behind(scene, tmp_path):
+    import fsspec
+
+    url = f"memory://{tmp_path.name}/l.tif"
+    write_labels(bright, open_image(scene), url, n_labels=3)
+    np.testing.assert_array_equal(open_image(url).pixels.compute()[..., 0], EXPECTED)
+    assert [Path(name).name for name in fsspec.filesystem("memory").ls(tmp_path.name, detail=False)] == ["l.tif"]
+    with pytest.raises(FileExistsError, match=r"l.tif exists"):
+        write_labels(bright, open_image(scene), url, n_labels=3)
+    with pytest.raises(ValueError, match="correct n_labels"):
+        write_labels(bright, open_image(scene), tmp_path / "l.tif", n_labels=2)
+    with pytest.raises(ValueError, match="is the image itself"):
+        write_labels(bright, open_image(scene), scene, n_labels=3, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["scene.tif"]
+
+
+JOB = """
+[input]
+kind = "image"
+path = "scene.tif"
+[method]
+n_projections = 20
+[cluster]
+kind = "threads"
+[output]
+labels = "labels.tif"
+manifest = "manifest.json"
+"""
+
+
+def test_commands_and_jobs_write_maps(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scene_with(UTM, tmp_path)
+    quick = ("--n-projections", 20, "--scheduler", "threads")
+    result = run("segment", "scene.tif", "--out", "by-hand.tif", *quick)
+    assert result.exit_code == 0, result.output
+    assert run("segment", "scene.tif", "--out", "by-hand.tif", *quick).exit_code == exits.CANNOT_CREATE
+    Path("job.toml").write_text(JOB)
+    result = run("run", "job.toml")
+    assert result.exit_code == 0, result.output
+    assert json.loads(Path("manifest.json").read_text())["outputs"]["labels"]["checksum"].startswith("sha256:")
+    with rasterio.open("by-hand.tif") as one, rasterio.open("labels.tif") as other:
+        np.testing.assert_array_equal(one.read(1), other.read(1))
+        np.testing.assert_array_equal(one.read(1) == 255, HOLES)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "by-hand.tif", "job.toml", "job.work", "labels.tif",
+        "manifest.json", "scene.tif",
+    ]  # fmt: skip
+
+
+# DataArrays
+
+
+@pytest.fixture
+def array():
+    """The beach with holes, bands first, with coordinates."""
+    pixels = beach().astype("f4")
+    pixels[HOLES] = -1
+    coords = {"y": np.arange(60) * -30.0, "x": np.arange(80) * 30.0, "band": ["r", "g", "b"], "time": 7}
+    coords["height"] = (("y", "x"), np.arange(4800).reshape(60, 80))
+    dims, attributes = ("band", "y", "x"), {"_FillValue": -1.0, "title": "beach"}
+    return xarray.DataArray(pixels.transpose(2, 0, 1), coords, dims, attrs=attributes)
+
+
+@pytest.mark.parametrize("window", [None, 3])
+def test_a_data_array_gives_a_data_array_of_labels(window, array, tmp_path):
+    labels = segment(array, PCATree(), window=window)
+    assert isinstance(labels.data, np.ndarray)
+    assert (labels.dims, labels.attrs["title"], labels.attrs["nodata"]) == (("y", "x"), "beach", -1)
+    assert set(labels.coords) == {"y", "x", "time", "height"}
+    xarray.testing.assert_equal(labels.y, array.y)
+    np.testing.assert_array_equal(labels == -1, HOLES)
+    zarr.create_array(tmp_path / "a.zarr", data=array.values, attributes={"nodata": -1}, dimension_names=array.dims)
+    segment(str(tmp_path / "a.zarr"), PCATree(), labels=str(tmp_path / "l.zarr"), window=window)
+    np.testing.assert_array_equal(labels, zarr.open_array(tmp_path / "l.zarr"))
+
+
+def test_a_lazy_data_array_gives_lazy_labels_with_the_same_values(array, tmp_path):
+    lazy = array.copy(data=da.from_array(array.values, chunks=(2, 17, 30)))
+    labels = segment(lazy, RandomProjectionTree(n_projections=20), model=str(tmp_path / "m.zarr"))
+    assert isinstance(labels.data, da.Array)
+    np.testing.assert_array_equal(labels, segment(array, RandomProjectionTree(n_projections=20)))
+    assert (tmp_path / "m.zarr").exists()
+
+
+def test_what_is_no_data_array_of_numbers_is_refused(array):
+    with pytest.raises(TypeError, match="expected the path of an image or an xarray DataArray; got a ndarray"):
+        segment(array.values, PCATree())
+    with pytest.raises(TypeError, match="expected booleans, integers or real numbers"):
+        segment(array.astype(str), PCATree())
+    with pytest.raises(ValueError, match="leave out axes and mask"):
+        segment(array, PCATree(), mask="mask.tif")
