@@ -35,8 +35,8 @@ class ConsensusClustering(SoftEstimator):
     """The clustering that many trees agree on most.
 
     Trees with different random directions disagree most where the boundaries of clusters are uncertain. All trees grow
-    in the same passes over the rows. Their clusters are then matched to maximise the agreement between trees, and every
-    row is assigned to its cluster in most trees.
+    in the same passes over the rows. Their leaves are then combined by a mixture of which each component is a cluster,
+    so that clusters which only some of the trees separate are found as well; or by the votes of the trees.
 
     Parameters
     ----------
@@ -46,15 +46,18 @@ class ConsensusClustering(SoftEstimator):
     n_trees : int, default=30
         Number of trees, at least 2.
     n_clusters : int or None, default=None
-        If there are more clusters, those that the trees join most often are merged. None for at most as many as in the
-        largest tree. Of a mixture, the number of its components.
+        Number of components of a mixture; None for that of the least Bayesian information criterion. With votes, the
+        clusters that the trees join most often are merged if there are more; None for at most as many as in the largest
+        tree.
     n_init : int, default=10
-        Number of random orders in which the clusters are matched; the best result is used. Of a mixture, its starts.
-    combine : {"votes", "mixture"}, default="votes"
-        Rule by which the leaves of a row give its cluster. ``"votes"``: that of most trees. ``"mixture"``: the most
-        probable component of a mixture in which the trees are independent categorical variables. Their number has the
-        least Bayesian information criterion unless `n_clusters` is given; `predict_proba` and `confidence` are
-        probabilities.
+        Number of starts of a mixture. With votes, of random orders in which the clusters are matched. The best result
+        is used.
+    combine : {"mixture", "votes"}, default="mixture"
+        Rule by which the leaves of a row give its cluster. ``"mixture"``: the most probable component of a mixture in
+        which the trees are independent categorical variables; `predict_proba` and `confidence` are probabilities.
+        ``"votes"``: the clusters of the trees are matched to maximise their agreement, and a row is in its cluster in
+        most trees; `predict_proba` and `confidence` are shares of the trees, and clusters that less than half of the
+        trees separate are one.
 
     Attributes
     ----------
@@ -74,10 +77,10 @@ class ConsensusClustering(SoftEstimator):
 
     Notes
     -----
-    Passes: those of the tree with the most, and one to count the contingency tables of all pairs of trees, from which
-    the result follows exactly for any number of rows. Of a mixture, that pass counts the distinct tuples of leaves; of
-    more than 65,536, a random sample is used, of fewer if the trees have more than 64 leaves in all. The mixture takes
-    time in proportion to tuples, leaves and clusters, up to minutes. Trees on features of a kernel take separate
+    Passes: those of the tree with the most, and one that counts the distinct tuples of leaves; of more than 65,536, a
+    random sample is used, of fewer if the trees have more than 64 leaves in all. The mixture takes time in proportion
+    to tuples, leaves and clusters, up to minutes. With votes, that pass counts the contingency tables of all pairs of
+    trees, from which the result follows exactly for any number of rows. Trees on features of a kernel take separate
     passes, one tree after another. The driver and one worker hold a first sample of the rows, which the trees share,
     and the fresh samples of all trees.
 
@@ -109,7 +112,7 @@ class ConsensusClustering(SoftEstimator):
         "n_trees": [Interval(Integral, 2, MOST_TREES, closed="both")],
         "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "combine": [StrOptions({"votes", "mixture"})],
+        "combine": [StrOptions({"mixture", "votes"})],
         "column_types": [str, dict],
         "missing": [StrOptions(MISSING)],
         "random_state": ["random_state"],
@@ -121,7 +124,7 @@ class ConsensusClustering(SoftEstimator):
     n_trees: int = 30
     n_clusters: int | None = None
     n_init: int = 10
-    combine: str = "votes"
+    combine: str = "mixture"
     column_types: Any = "auto"
     missing: str = "error"
     random_state: Any = 0
