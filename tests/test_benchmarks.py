@@ -18,6 +18,7 @@ from benchmarks import (
     images,
     kernels,
     kernels_scale,
+    many_trees,
     memory,
     memory_of_estimators,
     mixed,
@@ -155,13 +156,16 @@ def test_pursuit_speed_times_another_implementation_if_it_is_there(two_clusters,
 
 
 def test_ensembles_are_scored_beside_single_trees_and_what_was_published(two_clusters, monkeypatch):
-    monkeypatch.setattr(ensembles, "N_TREES", 3)
-    sizes = {"seeds": (0,), "mixture_seeds": (0,), "mixtures": ((5, 10),), "n_rows": 3000, "clouds": 1}
-    sets, above, times, mixtures, hyperplanes, clouds = checked(ensembles.run(**sizes, folder=two_clusters))
+    for module in (ensembles, many_trees):
+        monkeypatch.setattr(module, "N_TREES", 3)
+    sizes = {"n_seeds": 1, "mixture_seeds": (0,), "mixtures": ((5, 10),), "n_rows": 3000, "clouds": 1}
+    sizes |= {"generated": ("core-400",)}
+    sets, above, drawn, times, mixtures, hyperplanes, clouds = checked(ensembles.run(**sizes, folder=two_clusters))
+    assert [row[:2] for row in drawn.rows] == [("core-400", 400)]
     (line,) = lines_of(sets, set="pendigits")
     assert (
         line
-        | {"rows": 599, "median tree": 1.0, "consensus": 1.0, "mixture of leaves": 1.0, "above the median": "0 of 1"}
+        | {"rows": 599, "median tree": 1.0, "votes": 1.0, "mixture of leaves": 1.0, "votes above the median": "0 of 1"}
         == line
     )
     assert above.rows[0][-1] == "-"

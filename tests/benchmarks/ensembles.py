@@ -1,36 +1,29 @@
 """Do many trees, and many hyperplanes, find better and steadier clusters than one, and none where there are none."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from mdh_dask import ConsensusClustering, HyperplaneEnsemble, RandomProjectionTree, consensus
+from mdh_dask import ConsensusClustering, HyperplaneEnsemble, RandomProjectionTree
 from mdh_dask.io import open_rows
 from mdh_dask.metrics import normalized_mutual_information
 from mdh_dask.simulate import varied_mixture
 
 from .honesty import CLOUDS, MOST_SPLIT
+from .many_trees import MIXTURES, N_PROJECTIONS, N_TREES, SETS, SHAPES, tables_of_trees
 from .shared import FOLDER, SKIPPED, Table, interleaved, labelled_set, store_mixture, two_threads, verdict
 
 CLOUDS_OF_ENSEMBLES = ("normal", "uniform square", "Student t3", "lognormal", "exponential")
 
 SHORT: dict[str, Any] = {
-    "seeds": (0, 1), "mixture_seeds": (0, 1), "n_rows": 100_000, "clouds": 2, "mixtures": ((5, 10), (10, 10)),
+    "n_seeds": 2, "mixture_seeds": (0, 1), "n_rows": 100_000, "clouds": 2, "mixtures": ((5, 10), (10, 10)),
 }  # fmt: skip
-
-SETS = ("pendigits", "mfeat_fac", "coil20_32x32", "yale_faces", "optdigits")
-
-LEAST_ABOVE = 4
-"""Sets of which the consensus is above the median tree."""
 
 OF_CLOUDS = ("normal", "uniform square", "lognormal", "exponential", "Student t3")
 """Clouds of `honesty` that consensus and hyperplanes are fitted to."""
-
-N_TREES, N_PROJECTIONS = 30, 100
 
 TABLE_4_1 = {
     (5, 10): (0.663, 6.7), (5, 20): (0.776, 6.0), (5, 40): (0.919, 5.7),
@@ -49,67 +42,26 @@ TABLE_4_4 = {
 
 
 def run(
-    seeds: Sequence[int] = (0, 1, 2, 3, 4),
+    n_seeds: int = 5,
+    sets: Sequence[str] = SETS,
+    generated: Sequence[str] = (*MIXTURES, *SHAPES),
     mixture_seeds: Sequence[int] = tuple(range(30)),
     mixtures: Sequence[tuple[int, int]] = tuple(TABLE_4_1),
     n_rows: int = 1_000_000,
     clouds: int = 20,
+    cells: Path | None = None,
     folder: str | None = None,
 ) -> Iterator[Table]:
-    """Score the consensus beside its trees, time it, and score ensembles of hyperplanes beside what was published."""
-    yield from _consensus(seeds, folder)
+    """Score the consensus beside its trees, time it, and score ensembles of hyperplanes beside what was published.
+
+    See `run_cells` for `cells`, which holds the scores of the consensus.
+    """
+    seeds = range(n_seeds)
+    yield from tables_of_trees(seeds, sets, generated, cells, folder)
     yield _times(n_rows)
     yield _mixtures(mixtures, mixture_seeds)
     yield _hyperplanes(seeds, folder)
     yield _clouds(clouds)
-
-
-def _consensus(seeds: Sequence[int], folder: str | None) -> Iterator[Table]:
-    columns = ("set", "rows", "columns", "seeds", "median tree", "best tree", "consensus", "clusters",
-               "mixture of leaves", "its clusters", "confidence", "NMI between trees", "NMI between seeds",
-               "above the median", "verdict")  # fmt: skip
-    rows: list[tuple[Any, ...]] = []
-    above = 0
-    for name in SETS:
-        found = labelled_set(name, folder)
-        if found is None:
-            rows.append((name, *["-"] * (len(columns) - 2), SKIPPED))
-            continue
-        X, y = found
-        models = [_consensus_of(X, seed) for seed in seeds]
-        trees = [[tree.labels(X) for tree in model.trees_] for model in models]
-        single = np.array([[normalized_mutual_information(y, own) for own in labels] for labels in trees])
-        both = np.array([normalized_mutual_information(y, model.labels_) for model in models])
-        # As with combine="mixture", without growing the trees again.
-        mixed = [consensus(*own, method="mixture", random_state=m._seed()) for own, m in zip(trees, models)]
-        wins = int((both > np.median(single, axis=1)).sum())
-        above += np.mean(both) > np.mean(np.median(single, axis=1))
-        firsts = [labels[0] for labels in trees]
-        rows.append((
-            name, *X.shape, len(seeds), float(np.median(single, axis=1).mean()), float(single.max(axis=1).mean()),
-            float(both.mean()), float(np.mean([model.n_clusters_ for model in models])),
-            float(np.mean([normalized_mutual_information(y, own.labels) for own in mixed])),
-            float(np.mean([own.n_clusters for own in mixed])),
-            float(np.mean([model.confidence(X).mean() for model in models])), _stability(firsts),
-            _stability([model.labels_ for model in models]), f"{wins} of {len(seeds)}", "-",
-        ))  # fmt: skip
-    yield Table(f"{N_TREES} trees of {N_PROJECTIONS} projections (folder: ${FOLDER})", columns, rows)
-    there = sum(row[-1] == "-" for row in rows)
-    required = f">= {LEAST_ABOVE} of {len(SETS)}"
-    yield Table(
-        "Sets with a mean NMI above that of the median tree", ("above", "of", "required", "verdict"),
-        [(above, there, required, verdict(above >= LEAST_ABOVE) if there == len(SETS) else "-")],
-    )  # fmt: skip
-
-
-def _consensus_of(X: Any, seed: int) -> ConsensusClustering:
-    return ConsensusClustering(RandomProjectionTree(N_PROJECTIONS), n_trees=N_TREES, random_state=seed).fit(X)
-
-
-def _stability(labels: Sequence[Any]) -> float:
-    """Return the mean NMI of all pairs."""
-    pairs = [normalized_mutual_information(a, b) for a, b in combinations(labels, 2)]
-    return float(np.mean(pairs)) if pairs else float("nan")
 
 
 def _times(n_rows: int) -> Table:
