@@ -14,6 +14,7 @@ from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .mixed_pca import MixedPCA as MixedPCA
 from .multidimensional_scaling import MultidimensionalScaling as MultidimensionalScaling
 from .quadratic_features import QuadraticFeatures as QuadraticFeatures
+from .spectral_features import SpectralFeatures as SpectralFeatures
 from .transformer import FeatureTransformer
 
 FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
@@ -21,6 +22,7 @@ FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
     "gower": GowerFeatures,
     "mixed_pca": MixedPCA,
     "scaling": MultidimensionalScaling,
+    "spectral": SpectralFeatures,
 }
 """Transformers by name, without those of kernels."""
 

@@ -34,13 +34,13 @@ class KernelKMeans(Mapped):
     max_clusters : int, default=20
         Most clusters to find.
     feature_map : str or KernelPCAFeatures or GowerFeatures or QuadraticFeatures or None, default="rbf"
-        Map of the rows to features in which they are clustered, to find clusters that no hyperplane separates;
-        None to cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``,
-        ``"polynomial"``, ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"`` or ``"precomputed"``;
-        ``"gower"``: mixed columns with missing values; ``"mixed_pca"``: their latent variables; ``"scaling"``:
-        multidimensional scaling; ``"products"``: at most 60 columns and the products of two of them; or a transformer,
-        such as `KernelPCAFeatures`, `GowerFeatures` or `QuadraticFeatures`, which is cloned. Features are not scaled;
-        `scale` applies to the columns that a named map uses.
+        Map of the rows to features in which they are clustered, to find clusters that no hyperplane separates; None to
+        cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``, ``"polynomial"``,
+        ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"`` or ``"precomputed"``; ``"gower"``: mixed columns with
+        missing values; ``"mixed_pca"``: their latent variables; ``"scaling"``: multidimensional scaling;
+        ``"spectral"``: the leading eigenvectors of affinities; ``"products"``: at most 60 columns and the products of
+        two of them; or a transformer, such as `KernelPCAFeatures`, `GowerFeatures` or `QuadraticFeatures`, which is
+        cloned. Features are not scaled; `scale` applies to the columns that a named map uses.
     n_init : int, default=10
         Number of starts by k-means++ on the sample; the best is taken.
     sample_size : int, default=10000

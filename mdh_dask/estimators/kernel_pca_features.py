@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import Tags
@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._random import generator
 from .._state import FeatureMap
-from .._typing import Floats, RowArray
+from .._typing import Floats, Integers, RowArray
 from ..chunks import Pass, Plan, Together
 from ..growth.bounds import bounds_of
 from ..growth.passes import FirstLook, FirstPass, Sample, SamplePass, sample_limit, smallest_hashes
@@ -37,6 +37,16 @@ from .validation import check_first_look
 
 _Read = tuple[Kernel, Sample, Floats, Floats]
 """A kernel that knows the columns, a sample of the rows, and the shift and scale of the columns."""
+
+
+class Chosen(NamedTuple):
+    """A standardised sample of the rows and the numbers of the landmarks in it, with kernel, shift and scale."""
+
+    standardised: Floats
+    landmarks: Integers
+    kernel: Kernel
+    centre: Floats
+    scale: Floats
 
 
 @documented
@@ -157,6 +167,11 @@ class KernelPCAFeatures(FeatureTransformer):
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
         """Plan the choice of the landmarks and the map."""
         wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
+        chosen = yield from self._chosen(seed, shape, wanted)
+        return self._map_of(chosen.standardised[chosen.landmarks], chosen.kernel, chosen.centre, chosen.scale)
+
+    def _chosen(self, seed: int, shape: tuple[int, int], wanted: int) -> Plan["Chosen"]:
+        """Plan the choice of the landmarks from a sample of so many rows."""
         kernel = self._kernel()
         read = self._read_typed if kernel.typed else self._read
         kernel, sample, centre, scale = yield from read(kernel, seed, sample_limit(wanted, shape[0]), wanted)
@@ -167,7 +182,7 @@ class KernelPCAFeatures(FeatureTransformer):
         chosen = choose_landmarks(standardised, self.n_landmarks, self.landmark_method, kernel, rng)
         chosen = chosen[np.argsort(sample.numbers[chosen])]
         self.landmarks_ = sample.numbers[chosen]
-        return self._map_of(standardised[chosen], kernel.among(self.landmarks_), centre, scale)
+        return Chosen(standardised, chosen, kernel.among(self.landmarks_), centre, scale)
 
     def _map_of(self, landmarks: Floats, kernel: Kernel, centre: Floats, scale: Floats) -> FeatureMap:
         """Return the map of some landmarks."""

@@ -29,6 +29,7 @@ from .principal_directions import DePDDP as DePDDP
 from .projection_pursuit_tree import ProjectionPursuitTree as ProjectionPursuitTree
 from .random_projection_tree import RandomProjectionTree as RandomProjectionTree
 from .semi_supervised import SemiSupervisedMDH as SemiSupervisedMDH
+from .spectral_clustering import SpectralClustering as SpectralClustering
 from .support_vector import SupportVectorClustering as SupportVectorClustering
 
 METHODS: dict[str, type[ClusterEstimator]] = {
@@ -48,6 +49,7 @@ METHODS: dict[str, type[ClusterEstimator]] = {
     "svc": SupportVectorClustering,
     "density": DensityTree,
     "kernel-kmeans": KernelKMeans,
+    "spectral": SpectralClustering,
 }
 """Estimators by the names of their methods, the default first."""
 

@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .._levels import LevelFeatures
 from .._state import checked_array
+from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 
 Filler = Callable[[Floats, Floats], None]
@@ -22,6 +23,10 @@ class Kernel(ABC):
     To add one, subclass it and add it to `KERNELS`. `fit` returns the kernel with all fields set that depend on the
     landmarks; models save this fitted kernel.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        storable(cls)
 
     shift_invariant: ClassVar[bool] = False
     """Whether translating all rows changes nothing, so that they may be centred."""

@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 from .._jit.affinities import sparse_product
 from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
+from .._storable import storable
 from .._typing import AnyArray, Floats
 from .base import Kernel
 from .blas import HEIGHT, exact_dtype, one_blas_thread, project_blocks
@@ -19,6 +20,7 @@ RANK_TOLERANCE = 1e-6
 """Components below this share of the first one's variance are left out: they are lost in single precision."""
 
 
+@storable
 @dataclass(frozen=True)
 class NystromMap(FeatureMap):
     """Maps rows to features whose inner products approximate the centred kernel.
@@ -185,6 +187,7 @@ def nystrom_map(
     *,
     variance: float = 0.9,
     n_components: int | None = None,
+    centred: bool = True,
 ) -> NystromMap:
     """Return the map to the kernel principal components of some landmarks.
 
@@ -198,6 +201,8 @@ def nystrom_map(
         Share of the landmarks' variance in feature space that the components explain, from 0 to 1.
     n_components : int, optional
         Number of components instead; fewer if fewer exceed `RANK_TOLERANCE`.
+    centred : bool
+        Whether the origin is the mean of the landmarks in feature space, not zero.
 
     Notes
     -----
@@ -211,7 +216,7 @@ def nystrom_map(
     with one_blas_thread():
         fitted = kernel.fit(landmarks)
         gram = fitted.gram(landmarks)
-        mean = gram.mean(axis=0)
+        mean = gram.mean(axis=0) if centred else np.zeros(len(gram))
         values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
         values, vectors = values[::-1], vectors[:, ::-1]
         # The first value of the power is left unchanged, as only the others' ratios to it matter.

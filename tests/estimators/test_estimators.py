@@ -35,6 +35,7 @@ SETTINGS = {
     "ConsensusClustering": {"n_trees": 3},
     "HyperplaneEnsemble": {"n_hyperplanes": 6},
     "KernelKMeans": {"n_clusters": 3},
+    "SpectralClustering": {"n_clusters": 3, "n_landmarks": 100},
 }
 
 

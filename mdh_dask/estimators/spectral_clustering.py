@@ -1,0 +1,109 @@
+"""Spectral clustering of any number of rows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..kernels import Kernel, kernel_from_settings, kernel_settings
+from ..kernels.landmarks import SAMPLE
+from .docstrings import documented
+from .kernel_k_means import KernelKMeans
+from .spectral_features import SpectralFeatures
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class SpectralClustering(KernelKMeans):
+    """K-means of the leading eigenvectors of the normalised affinities among rows, for any number of rows.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=None
+        Number of clusters, and of eigenvectors; None for as many as there are before the largest gap between the
+        eigenvalues, a heuristic that may also divide a single cluster.
+    max_clusters : int, default=20
+        Most clusters to find.
+    kernel : str, Kernel or callable, default="local_scaling"
+        Affinity of two rows, without negative values: ``"local_scaling"``, ``"rbf"``, ``"nearest_neighbors"``,
+        ``"gower"`` or ``"precomputed"``; a kernel of `mdh_dask.kernels` or a function, as for `KernelPCAFeatures`.
+    n_landmarks : int, default=1000
+        Number of rows to which the affinities of all rows are computed. The time of a pass is in proportion to it.
+
+    Attributes
+    ----------
+    feature_map_ : SpectralFeatures
+        The embedding, with `eigenvalues_`.
+
+    See Also
+    --------
+    sklearn.cluster.SpectralClustering : For rows in memory.
+
+    Notes
+    -----
+    Passes: one or two for the eigenvectors, and one that maps all rows if the features are cached; then k-means, as for
+    `KernelKMeans`.
+
+    References
+    ----------
+    A. Ng, M. Jordan and Y. Weiss, On spectral clustering: analysis and an algorithm, 2001. C. Fowlkes, S. Belongie, F.
+    Chung and J. Malik, Spectral grouping using the Nyström method, IEEE TPAMI 26, 2004. L. Zelnik-Manor and P. Perona,
+    Self-tuning spectral clustering, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import SpectralClustering
+    >>> rng = np.random.default_rng(0)
+    >>> angle, radius = rng.uniform(0, 2 * np.pi, 600), np.repeat([1.0, 4.0], 300)
+    >>> X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.1, (600, 2))
+    >>> np.bincount(SpectralClustering(n_clusters=2).fit_predict(X))
+    array([300, 300])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        name: constraint for name, constraint in KernelKMeans._parameter_constraints.items() if name != "feature_map"
+    } | {
+        "kernel": [StrOptions({"local_scaling", "rbf", "nearest_neighbors", "gower", "precomputed"}), Kernel, callable],
+        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+    }
+
+    feature_map: Any = field(init=False, default=None)
+    kernel: str | Kernel | Callable = "local_scaling"
+    n_landmarks: int = 1000
+
+    def _new_feature_map(self, seed: int) -> SpectralFeatures:
+        return SpectralFeatures(
+            kernel=self.kernel,
+            n_components=self.n_clusters,
+            max_components=self.max_clusters,
+            n_landmarks=self.n_landmarks,
+            scale=self.scale,
+            random_state=seed,
+            progress=self.progress,
+        )
+
+    def _wanted(self) -> int | None:
+        assert self.feature_map_ is not None
+        return self.n_clusters or self.feature_map_.n_components_
+
+    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
+        fewest, most = super()._passes(n_rows, n_columns)
+        degrees = int(n_rows > SAMPLE * self.n_landmarks)
+        return fewest + degrees, None if most is None else most + degrees
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        parameters = super()._saved_parameters()
+        return parameters | {"kernel": kernel_settings(parameters["kernel"])}
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        return super()._from_saved({**parameters, "kernel": kernel_from_settings(parameters.get("kernel"))})
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

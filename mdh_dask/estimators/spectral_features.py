@@ -1,0 +1,89 @@
+"""The spectral embedding of rows by their affinities to landmarks, as a scikit-learn transformer."""
+
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval
+
+from .._state import FeatureMap
+from ..chunks import Pass, Plan
+from ..kernels import nystrom_map
+from ..kernels.landmarks import SAMPLE
+from ..kernels.spectral import AffinitySums, SpectralMap, spectral_map
+from .docstrings import documented
+from .kernel_pca_features import KernelPCAFeatures
+from .transformer import FeatureTransformer
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class SpectralFeatures(KernelPCAFeatures):
+    """Entries of rows in the leading eigenvectors of the normalised affinities among all rows.
+
+    The affinity of two rows follows from those of each to some of the rows, the landmarks (Nyström); that of a row to
+    all rows is its degree. Entries are scaled to length one for every row.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of eigenvectors; None for as many as there are before the largest gap between eigenvalues.
+    max_components : int, default=20
+        Most eigenvectors up to that gap.
+
+    Attributes
+    ----------
+    map_ : SpectralMap
+        The function from a block of rows to their features.
+    landmarks_ : ndarray of shape (n_landmarks,), int64
+        Row numbers of the landmarks.
+    eigenvalues_ : ndarray of shape (n_components_,), float64
+        Eigenvalues of the normalised affinities; the first is one.
+
+    See Also
+    --------
+    sklearn.manifold.SpectralEmbedding : For rows in memory.
+
+    Notes
+    -----
+    Passes: one for `fit` if ten rows per landmark are all rows, otherwise a second for the degrees; and one to compute
+    the result of `transform`. The eigenvectors are those of the affinities among these rows, weighted by their degrees
+    among all rows.
+
+    References
+    ----------
+    A. Ng, M. Jordan and Y. Weiss, On spectral clustering: analysis and an algorithm, 2001. C. Fowlkes, S. Belongie, F.
+    Chung and J. Malik, Spectral grouping using the Nyström method, IEEE TPAMI 26, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import SpectralFeatures
+    >>> rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 100, axis=0)
+    >>> SpectralFeatures(kernel="rbf").fit(rows).n_components_
+    3
+    """
+
+    map_type = SpectralMap
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelPCAFeatures._parameter_constraints,
+        "max_components": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    variance: float = field(init=False, default=1.0)
+    max_components: int = 20
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
+        wanted = SAMPLE * self.n_landmarks
+        chosen = yield from self._chosen(seed, shape, wanted)
+        landmarks = chosen.standardised[chosen.landmarks]
+        base = nystrom_map(landmarks, chosen.kernel, chosen.centre, chosen.scale, variance=1.0, centred=False)
+        sums = None
+        if len(chosen.standardised) < shape[0]:
+            sums = yield Pass("adding affinities", AffinitySums(base))
+        return spectral_map(base, chosen.standardised, sums, self.n_components, self.max_components)
+
+    def _adopt(self, feature_map: Any) -> None:
+        FeatureTransformer._adopt(self, feature_map)
+        self.eigenvalues_ = feature_map.eigenvalues

@@ -1,0 +1,192 @@
+"""The spectral embedding of all rows by their affinities to landmarks."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import eigh
+
+from .._state import FeatureMap, checked_array
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Statistic
+from .blas import HEIGHT, one_blas_thread
+from .given import FromFunction
+from .nystrom import NystromMap, signs_of
+
+BITS = 30
+"""Bits to which affinities are rounded, so that their sums do not depend on the chunks."""
+
+
+@dataclass(frozen=True)
+class SpectralMap(FeatureMap):
+    """Maps rows to their entries in the leading eigenvectors of normalised affinities, scaled to length one.
+
+    Parameters
+    ----------
+    base : NystromMap
+        Its features are the entries of a row up to a factor of its own.
+    values : array of shape (n_components,), float64
+        Eigenvalues of the normalised affinities, in descending order.
+    """
+
+    kind = "spectral"
+    base: NystromMap
+    values: Floats
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns that rows must have."""
+        return self.base.n_features
+
+    @property
+    def n_components(self) -> int:
+        """Return the number of eigenvectors."""
+        return self.base.n_components
+
+    @property
+    def eigenvalues(self) -> Floats:
+        """Return the eigenvalues of the normalised affinities."""
+        return self.values
+
+    @property
+    def missing(self) -> bool:
+        """Return whether the kernel accepts missing values."""
+        return self.base.missing
+
+    @property
+    def has_points(self) -> bool:
+        """Return whether the kernel compares columns of numbers."""
+        return self.base.has_points
+
+    def points(self, rows: AnyArray) -> Floats:
+        """Return the standardised rows."""
+        return self.base.points(rows)
+
+    def __call__(self, rows: AnyArray) -> Floats:
+        """Return the embedding of raw rows, shape (n, n_components), float32; zeros for rows without any affinity."""
+        entries = self.base(rows).astype(np.float64)
+        lengths = np.sqrt(np.square(entries).sum(axis=1, keepdims=True))
+        return np.divide(entries, lengths, out=np.zeros(entries.shape), where=lengths > 0).astype(np.float32)
+
+    def facts(self) -> dict[str, str]:
+        """Return what reports say about the map."""
+        return {"Map": "Spectral embedding"} | self.base.facts()
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return the settings and arrays of the base, and the eigenvalues."""
+        settings, arrays = self.base.to_arrays()
+        return settings, arrays | {"values": self.values}
+
+    @classmethod
+    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the map from the settings and arrays of `to_arrays`, or raise an error."""
+        if "values" not in arrays:
+            raise ValueError("expected the array values of a map")
+        base = NystromMap.from_arrays(settings, {name: array for name, array in arrays.items() if name != "values"})
+        checked_array("values", arrays["values"], (base.n_components,))
+        return cls(base, arrays["values"])
+
+
+@dataclass(frozen=True)
+class AffinitySums(Statistic):
+    """Sums of the affinities of all rows to each landmark, rounded to `BITS` bits.
+
+    Parameters
+    ----------
+    base : NystromMap
+    """
+
+    base: NystromMap
+
+    @property
+    def journalled(self) -> bool:
+        """Whether the kernel is no function, which journals cannot tell from another."""
+        return not isinstance(self.base.kernel, FromFunction)
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Integers:
+        """Return the sums of a block, shape (n_landmarks,)."""
+        standard = ((blocks[0][i : i + HEIGHT] - self.base.centre) * self.base.scale for i in
+                    range(0, len(blocks[0]), HEIGHT))  # fmt: skip
+        sums = np.zeros(len(self.base.projection), np.int64)
+        for affinities in _affinities(self.base, standard):
+            sums += np.rint(affinities * 2.0**BITS).astype(np.int64).sum(axis=0)
+        return sums
+
+    def combine(self, left: Integers, right: Integers) -> Integers:
+        """Add the sums."""
+        return left + right
+
+    def finalise(self, state: Integers) -> Floats:
+        """Return the sums as numbers."""
+        return state / 2.0**BITS
+
+
+def spectral_map(
+    base: NystromMap, sample: Floats, sums: Floats | None, n_components: int | None, most: int
+) -> SpectralMap:
+    """Return the spectral embedding of rows by their affinities to landmarks (Fowlkes et al. 2004).
+
+    Parameters
+    ----------
+    base : NystromMap
+        Not centred, so that inner products of its features approximate affinities.
+    sample : array of shape (n, n_features)
+        Standardised rows, for which the eigenvectors are computed.
+    sums : array of shape (n_landmarks,), optional
+        Sums of the affinities of all rows; None if the sample holds all rows.
+    n_components : int, optional
+        Number of eigenvectors; None for the largest gap between eigenvalues.
+    most : int
+        Most eigenvectors up to a gap.
+
+    Notes
+    -----
+    The degree of a row is the inner product of its features with the sum of those of all rows, but at least its own
+    affinity. With all rows as landmarks and in the sample, these are the eigenvectors of ``D^(-1/2) A D^(-1/2)``, with
+    the directions of negative eigenvalues of A left out.
+    """
+    with one_blas_thread():
+        blocks = (sample[i : i + HEIGHT] for i in range(0, len(sample), HEIGHT))
+        affinities = np.concatenate(list(_affinities(base, blocks)))
+        if affinities.min() < 0:
+            raise ValueError(
+                f"expected a kernel without negative values for a spectral embedding; got {affinities.min():g} of "
+                f"{base.kernel!r}: choose 'rbf' or 'local_scaling'"
+            )
+        projection = base.projection.astype(np.float64)
+        features = affinities @ projection
+        total = (affinities.sum(axis=0) if sums is None else sums) @ projection
+        own = np.maximum(np.square(features).sum(axis=1), np.finfo(np.float64).tiny)
+        features /= np.sqrt(np.maximum(features @ total, own))[:, None]
+        values, vectors = eigh(features.T @ features, driver="evd")
+        values, vectors = values[::-1], vectors[:, ::-1]
+        values = values / max(values[0], np.finfo(np.float64).tiny)
+        k = n_components or gap_of(values[: most + 1])
+        k = min(k, int(np.count_nonzero(values > 1e-10)))
+        vectors = vectors[:, :k] * signs_of(vectors[:, :k])
+        rotated = projection @ (vectors / np.sqrt(values[:k]))
+    embedding = replace(base, projection=rotated, intercept=np.zeros(k))
+    return SpectralMap(embedding, values[:k].copy())
+
+
+def gap_of(values: Floats) -> int:
+    """Return the number of leading eigenvalues before the largest gap.
+
+    Examples
+    --------
+    >>> gap_of(np.array([1.0, 0.98, 0.95, 0.5, 0.45]))
+    3
+    """
+    return int(np.argmax(values[:-1] - values[1:])) + 1 if len(values) > 1 else 1
+
+
+def _affinities(base: NystromMap, blocks: Iterator[Floats]) -> Iterator[Floats]:
+    """Yield the affinities of blocks of standardised rows to the landmarks, those of a row whatever its block."""
+    landmarks = base.landmarks.astype(np.float64)
+    with one_blas_thread():
+        fill = base.kernel.against(landmarks)
+        values = np.empty((HEIGHT, len(landmarks)))
+        for block in blocks:
+            fill(np.resize(block, (HEIGHT, block.shape[1])).astype(np.float64), values)
+            yield values[: len(block)].copy()

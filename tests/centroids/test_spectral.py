@@ -1,0 +1,123 @@
+"""The spectral embedding of all rows by landmarks, and its clusters."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.cluster import SpectralClustering as InMemory
+from sklearn.datasets import load_iris, load_wine
+
+from mdh_dask import RandomProjectionTree, SpectralClustering, SpectralFeatures, load_model
+from mdh_dask.io import codec
+from mdh_dask.kernels import RBF, LocalScaling, nystrom_map
+from mdh_dask.kernels.spectral import AffinitySums, spectral_map
+from mdh_dask.metrics import normalized_mutual_information
+
+
+def rings(n=900):
+    rng = np.random.default_rng(0)
+    angle, radius = rng.uniform(0, 2 * np.pi, n), np.repeat([1.0, 4.0], [n // 3, n - n // 3])
+    return np.c_[radius * np.cos(angle), radius * np.sin(angle)] + rng.normal(0, 0.1, (n, 2))
+
+
+def wine():
+    return load_wine().data
+
+
+def iris():
+    return load_iris().data
+
+
+def affinities(model, X):
+    """The kernel matrix of rows that are all landmarks."""
+    base = model.feature_map_.map_.base
+    matrix = base.kernel.matrix(base.points(X), base.points(X))
+    return (matrix + matrix.T) / 2
+
+
+def eigenvectors(matrix, k):
+    roots = np.sqrt(matrix.sum(axis=1))
+    values, vectors = np.linalg.eigh(matrix / roots / roots[:, None])
+    entries = vectors[:, : -k - 1 : -1]
+    return values[::-1][:k], entries / np.linalg.norm(entries, axis=1, keepdims=True)
+
+
+class TestAllRowsAsLandmarks:
+    @pytest.mark.parametrize("kernel", [RBF(), LocalScaling()])
+    @pytest.mark.parametrize(("rows", "k"), [(wine, 3), (iris, 3), (rings, 2)])
+    def test_rows_are_those_of_the_eigenvectors_of_the_normalised_affinities(self, rows, k, kernel):
+        X = rows()
+        model = SpectralClustering(n_clusters=k, kernel=kernel, n_landmarks=len(X)).fit(X)
+        values, entries = eigenvectors(affinities(model, X), k)
+        np.testing.assert_allclose(model.feature_map_.eigenvalues_, values, atol=1e-4)
+        features = model.feature_map_.transform(X)
+        np.testing.assert_allclose(features @ features.T, entries @ entries.T, atol=0.02)
+        expected = KMeans(k, n_init=10, random_state=0).fit_predict(entries)
+        assert normalized_mutual_information(expected, model.labels_) >= 0.95
+
+    @pytest.mark.parametrize(
+        ("rows", "k", "kernel"), [(wine, 3, RBF()), (iris, 3, LocalScaling()), (rings, 2, LocalScaling())]
+    )
+    def test_clusters_are_those_of_scikit_learn(self, rows, k, kernel):
+        X = rows()
+        model = SpectralClustering(n_clusters=k, kernel=kernel, n_landmarks=len(X)).fit(X)
+        expected = InMemory(k, affinity="precomputed", n_init=10, random_state=0).fit_predict(affinities(model, X))
+        assert normalized_mutual_information(expected, model.labels_) >= 0.95
+
+
+class TestManyRows:
+    def test_degrees_are_sums_over_all_rows(self):
+        X, kernel = rings(2000), RBF(width=0.5)
+        base = nystrom_map(X[:200], kernel, np.zeros(2), np.ones(2), variance=1.0, centred=False)
+        sums = AffinitySums(base)
+        parts = [sums.chunk(0, X[:713]), sums.chunk(713, X[713:])]
+        found = sums.finalise(sums.combine(*parts))
+        np.testing.assert_allclose(found, base.kernel.matrix(X, X[:200]).sum(axis=0), rtol=1e-5)
+        np.testing.assert_array_equal(found, sums.finalise(sums.chunk(0, X)))
+        of_all = spectral_map(base, X, None, 2, 9)
+        of_sample = spectral_map(base, X[:1000], found, 2, 9)
+        alike = np.abs((of_all(X) * of_sample(X)).sum(axis=1))
+        assert np.quantile(alike, 0.05) > 0.9
+
+    def test_chunks_change_no_bit_and_passes_are_as_stated(self):
+        X = rings(4000)
+        first, *others = (
+            SpectralClustering(n_clusters=2, n_landmarks=200).fit(rows)
+            for rows in (X, *(da.from_array(X, chunks=(n, 2)) for n in (4000, 999)))
+        )
+        assert first.n_passes_ == 3
+        np.testing.assert_array_equal(first.state_.sizes, np.bincount(first.labels_))
+        for other in others:
+            np.testing.assert_array_equal(other.labels_.compute(), first.labels_)
+            np.testing.assert_array_equal(other.cluster_centers_, first.cluster_centers_)
+
+    def test_a_journal_tells_the_sums_of_one_map_from_those_of_another(self):
+        bases = [nystrom_map(rings(90), RBF(width=w), np.zeros(2), np.ones(2), centred=False) for w in (1.0, 1.0, 2.0)]
+        keys = [codec.digest(AffinitySums(base)) for base in bases]
+        assert keys[0] == keys[1] != keys[2]
+
+
+class TestFaces:
+    def test_a_saved_model_gives_the_same_labels(self, tmp_path):
+        X = rings()
+        model = SpectralClustering(n_clusters=2, kernel=LocalScaling(neighbour=5)).fit(X)
+        model.save(tmp_path / "m.zarr")
+        loaded = load_model(tmp_path / "m.zarr")
+        np.testing.assert_array_equal(loaded.predict(X), model.labels_)
+        assert loaded.kernel == LocalScaling(neighbour=5)
+
+    def test_the_largest_gap_of_the_eigenvalues_finds_separated_clusters(self):
+        X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat(9 * np.eye(3), 200, axis=0)
+        model = SpectralClustering(kernel="rbf").fit(X)
+        assert model.n_clusters_ == model.feature_map_.n_components_ == 3
+        assert SpectralClustering(kernel="rbf", max_clusters=2).fit(X).n_clusters_ <= 2
+
+    def test_trees_split_the_embedding(self):
+        assert (
+            RandomProjectionTree(feature_map=SpectralFeatures(n_components=2), max_clusters=2).fit(rings()).n_clusters_
+            == 2
+        )
+
+    def test_a_kernel_with_negative_values_is_refused(self):
+        with pytest.raises(ValueError, match="expected a kernel without negative values"):
+            SpectralFeatures(kernel="cosine").fit(rings())
