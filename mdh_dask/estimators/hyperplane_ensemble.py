@@ -11,7 +11,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import Floats
 from ..chunks import Plan
 from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
-from ..ensembles.hyperplanes import EnsembleSettings, HyperplaneMixture, hyperplane_ensemble
+from ..ensembles.hyperplane_mixture import HyperplaneMixture
+from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
 from ..splits.stopping import DEPTH_STOP_RULES
 from .docstrings import documented

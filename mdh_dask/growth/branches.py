@@ -12,7 +12,8 @@ from ..projections.random import KeyedDirections
 from ..splits.choose import Candidates, Verdict
 from ..tree.routing import leaves_of
 from .groups import Groups
-from .passes import BranchPass, Sample, sample_limit
+from .passes import Sample, sample_limit
+from .sweeps import BranchPass
 
 
 class State(Enum):

@@ -16,10 +16,11 @@ from ..splits.choose import Candidates, Counts, Verdict
 from ..splits.majority import LEAST, N_DIVISIONS, decided, joint_p_value
 from .bounds import bounds_of, least_share
 from .branches import Branch, State, branch_pass, hash_bit
-from .passes import BranchPass, Sample
+from .passes import Sample
 from .scaling import Standardiser
 from .screening import bandwidth_of, candidates_for
 from .settings import GrowthSettings
+from .sweeps import BranchPass
 
 FEW_ROWS = 1000
 """Most rows of the whole data for repeated divisions of branches whose first two halves show no split.

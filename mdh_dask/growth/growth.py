@@ -18,10 +18,11 @@ from .examine import Examiner
 from .extending import extend
 from .groups import Groups
 from .order import prune
-from .passes import BranchCounts, BranchPass, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from .passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
 from .scaling import Standardiser, standardiser
 from .settings import GrowthSettings
+from .sweeps import BranchCounts, BranchPass
 from .trees import tree_of
 
 logger = logging.getLogger(__name__)

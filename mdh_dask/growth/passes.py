@@ -1,4 +1,4 @@
-"""The passes of growing a tree: a first pass over all rows, and a sweep of all branches."""
+"""The first pass over all rows: moments and ranges of the columns, and a sample."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -6,16 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit.blocks import loop_ready
-from .._jit.branches import sweep_branches
 from .._jit.columns import column_moments
 from .._jit.hashing import hash_rows
-from .._jit.lattices import NO_LATTICES, Lattices
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from ..density.histograms import joint_extremes, no_extremes
-from ..projections.random import KeyedDirections
-from ..splits.choose import Counts
 
 HASH_RANGE = 2**64
 
@@ -58,25 +53,6 @@ class FirstLook(NamedTuple):
     n_infinite: int
     first_bad_row: int
     """Global number of the first row with NaN or infinity, or -1."""
-
-
-@storable
-class BranchCounts(NamedTuple):
-    """The value of `BranchPass`."""
-
-    counts: Integers
-    """Rows per bin, shape (n_directions, 2 halves, n_bins); with lattices a third entry for all raw rows."""
-    extremes: Floats
-    """Smallest and largest projection in every bin, (n_directions, 2 halves, 2, n_bins); without bins if not needed."""
-    arrivals: Integers
-    """Rows per leaf, shape (n_nodes,); zero at inner nodes."""
-    sample: Sample
-    leaf: Integers
-    """Leaf of each row of the sample."""
-
-    def along(self, directions: slice) -> Counts:
-        """Return the counts along some of the directions."""
-        return Counts(self.counts[directions], self.extremes[directions])
 
 
 def sample_limit(n_wanted: float, n_rows: float) -> int:
@@ -162,108 +138,6 @@ class FirstPass(Statistic):
             left.n_infinite + right.n_infinite,
             left.first_bad_row if left.first_bad_row >= 0 else right.first_bad_row,
         )
-
-
-@dataclass(frozen=True)
-class BranchPass(Statistic):
-    """Counts of all rows at the measured nodes of a tree, rows per leaf, and fresh samples of some leaves.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the rows' hashes, the same in all passes.
-    left, right : arrays of shape (n_nodes,), int32
-        Children, which follow their parents; -1 at a leaf.
-    planes : array of shape (n_nodes, n_features)
-    thresholds : array of shape (n_nodes,)
-        A row goes left where ``plane . x <= threshold``.
-    first : array of shape (n_nodes + 1,), int64
-        A node is measured along the directions from ``first[node]`` to ``first[node + 1]``.
-    directions : array of shape (n_directions, n_features), or a tuple of such arrays and of keys that make them
-    origin, width : arrays of shape (n_directions,)
-        Bins of each direction.
-    n_bins : int
-    bit : array of shape (n_nodes,), int64
-        The bit of the hash that sets a row's half at that node.
-    limit : array of shape (n_nodes,), uint64
-        Rows of this leaf with a hash below the limit are sampled.
-    extremes : bool
-        Whether to find the smallest and the largest projection in every bin.
-    lattices : Lattices
-        Columns whose values are spread where rows are counted; rows are routed as they are.
-    """
-
-    seed: int
-    left: Integers
-    right: Integers
-    planes: Floats
-    thresholds: Floats
-    first: Integers
-    directions: "Floats | tuple[Floats | KeyedDirections, ...]"
-    origin: Floats
-    width: Floats
-    n_bins: int
-    bit: Integers
-    limit: Integers
-    extremes: bool = False
-    lattices: Lattices = NO_LATTICES
-
-    def chunk(self, start: int, *blocks: AnyArray) -> BranchCounts:
-        """Sweep one block of consecutive rows."""
-        rows = loop_ready(blocks[0])
-        return self.sweep(rows, hash_rows(self.seed, start, len(rows)), start + np.arange(len(rows)))
-
-    def sweep(self, rows: AnyArray, hashes: Integers, numbers: Integers) -> BranchCounts:
-        """Sweep rows with the given hashes and global numbers."""
-        directions = self.directions
-        if isinstance(directions, tuple):
-            made = (part.make() if isinstance(part, KeyedDirections) else part for part in directions)
-            directions = np.concatenate([np.empty((0, rows.shape[1])), *made])
-        counts = np.zeros((len(directions), 3 if self.lattices else 2, self.n_bins), dtype=np.int64)
-        extremes = no_extremes(len(directions), 2, self.n_bins if self.extremes else 0)
-        leaf = sweep_branches(
-            rows, self.left, self.right, self.planes, self.thresholds, self.first, self.bit, hashes,
-            self.lattices, directions, self.origin, self.width, counts, extremes,
-        )  # fmt: skip
-        chosen = np.flatnonzero(hashes < self.limit[leaf])
-        sample = Sample(rows[chosen], hashes[chosen], numbers[chosen])
-        arrivals = np.bincount(leaf, minlength=len(self.left))
-        return BranchCounts(counts, extremes, arrivals, sample, leaf[chosen])
-
-    def combine(self, left: BranchCounts, right: BranchCounts) -> BranchCounts:
-        """Add counts, and merge extremes and samples."""
-        return BranchCounts(
-            left.counts + right.counts,
-            joint_extremes(left.extremes, right.extremes),
-            left.arrivals + right.arrivals,
-            left.sample.joined(right.sample),
-            np.concatenate([left.leaf, right.leaf]),
-        )
-
-
-@dataclass(frozen=True)
-class UpdatePass(Statistic):
-    """A first pass over new rows together with their counts in a tree, which skip rows that are not finite."""
-
-    first: FirstPass
-    counts: BranchPass
-
-    def chunk(self, start: int, *blocks: AnyArray) -> tuple[FirstLook, BranchCounts]:
-        """Return the states of both statistics for one block of rows."""
-        look = self.first.chunk(start, *blocks)
-        if not (look.n_nan or look.n_infinite):
-            return look, self.counts.chunk(start, *blocks)
-        # Projections of NaN have no bin, and the loops would write outside the array.
-        rows = loop_ready(blocks[0])
-        finite = np.flatnonzero(np.isfinite(rows).all(axis=1))
-        hashes = hash_rows(self.counts.seed, start, len(rows))[finite]
-        return look, self.counts.sweep(rows[finite], hashes, start + finite)
-
-    def combine(
-        self, left: tuple[FirstLook, BranchCounts], right: tuple[FirstLook, BranchCounts]
-    ) -> tuple[FirstLook, BranchCounts]:
-        """Combine the states of both statistics."""
-        return self.first.combine(left[0], right[0]), self.counts.combine(left[1], right[1])
 
 
 def columns_of(rows: AnyArray) -> Columns:

@@ -9,7 +9,7 @@ from ..chunks import Pass, Plan
 from ..projections.directions import Axes, RawDirections
 from ..tree.structure import Tree
 from .lattices import lattices_of
-from .passes import BranchCounts, BranchPass
+from .sweeps import BranchCounts, BranchPass
 
 
 def recount(tree: Tree) -> Plan[Tree]:

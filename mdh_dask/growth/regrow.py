@@ -12,8 +12,9 @@ from .branches import SampleRows, State, branch_pass
 from .examine import Examiner
 from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted
 from .lattices import lattices_of
-from .passes import FirstLook, UpdatePass, smallest_hashes
+from .passes import FirstLook, smallest_hashes
 from .settings import GrowthSettings
+from .sweeps import UpdatePass
 from .trees import branches_of, tree_of
 
 

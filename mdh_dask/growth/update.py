@@ -21,11 +21,12 @@ from .examine import Examiner
 from .growth import Grown
 from .lattices import lattices_of
 from .order import prune
-from .passes import BranchCounts, FirstLook, FirstPass, UpdatePass, sample_limit, smallest_hashes
+from .passes import FirstLook, FirstPass, sample_limit, smallest_hashes
 from .recount import axes_of, folded, rows_of_nodes, tree_pass
 from .sampling import rows_held
 from .scaling import standardiser
 from .settings import GrowthSettings
+from .sweeps import BranchCounts, UpdatePass
 from .trees import branches_of, tree_of
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,8 @@ from ..columns.values import kind_of as kind_of_values
 from .csv import is_csv, open_csv
 from .nodes import Options, find_node, local_path, refuse_streams
 from .npy import open_npy
-from .parquet import SUFFIXES, open_parquet, open_parquet_table, parquet_files
+from .parquet import open_parquet, open_parquet_table
+from .parquet_footers import SUFFIXES, parquet_files
 from .remote import filesystem
 from .rows import open_array, open_rows
 from .tables import LazyTable

@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans
 from mdh_dask import RandomProjectionTree
 from mdh_dask.chunks import merge_chunks, plans, reduce_rows
 from mdh_dask.growth import examine
-from mdh_dask.growth.passes import BranchPass
+from mdh_dask.growth.sweeps import BranchPass
 from mdh_dask.io import open_rows
 
 from .shared import (

@@ -14,7 +14,7 @@ from mdh_dask._levels import level_features
 from mdh_dask.columns import ColumnTypes
 from mdh_dask.columns.coding import TypedRows
 from mdh_dask.kernels import Gower
-from mdh_dask.kernels.gower_code import GowerMap
+from mdh_dask.kernels.gower_map import GowerMap
 
 KINDS = ("continuous", "ordinal", "categorical", "categorical", "continuous")
 TYPES = ColumnTypes(KINDS, (None, ("0", "1", "2"), ("0", "1", "2"), None, None))

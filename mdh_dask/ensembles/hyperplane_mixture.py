@@ -1,0 +1,91 @@
+"""Hyperplanes and a mixture of the tuples of their sides: the state of an ensemble, which labels rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._state import State, checked_array
+from .._typing import AnyArray, Floats, Integers
+from .tuples import bits_of, words_of
+
+ROWS_AT_ONCE = 8192
+"""Rows whose probabilities are in memory at once while rows are labelled."""
+
+
+@dataclass(frozen=True)
+class HyperplaneMixture(State):
+    """Hyperplanes and a mixture of the tuples of their sides.
+
+    Parameters
+    ----------
+    planes : array of shape (n_hyperplanes, n_features), float64
+        Directions for raw rows.
+    offsets : array of shape (n_hyperplanes,), float64
+        Thresholds: a row lies above a hyperplane if ``plane . x > offset``.
+    log_weights : array of shape (n_clusters,), float64
+    log_probabilities : array of shape (n_clusters, n_hyperplanes, 2), float64
+        Logarithms of the probabilities of lying below and above each hyperplane.
+    n_rows : array of shape (n_clusters,), int64
+        Number of rows of each cluster, counted over at most `MOST_TUPLES` tuples.
+    complete : bool
+        Whether all rows were counted.
+    """
+
+    kind = "hyperplanes"
+    planes: Floats
+    offsets: Floats
+    log_weights: Floats
+    log_probabilities: Floats
+    n_rows: Integers
+    complete: bool
+
+    @property
+    def sizes(self) -> Integers | None:
+        """Return the number of rows in every cluster, if all were counted."""
+        return self.n_rows if self.complete else None
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.log_weights)
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns that rows must have."""
+        return self.planes.shape[1]
+
+    def labels(self, rows: AnyArray) -> Integers:
+        """Return the most probable cluster of every row, shape (n_rows,), int32."""
+        return self.shares(rows).argmax(axis=1).astype(np.int32)
+
+    def agreeing(self, rows: AnyArray) -> Floats:
+        """Return the probability of the most probable cluster of every row."""
+        return self.shares(rows).max(axis=1)
+
+    def check(self) -> None:
+        """Raise an error unless the arrays are those of hyperplanes and of logarithms of probabilities."""
+        h, k = len(np.atleast_1d(self.offsets)), len(np.atleast_1d(self.log_weights))
+        width = self.planes.shape[-1] if self.planes.ndim == 2 else 0
+        if k < 1 or width < 1:
+            raise ValueError(f"expected at least 1 cluster and 1 column, got {k} and {width}")
+        checked_array("planes", self.planes, (h, width))
+        checked_array("offsets", self.offsets, (h,))
+        checked_array("log_weights", self.log_weights, (k,))
+        checked_array("log_probabilities", self.log_probabilities, (k, h, 2))
+        checked_array("n_rows", self.n_rows, (k,), least=0)
+        if not isinstance(self.complete, bool):
+            raise ValueError(f"expected true or false for complete, got {self.complete!r}")
+
+    def shares(self, rows: AnyArray) -> Floats:
+        """Return the probability of every cluster given the sides of a row, shape (n_rows, n_clusters)."""
+        parts = [self._shares(rows[i : i + ROWS_AT_ONCE]) for i in range(0, max(len(rows), 1), ROWS_AT_ONCE)]
+        return np.concatenate(parts)
+
+    def _shares(self, rows: AnyArray) -> Floats:
+        bits = bits_of(words_of(rows, self.planes, self.offsets), len(self.planes)).astype(np.intp)
+        joint = np.repeat(self.log_weights[None], len(rows), axis=0)
+        # One hyperplane at a time, as the last bits of a matrix product depend on the rows of the block.
+        for j, side in enumerate(bits.T):
+            joint += self.log_probabilities[:, j, :].T[side]
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
