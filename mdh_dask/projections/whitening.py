@@ -38,8 +38,22 @@ def whitening_of(rows: AnyArray) -> Floats | None:
     n_components = min(n // ROWS_FOR_A_COMPONENT, MOST_COMPONENTS, d)
     if n_components < 2:
         return None
+    if n_components == d and _certainly_round(rows):
+        return None
     components, sd = scaled_components(centred_rows(rows), n_components)
     return components / sd[:, None] if sd[-1] < THIN * sd[0] else None
+
+
+def _certainly_round(rows: AnyArray) -> bool:
+    """Return whether rows are far from thin in any direction, in their own precision and without components."""
+    moved = rows - rows[0]
+    moved -= moved.mean(axis=0)
+    scatter = moved.T @ moved
+    if not np.isfinite(scatter).all():
+        return False
+    variances = np.linalg.eigvalsh(scatter)
+    # Rounding errors of float32 are a thousandth of the largest variance, a tenth of this.
+    return bool(variances[0] > 2 * THIN**2 * variances[-1])
 
 
 def across_thin_directions(rng: np.random.Generator, n_directions: int, rows: AnyArray) -> Floats:

@@ -6,7 +6,7 @@ import pytest
 from mdh_dask import HierarchicalMDH, RandomProjectionTree
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections import PROJECTIONS
-from mdh_dask.projections.whitening import ROWS_FOR_A_COMPONENT, whitening_of
+from mdh_dask.projections.whitening import ROWS_FOR_A_COMPONENT, THIN, whitening_of
 
 
 def thin_rows(n=600, d=6, n_clusters=1, seed=0):
@@ -33,6 +33,16 @@ def test_round_rows_few_rows_and_equal_rows_have_no_whitened_view():
     assert whitening_of(rng.normal(size=(500, 10))) is None
     assert whitening_of(thin_rows(n=2 * ROWS_FOR_A_COMPONENT - 1)[0]) is None
     assert whitening_of(np.ones((500, 3))) is None
+
+
+@pytest.mark.parametrize("thinnest", [0.05, 0.099, 0.101, 0.13, 0.15, 0.5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_whitened_if_their_thinnest_direction_is_below_the_share(thinnest, dtype):
+    rng = np.random.default_rng(0)
+    whole = np.linalg.qr(rng.normal(size=(2000, 5)))[0]
+    whole = np.linalg.qr(whole - whole.mean(axis=0))[0] * [1, 1, 1, 1, thinnest]
+    rows = (whole @ np.linalg.qr(rng.normal(size=(5, 5)))[0] * 50 + 1000).astype(dtype)
+    assert (whitening_of(rows) is not None) == (thinnest < THIN)
 
 
 @pytest.mark.parametrize("name", ["row_combinations", "mdh"])
