@@ -210,6 +210,13 @@ def column_moments(rows, mean, deviations, low, high):
     return len(rows)
 
 
+def count_beyond(rows, low, high, below, above):
+    """A count for every column."""
+    for j, column in enumerate(zip(*rows.tolist())):
+        below[j] += sum(x <= low[j] for x in column)
+        above[j] += sum(x >= high[j] for x in column)
+
+
 def gaussian_density(sample, bandwidth, positions):
     """A kernel density estimate by direct summation."""
     scale = len(sample) * bandwidth * math.sqrt(2 * math.pi)

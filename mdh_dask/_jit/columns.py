@@ -1,4 +1,4 @@
-"""Means, squared deviations and ranges of columns in one sweep."""
+"""Means, squared deviations and ranges of columns, and their values beyond bounds, in one sweep each."""
 
 import numpy as np
 
@@ -35,3 +35,12 @@ def column_moments(rows, mean, deviations, low, high):
             deviations[j] += delta * delta * (start * size / stop)
             mean[j] += delta * (size / stop)
     return n
+
+
+@jit
+def count_beyond(rows, low, high, below, above):
+    """Add the number of values up to `low` in every column to `below`, and of those from `high` to `above`."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            below[j] += rows[i, j] <= low[j]
+            above[j] += rows[i, j] >= high[j]

@@ -11,7 +11,7 @@ from .._random import generator
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Plan, work_through
 from ..density.bandwidth import Bandwidth
-from ..growth.bounds import bounds_of
+from ..growth.bounds import near_rows
 from ..growth.branches import Branch, SampleRows, branch_pass, hash_bit
 from ..growth.branches import State as BranchState
 from ..growth.passes import FirstLook, Sample
@@ -146,8 +146,7 @@ def find_hyperplanes(sample: Sample, standardise: Standardiser, settings: Ensemb
     root = Branch(1, SampleRows.of_all(sample), n_rows, counted=True, state=BranchState.WAITING)
     if settings.stop.holds_out:
         scoring = rows[(sample.hashes >> np.uint64(hash_bit(root))) & np.uint64(1) == 0]
-    bounds = bounds_of(scoring)
-    rows, scoring = bounds.near(rows), bounds.near(scoring)
+    rows, scoring = near_rows(rows, scoring)
     if len(scoring) < 2 or not np.ptp(scoring, axis=0).any():
         return Proposal(StandardDirections(np.empty((0, rows.shape[1]))), np.empty(0))
     ends = _descend(scoring.astype(np.float64), settings)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._jit.blocks import loop_ready
+from .._jit.columns import count_beyond
 from .._typing import AnyArray, Booleans, Floats
 from .passes import Columns, Sample, columns_of, smallest_hashes
 
@@ -21,6 +23,9 @@ which differ between float32 and float64, would decide about them."""
 MOST_SHARE = 0.1
 """Largest share of the rows outside the bulk at either end."""
 
+INNER = 0.8
+"""Standard deviations from the mean beyond which, in most columns, a tenth of the rows lie on either side."""
+
 ROWS_FOR_BOUNDS = 10_000
 """Number of rows of the first sample from which the bounds of the columns are computed."""
 
@@ -35,11 +40,6 @@ class Bounds(NamedTuple):
         """Return a mask of the rows within all bounds, shape (n,); all if most are beyond one of many."""
         within = np.asarray(((rows >= self.low) & (rows <= self.high)).all(axis=1))
         return within if 2 * np.count_nonzero(within) >= len(rows) else np.ones(len(rows), dtype=bool)
-
-    def near(self, rows: AnyArray) -> AnyArray:
-        """Return the rows within the bounds, without a copy if all are."""
-        within = self.contain(rows)
-        return rows if within.all() else rows[within]
 
 
 def bounds_of(rows: AnyArray, share: float | None = None) -> Bounds:
@@ -67,13 +67,73 @@ def bounds_of(rows: AnyArray, share: float | None = None) -> Bounds:
     ([-227.0], [326.0])
     """
     n, d = rows.shape
-    left_out = max(1, int(np.ceil(n * min(np.sqrt(n) / n if share is None else share, MOST_SHARE)))) if n else 0
+    left_out = _left_out(n, share)
     if n <= 2 * left_out:
         return Bounds(np.full(d, -np.inf), np.full(d, np.inf))
     ordered = np.partition(rows, (left_out, n - 1 - left_out), axis=0)
-    low, high = (ordered[k].astype(np.float64) for k in (left_out, n - 1 - left_out))
+    return _around(*(ordered[k].astype(np.float64) for k in (left_out, n - 1 - left_out)))
+
+
+def _left_out(n: int, share: float | None) -> int:
+    """Return the number of rows outside the bulk at either end."""
+    return max(1, int(np.ceil(n * min(np.sqrt(n) / n if share is None else share, MOST_SHARE)))) if n else 0
+
+
+def _around(low: Floats, high: Floats) -> Bounds:
+    """Return the bounds of columns with these ends of the bulk."""
     wide = np.where(high > low, (1 + SLACK) * WIDTHS * (high - low), np.inf)
     return Bounds(low - wide, high + wide)
+
+
+def near_rows(rows: AnyArray, scoring: AnyArray, share: float | None = None) -> tuple[AnyArray, AnyArray]:
+    """Return the rows, and some of them, that are not far from the bulk of the latter.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+    scoring : array of shape (m, n_features)
+        Some of the rows, whose bulk counts; may be `rows` itself.
+    share : float, optional
+        As for `bounds_of`.
+
+    Returns
+    -------
+    rows, scoring : arrays
+        Those within ``bounds_of(scoring, share)``, without a copy if all are.
+
+    Examples
+    --------
+    >>> rows = np.append(np.arange(100.0), 1e9)[:, None]
+    >>> [len(near) for near in near_rows(rows, rows[::2])]
+    [100, 50]
+    """
+    doubtful = np.flatnonzero(~_certainly_near(rows, scoring, share))
+    if len(doubtful) == 0:
+        return rows, scoring
+    # Order statistics take much longer than the sums that make them unnecessary for most columns.
+    bounds = bounds_of(scoring[:, doubtful], share)
+    within, scores = bounds.contain(rows[:, doubtful]), bounds.contain(scoring[:, doubtful])
+    return (rows if within.all() else rows[within]), (scoring if scores.all() else scoring[scores])
+
+
+def _certainly_near(rows: AnyArray, scoring: AnyArray, share: float | None) -> Booleans:
+    """Return a mask of the columns whose bounds certainly contain all rows, shape (n_features,).
+
+    Where enough rows lie beyond two inner values, the bulk reaches at least as far as these, and so do its bounds.
+    """
+    if len(scoring) == 0:
+        return np.ones(rows.shape[1], dtype=bool)
+    rows, scoring = loop_ready(rows), loop_ready(scoring)
+    columns = columns_of(rows)
+    with np.errstate(invalid="ignore", over="ignore"):
+        inner = INNER * np.sqrt(columns.deviations / columns.n)
+        low, high = columns.mean - inner, columns.mean + inner
+        bounds = _around(low, high)
+    below, above = np.zeros((2, rows.shape[1]), dtype=np.int64)
+    count_beyond(scoring, low, high, below, above)
+    reached = (high > low) & (np.minimum(below, above) > _left_out(len(scoring), share))
+    near = reached & (columns.low >= bounds.low) & (columns.high <= bounds.high)
+    return np.asarray(near | (columns.low == columns.high))
 
 
 def least_share(min_rows: int, n_rows: float) -> float | None:

@@ -14,7 +14,7 @@ from ..density.histograms import joint_extremes
 from ..projections.directions import Proposal
 from ..splits.choose import Candidates, Counts, Verdict
 from ..splits.majority import LEAST, N_DIVISIONS, decided, joint_p_value
-from .bounds import bounds_of, least_share
+from .bounds import least_share, near_rows
 from .branches import Branch, State, branch_pass, hash_bit
 from .passes import Sample
 from .scaling import Standardiser
@@ -97,8 +97,7 @@ class Divisions:
     ) -> Trial | None:
         """Return the split that some of the rows choose, tested on the others."""
         scoring = rows[choosing]
-        bounds = bounds_of(scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
-        rows, scoring = bounds.near(rows), bounds.near(scoring)
+        rows, scoring = near_rows(rows, scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
         proposal = self.screened(branch, scoring, bandwidth, generator(self.settings.seed, *key))
         if len(proposal) == 0:

@@ -13,7 +13,7 @@ from ..density.bandwidth import Bandwidth
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.random import KeyedDirections
 from ..splits.choose import Counts
-from .bounds import bounds_of, least_share
+from .bounds import least_share, near_rows
 from .branches import Branch, State, branch_pass, hash_bit
 from .divisions import FEW_ROWS, Divisions
 from .groups import joined, proposed_by
@@ -139,8 +139,7 @@ class Examiner:
         if self.settings.chooser.stop.holds_out:
             half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
             scoring = rows[half == 0]
-        bounds = bounds_of(scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
-        return bounds.near(rows), bounds.near(scoring)
+        return near_rows(rows, scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
 
     def _propose(self, branch: Branch, scoring: AnyArray, rng: np.random.Generator) -> Proposal:
         """Return directions for the rows that score them, or none if all rows are equal.

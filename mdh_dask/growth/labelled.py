@@ -14,7 +14,7 @@ from ..chunks import Pass, Plan, Statistic, Together
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.pursuit import MDHResult
 from ..tree.structure import Tree
-from .bounds import bounds_of
+from .bounds import near_rows
 from .groups import Groups
 from .growth import Grown, first_pass, first_sample, grow_from
 from .passes import FirstLook, Sample, smallest_hashes
@@ -184,7 +184,7 @@ def split_by_labels(
     others = labelled.take(np.flatnonzero(~np.isin(labelled.numbers, sample.numbers)))
     both = sample.joined(others)
     rows = standardise.spread(both.rows, both.hashes)
-    rows = bounds_of(rows).near(rows)
+    rows = near_rows(rows, rows)[0]
     result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))
 
     def propose(*_: Any) -> Proposal:

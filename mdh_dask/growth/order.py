@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Floats
-from .bounds import bounds_of
+from .bounds import near_rows
 from .branches import Branch, State
 from .scaling import Standardiser
 
@@ -29,7 +29,7 @@ def spread_of(branch: Branch, standardise: Standardiser) -> Spread:
     if len(branch.sample) == 0:
         return Spread(None, 0.0)
     rows = standardise(branch.sample.load().rows).astype(np.float64)
-    rows = bounds_of(rows).near(rows)
+    rows = near_rows(rows, rows)[0]
     centroid = rows.mean(axis=0)
     return Spread(centroid, branch.n_rows * float(((rows - centroid) ** 2).sum(axis=1).mean()))
 

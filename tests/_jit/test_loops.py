@@ -23,7 +23,7 @@ from mdh_dask._jit.branches import (
     visit_node,
     widen_tile,
 )
-from mdh_dask._jit.columns import column_moments
+from mdh_dask._jit.columns import column_moments, count_beyond
 from mdh_dask._jit.hashing import hash_again, hash_rows
 from mdh_dask._jit.histograms import bin_spreads, relative_depths, rows_on_both_sides
 from mdh_dask._jit.label_sums import add_to_labels
@@ -316,6 +316,15 @@ class TestStackedHistograms:
         depths = np.empty(density.shape)
         relative_depths(density, floor, np.finfo(float).tiny, depths)
         assert depths.tolist() == reference.relative_depths(density, floor, np.finfo(float).tiny)
+
+
+@given(row_sets(), st.floats(-3, 3), st.floats(-3, 3))
+def test_values_beyond_bounds_are_those_that_are_counted_column_by_column(rows, low, high):
+    d = rows.shape[1]
+    found, expected = np.zeros((2, d), dtype=np.int64), np.zeros((2, d), dtype=np.int64)
+    count_beyond(rows, np.full(d, low), np.full(d, high), *found)
+    reference.count_beyond(rows, np.full(d, low), np.full(d, high), *expected)
+    np.testing.assert_array_equal(found, expected)
 
 
 def moments_by(loop, rows):

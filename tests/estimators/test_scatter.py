@@ -13,7 +13,7 @@ from strategies import row_sets
 from mdh_dask.chunks import run
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.modes import modes, relative_depth
-from mdh_dask.growth.bounds import bounds_of
+from mdh_dask.growth.bounds import near_rows
 from mdh_dask.growth.branches import Branch, SampleRows
 from mdh_dask.growth.growth import grow
 from mdh_dask.growth.order import split_by_scatter, spread_of
@@ -198,7 +198,7 @@ class TestSpread:
         standardise = Standardiser(np.full(d, 3.0), np.linspace(0.5, 2, d), np.zeros(d))
         spread = spread_of(branch_of(rows, times * len(rows)), standardise)
         standard = standardise(rows).astype(float)
-        standard = bounds_of(standard).near(standard)
+        standard = near_rows(standard, standard)[0]
         times *= len(rows) / len(standard)
         np.testing.assert_allclose(spread.centroid, standard.mean(axis=0), rtol=1e-9, atol=1e-9)
         size = len(rows) * np.abs(standard).max() ** 2

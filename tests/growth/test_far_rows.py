@@ -18,7 +18,7 @@ from mdh_dask import (
     PCATree,
     RandomProjectionTree,
 )
-from mdh_dask.growth.bounds import bounds_of, without_far_rows
+from mdh_dask.growth.bounds import bounds_of, near_rows, without_far_rows
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import standardiser
 from mdh_dask.metrics import adjusted_rand_index
@@ -142,6 +142,30 @@ def test_bounds_move_with_the_rows_and_not_with_far_ones(n, seed, far):
     assert -20 < low.min() < high.max() < 20
     assert not bounds_of(rows).contain(rows)[0]
     np.testing.assert_allclose(bounds_of(rows[:, ::-1] * 4 + 64), np.array([low, high])[:, ::-1] * 4 + 64, rtol=1e-9)
+
+
+columns_of_any_kind = st.sampled_from(["normal", "lognormal", "standard_t", "integers", "constant", "far"])
+
+
+@given(st.integers(0, 400), st.lists(columns_of_any_kind, min_size=1, max_size=4), st.integers(0, 99), st.booleans())
+def test_near_rows_are_those_within_all_bounds(n, kinds, seed, few):
+    rng = np.random.default_rng(seed)
+    draws = {"standard_t": lambda: rng.standard_t(2, n), "integers": lambda: rng.integers(0, 3, n) == 0}
+    draws |= {"constant": lambda: np.ones(n), "far": lambda: np.where(np.arange(n) % 50 == 7, 1e3, rng.normal(size=n))}
+    rows = np.column_stack([draws.get(kind, lambda kind=kind: getattr(rng, kind)(size=n))() for kind in kinds])
+    rows = rows.astype(np.float32)
+    scoring, share = rows[:: 1 + few], 0.02 if few else None
+    bounds = bounds_of(scoring, share)
+    for found, some in zip(near_rows(rows, scoring, share), (rows, scoring)):
+        assert_array_equal(found, some[bounds.contain(some)])
+
+
+def test_rows_without_far_ones_are_known_without_order_statistics(monkeypatch):
+    monkeypatch.setattr("mdh_dask.growth.bounds.bounds_of", None)
+    rows = np.random.default_rng(0).normal(size=(3000, 3)) * [1.0, 1e6, 0.0]
+    found, scoring = near_rows(rows, rows[::2])
+    assert found is rows
+    assert len(scoring) == 1500
 
 
 def test_rare_values_and_few_rows_have_no_bounds():
