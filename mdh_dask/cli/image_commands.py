@@ -30,6 +30,19 @@ def _odd(ctx: click.Context, param: click.Parameter, value: int | None) -> int |
     return value
 
 
+def _features(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+    if not value:
+        return ()
+    from ..images.features import check_kinds
+
+    names = tuple(name.strip() for name in value.split(","))
+    try:
+        check_kinds(names)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    return names
+
+
 def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add to a command an image and the options for its columns and pixels."""
     for option in (
@@ -40,6 +53,11 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--coordinates", type=click.FloatRange(min=0, min_open=True), metavar="WEIGHT",
             help="Add line and column of a pixel with this weight; at 1 they vary as much as a band.",
+        ),
+        click.option(
+            "--features", default="", callback=_features, metavar="NAMES",
+            help="Some of lab (colours as people see them), smooth (local means in place of pixels), texture (local "
+            "deviations) and gradient, as lab,smooth,texture; --window sets how local, 5 by default.",
         ),
         click.option(
             "--window", type=click.IntRange(min=3), callback=_odd, metavar="N",
@@ -54,7 +72,7 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 OWN_OPTIONS = (
-    "model", "preview", "report", "performance_report", "window", "coordinates", "sample", "axes", "index",
+    "model", "preview", "report", "performance_report", "window", "coordinates", "sample", "features", "axes", "index",
     "nodata", "mask", "missing_chunks", "overwrite",
 )  # fmt: skip
 """Options of ``segment`` that belong neither to a method nor to a cluster."""

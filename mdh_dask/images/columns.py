@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from .features import Features
+from .features import KINDS, Features
 from .image import Image
 from .validity import Nodata, nodata_of
 
@@ -30,10 +30,11 @@ PARTS: Mapping[str, Callable[[Any], bool]] = {
     "factors": lambda value: value is None or (isinstance(value, list) and all(map(_is_finite, value))),
     "axes": lambda value: value is None or isinstance(value, str),
     "nodata": lambda value: value is None or (isinstance(value, str) and _is_nodata(value)),
+    "kinds": lambda value: isinstance(value, list) and all(kind in KINDS for kind in value),
 }
 """Saved entries and checks of their values."""
 
-LATER = {"nodata": None}
+LATER: Mapping[str, Any] = {"nodata": None, "kinds": []}
 """Entries that the first version did not save, and their values for its models."""
 
 
@@ -72,6 +73,7 @@ class PixelColumns:
             "factors": None if factors is None else list(factors),
             "axes": self.axes,
             "nodata": None if self.nodata is None else str(self.nodata),  # JSON has no NaN
+            "kinds": list(self.features.kinds),
         }
 
     @classmethod
@@ -83,14 +85,15 @@ class PixelColumns:
         ValueError
             If an entry is missing or invalid.
         """
-        saved = LATER | dict(saved)
+        saved = {**LATER, **saved}
         if saved.keys() != PARTS.keys():
             raise ValueError(f"expected {', '.join(PARTS)} of pixel columns; got {', '.join(map(str, saved))}")
         for name, is_good in PARTS.items():
             if not is_good(saved[name]):
                 raise ValueError(f"expected another {name} of pixel columns; got {saved[name]!r:.99}")
         factors = saved["factors"]
-        features = Features(saved["window"], saved["coordinates"], None if factors is None else tuple(factors))
+        factors = None if factors is None else tuple(factors)
+        features = Features(saved["window"], saved["coordinates"], factors, tuple(saved["kinds"]))
         nodata = None if saved["nodata"] is None else nodata_of(saved["nodata"])
         return cls(saved["n_bands"], features, saved["axes"], nodata)
 

@@ -1,18 +1,23 @@
-"""The columns of a pixel's row: bands, local means and deviations, and coordinates."""
+"""The columns of a pixel's row: bands or colours, what is around the pixel, and coordinates."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from .._jit.windows import valid_window_moments, window_moments
 from .._typing import AnyArray, Booleans, Floats
+from .colours import LAB_BANDS, LAB_DTYPES
+from .image import Image
+from .local_columns import write_columns
 from .order import Block
 from .validity import OpenPixels
 
-PIECE_BYTES = 2**23
-"""Bytes of float64 values per piece when windows are computed."""
+KINDS = ("lab", "smooth", "texture", "gradient")
+"""Kinds of columns that can be chosen."""
+
+WINDOW = 5
+"""Window of smooth or texture columns, unless another is given."""
 
 
 @dataclass(frozen=True)
@@ -23,31 +28,65 @@ class Features:
     ----------
     window : int, optional
         Lines and columns of a square, an odd number: mean and standard deviation of every band in the square around
-        the pixel follow the bands. Beyond its edges the image is continued by its outermost pixels; pixels without
-        data are left out of the square.
+        the pixel follow the bands, unless `kinds` has ``"smooth"`` or ``"texture"``. Beyond its edges the image is
+        continued by its outermost pixels; pixels without data are left out of the square.
     coordinates : bool
         Whether line and column of the pixel follow.
     factors : tuple of float, optional
         Factor of each column.
+    kinds : tuple of {"lab", "smooth", "texture", "gradient"}
+        ``"lab"``: lightness, redness and yellowness (CIE 1976 L*a*b*) in place of the red, green and blue of an sRGB
+        picture, in which distances are close to those that people see; all other columns are computed from them.
+        ``"smooth"``: the means in the window in place of the values of the pixel. ``"texture"``: also the standard
+        deviations in the window. ``"gradient"``: also how steeply the bands change, by central differences.
 
     Examples
     --------
     >>> Features(window=5, coordinates=True).n_columns(n_bands=3)
     11
+    >>> Features(window=5, kinds=("lab", "smooth")).names(["red", "green", "blue"])
+    ('mean lightness in 5 x 5', 'mean redness in 5 x 5', 'mean yellowness in 5 x 5')
     """
 
     window: int | None = None
     coordinates: bool = False
     factors: tuple[float, ...] | None = None
+    kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise an error for a window without a central pixel."""
+        """Raise an error for a window without a central pixel, or kinds that are unknown or lack a window."""
         if self.window is not None and (self.window < 3 or self.window % 2 == 0):
             raise ValueError(f"expected an odd window of 3 pixels or more; got {self.window}")
+        check_kinds(self.kinds)
+        if self.window is None and needs_window(self.kinds):
+            raise ValueError(f"expected a window for {', '.join(self.kinds)}; got none: give window={WINDOW}")
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Return what the row holds of every band."""
+        own = "mean" if "smooth" in self.kinds else "value"
+        plain = self.window is not None and not needs_window(self.kinds)
+        around = ("mean", "deviation") if plain else ("deviation",) * ("texture" in self.kinds)
+        return (own, *around, *(("gradient",) if "gradient" in self.kinds else ()))
+
+    @property
+    def starts_with_bands(self) -> bool:
+        """Return whether the first columns are the bands themselves."""
+        return self.factors is None and not self.is_lab and "smooth" not in self.kinds
+
+    @property
+    def is_lab(self) -> bool:
+        """Return whether bands are turned into colours as people see them."""
+        return "lab" in self.kinds
+
+    @property
+    def margin(self) -> int:
+        """Return the number of pixels around a block that its columns need."""
+        return (self.window or 1) // 2 + ("gradient" in self.kinds)
 
     def n_columns(self, n_bands: int) -> int:
         """Return the number of columns."""
-        return n_bands * (3 if self.window else 1) + 2 * self.coordinates
+        return n_bands * len(self.parts) + 2 * self.coordinates
 
     def names(self, bands: Sequence[str]) -> tuple[str, ...]:
         """Return the names of the columns of an image with these bands.
@@ -57,13 +96,31 @@ class Features:
         >>> Features(window=5).names(["red"])
         ('red', 'mean red in 5 x 5', 'deviation of red in 5 x 5')
         """
-        around = f"in {self.window} x {self.window}"
-        local = [f"{kind} {band} {around}" for kind in ("mean", "deviation of") for band in bands]
-        return (*bands, *(local if self.window else ()), *(("line", "column") if self.coordinates else ()))
+        bands, around = LAB_BANDS if self.is_lab else bands, f" in {self.window} x {self.window}"
+        ends = {"value": ("", ""), "mean": ("mean ", around), "deviation": ("deviation of ", around)}
+        ends["gradient"] = ("gradient of ", "")
+        local = [f"{ends[part][0]}{band}{ends[part][1]}" for part in self.parts for band in bands]
+        return (*local, *(("line", "column") if self.coordinates else ()))
+
+    def check(self, image: Image) -> None:
+        """Raise an error unless an image can have such columns.
+
+        Raises
+        ------
+        ValueError
+        """
+        lines, columns, n_bands = image.shape
+        if self.window is not None and self.window > min(lines, columns):
+            raise ValueError(f"expected a window within the image's {lines} x {columns} pixels; got {self.window}")
+        if self.is_lab and (n_bands != len(LAB_BANDS) or image.dtype not in LAB_DTYPES):
+            raise ValueError(
+                f"expected red, green and blue of uint8 or uint16 for 'lab'; got {n_bands} bands of {image.dtype}: "
+                "leave 'lab' out"
+            )
 
     def dtype(self, pixels: npt.DTypeLike) -> np.dtype:
         """Return the dtype of rows: that of the pixels if they have no other columns, otherwise float32 or wider."""
-        alone = not self.window and not self.coordinates and self.factors is None
+        alone = self.parts == ("value",) and self.starts_with_bands and not self.coordinates
         return np.dtype(pixels) if alone else np.result_type(pixels, np.float32)
 
     def times(self, factors: Floats) -> "Features":
@@ -80,22 +137,18 @@ class Features:
         ValueError
             If a pixel with data is NaN or infinite.
         """
-        radius = self.window // 2 if self.window else 0
-        around = _with_margin(block, radius, (height, width))
+        around = _with_margin(block, self.margin, (height, width))
         pixels, valid = source.read(around)
         _check_finite(pixels, around)
         inside = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(block, around))
-        own, own_valid = pixels[inside], None if valid is None else valid[inside].ravel()
-        n_bands = own.shape[2]
-        if self.dtype(pixels.dtype) == own.dtype and self.n_columns(n_bands) == n_bands and self.factors is None:
-            return np.ascontiguousarray(own).reshape(-1, n_bands), own_valid
-        rows = np.empty((*own.shape[:2], self.n_columns(n_bands)), self.dtype(pixels.dtype))
-        rows[..., :n_bands] = own
-        if self.window and (own_valid is None or own_valid.any()):
-            missing = [(radius - (a.start - b.start), radius - (b.stop - a.stop)) for a, b in zip(block, around)]
-            padded = np.pad(pixels, [*missing, (0, 0)], mode="edge")
-            there = None if valid is None else np.pad(valid, missing, mode="edge")
-            write_local_moments(padded, self.window, rows[..., n_bands : 3 * n_bands], there)
+        own_valid = None if valid is None else valid[inside].ravel()
+        n_bands, dtype = pixels.shape[2], self.dtype(pixels.dtype)
+        if self.starts_with_bands and self.n_columns(n_bands) == n_bands:
+            return np.ascontiguousarray(pixels).reshape(-1, n_bands), own_valid
+        rows = np.zeros((*(s.stop - s.start for s in block), self.n_columns(n_bands)), dtype)
+        if own_valid is None or own_valid.any():
+            local = rows[..., : n_bands * len(self.parts)]
+            write_columns(*self._padded(pixels, valid, block, around), self.parts, self.window, local, self.is_lab)
         if self.coordinates:
             rows[..., -2] = np.arange(block[0].start, block[0].stop)[:, None]
             rows[..., -1] = np.arange(block[1].start, block[1].stop)
@@ -104,61 +157,29 @@ class Features:
             rows *= np.asarray(self.factors, rows.dtype)
         return rows, own_valid
 
+    def _padded(
+        self, pixels: AnyArray, valid: Booleans | None, block: Block, around: Block
+    ) -> tuple[AnyArray, Booleans | None]:
+        """Return the pixels with the whole margin around the block, and which hold data."""
+        missing = [(self.margin - (a.start - b.start), self.margin - (b.stop - a.stop)) for a, b in zip(block, around)]
+        padded = np.pad(pixels, [*missing, (0, 0)], mode="edge") if self.margin else pixels
+        return padded, None if valid is None else np.pad(valid, missing, mode="edge")
 
-def write_local_moments(padded: AnyArray, window: int, out: Floats, valid: Booleans | None = None) -> None:
-    """Write mean and standard deviation of every band in the window around each pixel.
 
-    Each window is summed on its own and about its own mean, so neither the size of the image or of a block nor a large
-    mean costs digits.
+def check_kinds(kinds: Sequence[str]) -> None:
+    """Raise an error for an unknown kind of columns.
 
-    Parameters
-    ----------
-    padded : array of shape (lines + window - 1, columns + window - 1, bands)
-    window : int
-    out : array of shape (lines, columns, 2 * bands)
-        Means, then standard deviations.
-    valid : array of shape (lines + window - 1, columns + window - 1), optional
-        Which pixels hold data; the others are left out, and what is written for them is arbitrary.
+    Raises
+    ------
+    ValueError
     """
-    line_bytes = np.dtype(np.float64).itemsize * padded[0].size
-    step = max(PIECE_BYTES // line_bytes, 4 * window)  # a whole block in float64 would take several times its memory
-    for y in range(0, len(out), step):
-        lines = slice(y, y + step + window - 1)
-        values = padded[lines].astype(np.float64)
-        # Windows without a hole have the same bits in both, so that results do not depend on where a block begins.
-        if valid is None or valid[lines].all():
-            _write_piece(values, window, out[y : y + step])
-        else:
-            _write_piece_with_holes(values, valid[lines], window, out[y : y + step])
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise ValueError(f"expected features among {', '.join(KINDS)}; got {', '.join(map(str, unknown))}")
 
 
-def _write_piece(values: Floats, window: int, out: Floats) -> None:
-    mean, squared = values, np.zeros_like(values)
-    for n in (1, window):  # first across lines, then along them
-        mean, squared = _across(lambda *parts, n=n: window_moments(*parts, n, window), mean, squared)
-    _write(mean, squared, window**2, out)
-
-
-def _write_piece_with_holes(values: Floats, valid: Booleans, window: int, out: Floats) -> None:
-    counts: AnyArray = np.repeat(valid[..., None].astype(np.float64), values.shape[2], axis=2)
-    parts = [counts, values, np.zeros_like(values)]
-    for full in (window, window**2):
-        parts = _across(lambda *parts, full=full: valid_window_moments(*parts, window, full), *parts)
-    counts, mean, squared = parts
-    _write(mean, squared, np.maximum(counts, 1), out)
-
-
-def _across(moments: Callable[..., Iterable[Floats]], *parts: Floats) -> list[Floats]:
-    """Return moments of windows across lines, turned so that the next call goes along lines."""
-    shape = parts[0].shape
-    found = moments(*(part.reshape(shape[0], -1) for part in parts))
-    return [np.ascontiguousarray(part.reshape(-1, *shape[1:]).transpose(1, 0, 2)) for part in found]
-
-
-def _write(mean: Floats, squared: Floats, n: Floats | int, out: Floats) -> None:
-    bands = mean.shape[2]
-    out[..., :bands] = mean
-    out[..., bands:] = np.sqrt(squared / n)
+def needs_window(kinds: Sequence[str]) -> bool:
+    """Return whether columns of these kinds are computed in a window."""
+    return "smooth" in kinds or "texture" in kinds
 
 
 def _with_margin(block: Block, radius: int, shape: tuple[int, int]) -> Block:

@@ -25,7 +25,7 @@ from .label_array import LABEL_IMAGE, create, finish, layout_of, path_inside
 from .label_blocks import Label, LabelRows, WriteLabels
 from .maps import beside, is_map, place_of, removed_at_the_end, write_map
 from .overview import Seen, overview_of
-from .rows import all_rows, check_window, no_data
+from .rows import all_rows, no_data
 
 
 @hiding_credentials()
@@ -113,7 +113,7 @@ def write_labels(
             attributes=attributes, also=also, progress=progress, resume=resume, storage_options=storage_options,
         )  # fmt: skip
     features = features or Features()
-    check_window(image, features)
+    features.check(image)
     marked, layout = image.validity is not None, layout_of(image, n_labels, lowest)
     begun = find_begun(path, resume, path_inside(image), storage_options, **layout)
     replace = begun is None and will_replace(path, overwrite, LABEL_IMAGE, storage_options)
@@ -192,7 +192,7 @@ def _rows(image: Image, features: Features, write: WriteLabels | None = None) ->
     marked = image.validity is not None
     rows = all_rows(image, features, marked=marked)
     skips = write is not None and bool(write.done) and features != Features()
-    if features.factors is None and not skips:
+    if features.starts_with_bands and not skips:
         return (rows,)
     lines = rows.chunks[0][0] // min(image.order.panel, image.shape[1])
     pixels = all_rows(image, lines=lines, marked=marked)

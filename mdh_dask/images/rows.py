@@ -132,18 +132,10 @@ class ValidOnLines(Statistic):
         return np.concatenate([left, right])
 
 
-def check_window(image: Image, features: Features) -> None:
-    """Raise an error if a window does not fit into the image."""
-    if features.window is not None and features.window > min(image.shape[:2]):
-        raise ValueError(
-            f"expected a window within the image's {image.shape[0]} x {image.shape[1]} pixels; got {features.window}"
-        )
-
-
 def _layout(image: Image, features: Features | None, lines: int | None) -> tuple[Features, int, np.dtype, int]:
     """Return features, lines of a block, dtype of rows and number of columns."""
     features = features or Features()
-    check_window(image, features)
+    features.check(image)
     dtype, n_columns = features.dtype(image.dtype), features.n_columns(image.shape[2])
     return features, lines or image.block_lines(dtype.itemsize * n_columns), dtype, n_columns
 

@@ -8,6 +8,7 @@ from typing import Any
 from .._fields import Field, JobError, check_keys, checked_kind, checked_table, choice, positive, text, whole
 from .._locations import name_of
 from ..columns import KINDS
+from ..images.features import KINDS as PIXEL_KINDS
 from .inputs import Input, open_image_input, open_rows_input
 from .outputs import ImageJobOutputs, JobOutputs
 
@@ -61,6 +62,10 @@ def _is_window(value: Any) -> bool:
     return type(value) is int and value >= 3 and value % 2 == 1
 
 
+def _are_pixel_kinds(value: Any) -> bool:
+    return isinstance(value, list) and all(kind in PIXEL_KINDS for kind in value)
+
+
 PATH, MISSING = text("a path or URL", required=True), choice("error", "fill", default="error")
 
 ROWS = {
@@ -81,6 +86,7 @@ IMAGE = {
     "window": Field("an odd integer of 3 or more", _is_window),
     "coordinates": positive(),
     "sample": whole(2),
+    "features": Field(f"an array of some of {', '.join(PIXEL_KINDS)}", _are_pixel_kinds, default=[]),
     "missing_chunks": MISSING,
     "nodata": Field("a number or 'none'", _is_nodata),
     "mask": text("a path or URL"),

@@ -150,7 +150,7 @@ def open_image_input(given: Mapping[str, Any]) -> ImageInput:
     reading = Reading(
         given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata, mask=given["mask"]
     )
-    options = PixelOptions(given["window"], given["coordinates"], given["sample"], nodata)
+    options = PixelOptions(given["window"], given["coordinates"], given["sample"], nodata, tuple(given["features"]))
     opened = ImageInput(given["path"], reading.image(given["path"]), options)
     _ = opened.rows  # raises the error for a window that does not fit
     return opened

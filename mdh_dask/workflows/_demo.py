@@ -20,6 +20,9 @@ BLOCKS = 16
 """Blocks of pixels for parallel work; by its size the photograph needs only one."""
 
 
+SEEN = PixelOptions(sample=30_000, features=("lab", "smooth", "texture"))
+"""Columns in which the segments of a photograph are those that people see, and few pixels as neighbours are alike."""
+
 WINES = 3
 """Number of kinds of wine in the table."""
 
@@ -85,8 +88,8 @@ def demo(
     outputs.check(photograph.path)
     credit = f"{image} by {SAMPLE_IMAGES[image]} (CC BY 2.0, from scikit-learn)" if image in SAMPLE_IMAGES else ""
     with dask.config.set({"mdh-dask.block-size": photograph.order.n_rows * photograph.shape[2] // BLOCKS}):
-        estimator = RandomProjectionTree(progress=progress)
-        found = segment_image(photograph, estimator, PixelOptions(), outputs, cluster or current_cluster(), name=credit)
+        estimator = RandomProjectionTree(scale=False, progress=progress)  # all columns have the unit of lightness
+        found = segment_image(photograph, estimator, SEEN, outputs, cluster or current_cluster(), name=credit)
     return f"{found.summary}: open {Path(report).resolve()}"
 
 

@@ -1,6 +1,6 @@
 """The workflow that segments a stored image."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._errors import SettingError
@@ -26,6 +26,7 @@ def segment(
     window: int | None = None,
     coordinates: float | None = None,
     sample: int | None = None,
+    features: Sequence[str] = (),
     axes: str | None = None,
     index: Mapping[str, int] | None = None,
     missing_chunks: MissingChunks = "error",
@@ -60,6 +61,9 @@ def segment(
         Weight of the pixel's line and column as further columns; at 1 they vary as much as a band.
     sample : int, optional
         Number of pixels to grow the tree on. All by default.
+    features : sequence of {"lab", "smooth", "texture", "gradient"}
+        Colours as people see them, means in place of pixels, local deviations, gradients; see
+        `mdh_dask.images.Features`. The window is 5 unless `window` gives another.
     axes : str, optional
         Axes of a TIFF or Zarr image that does not name them, such as ``"yxc"`` with c for the bands.
     index : mapping of str to int, optional
@@ -104,7 +108,7 @@ def segment(
     """
     outputs = ImageOutputs(labels, model, report, overwrite, preview, performance_report=performance_report)
     check_labels(estimator, None)
-    options = PixelOptions(window, coordinates, sample, nodata)
+    options = PixelOptions(window, coordinates, sample, nodata, tuple(features))
     if not isinstance(image, str):
         if axes is not None or mask is not None:
             raise SettingError("a DataArray has named axes, and NaN where there are no data: leave out axes and mask")

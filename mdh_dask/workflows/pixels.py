@@ -15,6 +15,7 @@ from ..estimators.profiles import moments_of
 from ..growth.passes import FirstPass, SamplePass, sample_limit, smallest_hashes
 from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
+from ..images.features import WINDOW, needs_window
 from ..images.labels import look
 from ..images.overview import Seen
 from ..images.rows import all_rows, counted
@@ -37,6 +38,9 @@ PIXELS_FOR_SCALES = 2000
 
 COLOURS = ("red", "green", "blue")
 
+AROUND = {"mean": "mean", "deviation": "standard deviation"}
+"""Columns of windows in words."""
+
 
 @dataclass(frozen=True)
 class PixelOptions:
@@ -52,12 +56,15 @@ class PixelOptions:
         Number of pixels to grow the tree on; None for all.
     nodata : float or "none", optional
         Value of pixels without data as given by the user, for the model.
+    features : tuple of str
+        Kinds of columns, see `Features`; the window of smooth and texture columns is 5 unless another is given.
     """
 
     window: int | None = None
     coordinates: float | None = None
     sample: int | None = None
     nodata: Nodata = None
+    features: tuple[str, ...] = ()
 
 
 def segment_image(
@@ -106,7 +113,8 @@ def segment_image(
 
 def columns_of(options: PixelOptions) -> Features:
     """Return the columns of a pixel's row, before weighting."""
-    return Features(options.window, options.coordinates is not None)
+    window = options.window or (WINDOW if needs_window(options.features) else None)
+    return Features(window, options.coordinates is not None, kinds=tuple(options.features))
 
 
 def _prepared(
@@ -211,9 +219,14 @@ def _nbytes(image: Image) -> int:
 
 def _facts(image: Image, options: PixelOptions) -> dict[str, str]:
     """Return the facts of a report on the image and its columns."""
-    columns = [f"{image.shape[2]} bands"]
-    if options.window:
-        columns.append(f"their mean and standard deviation in {options.window} x {options.window} pixels")
+    chosen = columns_of(options)
+    columns = ["lightness, redness and yellowness" if "lab" in chosen.kinds else f"{image.shape[2]} bands"]
+    if around := [AROUND[part] for part in chosen.parts if part in AROUND]:
+        columns.append(f"their {' and '.join(around)} in {chosen.window} x {chosen.window} pixels")
+    if "smooth" in chosen.kinds:
+        columns = [f"{columns[0]}: {columns[1]}"]
+    if "gradient" in chosen.kinds:
+        columns.append("their gradients")
     if options.coordinates is not None:
         columns.append(f"line and column with weight {options.coordinates:g}")
     facts = {"Columns": ", ".join(columns)}

@@ -10,7 +10,6 @@ import dask.array as da
 from .._errors import SettingError
 from ..images import Features, Image, PixelColumns, open_image, pixel_rows
 from ..images.opening import kind_of
-from ..images.rows import check_window
 from ..images.validity import Nodata
 from ..io import inputs
 from ..io.inputs import Table, TypedTable
@@ -84,7 +83,7 @@ def opened_for_model(estimator: Any, model: str, path: str, reading: Reading) ->
         rows = rows_for_model(estimator, model, path, reading)
         return lambda: rows
     opened = image_for_model(estimator, model, path, reading)
-    check_window(*opened)
+    opened[1].check(opened[0])
     return lambda: pixel_rows(*opened)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import zarr
 from scipy.ndimage import distance_transform_edt
@@ -28,6 +29,13 @@ NAMES = (
 TOLERANCE = 0.0075
 """Distance at which boundaries agree, as a share of the image's diagonal (the benchmark of the Berkeley set)."""
 
+FEATURES = (
+    ("Bands", Features(), None),
+    ("Bands, with means and deviations of 5 x 5 pixels", Features(5), None),
+    ("As in the demo", Features(5, kinds=("lab", "smooth", "texture")), 30_000),
+)  # fmt: skip
+"""Titles, columns, and the number of pixels to fit to."""
+
 COLUMNS = (
     "image", "pixels", "columns", "segments", "s", "ARI", "boundary F", "k-means: s", "k-means: ARI",
     "k-means: boundary F",
@@ -36,8 +44,8 @@ COLUMNS = (
 
 def run(names: Sequence[str] = NAMES, folder: str | None = None) -> Iterator[Table]:
     """Segment every image with default parameters, by its bands and by windows too."""
-    for title, features in (("Bands", Features()), ("Bands, with means and deviations of 5 x 5 pixels", Features(5))):
-        lines = [_line(name, folder, features) for name in names]
+    for title, features, sample in FEATURES:
+        lines = [_line(name, folder, features, sample) for name in names]
         scores = np.array([line[5:7] + line[8:] for line in lines if isinstance(line[5], float)])
         if len(scores):
             ari, boundary, *theirs = map(float, scores.mean(axis=0))
@@ -45,7 +53,7 @@ def run(names: Sequence[str] = NAMES, folder: str | None = None) -> Iterator[Tab
         yield Table(f"{title} (folder: ${FOLDER})", COLUMNS, lines)
 
 
-def _line(name: str, folder: str | None, features: Features) -> tuple[Any, ...]:
+def _line(name: str, folder: str | None, features: Features, sample: int | None) -> tuple[Any, ...]:
     folder = folder or os.environ.get(FOLDER)
     path = Path(folder or "", "images", f"{name}.npz")
     if folder is None or not path.exists():
@@ -54,19 +62,30 @@ def _line(name: str, folder: str | None, features: Features) -> tuple[Any, ...]:
         pixels, maps = arrays["image"], arrays.get("segmentations")
     with TemporaryDirectory() as stored, two_threads():
         zarr.create_array(Path(stored, "image.zarr"), data=pixels)
-        rows = pixel_rows(open_image(Path(stored, "image.zarr")), features)
-        start = time.perf_counter()
-        model = RandomProjectionTree().fit(rows)
-        labels = model.labels_.compute().reshape(pixels.shape[:2])
-        seconds = time.perf_counter() - start
+        image = open_image(Path(stored, "image.zarr"))
+        if "lab" in features.kinds and image.shape[2] != 3:
+            return (name, *["-"] * (len(COLUMNS) - 2), "has no red, green and blue")
+        rows = pixel_rows(image, features)
         whole = np.asarray(rows, np.float64)
         start = time.perf_counter()
+        labels = _labels(rows, whole, sample).reshape(pixels.shape[:2])
+        seconds = time.perf_counter() - start
+        n_clusters = int(labels.max()) + 1
+        start = time.perf_counter()
         scaled = whole / np.maximum(whole.std(axis=0), 1e-9)
-        means = KMeans(model.n_clusters_, n_init=1, random_state=0).fit_predict(scaled).reshape(labels.shape)
+        means = KMeans(n_clusters, n_init=1, random_state=0).fit_predict(scaled).reshape(labels.shape)
         others = time.perf_counter() - start
     shape = f"{pixels.shape[1]} x {pixels.shape[0]}"
     ours, theirs = (agreement(found, maps) for found in (labels, means))
-    return name, shape, whole.shape[1], model.n_clusters_, seconds, *ours, others, *theirs
+    return name, shape, whole.shape[1], n_clusters, seconds, *ours, others, *theirs
+
+
+def _labels(rows: da.Array, whole: np.ndarray, sample: int | None) -> np.ndarray:
+    """Return the labels of a fit to all pixels, or of one to a sample whose columns share a unit, as in the demo."""
+    if sample is None:
+        return np.asarray(RandomProjectionTree().fit(rows).labels_)
+    drawn = np.random.default_rng(0).choice(len(whole), min(sample, len(whole)), replace=False)
+    return np.asarray(RandomProjectionTree(scale=False).fit(whole[drawn]).predict(whole))
 
 
 def agreement(labels: np.ndarray, maps: np.ndarray | None) -> tuple[float | str, float | str]:

@@ -439,12 +439,12 @@ def test_features_are_those_of_the_whole_image_to_the_last_bit_whatever_the_bloc
     pixels, chunks = case
     height, width, bands = pixels.shape
     window = min(window, (min(height, width) - 1) // 2 * 2 + 1)
-    features = Features(window if window > 1 else None, coordinates=True)
+    features = Features(window if window > 1 else None, coordinates=True, kinds=("gradient",))
     whole = pixel_rows(image_of(pixels), features, lines=height).compute(scheduler="synchronous")
     assert whole.shape == (height * width, features.n_columns(bands))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Image, "order", property(lambda self: PixelOrder(*self.shape[:2], panel)))
-        patch.setattr("mdh_dask.images.features.PIECE_BYTES", 1)
+        patch.setattr("mdh_dask.images.local_columns.PIECE_BYTES", 1)
         image = image_of(pixels, chunks)
         rows = pixel_rows(image, features, lines=lines).compute(scheduler="synchronous")
         number = [image.order.number(y, x) for y, x in np.ndindex(height, width)]
@@ -455,6 +455,59 @@ def test_features_are_those_of_the_whole_image_to_the_last_bit_whatever_the_bloc
         mean, sd = reference_windows.local_moments(pixels, window)
         np.testing.assert_allclose(whole[:, bands : 2 * bands], mean.reshape(-1, bands), rtol=1e-6)
         np.testing.assert_allclose(whole[:, 2 * bands : 3 * bands], sd.reshape(-1, bands), rtol=1e-5, atol=1e-5)
+    steep = np.hypot(
+        *(np.gradient(np.pad(pixels.astype(float), 1, mode="edge"), axis=i)[1:-1, 1:-1, 1:-1] for i in (0, 1))
+    )
+    np.testing.assert_allclose(whole[:, -2 - bands : -2].reshape(steep.shape), steep, rtol=1e-6, atol=1e-6)
+
+
+@given(st.integers(3, 20), st.integers(3, 20), st.integers(1, 9), st.sampled_from(["u1", "u2"]), seeds)
+def test_colours_as_people_see_them_are_the_same_to_the_last_bit_whatever_the_blocks(height, width, lines, dtype, seed):
+    pixels = np.random.default_rng(seed).integers(np.iinfo(dtype).max, size=(height, width, 3), endpoint=True)
+    image, kinds = image_of(pixels.astype(dtype)), ("lab", "smooth", "texture", "gradient")
+    whole, rows = (pixel_rows(image, Features(3, kinds=kinds), lines=n).compute() for n in (height, lines))
+    np.testing.assert_array_equal(rows, whole)
+    own = pixel_rows(image, Features(kinds=("lab",))).compute()
+    mean, sd = reference_windows.local_moments(own.reshape(pixels.shape), 3)
+    np.testing.assert_allclose(whole[:, :6], np.concatenate([mean, sd], axis=2).reshape(-1, 6), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(own[:, 1:], reference_lab(pixels.reshape(-1, 3), np.iinfo(dtype).max)[:, 1:], atol=0.02)
+
+
+def reference_lab(pixels, most):
+    """Return the colours as scikit-image computes them, pixel by pixel (its white is rounded to five digits)."""
+    colours = []
+    for pixel in pixels / most:
+        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in pixel)
+        xyz = (
+            (0.412453 * red + 0.357580 * green + 0.180423 * blue) / 0.95047,
+            0.212671 * red + 0.715160 * green + 0.072169 * blue,
+            (0.019334 * red + 0.119193 * green + 0.950227 * blue) / 1.08883,
+        )
+        x, y, z = (light ** (1 / 3) if light > 0.008856 else 7.787 * light + 16 / 116 for light in xyz)
+        colours.append([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+    return np.array(colours)
+
+
+@pytest.mark.parametrize(
+    ("pixels", "features", "message"),
+    [
+        (
+            np.ones((9, 9, 2), "u1"),
+            {"kinds": ("lab",)},
+            "expected red, green and blue of uint8 or uint16 for 'lab'; got 2",
+        ),
+        (np.ones((9, 9, 3)), {"kinds": ("lab",)}, "got 3 bands of float64"),
+        (np.ones((9, 9, 3), "u1"), {"kinds": ("texture",)}, "expected a window for texture; got none: give window=5"),
+        (
+            np.ones((9, 9, 3), "u1"),
+            {"kinds": ("labs",)},
+            "expected features among lab, smooth, texture, gradient; got labs",
+        ),
+    ],
+)
+def test_features_that_an_image_does_not_have_are_refused_before_anything_is_read(pixels, features, message):
+    with pytest.raises(ValueError, match=message):
+        pixel_rows(image_of(pixels), Features(**features))
 
 
 @given(st.integers(1, 5), st.integers(0, 6), st.integers(1, 4), st.integers(1, 9), seeds)

@@ -63,11 +63,11 @@ def test_rows_are_those_of_pixels_with_data_to_the_last_bit_whatever_the_blocks(
     valid = np.random.default_rng(seed).random((height, width)) < share
     valid[height // 2, width // 3] = True
     window = min(window, (min(height, width) - 1) // 2 * 2 + 1)
-    features = Features(window if window > 1 else None, coordinates=True)
+    features = Features(window if window > 1 else None, coordinates=True, kinds=("gradient",))
     with dask.config.set(scheduler="synchronous"), pytest.MonkeyPatch.context() as patch:
         whole = pixel_rows(image_with(pixels, valid), features, lines=height).compute()
         patch.setattr(Image, "order", property(lambda self: PixelOrder(*self.shape[:2], panel)))
-        patch.setattr("mdh_dask.images.features.PIECE_BYTES", 1)
+        patch.setattr("mdh_dask.images.local_columns.PIECE_BYTES", 1)
         image = image_with(pixels, valid, chunks)
         rows = pixel_rows(image, features, lines=lines)
         assert 0 not in rows.chunks[0]
@@ -82,7 +82,7 @@ def test_rows_are_those_of_pixels_with_data_to_the_last_bit_whatever_the_blocks(
 
 
 def test_a_window_without_a_hole_has_the_bits_of_an_image_without_holes():
-    pixels, features = np.random.default_rng(0).normal(size=(60, 80, 2)), Features(window=5)
+    pixels, features = np.random.default_rng(0).normal(size=(60, 80, 2)), Features(window=5, kinds=("gradient",))
     far = np.ones_like(THERE)
     for y, x in np.argwhere(HOLES):
         far[max(y - 2, 0) : y + 3, max(x - 2, 0) : x + 3] = False

@@ -42,11 +42,12 @@ def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
 
 
 def test_an_image_has_keys_of_its_own_and_a_preview(tmp_path):
-    keys = 'axes = "tcyx"\nindex = {t = 2}\nwindow = 5\ncoordinates = 0.5\nsample = 1000\n'
+    keys = 'axes = "tcyx"\nindex = {t = 2}\nwindow = 5\ncoordinates = 0.5\nsample = 1000\nfeatures = ["lab"]\n'
     read = job(IMAGE.replace("[output]", keys + "[output]"), tmp_path)
     assert read.input == {
         "kind": "image", "path": f"{tmp_path}/x.tif", "axes": "tcyx", "index": {"t": 2}, "window": 5,
-        "coordinates": 0.5, "sample": 1000, "missing_chunks": "error", "nodata": None, "mask": None,
+        "coordinates": 0.5, "sample": 1000, "features": ["lab"], "missing_chunks": "error", "nodata": None,
+        "mask": None,
     }  # fmt: skip
     assert read.outputs().places() == {"preview": f"{tmp_path}/p.png"}
 
@@ -178,7 +179,11 @@ ERRORS = {
     "columns of an image": (
         IMAGE.replace("[output]", "columns = [0]\n[output]"),
         "[input] with kind = 'image' has no key 'columns'; its keys are kind, path, axes, index, window, coordinates, "
-        "sample, missing_chunks, nodata, mask",
+        "sample, features, missing_chunks, nodata, mask",
+    ),
+    "features of an image": (
+        IMAGE.replace("[output]", "features = 'lab'\n[output]"),
+        "input.features must be an array of some of lab, smooth, texture, gradient; got 'lab', a string",
     ),
     "sample of rows": (
         LEAST.replace("[output]", "sample = 3\n[output]"),
@@ -324,8 +329,9 @@ ERRORS = {
     ),
     "word for a parameter": (
         LEAST + "[method]\ncriterion = 'dipp'\n",
-        "method.criterion must be 'dip', 'kurtosis', 'minimum_error', 'minimum_error_corrected', 'relative_depth' or "
-        "'variance'; got 'dipp', a string (did you mean 'dip'?)",
+        "method.criterion must be 'clusterability', 'dip', 'eigenvalue', 'kurtosis', 'minimum_error', "
+        "'minimum_error_corrected', 'normalised_cut', 'relative_depth', 'sse' or 'variance'; got "
+        "'dipp', a string (did you mean 'dip'?)",
     ),
     "boolean for a number": (
         LEAST + "[method]\nmax_levels = true\n",

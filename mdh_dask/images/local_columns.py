@@ -1,0 +1,99 @@
+"""The columns of pixels that need their neighbours: means, deviations and gradients."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from .._jit.windows import valid_window_moments, window_moments
+from .._typing import AnyArray, Booleans, Floats
+from .colours import lab_of
+
+PIECE_BYTES = 2**23
+"""Bytes of float64 values per piece of a block."""
+
+
+def write_columns(
+    padded: AnyArray, valid: Booleans | None, parts: tuple[str, ...], window: int | None, out: Floats, lab: bool = False
+) -> None:
+    """Write the columns of every pixel, all bands of one part after those of another.
+
+    Parameters
+    ----------
+    padded : array of shape (lines + 2 * margin, columns + 2 * margin, bands)
+        Pixels; the margin is half the window, and another pixel for gradients.
+    valid : array of shape (lines + 2 * margin, columns + 2 * margin), optional
+        Which pixels hold data; the others are left out, and what is written for them is arbitrary.
+    parts : tuple of {"value", "mean", "deviation", "gradient"}
+        Mean and standard deviation are those of the window around the pixel. Each window is summed on its own and
+        about its own mean, so neither the size of the image or of a block nor a large mean costs digits. A gradient is
+        the length of the central differences, of means if there are no values; a neighbour without data counts as the
+        pixel itself.
+    window : int or None
+    out : array of shape (lines, columns, bands * parts)
+    lab : bool
+        Whether pixels are turned into colours as people see them first.
+    """
+    margin = len(padded) - len(out)
+    line_bytes = np.dtype(np.float64).itemsize * padded[0].size
+    step = max(PIECE_BYTES // line_bytes, 4 * margin, 1)  # a whole block in float64 would take several times its memory
+    for y in range(0, len(out), step):
+        lines = slice(y, y + step + margin)
+        values = lab_of(padded[lines]) if lab else padded[lines].astype(np.float64)
+        # Pixels without a hole around them have the same bits in both, so that it does not matter where a block begins.
+        there = None if valid is None or valid[lines].all() else valid[lines]
+        _write_piece(values, there, parts, window, out[y : y + step])
+
+
+def _write_piece(
+    values: Floats, valid: Booleans | None, parts: tuple[str, ...], window: int | None, out: Floats
+) -> None:
+    radius, bands = (window or 1) // 2, values.shape[2]
+    edge = (len(values) - len(out)) // 2 - radius  # one more pixel around the piece for gradients
+    wide = {"value": _inside(values, radius)}
+    if window:
+        moments = _moments(values, window) if valid is None else _moments_with_holes(values, valid, window)
+        wide["mean"], wide["deviation"] = moments
+    for i, part in enumerate(parts):
+        own = out[..., i * bands : (i + 1) * bands]
+        if part == "gradient":
+            own[:] = _gradient(wide[parts[0]], None if valid is None else _inside(valid, radius))
+        else:
+            own[:] = _inside(wide[part], edge)
+
+
+def _moments(values: Floats, window: int) -> tuple[Floats, Floats]:
+    mean, squared = values, np.zeros_like(values)
+    for n in (1, window):  # first across lines, then along them
+        mean, squared = _across(lambda *parts, n=n: window_moments(*parts, n, window), mean, squared)
+    return mean, np.sqrt(squared / window**2)
+
+
+def _moments_with_holes(values: Floats, valid: Booleans, window: int) -> tuple[Floats, Floats]:
+    counts: AnyArray = np.repeat(valid[..., None].astype(np.float64), values.shape[2], axis=2)
+    parts = [counts, values, np.zeros_like(values)]
+    for full in (window, window**2):
+        parts = _across(lambda *parts, full=full: valid_window_moments(*parts, window, full), *parts)
+    counts, mean, squared = parts
+    return mean, np.sqrt(squared / np.maximum(counts, 1))
+
+
+def _across(moments: Callable[..., Iterable[Floats]], *parts: Floats) -> list[Floats]:
+    """Return moments of windows across lines, turned so that the next call goes along lines."""
+    shape = parts[0].shape
+    found = moments(*(part.reshape(shape[0], -1) for part in parts))
+    return [np.ascontiguousarray(part.reshape(-1, *shape[1:]).transpose(1, 0, 2)) for part in found]
+
+
+def _gradient(values: Floats, valid: Booleans | None) -> Floats:
+    middle, differences = values[1:-1, 1:-1], []
+    for ahead, behind in (((2, 1), (0, 1)), ((1, 2), (1, 0))):
+        ends = []
+        for y, x in (ahead, behind):
+            place = (slice(y, y + len(middle)), slice(x, x + middle.shape[1]))
+            ends.append(values[place] if valid is None else np.where(valid[place][..., None], values[place], middle))
+        differences.append(ends[0] - ends[1])
+    return np.sqrt(differences[0] ** 2 + differences[1] ** 2) / 2
+
+
+def _inside(values: AnyArray, margin: int) -> AnyArray:
+    return values[margin : values.shape[0] - margin, margin : values.shape[1] - margin]
