@@ -2,13 +2,14 @@
 
 import json
 import logging
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 
 from .._log import Lines
-from .exits import EXIT_CODES, Commands, leaving_at_once
+from .exits import EXIT_CODES, Commands, exit_code, leaving_at_once
 from .image_commands import demo, segment
 from .log import WHOLE_PROCESS, say
 from .log import log_json as log_all_json
@@ -135,6 +136,7 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @reading_options
 @click.option("--model", required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote.")
 @REPORT
+@click.option("--openmetrics", metavar="PATH", help="Path or URL of a file for Prometheus to write or replace.")
 @click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON instead of tables.")
 @click.option("--threshold", **_share(0.1, 1, "Report drift if more than this share of rows has moved."))
 @click.option("--filled", **_share(0.5, 1, "Report drift if more than this share of a valley is filled in."))
@@ -178,16 +180,18 @@ def run(
     from ..jobs._check import check_job
     from ..jobs._run import run_job
     from ..jobs.job import checked_job, load_job, wants_json
+    from ..jobs.telling import Told, telling
 
-    content = load_job(job)
-    if wants_json(content):
-        log_all_json(ctx)
     elsewhere = cluster_table(scheduler, scheduler_file, scheduler_timeout) if scheduler or scheduler_file else None
-    described = checked_job(job, content, elsewhere)
-    if check:
-        say(check_job(described, overwrite=overwrite))
-        return
-    say(run_job(described, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
+    with nullcontext(Told(str(job))) if check else telling(job, exit_code) as told:
+        content = load_job(job)
+        if wants_json(content):
+            log_all_json(ctx)
+        told.job = checked_job(job, content, elsewhere)
+        if check:
+            say(check_job(told.job, overwrite=overwrite))
+        else:
+            say(run_job(told.job, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
 
 
 mdh.add_command(segment)

@@ -7,6 +7,7 @@ from typing import Any
 from ._check import check_job
 from ._run import run_job
 from .job import read_job
+from .telling import telling
 
 __all__ = ["check", "run"]
 
@@ -62,7 +63,9 @@ def run(
     ...     run(f"{folder}/job.toml").split(" in ")[0]
     '1 clusters of 600 rows'
     """
-    return run_job(read_job(Path(path), cluster), restart=restart, overwrite=overwrite, progress=progress)
+    with telling(path, lambda error: 1) as told:
+        told.job = read_job(Path(path), cluster)
+        return run_job(told.job, restart=restart, overwrite=overwrite, progress=progress)
 
 
 def check(path: str | Path, *, overwrite: bool = False, cluster: Mapping[str, Any] | None = None) -> str:

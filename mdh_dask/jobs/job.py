@@ -25,6 +25,7 @@ RUN = {
     "on_change": choice("error", "restart", default="error"),
     "overwrite": flag(default=False),
     "log_json": flag(default=False),
+    "openmetrics": text("a path or URL"),
 }
 
 
@@ -33,7 +34,7 @@ SECTIONS = ("input", "method", "cluster", "output", "run")
 BESIDE = ("labels", "mask")
 """Keys of ``[input]`` with paths of what belongs to the input."""
 
-PATHS = {"input": ("path", *BESIDE), "run": ("work",)}
+PATHS = {"input": ("path", *BESIDE), "run": ("work", "openmetrics")}
 """Keys with paths relative to the folder of the job file."""
 
 

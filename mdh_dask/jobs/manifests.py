@@ -63,6 +63,7 @@ def manifest_of(
         "versions": versions(),
         "n_rows": metrics["n_rows"],
         "n_without_data": metrics["n_without_data"],
+        "n_clusters": metrics["n_clusters"],
         "passes": metrics["passes"],
         "seconds": metrics["seconds"],
         "attempts": list(attempts),

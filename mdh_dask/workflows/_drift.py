@@ -2,16 +2,18 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from time import perf_counter
+from time import perf_counter, time
 
 from .. import __version__
-from .._locations import name_of
+from .._locations import name_of, redacted
 from ..chunks import announced
 from ..clusters.current import current_cluster
 from ..columns.coding import TypedRows
 from ..estimators import drift as drift_of_rows
 from ..estimators import load_model
 from ..images.validity import Nodata
+from ..io.files import write_file
+from ..io.openmetrics import as_openmetrics
 from ..report import write_report
 from ..summaries.drift import Drift
 from ._fit import Cluster
@@ -21,12 +23,22 @@ from .reading import MissingChunks, Reading, opened_for_model
 
 logger = logging.getLogger(__name__)
 
+GAUGES = {
+    "found": "Whether the new rows are not distributed as those of the model.",
+    "alarms": "Splits and clusters with drift.",
+    "rows": "New rows.",
+    "moved_share": "Share of rows that has moved to other clusters.",
+    "timestamp_seconds": "When the rows were compared.",
+}
+"""Metrics of a comparison, and what they are."""
+
 
 def drift(
     features: str,
     model: str,
     *,
     report: str | None = None,
+    openmetrics: str | None = None,
     threshold: float = 0.1,
     filled: float = 0.5,
     false_alarms: float = 0.001,
@@ -50,6 +62,8 @@ def drift(
         As in `predict`.
     report : str, optional
         Path or URL of the HTML report to write.
+    openmetrics : str, optional
+        Path or URL of a file for Prometheus to write or replace: whether there is drift, and how many alarms and rows.
     threshold, filled, false_alarms : float
         As in `mdh_dask.drift`.
     columns, axes, index, missing_chunks, nodata, mask : optional
@@ -98,6 +112,8 @@ def drift(
         with telling_of_memory(rows, estimator):
             there = rows if estimator.columns is None else TypedRows(rows, estimator.columns)
             found = drift_of_rows(estimator, there, **limits, progress=announced("counting", progress))
+    if openmetrics is not None:
+        _write_metrics(found, openmetrics, features, model)
     if outputs.report:
         facts = {
             "New rows": f"{features}, {rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features",
@@ -113,3 +129,14 @@ def drift(
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
     return found
+
+
+def _write_metrics(found: Drift, path: str, features: str, model: str) -> None:
+    shares = found.to_dict()["shares"]
+    values = {"found": int(found.found), "alarms": len(found.alarms), "rows": int(found.n_rows[1])}
+    if shares["value"] is not None:
+        values["moved_share"] = shares["value"]
+    values["timestamp_seconds"] = time()
+    labels = {"features": redacted(features), "model": redacted(model)}
+    write_file(path, as_openmetrics(values, GAUGES, labels, "mdh_dask_drift_").encode(), overwrite=True)
+    logger.info("metrics in %s", path)

@@ -1,0 +1,115 @@
+"""What a run of a job tells monitors: its metrics as OpenMetrics, and failures to a webhook."""
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+from .. import __version__
+from .._locations import redacted
+from ..io.files import file_exists, read_file, write_file
+from ..io.openmetrics import as_openmetrics, read_gauges
+from .job import Job
+from .state import FINISHED, Work
+
+logger = logging.getLogger(__name__)
+
+WEBHOOK = "MDH_DASK_WEBHOOK"
+"""Environment variable with the URL to which failures are posted, which may hold a secret and is never logged."""
+
+TIMEOUT = 10
+"""Seconds to wait for the webhook."""
+
+PREFIX = "mdh_dask_job_"
+
+ABOUT = {
+    "exit_code": "Exit code of the last run; 0 if it ended well.",
+    "last_run_timestamp_seconds": "When the last run ended.",
+    "last_success_timestamp_seconds": "When the last run that ended well did.",
+    "rows": "Rows, or pixels with data, that were clustered.",
+    "rows_without_data": "Pixels without data.",
+    "clusters": "Clusters that were found.",
+    "passes": "Passes over the data.",
+    "pass_seconds": "Time of all passes.",
+    "attempts": "Runs that it took, with those that were interrupted.",
+}
+"""Names of the metrics without `PREFIX`, and what they are."""
+
+OF_MANIFEST = {"rows": "n_rows", "rows_without_data": "n_without_data", "clusters": "n_clusters", "passes": "passes",
+               "pass_seconds": "seconds"}  # fmt: skip
+
+
+@dataclass
+class Told:
+    """A run that is told of; `job` is set once the job file has been read."""
+
+    path: str
+    job: Job | None = None
+
+
+@contextmanager
+def telling(path: str | Path, exit_code: Callable[[BaseException], int]) -> Iterator[Told]:
+    """Write the metrics of a run to `openmetrics` of its table ``[run]``, and post a failure to the webhook.
+
+    Parameters
+    ----------
+    path : str or Path
+        The job file.
+    exit_code : callable
+        Returns the exit code of an error.
+
+    Notes
+    -----
+    What goes wrong here is logged, and never hides how the job ended.
+    """
+    told = Told(str(path))
+    try:
+        yield told
+    except BaseException as error:
+        code, failed = exit_code(error), error
+        _despite_errors("metrics were not written", lambda: _write(told.job, code))
+        if isinstance(error, Exception):  # an interrupted job goes on later
+            _despite_errors("the webhook was not reached", lambda: _post(told.path, code, failed))
+        raise
+    _despite_errors("metrics were not written", lambda: _write(told.job, 0))
+
+
+def _despite_errors(what: str, do: Callable[[], None]) -> None:
+    try:
+        do()
+    except Exception as error:  # its text may hold the URL
+        logger.warning("%s: %s", what, type(error).__name__)
+
+
+def _write(job: Job | None, code: int) -> None:
+    if job is None or (path := job.run["openmetrics"]) is None:
+        return
+    earlier = read_gauges(read_file(path).decode(), ABOUT, PREFIX) if file_exists(path) else {}
+    now = time.time()
+    values = {"exit_code": code, "last_run_timestamp_seconds": now}
+    if code == 0:
+        manifest = Work(job.work).manifest(FINISHED) or {}
+        values["last_success_timestamp_seconds"] = now
+        values |= {name: manifest[key] for name, key in OF_MANIFEST.items() if manifest.get(key) is not None}
+        values["attempts"] = len(manifest.get("attempts", ()))
+    labels = {"job_file": redacted(job.name)}
+    write_file(path, as_openmetrics(earlier | values, ABOUT, labels, PREFIX).encode(), overwrite=True)
+
+
+def _post(path: str, code: int, error: BaseException) -> None:
+    url = os.environ.get(WEBHOOK)
+    if not url:
+        return
+    if not url.startswith(("https://", "http://")):
+        raise ValueError("expected a URL with http or https")
+    message = redacted(" ".join(str(error).split()) or type(error).__name__)
+    text = f"mdh-dask run {redacted(path)} failed with exit code {code}: {message}"
+    content = {"text": text, "job": redacted(path), "exit_code": code, "message": message, "version": __version__}
+    headers = {"Content-Type": "application/json"}
+    with urlopen(Request(url, json.dumps(content).encode(), headers), timeout=TIMEOUT) as answer:
+        answer.read()

@@ -1,0 +1,134 @@
+"""What a run tells monitors: metrics that Prometheus reads, and failures posted to a webhook."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families as families_of_text
+
+from mdh_dask import PCATree, jobs
+from mdh_dask.cli import exits, mdh
+from mdh_dask.workflows import drift
+
+JOB = """
+[input]
+path = "x.npy"
+[cluster]
+kind = "threads"
+[output]
+labels = "l.zarr"
+[run]
+openmetrics = 'metrics "a".prom'
+"""
+
+
+@pytest.fixture
+def job(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", rng.normal(size=(600, 2)) + np.repeat([[0], [9]], 300, axis=0))
+    (tmp_path / "job.toml").write_text(JOB)
+    return tmp_path / "job.toml"
+
+
+@pytest.fixture
+def webhook(monkeypatch):
+    """A server whose URL is in the environment; the list of what is posted to it."""
+    posted = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    monkeypatch.setenv("MDH_DASK_WEBHOOK", f"http://127.0.0.1:{server.server_port}/token-abc")
+    yield posted
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def run(job):
+    return CliRunner().invoke(mdh, ["run", str(job)], prog_name="mdh-dask")
+
+
+def metrics(job, parse=text_string_to_metric_families):
+    """The metrics as Prometheus reads them."""
+    families = list(parse((job.parent / 'metrics "a".prom').read_text()))
+    assert all(family.documentation and family.type == "gauge" for family in families)
+    samples = [sample for family in families for sample in family.samples]
+    assert {sample.labels["job_file"] for sample in samples} == {str(job)}
+    return {sample.name.removeprefix("mdh_dask_job_"): sample.value for sample in samples}
+
+
+def test_a_run_writes_what_it_did_in_openmetrics(job, webhook):
+    assert run(job).exit_code == 0
+    found = metrics(job)
+    assert (found["exit_code"], found["rows"], found["clusters"], found["rows_without_data"]) == (0, 600, 2, 0)
+    assert found["passes"] >= 2
+    assert found["pass_seconds"] > 0
+    assert found["last_success_timestamp_seconds"] == found["last_run_timestamp_seconds"]
+    assert metrics(job, families_of_text) == found
+    assert webhook == []
+
+
+def test_a_failure_keeps_the_last_success_and_is_posted_without_a_secret_in_the_log(job, webhook):
+    assert run(job).exit_code == 0
+    before = metrics(job)
+    np.save(job.parent / "x.npy", np.full((600, 2), np.nan))
+    result = run(job)
+    assert result.exit_code == exits.BAD_JOB
+    after = metrics(job)
+    assert after["exit_code"] == exits.BAD_JOB
+    assert after["last_success_timestamp_seconds"] == before["last_success_timestamp_seconds"]
+    assert after["last_run_timestamp_seconds"] > before["last_run_timestamp_seconds"]
+    (told,) = webhook
+    assert (told["job"], told["exit_code"]) == (str(job), exits.BAD_JOB)
+    assert told["message"].startswith("since the job began, on ")
+    assert told["text"] == f"mdh-dask run {job} failed with exit code {exits.BAD_JOB}: {told['message']}"
+    assert "token-abc" not in result.output
+
+
+def test_a_job_file_that_cannot_be_read_is_posted_too(tmp_path, webhook):
+    with pytest.raises(FileNotFoundError):
+        jobs.run(tmp_path / "job.toml")
+    assert webhook[0]["message"].startswith("there is no job file")
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/token-abc", "file:///etc/token-abc", "http://[token-abc"])
+def test_a_webhook_that_is_not_reached_hides_no_error(url, tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("MDH_DASK_WEBHOOK", url)
+    with pytest.raises(FileNotFoundError):
+        jobs.run(tmp_path / "job.toml")
+    assert "the webhook was not reached" in caplog.text
+    assert "token-abc" not in caplog.text
+
+
+def test_metrics_that_cannot_be_written_fail_no_job(job, caplog):
+    (job.parent / 'metrics "a".prom').mkdir()
+    assert run(job).exit_code == 0
+    assert "metrics were not written" in caplog.text
+
+
+def test_drift_writes_what_it_found_in_openmetrics(job):
+    folder = job.parent
+    model = PCATree().fit(np.load(folder / "x.npy"))
+    model.save(folder / "m.zarr")
+    np.save(folder / "new.npy", np.load(folder / "x.npy")[:300])
+    for name, drifted in (("x", 0), ("new", 1)):
+        drift(str(folder / f"{name}.npy"), str(folder / "m.zarr"), openmetrics=str(folder / "d.prom"))
+        (*families,) = text_string_to_metric_families((folder / "d.prom").read_text())
+        values = {family.name: family.samples[0].value for family in families}
+        assert values["mdh_dask_drift_found"] == drifted
+        assert (values["mdh_dask_drift_alarms"] > 0) == drifted
+        assert values["mdh_dask_drift_rows"] == {"x": 600, "new": 300}[name]
