@@ -133,7 +133,7 @@ def drift(
 
 def _write_metrics(found: Drift, path: str, features: str, model: str) -> None:
     shares = found.to_dict()["shares"]
-    values = {"found": int(found.found), "alarms": len(found.alarms), "rows": int(found.n_rows[1])}
+    values: dict[str, float] = {"found": int(found.found), "alarms": len(found.alarms), "rows": int(found.n_rows[1])}
     if shares["value"] is not None:
         values["moved_share"] = shares["value"]
     values["timestamp_seconds"] = time()
