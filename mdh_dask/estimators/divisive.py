@@ -7,6 +7,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._levels import NO_LEVELS
 from .._typing import AnyArray, Integers
 from ..density.bandwidth import BANDWIDTHS, Bandwidth, resolve_bandwidth
 from ..growth.order import ORDERS
@@ -295,7 +296,7 @@ class DivisiveClustering(TreeEstimator):
         named = self.projection if isinstance(self.projection, str) else None
         feature_map = getattr(self, "feature_map_", None)
         return GrowthSettings(
-            levels=None if feature_map is None else feature_map.levels,
+            levels=None if feature_map is None else feature_map.levels or NO_LEVELS,
             propose=self._propose,
             chooser=Chooser(
                 rule=self._rule(),

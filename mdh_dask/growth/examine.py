@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from .._levels import TwoValued
 from .._random import generator
 from .._typing import AnyArray
 from ..chunks import work_through
@@ -149,11 +150,22 @@ class Examiner:
         if len(scoring) < 2:
             return Proposal(StandardDirections(np.empty((0, scoring.shape[1]))))
         proposal = self.settings.propose(scoring, rng, self.standardise.lattices.columns)
+        if (others := self._other_columns()) is not None and proposal.thresholds is None:
+            # The smoothing of two levels would hide clusters that only the other columns show.
+            proposal = joined(proposal, self.settings.propose(scoring * others, rng, self.standardise.lattices.columns))
         if branch.groups is not None:
             proposal = joined(proposal, proposed_by(branch.groups.standardised(self.standardise), scoring))
         proposal = proposal[proposal.directions.vectors.any(axis=1)]
         # A bandwidth shared by all directions is for unit directions.
         return proposal.of_length_one() if self.settings.bandwidth.principal else proposal
+
+    def _other_columns(self) -> AnyArray | None:
+        """Return ones for the other columns than those of two values, or None unless there are both."""
+        if not isinstance(self.standardise.levels, TwoValued):
+            return None
+        others = (self.standardise.scale > 0).astype(np.float32)
+        others[self.standardise.levels.columns] = 0.0
+        return others if others.any() else None
 
     def _screened(
         self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth, rng: np.random.Generator, n_kept: int

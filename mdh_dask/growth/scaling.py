@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
-from .._levels import LevelFeatures
+from .._levels import LevelFeatures, TwoValued
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..projections.directions import RawDirections, StandardDirections
 from .bounds import without_far_rows
 from .lattices import MOST_LEVELS, lattices_in
 from .passes import Columns, Sample
+from .two_valued import two_valued_in
 
 ROWS_FOR_RESOLUTION = 2000
 
@@ -51,8 +52,9 @@ class Standardiser:
         The power of two by which columns that are not scaled are multiplied; see `MODERATE`.
     lattices : Lattices
         Coarsely rounded columns, such as counts and ratings, whose values are spread to score and count rows.
-    levels : LevelFeatures or None
-        Where the levels of single columns lie, if the rows are features of mixed columns.
+    levels : LevelFeatures, TwoValued or None
+        Where the levels of single columns lie, if the rows are features of mixed columns; otherwise the two-valued
+        columns.
     """
 
     centre: Floats
@@ -60,7 +62,7 @@ class Standardiser:
     resolution: Floats
     unit: float = 1.0
     lattices: Lattices = NO_LATTICES
-    levels: LevelFeatures | None = None
+    levels: LevelFeatures | TwoValued | None = None
 
     def __call__(self, rows: AnyArray) -> AnyArray:
         """Return the standardised rows, in float32 if it holds all their digits, else in float64.
@@ -143,8 +145,9 @@ def standardiser(
 
     Shift and scale are rounded to a few bits, as the last bits of sums depend on the chunking, but the tree must not.
     Constant columns are dropped. With `moderate`, columns that are not scaled are multiplied as in `MODERATE`.
-    With `spread`, coarse lattices are found and scaled by the deviation of their spread values, which is much larger in
-    a column that is nearly always zero. Far rows are excluded, as by `without_far_rows` for that `least_share`.
+    With `spread`, two-valued columns and coarse lattices are found; lattices are scaled by the deviation of the spread
+    values, which is much larger in a column that is nearly always zero. Far rows are excluded, as by `without_far_rows`
+    for that `least_share`.
     """
     columns, sample = without_far_rows(columns, sample, least_share)
     sd = np.sqrt(columns.deviations / max(columns.n, 1))
@@ -157,7 +160,8 @@ def standardiser(
     step[columns.high - columns.low < MOST_LEVELS * step] = 0.0
     step[lattices.columns] = 0.0
     unit = _moderate_unit(sd[~constant]) if moderate and not scale else 1.0
-    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else unit), step, unit, lattices)
+    levels = two_valued_in(sample) if spread else None
+    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else unit), step, unit, lattices, levels)
 
 
 def _moderate_unit(sd: Floats) -> float:

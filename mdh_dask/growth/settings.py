@@ -45,7 +45,7 @@ class GrowthSettings:
     family : str or None
         Family of random directions that `propose` draws independently of the rows, so that workers can make them.
     levels : LevelFeatures or None
-        Where the levels of single columns lie, if the rows are features of mixed columns.
+        Where the levels of single columns lie, if the rows are features; None to look for two-valued columns.
     sample_seed : int or None
         Seed of the hashes that choose the first sample, shared by trees that grow together; None for `seed`, from whose
         hashes everything else comes.

@@ -83,7 +83,8 @@ def update(
     sample = smallest_hashes(look.sample, wanted)
     share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
     standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
-    standardise = replace(standardise, lattices=lattices_of(tree.steps), levels=settings.levels)
+    levels = standardise.levels if settings.levels is None else settings.levels
+    standardise = replace(standardise, lattices=lattices_of(tree.steps), levels=levels)
     updater, n_old = Updater(settings, standardise), round(decay * int(tree.n_rows[0]))
     root = updater.settle(updater.added(tree, n_old, axes, counts, SampleRows.of_all(sample)))
     split = updater.examine_open(root)

@@ -1,0 +1,69 @@
+"""Columns of two values: levels of one column are no clusters, but columns that change together are."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mdh_dask import HierarchicalMDH, RandomProjectionTree
+from mdh_dask.growth.passes import HASH_RANGE, FirstPass
+from mdh_dask.growth.two_valued import two_valued_in
+from mdh_dask.metrics import adjusted_rand_index
+
+METHODS = [RandomProjectionTree, HierarchicalMDH]
+
+
+def answers(n, seed=0, levels=(2, 2, 3, 5, 8)):
+    """Return indicators of independent categories, some of whose levels are rare."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(k, n, p=rng.dirichlet(np.full(k, 2.0))) for k in levels]
+    return np.concatenate([np.eye(k)[own] for k, own in zip(levels, drawn)], axis=1)
+
+
+def found_in(rows):
+    return two_valued_in(FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows).sample)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_independent_categories_are_one_cluster(method):
+    for seed in range(2):
+        assert method(random_state=seed).fit(answers(600, seed)).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_answers_that_change_together_are_two_clusters_in_every_chunking(method):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 600)
+    rows = rng.uniform(size=(600, 12)) < np.where(labels, 0.9, 0.1)[:, None]
+    model = method().fit(rows.astype(float))
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_index(labels, model.labels_) > 0.9
+    lazy = method().fit(da.from_array(rows.astype(float), chunks=(250, 12)))
+    assert lazy.tree_ == model.tree_
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_clusters_of_measurements_are_found_among_independent_categories(method):
+    rng = np.random.default_rng(1)
+    measured = rng.normal(size=(600, 3))
+    measured[300:] += 3.0
+    model = method().fit(np.concatenate([answers(600), measured], axis=1))
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_index(np.arange(600) >= 300, model.labels_) > 0.9
+
+
+def test_columns_that_exclude_or_include_each_other_change_together():
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(size=(2, 500)) < 0.5
+    rows = np.column_stack([a, ~a, a & b, b, rng.normal(size=500)]).astype(float)
+    found = found_in(rows)
+    assert_array_equal(found.columns, range(4))
+    pairs = {(first, second, sign) for (first, second), sign in zip(found.pairs.tolist(), found.signs.tolist())}
+    assert pairs == {(0, 1, 1.0), (1, 2, 1.0), (0, 2, -1.0), (2, 3, -1.0)}
+    # A change of the first two moves their difference by two.
+    directions = np.eye(5)[:1] - np.eye(5)[1:2]
+    assert_array_equal(found.widths_along(np.concatenate([directions, np.eye(5)[4:], np.eye(5)[3:4]])), [2.0, 0.0, 1.0])
+
+
+def test_rows_without_two_valued_columns_have_none():
+    assert found_in(np.random.default_rng(0).integers(0, 3, (100, 4)).astype(float)) is None
