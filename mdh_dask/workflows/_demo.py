@@ -20,7 +20,7 @@ BLOCKS = 16
 """Blocks of pixels for parallel work; by its size the photograph needs only one."""
 
 
-SEEN = PixelOptions(sample=30_000, features=("lab", "smooth", "texture"))
+SEEN = PixelOptions(sample=30_000, features=("lab", "texture"))
 """Columns in which the segments of a photograph are those that people see, and few pixels as neighbours are alike."""
 
 WINES = 3

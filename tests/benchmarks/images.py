@@ -32,7 +32,7 @@ TOLERANCE = 0.0075
 FEATURES = (
     ("Bands", Features(), None),
     ("Bands, with means and deviations of 5 x 5 pixels", Features(5), None),
-    ("As in the demo", Features(5, kinds=("lab", "smooth", "texture")), 30_000),
+    ("As in the demo", Features(5, kinds=("lab", "texture")), 30_000),
 )  # fmt: skip
 """Titles, columns, and the number of pixels to fit to."""
 
