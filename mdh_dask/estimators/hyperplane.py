@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Never, get_args
+from typing import Any, ClassVar, Never, Self, get_args
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -35,15 +35,16 @@ class MinimumDensityHyperplane(DivisiveClustering):
 
     Parameters
     ----------
-    starts : {"balanced", "valleys", "pca2"}
+    starts : {"balanced", "valleys", "pca2", "random"}
         Starts of the pursuits. ``"pca2"``: the first two principal components, as in the paper. ``"balanced"``: these
         and the three directions with the deepest valleys among 1000 random combinations of rows and the single columns.
         ``"valleys"``: the components and eight such directions, with hyperplanes held near their valleys.
+        ``"random"``: ten random directions.
     alpha_max : float
         Largest distance of the hyperplane from the mean, in standard deviations; 0.9 in the paper.
     max_components : int or None
         With more columns or features than this, at least 2, hyperplanes are pursued in the span of this many principal
-        components and of the starts; None to search all directions, as ``starts="pca2"`` always does.
+        components and of the starts; None to search all directions, as ``starts="pca2"`` and ``"random"`` always do.
     solver : {"pursuit", "sqp"}
         How hyperplanes are turned. ``"pursuit"``: by descents of the density on the best hyperplane along a direction.
         ``"sqp"``: by sequential quadratic programming, direction and threshold at once, which ends in nearer and mostly
@@ -121,6 +122,21 @@ class MinimumDensityHyperplane(DivisiveClustering):
     max_components: int | None = None
     solver: Solver = "pursuit"
     bandwidth: str | float = "principal"
+
+    @classmethod
+    def as_in_paper(cls, **changes: Any) -> Self:
+        """Return the hyperplane of JMLR 17(156), section 5.1.1, with other parameters where given.
+
+        Pursuits start at the first two components and end within nine tenths of a standard deviation of the mean; they
+        work on all of at most 100,000 rows.
+
+        Examples
+        --------
+        >>> MinimumDensityHyperplane.as_in_paper()
+        MinimumDensityHyperplane(alpha_max=0.9, sample_size=100000, starts='pca2')
+        """
+        of_paper: dict[str, Any] = {"starts": "pca2", "alpha_max": 0.9, "sample_size": 100_000}
+        return cls(**of_paper | changes)
 
     def _rule(self) -> SplitRule:
         return replace(super()._rule(), alpha=self.alpha_max)

@@ -1,10 +1,12 @@
 """Kernel variants of divisive methods: the same trees on features."""
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 from ..projections.mdh import Starts
 from .docstrings import documented
-from .minimum_density import HierarchicalMDH
+from .kernel_pca_features import KernelPCAFeatures
+from .minimum_density import OF_THESIS, HierarchicalMDH
 from .principal_directions import DePDDP
 from .transformer import FeatureTransformer
 
@@ -62,6 +64,22 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     merge: bool = True
     starts: Starts = "balanced"
     bandwidth: str | float = "principal"
+
+    @classmethod
+    def as_in_thesis(cls, **changes: Any) -> Self:
+        """Return the tree of the thesis, algorithm 4, with other parameters where given.
+
+        All components of a kernel with local scaling are searched, and no leaves are merged; for algorithm 5, give
+        ``feature_map="local_scaling"``, the components with nine tenths of the variance. See
+        `HierarchicalMDH.as_in_thesis`.
+
+        Examples
+        --------
+        >>> HierarchicalKernelMDH.as_in_thesis().feature_map
+        KernelPCAFeatures(variance=1.0)
+        """
+        features = KernelPCAFeatures(kernel="local_scaling", variance=1.0)
+        return cls(**OF_THESIS | {"feature_map": features, "merge": False} | changes)
 
 
 @documented

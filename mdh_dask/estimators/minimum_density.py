@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -15,6 +15,13 @@ from ..projections.rows import NO_COLUMNS
 from .divisive import DivisiveClustering
 from .docstrings import documented
 
+OF_THESIS: dict[str, Any] = {
+    "starts": "pca2", "alpha_max": 1.0, "alpha": 1.0, "bandwidth": "principal", "threshold_rule": "minimum_density",
+    "stop_rule": "hold-out-uniform", "n_candidates": 2, "min_cluster_size": 1, "min_relative_depth": 0.0,
+    "sample_size": 100_000,
+}  # fmt: skip
+"""Parameters of the thesis, with pursuits on at most this many rows of a branch."""
+
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -26,16 +33,17 @@ class HierarchicalMDH(DivisiveClustering):
 
     Parameters
     ----------
-    starts : {"valleys", "balanced", "pca2"}
+    starts : {"valleys", "balanced", "pca2", "random"}
         Starts of the pursuits. ``"pca2"``: the first two principal components, as in the paper. ``"valleys"``: these
         and the eight directions with the deepest valleys among 1000 random combinations of rows and the single columns.
         ``"balanced"``: the components and three such directions, with hyperplanes first held near the mean.
+        ``"random"``: ten random directions.
     alpha_max : float
         Largest distance of hyperplanes from the branch's mean, in standard deviations, in pursuits from components.
     max_components : int or None
         With more columns or features than this, at least 2, hyperplanes are pursued in the span of this many principal
         components of the branch and of the starts, as noise would separate a few rows in many columns anywhere. None to
-        search all directions, as ``starts="pca2"`` always does.
+        search all directions, as ``starts="pca2"`` and ``"random"`` always do.
 
     Notes
     -----
@@ -74,10 +82,26 @@ class HierarchicalMDH(DivisiveClustering):
     n_projections: int = field(init=False, default=1000)
     criterion: str = field(init=False, default="relative_depth")
     order: str | None = field(init=False, default=None)
-    alpha: float | None = field(init=False, default=None)
     starts: Starts = "valleys"
     alpha_max: float = 1.5
     max_components: int | None = MOST_COMPONENTS
+
+    @classmethod
+    def as_in_thesis(cls, **changes: Any) -> Self:
+        """Return the tree of the thesis, algorithms 1 and 2, with other parameters where given.
+
+        Notes
+        -----
+        Pursuits start at two components of a branch and end within one standard deviation of its mean. The sides of a
+        split are tested against uniform rows on held-out rows; there is no least size and no least depth. Of the two
+        ends, the one that is deeper on the rows that chose it is tested first, with half of the level.
+
+        Examples
+        --------
+        >>> HierarchicalMDH.as_in_thesis(max_clusters=9).stop_rule
+        'hold-out-uniform'
+        """
+        return cls(**OF_THESIS | changes)
 
     def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
         return mdh_candidates(

@@ -81,14 +81,14 @@ class Examiner:
         """Let every proposed direction be counted on all rows."""
         rows, scoring = self._rows(branch, smallest_hashes(branch.sample.load(), PILOT_ROWS))
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
-        proposal = self._propose(branch, scoring, generator(self.settings.seed, branch.path))
+        proposal = self._propose(branch, scoring, generator(*self.settings.stream_of(branch.path)))
         branch.state = State.WAITING if len(proposal) else State.LEAF
         if len(proposal):
             branch.candidates = candidates_for(
                 rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups
             )
             if self.settings.family is not None and branch.groups is None and not bandwidth.principal:
-                key = (self.settings.seed, branch.path)
+                key = self.settings.stream_of(branch.path)
                 branch.keyed = KeyedDirections(self.settings.family, key, len(proposal), self.standardise.scale)
 
     def split_sample(self, branch: Branch) -> None:
@@ -107,7 +107,7 @@ class Examiner:
         """Split the branch if the half of its sample that tests splits accepts one of those that the other chooses."""
         rows, scoring = self._rows(branch, sample)
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
-        rng = generator(self.settings.seed, branch.path)
+        rng = generator(*self.settings.stream_of(branch.path))
         proposal = self._screened(branch, scoring, bandwidth, rng, self.settings.n_candidates)
         branch.state = State.WAITING if len(proposal) else State.LEAF
         if len(proposal) == 0:

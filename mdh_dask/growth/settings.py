@@ -46,6 +46,8 @@ class GrowthSettings:
         Family of random directions that `propose` draws independently of the rows, so that workers can make them.
     levels : LevelFeatures or None
         Where the levels of single columns lie, if the rows are features; None to look for two-valued columns.
+    fixed_directions : bool
+        Whether random directions are the same in all branches.
     sample_seed : int or None
         Seed of the hashes that choose the first sample, shared by trees that grow together; None for `seed`, from whose
         hashes everything else comes.
@@ -65,3 +67,8 @@ class GrowthSettings:
     family: str | None = None
     levels: LevelFeatures | None = None
     sample_seed: int | None = None
+    fixed_directions: bool = False
+
+    def stream_of(self, path: int) -> tuple[int, int]:
+        """Return the key of the random directions of a branch."""
+        return self.seed, 0 if self.fixed_directions else path

@@ -13,7 +13,9 @@ from .starts import MOST_COMPONENTS, Start, valley_starts
 
 __all__ = ["MDHResult", "Step", "mdh_directions", "minimum_density_hyperplane", "minimum_density_hyperplanes"]
 
-Starts = Literal["balanced", "valleys", "pca2"]
+Starts = Literal["balanced", "valleys", "pca2", "random"]
+
+N_RANDOM = 10
 """Names of the starts of pursuits; see `mdh_directions`."""
 
 Solver = Literal["pursuit", "sqp"]
@@ -110,18 +112,18 @@ def mdh_directions(
         Draws the random starts.
     n_directions : int, optional
         Most directions to return; by default one for every start.
-    starts : {"balanced", "valleys", "pca2"}
+    starts : {"balanced", "valleys", "pca2", "random"}
         ``pca2``: the first two principal components, as in the paper. ``balanced``: these and the three directions with
         the deepest valleys among 1000 random combinations of rows and the single columns; hyperplanes are first held
         near the mean. ``valleys``: the components and eight such directions, whose hyperplanes are held near their
-        valleys: for trees, as a cluster beside many others lies far from their mean.
+        valleys: for trees, as a cluster beside many others lies far from their mean. ``random``: ten random directions.
     bandwidth
         As for `minimum_density_hyperplane`.
     alpha_max : float
         As there; with ``valleys`` only for the pursuits from components.
     max_components : int, optional
         At least 2. With more features than this, hyperplanes are pursued in the span of this many principal components
-        and of the starts; None to search all directions, as ``pca2`` does like the paper.
+        and of the starts; None to search all directions, as ``pca2`` and ``random`` do like the papers.
 
     Returns
     -------
@@ -197,7 +199,7 @@ class SearchedRows(NamedTuple):
     centred: Floats
     starts: list[Start]
     n_components: int
-    """Number of starts that are principal components; they come first."""
+    """Number of starts that are principal components or random; they come first."""
     sd: float
     """Standard deviation along the first component."""
     basis: Floats | None
@@ -224,10 +226,13 @@ def searched_rows(
         raise ValueError(f"max_components must be at least 2, got {max_components}; None pursues among all features")
     centred = centred_rows(rows)
     mean = np.asarray(rows)[0] - centred[0]
-    limit = centred.shape[1] if starts == "pca2" or max_components is None else max_components
+    limit = centred.shape[1] if starts in ("pca2", "random") or max_components is None else max_components
     in_span = centred.shape[1] > limit
     components, sd = scaled_components(centred, limit if in_span else 2)
     places = [Start(v, growing_alphas(alpha_max)) for v in components[:2]]
+    if starts == "random":
+        drawn = rng.standard_normal((N_RANDOM, centred.shape[1]))
+        places = [Start(_unit(v), growing_alphas(alpha_max)) for v in drawn]
     n_components = len(places)
     if sd[0] > 0 and starts == "valleys":
         places += valley_starts(rng, centred, N_VALLEYS, coarse=coarse)

@@ -181,7 +181,7 @@ class Chooser:
         min_rows = self.min_rows * share
         min_train = min_rows * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
         scores, bins = self.rule.score(train, min_train), self.rule.locate(train, min_train)
-        order = [c for c in np.argsort(-scores, kind="stable")[:n_tests] if scores[c] > -np.inf]
+        order = [c for c in np.argsort(-scores, kind="stable")[:n_tests] if scores[c] > -np.inf and bins[c] >= 0]
         for c in order:
             tested = self._tested(train[int(c)], int(bins[c]))
             by_labels = self._separates(whole[int(c)], min_rows)

@@ -71,12 +71,15 @@ class SplitRule:
         For thresholds in valleys, a relative depth of at most this is not admissible either.
     threshold_rule : str
         A name in `THRESHOLD_RULES`.
+    criterion_first : bool
+        Whether directions without an admissible split are scored, too; if one has the best score, there is no split.
     """
 
     criterion: str = "relative_depth"
     alpha: float | None = None
     min_relative_depth: float = 0.0
     threshold_rule: str = field(default="relative_depth", kw_only=True)
+    criterion_first: bool = field(default=False, kw_only=True)
 
     @property
     def at(self) -> ThresholdRule:
@@ -108,7 +111,7 @@ class SplitRule:
         if histograms.separating is not None:
             # In the same order, but between -1 and 1.
             scores = scores / (1 + np.abs(scores)) + 2.0 * (allowed & histograms.separating).any(axis=1)
-        return np.where(allowed.any(axis=1), scores, -np.inf)
+        return scores if self.criterion_first else np.where(allowed.any(axis=1), scores, -np.inf)
 
     def locate(self, histograms: Histograms, min_rows: float) -> AnyArray:
         """Return the best admissible bin of each direction, -1 for none.

@@ -439,7 +439,7 @@ class TestDegenerateRows:
     def test_bad_rows_and_starts_are_refused(self):
         with pytest.raises(ValueError, match="finite"):
             mdh_directions(np.array([[np.nan, 1.0]]), rng())
-        with pytest.raises(ValueError, match="'pca2', got 'pca3'"):
+        with pytest.raises(ValueError, match="'pca2', 'random', got 'pca3'"):
             mdh_directions(np.zeros((3, 2)), rng(), starts="pca3")
         with pytest.raises(ValueError, match="max_components must be at least 2, got 1"):
             mdh_directions(np.zeros((3, 2)), rng(), max_components=1)

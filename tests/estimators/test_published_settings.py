@@ -1,0 +1,76 @@
+"""Parameter sets of the publications, and the switches that they need."""
+
+from dataclasses import replace
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from mdh_dask import (
+    HierarchicalKernelMDH,
+    HierarchicalMDH,
+    MinimumDensityHyperplane,
+    RandomProjectionTree,
+)
+from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.projections.mdh import N_RANDOM, minimum_density_hyperplanes
+from mdh_dask.simulate import gaussian_mixture
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    X, y = gaussian_mixture(800, 4, 3, sd=0.6, random_state=5)
+    return X.compute(), np.asarray(y)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RandomProjectionTree.as_in_thesis(60),
+        lambda: RandomProjectionTree.as_in_thesis(60, criterion="dip", max_clusters=3),
+        HierarchicalMDH.as_in_thesis,
+        lambda: HierarchicalKernelMDH.as_in_thesis(feature_map="quadratic"),
+    ],
+    ids=["rp", "rp by dip", "mdh", "kernel mdh"],
+)
+def test_trees_of_the_thesis_find_separated_clusters(make, mixture):
+    model = make().fit(mixture[0])
+    assert adjusted_rand_index(mixture[1], model.labels_) > 0.9
+
+
+def test_settings_of_publications_can_be_changed():
+    assert RandomProjectionTree.as_in_thesis(100, alpha=None, stop_rule="level").stop_rule == "level"
+    assert MinimumDensityHyperplane.as_in_paper(alpha_max=1.0).alpha_max == 1.0
+    assert HierarchicalKernelMDH.as_in_thesis(feature_map="local_scaling").feature_map == "local_scaling"
+
+
+def test_with_the_criterion_first_a_branch_whose_best_direction_has_no_valley_is_a_cluster():
+    rng = np.random.default_rng(0)
+    rows = np.c_[rng.normal(0, 1, 600) + np.repeat([-4.0, 4.0], 300), rng.normal(0, 20, 600)]
+    settings = {"criterion": "variance", "n_projections": 200, "n_candidates": 1, "scale": False}
+    found = [RandomProjectionTree(criterion_first=first, **settings).fit(rows).n_clusters_ for first in (True, False)]
+    assert found == [1, 2]
+
+
+@pytest.mark.parametrize("sample_size", [10_000, None])
+def test_fixed_directions_are_the_same_in_all_branches_for_any_chunks(sample_size, mixture):
+    settings = {"projection": "uniform_sphere", "n_projections": 4, "fixed_directions": True, "scale": False}
+    model = RandomProjectionTree(sample_size=sample_size, n_candidates=4, **settings)
+    trees = [model.fit(da.from_array(mixture[0], chunks=(n, 4))).tree_ for n in (800, 301)]
+    assert trees[0] == trees[1]
+    planes = trees[0].planes[trees[0].left >= 0]
+    assert len(planes) > 1
+    own = model.set_params(fixed_directions=False).fit(mixture[0]).tree_
+    assert len(np.unique(np.round(planes, 6), axis=0)) <= 4
+    first, second = (set(map(tuple, np.round(tree.planes, 6))) for tree in (trees[0], own))
+    assert first != second
+
+
+def test_random_starts_are_pursued_in_all_directions(mixture):
+    rows = mixture[0][:300]
+    results = minimum_density_hyperplanes(rows, np.random.default_rng(0), starts="random")
+    assert len(results) == N_RANDOM
+    again = minimum_density_hyperplanes(rows, np.random.default_rng(0), starts="random", max_components=2)
+    np.testing.assert_array_equal([r.direction for r in results], [r.direction for r in again])
+    assert replace(results[0]).relative_depth > 1
+    assert MinimumDensityHyperplane(starts="random").fit(rows).n_clusters_ == 2
