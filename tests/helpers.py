@@ -17,6 +17,19 @@ ROUNDED = {"mean", "deviations"}
 """Fields of named tuples that are sums of floating-point numbers; all others are compared exactly."""
 
 
+DEGENERATE_ROWS = {
+    "one row": np.zeros((1, 3)),
+    "equal": np.full((9, 3), 0.1),
+    "two rows": np.array([[0.0, 0.0], [1.0, 2.0]]),
+    "two places": np.repeat([[0.0, 0.0], [1.0, 2.0]], 50, axis=0),
+    "one column": np.arange(7.0)[:, None],
+    "collinear": np.column_stack([np.arange(20.0), np.arange(20.0), np.zeros(20)]),
+    "outlier": np.array([[0.0, 0.0]] * 99 + [[1e6, 1.0]]),
+    "few rows": np.random.default_rng(0).normal(size=(5, 80)),
+}
+"""Rows in which a hyperplane has hardly anything to separate."""
+
+
 def assert_same_value(actual, expected, scale=1.0, rounded=False):
     """Compare nested tuples, dictionaries and arrays: exactly, or to 1e-12 where floating-point numbers are summed.
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import dask
 import pytest
-from disturbed import contents
-from test_run import JOB, MOMENTS, OUTPUTS, Killed, rows_of_blobs, run, start, wait_for
+from disturbed import Killed, contents, kill
+from test_run import JOB, MOMENTS, OUTPUTS, rows_of_blobs, run, start, wait_for
 
 from mdh_dask import __version__, load_model
 from mdh_dask.cli import exits
@@ -111,11 +111,8 @@ NIGHT_MOMENTS = [*MOMENTS, "mdh_dask.jobs.state.Work.clear", "mdh_dask.io.folder
 
 @pytest.mark.parametrize("moment", NIGHT_MOMENTS)
 def test_wherever_the_second_night_stops_it_goes_on_and_outputs_are_those_of_a_night(moment, second, monkeypatch):
-    def stop(*args, **kwargs):
-        raise Killed
-
     with monkeypatch.context() as patch:
-        patch.setattr(moment, stop)
+        patch.setattr(moment, kill)
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
     assert rows_shown() == ROWS[moment.endswith("finish")]

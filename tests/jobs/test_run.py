@@ -18,7 +18,7 @@ import pytest
 import zarr
 from click.testing import CliRunner
 from distributed.scheduler import KilledWorker
-from disturbed import contents, emptied, undisturbed_outputs
+from disturbed import Killed, contents, emptied, kill, undisturbed_outputs
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
@@ -338,10 +338,6 @@ def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(damage, he
 # A job that is interrupted
 
 
-class Killed(BaseException):
-    """Leaves everything as it is at that moment, as a kill would."""
-
-
 MOMENTS = [
     "mdh_dask.jobs.inputs.fit_rows", "mdh_dask.growth.growth.branch_pass", "mdh_dask.workflows._fit.write_labels",
     "mdh_dask.workflows._fit.write_report", "mdh_dask.jobs._run.metrics_of", "mdh_dask.jobs._run.manifest_of",
@@ -351,11 +347,8 @@ MOMENTS = [
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undisturbed, monkeypatch):
-    def stop(*args, **kwargs):
-        raise Killed
-
     with monkeypatch.context() as patch:
-        patch.setattr(moment, stop)
+        patch.setattr(moment, kill)
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
     shown = [name for name in os.listdir("out") if not name.startswith(".")]

@@ -16,7 +16,7 @@ import pytest
 import tifffile
 import zarr
 from click.testing import CliRunner
-from disturbed import contents, emptied, undisturbed_outputs
+from disturbed import Killed, contents, emptied, kill, undisturbed_outputs
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from test_images import GEO_TAGS, beach, ome_image
@@ -300,10 +300,6 @@ def test_another_nights_image_replaces_the_outputs_of_the_night_before(name, ima
     assert "exists: name another output" in run("job.toml").stderr
 
 
-class Killed(BaseException):
-    """Leaves everything as it is at that moment, as a kill would."""
-
-
 MOMENTS = [
     "mdh_dask.workflows.pixels._prepared", "mdh_dask.growth.growth.branch_pass",
     "mdh_dask.workflows.pixels.write_labels",
@@ -314,11 +310,8 @@ MOMENTS = [
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undisturbed, monkeypatch):
-    def stop(*args, **kwargs):
-        raise Killed
-
     with monkeypatch.context() as patch:
-        patch.setattr(moment, stop)
+        patch.setattr(moment, kill)
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
     assert [name for name in os.listdir("out") if not name.startswith(".")] == []

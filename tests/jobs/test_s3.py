@@ -18,6 +18,7 @@ import pytest
 import s3fs
 from botocore.exceptions import NoCredentialsError
 from click.testing import CliRunner
+from disturbed import Killed, kill
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
@@ -179,14 +180,6 @@ on_change = "restart"
 """
 
 
-class Killed(BaseException):
-    """Leaves everything as it is at that moment, as a kill would."""
-
-
-def stop(*args, **kwargs):
-    raise Killed
-
-
 @pytest.fixture
 def job(bucket, tmp_path, monkeypatch):
     """A bucket with an input of four blocks, its file system, and the folder of a job."""
@@ -292,7 +285,7 @@ def test_a_job_that_is_killed_goes_on_to_the_same_objects(job, undisturbed):
 def test_a_job_that_stops_before_it_is_published_cannot_be_read_and_goes_on(job, undisturbed, monkeypatch):
     url, fs = job
     with monkeypatch.context() as patch:
-        patch.setattr(StagedUrl, "_commit", stop)
+        patch.setattr(StagedUrl, "_commit", kill)
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
     assert not fs.exists(f"{url}/l.zarr/zarr.json")
@@ -307,7 +300,7 @@ def test_yesterdays_labels_stay_until_tonights_are_complete(moment, job, monkeyp
     write_rows(ROWS[::-1][:800].copy(), f"{url}/x.zarr", chunk_rows=225, overwrite=True)
     with monkeypatch.context() as patch:
         name = moment if "." in moment else f"mdh_dask.jobs.staging_urls.StagedUrl.{moment}"
-        patch.setattr(StagedUrl, "take_over", lambda _: patch.setattr(name, stop))
+        patch.setattr(StagedUrl, "take_over", lambda _: patch.setattr(name, kill))
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
     if moment == "_check":
@@ -358,7 +351,7 @@ def test_files_there_are_replaced_only_if_asked_for(job):
 def test_a_file_whose_publishing_was_cut_off_is_published_by_the_next_attempt(job, undisturbed, monkeypatch, moment):
     url, fs = job
     with monkeypatch.context() as patch:
-        patch.setattr(StagedFile, "take_over", lambda _: patch.setattr(StagedFile, moment, stop))
+        patch.setattr(StagedFile, "take_over", lambda _: patch.setattr(StagedFile, moment, kill))
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
     assert ("out/r.html" in stored(url, fs)) == (moment == "_remove")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference_mdh
+from helpers import DEGENERATE_ROWS
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
@@ -375,20 +376,7 @@ class TestCandidates:
 
 class TestDegenerateRows:
     @pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
-    @pytest.mark.parametrize(
-        "rows",
-        [
-            np.zeros((1, 3)),
-            np.full((9, 3), 0.1),
-            np.array([[0.0, 0.0], [1.0, 2.0]]),
-            np.repeat([[0.0, 0.0], [1.0, 2.0]], 50, axis=0),
-            np.arange(7.0)[:, None],
-            np.column_stack([np.arange(20.0), np.arange(20.0), np.zeros(20)]),
-            np.array([[0.0, 0.0]] * 99 + [[1e6, 1.0]]),
-            np.random.default_rng(0).normal(size=(5, 40)),
-        ],
-        ids=["one row", "equal", "two rows", "two places", "one column", "collinear", "outlier", "few rows"],
-    )
+    @pytest.mark.parametrize("rows", DEGENERATE_ROWS.values(), ids=DEGENERATE_ROWS)
     def test_directions_are_finite_and_of_length_one(self, rows, starts):
         assert np.linalg.norm(mdh_candidates(rows, rng(), starts=starts), axis=1) == pytest.approx(1)
         results = minimum_density_hyperplanes(rows, rng(), starts=starts)

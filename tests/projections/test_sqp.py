@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference_mdh
+from helpers import DEGENERATE_ROWS
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
@@ -252,20 +253,7 @@ class TestHyperplane:
 class TestDegenerateRows:
     @pytest.mark.parametrize("bandwidth", [None, 0.01, 50.0])
     @pytest.mark.parametrize("alpha", [0.01, 0.9, 20.0])
-    @pytest.mark.parametrize(
-        "rows",
-        [
-            np.zeros((1, 3)),
-            np.full((9, 3), 0.1),
-            np.array([[0.0, 0.0], [1.0, 2.0]]),
-            np.repeat([[0.0, 0.0], [1.0, 2.0]], 50, axis=0),
-            np.arange(7.0)[:, None],
-            np.column_stack([np.arange(20.0), np.arange(20.0), np.zeros(20)]),
-            np.array([[0.0, 0.0]] * 99 + [[1e6, 1.0]]),
-            np.random.default_rng(0).normal(size=(5, 80)),
-        ],
-        ids=["one row", "equal", "two rows", "two places", "one column", "collinear", "outlier", "few rows"],
-    )
+    @pytest.mark.parametrize("rows", DEGENERATE_ROWS.values(), ids=DEGENERATE_ROWS)
     def test_the_hyperplane_is_finite_and_within_the_bound(self, rows, alpha, bandwidth):
         d = rows.shape[1]
         for start in np.vstack([np.random.default_rng(0).normal(size=(3, d)), np.eye(d)[[0, -1]]]):

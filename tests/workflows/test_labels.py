@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from disturbed import Killed, kill
 
 from mdh_dask import load_model
 from mdh_dask._fields import JobError
@@ -115,15 +116,8 @@ def test_jobs_take_labels_and_notice_when_they_change(store, tmp_path):
         run_job(described)
 
 
-class Killed(BaseException):
-    """Leaves everything as it is at that moment, as a kill would."""
-
-
 @pytest.mark.parametrize("moment", ["mdh_dask.growth.labelled.grow_from", "mdh_dask.jobs._run._published"])
 def test_a_killed_job_with_labels_goes_on_to_the_same_model(store, tmp_path, monkeypatch, moment):
-    def stop(*args, **kwargs):
-        raise Killed
-
     options = "n_projections = 20\n"
     folders = [tmp_path / name for name in ("killed", "whole")]
     for folder in folders:
@@ -131,7 +125,7 @@ def test_a_killed_job_with_labels_goes_on_to_the_same_model(store, tmp_path, mon
         (folder / "y.csv").write_text((store / "y.csv").read_text())
     killed, whole = (job(store, folder, "rp", 'labels = "y.csv"\n', options) for folder in folders)
     with monkeypatch.context() as patch:
-        patch.setattr(moment, stop)
+        patch.setattr(moment, kill)
         with pytest.raises(Killed):
             run_job(killed)
     assert not (tmp_path / "killed" / "model.zarr").exists()
