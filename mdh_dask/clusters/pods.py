@@ -18,7 +18,10 @@ SCRATCH = {
 }
 """The only writable folder of a pod. A worker that restarts in its pod finds the compiled loops there."""
 
-PAGES = {"DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": '["distributed.http.scheduler.api", "distributed.http.health"]'}
+PAGES = {
+    "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": '["distributed.http.scheduler.api", '
+    '"distributed.http.scheduler.prometheus", "distributed.http.health"]'
+}
 """HTTP routes of the scheduler for the operator, which scales by them, and for probes."""
 
 LIMITS = {"CPU_LIMIT": "limits.cpu", "MEMORY_LIMIT": "limits.memory"}

@@ -14,6 +14,7 @@ import yaml
 from mdh_dask.cli import exits
 from mdh_dask.clusters.pods import USER
 from mdh_dask.jobs.job import read_job
+from mdh_dask.workflows._drift import GAUGES
 from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, check, of_kind, operated, pods, rendered
 from tests.pods import amount
 
@@ -375,3 +376,77 @@ def test_the_job_that_runs_once_is_the_nightly_one_on_a_cluster_of_its_own():
     (job,) = pods(resources)["once"]["spec"]["containers"]
     env = {variable["name"]: variable.get("value") for variable in job["env"]}
     assert env["DASK_SCHEDULER_ADDRESS"] == "tcp://mdh-once-scheduler.mdh-dask.svc.cluster.local:8786"
+
+
+# Components
+
+
+PROMETHEUS = {"app.kubernetes.io/name": "prometheus"}
+
+
+@pytest.fixture(scope="module")
+def with_components(operator, tmp_path_factory):
+    """The resources of the overlay s3 with all components."""
+    copy = tmp_path_factory.mktemp("components") / "kubernetes"
+    copytree(KUBERNETES, copy)
+    path = copy / "overlays/s3/kustomization.yaml"
+    names = sorted(folder.name for folder in (copy / "components").iterdir())
+    path.write_text(
+        yaml.dump(yaml.safe_load(path.read_text()) | {"components": [f"../../components/{n}" for n in names]})
+    )
+    return rendered(path.parent)
+
+
+def test_components_go_together_and_are_valid(with_components):
+    for resource in with_components:
+        if not resource["apiVersion"].startswith("monitoring.coreos.com"):  # these schemas are not at hand
+            check(resource)
+        if resource["kind"] == "DaskCluster":
+            for made in operated(resource):
+                check(made)
+        if resource["kind"] != "PriorityClass":
+            assert resource["metadata"]["namespace"] == "mdh-dask"
+
+
+def test_prometheus_reads_metrics_of_schedulers_and_workers_and_nothing_else(with_components):
+    labels = {name: template["metadata"]["labels"] for name, template in pods(with_components).items()}
+    monitoring = {"kubernetes.io/metadata.name": "monitoring"}
+    for name, own in labels.items():
+        port = {"scheduler": 8787, "worker": 8788}.get(name.rpartition("-")[2])
+        for other in (8786, 8787, 8788, 40000):
+            reached = reaches(with_components, PROMETHEUS, own, other, monitoring)
+            assert not reached or port is not None
+            assert reached or other != port
+            assert not reached or other in (8787, 8788)
+            assert not reaches(with_components, {"app": "other"}, own, other, monitoring)
+    monitor = of_kind(with_components, "PodMonitor")["spec"]
+    (endpoint,) = monitor["podMetricsEndpoints"]
+    for template in pods(with_components).values():
+        if (
+            template["metadata"]["labels"].get("dask.org/component")
+            in monitor["selector"]["matchExpressions"][0]["values"]
+        ):
+            (container,) = template["spec"]["containers"]
+            assert endpoint["port"] in [port["name"] for port in container["ports"]]
+
+
+def test_alerts_name_metrics_and_jobs_that_there_are(with_components):
+    (group,) = of_kind(with_components, "PrometheusRule")["spec"]["groups"]
+    rules = {rule["alert"]: rule["expr"] for rule in group["rules"]}
+    nightly = of_kind(with_components, "CronJob")["metadata"]["name"]
+    assert all(nightly in expr for name, expr in rules.items() if "Night" in name)
+    assert rules["MdhDaskDrift"].split()[0].removeprefix("mdh_dask_drift_") in GAUGES
+
+
+def test_workers_spread_and_give_way_and_images_are_pulled_with_a_secret(with_components):
+    spec = of_kind(with_components, "DaskCluster")["spec"]
+    worker, scheduler = spec["worker"]["spec"], spec["scheduler"]["spec"]
+    keys = [constraint["topologyKey"] for constraint in worker["topologySpreadConstraints"]]
+    assert keys == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
+    classes = {one["metadata"]["name"]: one for one in with_components if one["kind"] == "PriorityClass"}
+    assert classes[worker["priorityClassName"]]["value"] < 0 < classes[scheduler["priorityClassName"]]["value"]
+    job = of_kind(with_components, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert job["priorityClassName"] == scheduler["priorityClassName"]
+    accounts = {one["metadata"]["name"]: one for one in with_components if one["kind"] == "ServiceAccount"}
+    for pod in (worker, scheduler, job):
+        assert accounts[pod["serviceAccountName"]]["imagePullSecrets"] == [{"name": "mdh-dask-registry"}]
