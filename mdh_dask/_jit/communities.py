@@ -91,3 +91,36 @@ def excess_in_balls(squares, core, ends, apart, radii, sums):
         for x in range(n_rows):
             sums[r, 0] += excess[r, x]
             sums[r, 1] += excess[r, x] * excess[r, x]
+
+
+@jit
+def rows_in_balls(rows, nearest, balls, sums):
+    """Add to `sums` what each row's weighted number of balls in the core exceeds that on the cut, by test and radius.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns), float64
+    nearest : array of shape (n_rows,)
+        The landmark nearest to each row.
+    balls : mdh_dask.density_trees.recount.Places
+    sums : array of shape (n_tests, n_radii, 4), int64
+        As in `excess_in_balls`.
+    """
+    excess = np.zeros(balls.radii.shape[1], np.int64)
+    for i in range(rows.shape[0]):
+        first, last = balls.start[nearest[i]], balls.start[nearest[i] + 1]
+        for e in range(first, last):
+            ball = balls.listed[e]
+            test, square = balls.test[ball], 0.0
+            for j in range(rows.shape[1]):
+                difference = rows[i, j] - balls.places[ball, j]
+                square += difference * difference
+            for r in range(excess.shape[0]):
+                if square <= balls.radii[test, r]:
+                    excess[r] += balls.weight[ball]
+                    sums[test, r, 2 if balls.weight[ball] > 0 else 3] += 1
+            if e + 1 == last or balls.test[balls.listed[e + 1]] != test:
+                for r in range(excess.shape[0]):
+                    sums[test, r, 0] += excess[r]
+                    sums[test, r, 1] += excess[r] * excess[r]
+                    excess[r] = 0

@@ -3,6 +3,8 @@
 One half of the rows chooses places on the cut and in the cores, the other half is counted in balls around them.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._jit.communities import excess_in_balls
@@ -35,6 +37,18 @@ RADII = (2, 5, 10, 20)
 most rows."""
 
 
+class Balls(NamedTuple):
+    """Balls in the core of a group and as many on a cut, as indices of landmarks."""
+
+    core: Integers
+    ends: Integers
+    """Two landmarks for each place on the cut, which is in their middle; they may be equal. Shape (2, n_places)."""
+    apart: Floats
+    """Squared distances of the ends."""
+    radii: Floats
+    """Squared radii, shape (n_radii,)."""
+
+
 class Half:
     """Landmarks chosen from one half of the rows, with their distances to all rows.
 
@@ -43,11 +57,12 @@ class Half:
     points : array of shape (n_rows, n_columns), float64
     choosing : array of shape (n_rows,), bool
         The rows that choose the places; the others are counted.
+    n_landmarks : int, default=1500
     """
 
-    def __init__(self, points: Floats, choosing: Booleans) -> None:
+    def __init__(self, points: Floats, choosing: Booleans, n_landmarks: int = LANDMARKS) -> None:
         ours = np.flatnonzero(choosing)
-        self.places = ours[distinct(points[ours])[:LANDMARKS]]
+        self.places = ours[distinct(points[ours])[:n_landmarks]]
         self.to_choosing = squared_distances(points[self.places], points[ours])
         self.to_counted = squared_distances(points[self.places], points[~choosing])
         self.apart = squared_distances(points[self.places], points[self.places])
@@ -63,19 +78,25 @@ class Half:
             Group of each row.
         pair : two groups
         """
-        ours = group[self.places]
-        sides = [np.flatnonzero(ours == side) for side in pair]
-        if min(len(side) for side in sides) == 0:
-            return None
-        size = min(len(side) for side in sides)
-        most = min(max(size // ROWS_OF_PLACE, LEAST_PLACES), PLACES)
-        ends, apart = self._cut(sides[0], sides[1], most)
         sums = np.zeros((2, len(RADII), 4), dtype=np.int64)
-        for i, side in enumerate(sides):
-            core = self._core(side, len(apart))
-            m = len(core)
-            excess_in_balls(self.to_counted, core, ends[:, :m], apart[:m], self._radii(core), sums[i])
+        chosen = self.chosen(group, pair)
+        if chosen is None:
+            return None
+        for side, balls in zip(sums, chosen):
+            excess_in_balls(self.to_counted, balls.core, balls.ends, balls.apart, balls.radii, side)
         return sums
+
+    def chosen(self, group: Integers, pair: tuple[int, int]) -> tuple["Balls", "Balls"] | None:
+        """Return the balls that compare the core of either group with the cut, or None if a group has no landmarks."""
+        ours = group[self.places]
+        one, other = (np.flatnonzero(ours == side) for side in pair)
+        size = min(len(one), len(other))
+        if size == 0:
+            return None
+        ends, apart = self._cut(one, other, min(max(size // ROWS_OF_PLACE, LEAST_PLACES), PLACES))
+        cores = [self._core(side, len(apart)) for side in (one, other)]
+        first, second = (Balls(core, ends[:, : len(core)], apart[: len(core)], self._radii(core)) for core in cores)
+        return first, second
 
     def _cut(self, one: Integers, other: Integers, most: int) -> tuple[Integers, Floats]:
         """Return the densest places between two groups, as the landmarks in whose middles they are, and their distance.

@@ -1,13 +1,19 @@
-"""The statistic of density trees: rows nearest to each landmark."""
+"""The statistics of density trees: rows nearest to each landmark, and rows in balls."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from .._jit.blocks import loop_ready
+from .._jit.communities import rows_in_balls
+from .._jit.hashing import hash_rows
 from .._jit.landmarks import nearest_points
+from .._jit.lattices import Lattices, spread_rows
+from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
+from .recount import Places
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,59 @@ class NearestCounts(Statistic):
     def combine(self, left: Integers, right: Integers) -> Integers:
         """Add the counts."""
         return left + right
+
+
+@storable
+class LandmarksAndBalls(NamedTuple):
+    """Rows nearest to each landmark, and the sums of `mdh_dask._jit.communities.rows_in_balls`."""
+
+    counts: Integers
+    sums: Integers
+
+
+@dataclass(frozen=True)
+class BallCounts(Statistic):
+    """Number of rows nearest to each landmark, and sums of the rows in balls.
+
+    Parameters
+    ----------
+    landmarks : NearestCounts
+    balls : Places
+    lattices : Lattices
+        Columns whose values are spread before rows are counted in balls.
+    seed : int
+        Seed of the rows' hashes.
+    """
+
+    landmarks: NearestCounts
+    balls: Places
+    lattices: Lattices
+    seed: int
+
+    def chunk(self, start: int, *blocks: AnyArray) -> LandmarksAndBalls:
+        """Return the counts and sums of a block."""
+        rows, each = blocks[0], self.landmarks
+        nearest = nearest_landmarks(rows, each.centre, each.scale, each.points)
+        counts = np.bincount(nearest, minlength=len(each.points))
+        if not self.lattices:
+            return LandmarksAndBalls(counts, self._sums(rows, nearest))
+        return LandmarksAndBalls(counts, self.sums(rows, hash_rows(self.seed, start, len(rows))))
+
+    def sums(self, rows: AnyArray, hashes: Integers) -> Integers:
+        """Return the sums of raw rows with given hashes, shape (n_tests, n_radii, 4)."""
+        rows = rows.astype(np.float64)
+        spread_rows(rows, hashes, self.lattices)
+        each = self.landmarks
+        return self._sums(rows, nearest_landmarks(rows, each.centre, each.scale, each.points))
+
+    def _sums(self, rows: AnyArray, nearest: Integers) -> Integers:
+        sums = np.zeros((*self.balls.radii.shape, 4), dtype=np.int64)
+        rows_in_balls((rows - self.landmarks.centre) * self.landmarks.scale, nearest, self.balls, sums)
+        return sums
+
+    def combine(self, left: LandmarksAndBalls, right: LandmarksAndBalls) -> LandmarksAndBalls:
+        """Add the counts and the sums."""
+        return LandmarksAndBalls(left.counts + right.counts, left.sums + right.sums)
 
 
 def nearest_landmarks(rows: AnyArray, centre: Floats, scale: Floats, points: Floats) -> Integers:

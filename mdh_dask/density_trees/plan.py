@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._jit.lattices import NO_LATTICES, Lattices
 from .._typing import Integers
-from ..chunks import Plan
+from ..chunks import Pass, Plan
 from ..growth.bounds import without_far_rows
 from ..growth.frames import frame_of
 from ..growth.lattices import lattices_in, spread_sample
@@ -16,13 +17,17 @@ from ..growth.reading import first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import smallest_gaps
 from .model import DensityModel
-from .passes import NearestCounts
+from .passes import BallCounts, LandmarksAndBalls, NearestCounts
+from .recount import places_of, tested_again
 from .structure import MANY_COLUMNS, clusters_of, structure_of
 
 logger = logging.getLogger(__name__)
 
 MOST_LEVELS = 10_000
 """Values of more levels are hardly ever equal, so that their steps do not matter."""
+
+ROWS_TO_TEST_AGAIN = 2
+"""Least number of rows for each row of the sample with which the rows that are not in the sample are tested."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +63,27 @@ def cluster(
     Notes
     -----
     One pass, which draws a sample; no more if the sample holds all rows. Otherwise a second counts the rows nearest to
-    each landmark.
+    each landmark, and with many rows those in the balls of every test, on rows that are not in the sample.
     """
     n_rows, n_features = shape
     wanted = rows_sampled(settings.sample_size, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check)
     frame = frame_of(look.sample.rows, settings.scale)
-    spread = _spread(look)
-    points = frame(spread.rows).astype(np.float64)
-    structure = structure_of(points, spread.hashes, 1 - settings.quantile)
-    size = settings.n_landmarks
-    points, cells = points[:size], structure.cell[:size]
-    counting = NearestCounts(frame.centre, frame.scale, points)
-    counts: Integers = yield from of_all_rows("counting", counting, look.sample, n_rows)
+    sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
+    lattices = _lattices(look, sample)
+    points = frame(spread_sample(sample, lattices).rows).astype(np.float64)
+    more = n_rows >= ROWS_TO_TEST_AGAIN * len(points)
+    structure = structure_of(points, sample.hashes, 1 - settings.quantile, more)
+    landmarks = NearestCounts(frame.centre, frame.scale, points[: settings.n_landmarks])
+    cells = structure.cell[: settings.n_landmarks]
+    again = places_of(points, structure, len(cells)) if more else None
+    if again is None:
+        counts: Integers = yield from of_all_rows("counting", landmarks, look.sample, n_rows)
+    else:
+        counting = BallCounts(landmarks, again, lattices, settings.seed)
+        found: LandmarksAndBalls = yield Pass("counting", counting)
+        counts, sums = found.counts, found.sums - counting.sums(sample.rows, sample.hashes)
+        structure = tested_again(structure, again, sums, 1 - settings.quantile)
     n_cells = len(structure.links) + 1
     rows = np.zeros(n_cells, dtype=np.int64)
     np.add.at(rows, cells, counts)
@@ -79,7 +92,7 @@ def cluster(
         structure.links, structure.evidence, rows, threshold, settings.min_rows, settings.most_clusters
     )
     return DensityModel(
-        frame.centre, frame.scale, points, cells.astype(np.int64), counts.astype(np.int64), structure.links,
+        frame.centre, frame.scale, landmarks.points, cells.astype(np.int64), counts.astype(np.int64), structure.links,
         structure.evidence, structure.core_rows, structure.cut_rows, clusters, float(structure.threshold),
     )  # fmt: skip
 
@@ -89,14 +102,13 @@ def rows_sampled(sample_size: int, n_columns: int) -> int:
     return max(min(sample_size, RESERVOIR_VALUES // n_columns), 1)
 
 
-def _spread(look: FirstLook) -> Sample:
-    """Return the sample in the order of the hashes, with rounded values spread over their steps.
+def _lattices(look: FirstLook, sample: Sample) -> Lattices:
+    """Return the columns of rounded values, which are spread over their steps.
 
     Each level would otherwise be a cluster, and each gap between many levels a valley. In many columns hardly any rows
     are equal, and the spread would hide clusters (optdigits: 5 instead of 10).
     """
-    sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
     if sample.rows.shape[1] > MANY_COLUMNS:
-        return sample
+        return NO_LATTICES
     near = without_far_rows(look.columns, sample)[1]
-    return spread_sample(sample, lattices_in(near, smallest_gaps(near.rows), MOST_LEVELS))
+    return lattices_in(near, smallest_gaps(near.rows), MOST_LEVELS)

@@ -34,6 +34,10 @@ Cells are drawn from all rows, and so have borders where the counted rows happen
 clusters in two columns, one in twenty had evidence above 1.8 (200 rows), 2.7 (500), 3.4 (1000), 3.2 (2000) and 3.5
 (5000)."""
 
+LEAST_PROMISE = 2.5
+"""Least evidence in the sample of groups that other rows test again. Less is often that of a cell and one of several
+neighbours, with which it is not in closest contact."""
+
 HALVES = 1
 """Key of the hashes whose bits divide the rows, as values of few levels are spread by the bits of the hashes."""
 
@@ -65,9 +69,12 @@ class Structure(NamedTuple):
     """Rows in as many balls on the cut."""
     threshold: float
     """Evidence above which a link separates clusters."""
+    sides: Integers
+    """0 and 1 for cells of the two groups of each link, otherwise -1, shape (n_cells - 1, n_cells), int8. No links with
+    more than `MANY_COLUMNS` columns."""
 
 
-def structure_of(points: Floats, hashes: Integers, level: float) -> Structure:
+def structure_of(points: Floats, hashes: Integers, level: float, again: bool = False) -> Structure:
     """Return the cells of rows and the evidence between them.
 
     Parameters
@@ -78,6 +85,8 @@ def structure_of(points: Floats, hashes: Integers, level: float) -> Structure:
         Their bits divide the rows into halves.
     level : float
         Probability of a false separation, shared among the merges and the radii.
+    again : bool, default=False
+        Whether other rows test the groups again, so that less evidence keeps them.
     """
     n = len(points)
     if n < FEWEST or (points == points[0]).all():
@@ -94,7 +103,9 @@ def structure_of(points: Floats, hashes: Integers, level: float) -> Structure:
     bits = [(fresh >> np.uint64(bit)) & np.uint64(1) == 0 for bit in range(n_splits)]
     halvings = [[Half(points, half) for half in (bit, ~bit)] for bit in bits]
     least = min(LEAST_EVIDENCE + BY_ROWS * np.log2(max(n / 200, 1)), MOST_NEEDED)
-    return _tested(cell, merges, halvings, _at_level(least, level, len(merges.kept) * len(RADII)))
+    threshold = _at_level(least, level, len(merges.kept) * len(RADII))
+    structure = _tested(cell, merges, halvings, min(threshold, LEAST_PROMISE) if again else threshold)
+    return structure._replace(threshold=threshold)
 
 
 def _as_leaves(points: Floats, hashes: Integers, cell: Integers, level: float) -> Structure:
@@ -107,7 +118,7 @@ def _as_leaves(points: Floats, hashes: Integers, cell: Integers, level: float) -
     evidence = np.minimum(merged.evidence, MOST_EVIDENCE)
     unknown = np.zeros(n_cells - 1)
     threshold = _at_level(merged.threshold, level, n_cells)
-    return Structure(cell, np.array(merged.pairs), evidence, unknown, unknown, threshold)
+    return Structure(cell, np.array(merged.pairs), evidence, unknown, unknown, threshold, _no_sides(n_cells))
 
 
 def _at_level(threshold: float, level: float, n_tests: int) -> float:
@@ -118,7 +129,17 @@ def _at_level(threshold: float, level: float, n_tests: int) -> float:
 
 def _one_cell(n: int) -> Structure:
     none = np.empty(0)
-    return Structure(np.zeros(n, dtype=np.int64), np.empty((0, 2), dtype=np.int64), none, none, none, np.inf)
+    cell, links = np.zeros(n, dtype=np.int64), np.empty((0, 2), dtype=np.int64)
+    return Structure(cell, links, none, none, none, np.inf, _no_sides(1))
+
+
+def _no_sides(n_cells: int) -> Integers:
+    return np.empty((0, n_cells), dtype=np.int8)
+
+
+def _sides(group: Integers, pair: tuple[int, int]) -> Integers:
+    """Return 0 for the cells of the first group of a pair, 1 for those of the second, and -1 for the others."""
+    return np.where(group == pair[0], 0, np.where(group == pair[1], 1, -1)).astype(np.int8)
 
 
 def _tested(cell: Integers, merges: Merges, halvings: list[list[Half]], threshold: float) -> Structure:
@@ -129,12 +150,13 @@ def _tested(cell: Integers, merges: Merges, halvings: list[list[Half]], threshol
     """
     n_cells = len(merges.kept) + 1
     group, merged = np.arange(n_cells), [np.array([c]) for c in range(n_cells)]
-    links, found = [], []
+    links, found, sides = [], [], []
     for kept, gone in zip(merges.kept, merges.gone):
         link = _closest(merges.contact, merged[kept], merged[gone])
         a, b = sorted(group[list(link)])
         values = evidence(halvings, group[cell], (a, b))
         if values[0] < threshold:
+            sides.append(_sides(group, (a, b)))
             group[group == b] = a
             links.append(link)
             found.append(values)
@@ -143,9 +165,10 @@ def _tested(cell: Integers, merges: Merges, halvings: list[list[Half]], threshol
         a, b = pair
         links.append(_closest(merges.contact, np.flatnonzero(group == a), np.flatnonzero(group == b)))
         found.append(values)
+        sides.append(_sides(group, pair))
         group[group == b] = a
     strength, in_core, in_cut = np.array(found).T
-    return Structure(cell, np.array(links), strength, in_core, in_cut, threshold)
+    return Structure(cell, np.array(links), strength, in_core, in_cut, threshold, np.array(sides))
 
 
 def _closest(contact: Floats, one: Integers, other: Integers) -> tuple[int, int]:

@@ -68,7 +68,9 @@ class DensityTree(ClusterEstimator):
 
     Notes
     -----
-    Passes: one if the sample holds all rows, otherwise a second, which counts the rows nearest to each landmark.
+    Passes: one if the sample holds all rows, otherwise a second, which counts the rows nearest to each landmark. With
+    twice as many rows as in the sample, it also counts those that are not in the sample in the balls of the more
+    promising merges: the density of both cores must be significantly higher by more than a quarter.
     Clusters of fewer than about fifty rows are seldom significant. With more than eight columns, the cells are larger
     and are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a pass is
     in proportion to `n_landmarks`.

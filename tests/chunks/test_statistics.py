@@ -19,7 +19,8 @@ from mdh_dask._jit.blocks import loop_ready
 from mdh_dask._jit.lattices import NO_LATTICES
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.columns.levels import Levels
-from mdh_dask.density_trees.passes import NearestCounts
+from mdh_dask.density_trees.passes import BallCounts, NearestCounts
+from mdh_dask.density_trees.recount import Places
 from mdh_dask.ensembles.tuples import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
 from mdh_dask.growth.passes import (
@@ -219,8 +220,20 @@ def nearest_counts(draw):
     return NearestCounts(rng.normal(size=d), rng.uniform(0, 1, d), rng.normal(0, 50, (9, d))), (rows,)
 
 
+@st.composite
+def ball_counts(draw):
+    landmarks, arrays = draw(nearest_counts())
+    rng, (n, d) = np.random.default_rng(draw(seeds)), landmarks.points.shape
+    balls = Places(
+        rng.normal(0, 50, (12, d)), np.repeat(np.arange(2), 6), np.tile([4, -5], 6), rng.uniform(1e2, 1e5, (2, 3)),
+        np.arange(n + 1) * 12, np.tile(np.arange(12), n), np.array([0]),
+    )  # fmt: skip
+    return BallCounts(landmarks, balls, draw(lattices(d)), draw(seeds)), arrays
+
+
 STATISTICS = {
     "NearestCounts": nearest_counts(),
+    "BallCounts": ball_counts(),
     "TypedPass": typed_looks(),
     "DistinctPass": distinct_values(),
     "CodeProducts": code_products(),

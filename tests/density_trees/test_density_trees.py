@@ -11,11 +11,13 @@ from sklearn.metrics import adjusted_rand_score
 from strategies import seeds
 
 from mdh_dask import DensityTree, load_model
-from mdh_dask._jit.communities import excess_in_balls, move_nodes
+from mdh_dask._jit.communities import excess_in_balls, move_nodes, rows_in_balls
 from mdh_dask.density_trees.graph import communities, nearest_others, neighbourhood
 from mdh_dask.density_trees.linkage import linkage
 from mdh_dask.density_trees.model import DensityModel
-from mdh_dask.density_trees.structure import clusters_of
+from mdh_dask.density_trees.passes import nearest_landmarks
+from mdh_dask.density_trees.recount import places_of
+from mdh_dask.density_trees.structure import clusters_of, structure_of
 
 
 def rings(n, seed=0, sd=0.1):
@@ -60,6 +62,34 @@ class TestLoops:
         sums = np.zeros((2, 4), dtype=np.int64)
         excess_in_balls(squares, core, ends, apart, radii, sums)
         np.testing.assert_array_equal(sums, reference_density_tree.excess_in_balls(squares, core, ends, apart, radii))
+
+
+class TestCountingAgain:
+    @pytest.mark.parametrize("seed", range(3))
+    def test_lists_of_landmarks_miss_no_row_in_a_ball(self, seed):
+        rng = np.random.default_rng(seed)
+        points = rng.normal(size=(200, 2)) + 5 * rng.integers(2, size=(200, 1))
+        structure = structure_of(points, rng.integers(2**63, size=200, dtype=np.uint64), 0.05, again=True)
+        balls = places_of(points, structure, 60)
+        rows = rng.normal(size=(150, 2)) * 2 + 5 * rng.integers(2, size=(150, 1))
+        nearest = nearest_landmarks(rows, np.zeros(2), np.ones(2), points[:60])
+        sums = np.zeros((*balls.radii.shape, 4), dtype=np.int64)
+        rows_in_balls(rows, nearest, balls, sums)
+        np.testing.assert_array_equal(sums, reference_density_tree.sums_in_balls(rows, balls))
+        assert sums.any()
+
+    def test_all_rows_show_a_valley_that_the_sample_does_not(self):
+        rng = np.random.default_rng(1)
+        X = rng.normal(size=(20_000, 2)) + np.array([[0, 0], [2.8, 0], [0, 2.8]])[np.arange(20_000) % 3]
+        few = {"sample_size": 600, "n_landmarks": 300, "random_state": 1}
+        assert DensityTree(**few).fit(X).n_clusters_ == 2
+        assert DensityTree(**few).fit(X[:1199]).n_clusters_ == 1
+
+    def test_rows_of_clouds_without_clusters_do_not_split_them(self):
+        rng = np.random.default_rng(0)
+        few = {"sample_size": 600, "n_landmarks": 300}
+        clouds = rng.normal(size=(20_000, 2)), rng.uniform(size=(20_000, 2)), rng.poisson(20, (20_000, 2))
+        assert [DensityTree(**few).fit(X).n_clusters_ for X in clouds] == [1, 1, 1]
 
 
 class TestGraph:
