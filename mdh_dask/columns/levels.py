@@ -26,7 +26,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Levels(Statistic):
-    """The levels of some columns, and the number of rows of every table of which the rows consist.
+    """The levels of some columns, and the number of rows of every table that they come in.
 
     A block is a matrix, or an array of tables (frames of pandas or Arrow), each with consecutive rows.
 
@@ -35,7 +35,7 @@ class Levels(Statistic):
     keys : tuple
         The columns: their names in a table, or their numbers in a matrix.
     names : tuple of str
-        How errors name them.
+        Names of the columns in errors.
     most : int
         Most levels of a column.
     """

@@ -20,7 +20,7 @@ class Coded(NamedTuple):
 
 
 def text_of(value: Any) -> str:
-    """Return the level that a value stands for: equal numbers are the same level, whatever their dtypes.
+    """Return the level of a value: equal numbers are the same level, whatever their dtypes.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def text_of(value: Any) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value stands for a missing one: None, NaN, NaT or ``pandas.NA``."""
+    """Return whether a value is missing: None, NaN, NaT or ``pandas.NA``."""
     if value is None:
         return True
     if isinstance(value, float | np.floating):
@@ -91,12 +91,12 @@ def numbers(column: Any) -> AnyArray:
         return values
     if values.dtype.kind == "O":
         return _numbers_of_objects(values)
-    raise TypeError(f"values of {values.dtype} are no numbers")
+    raise TypeError(f"values of {values.dtype} are not numbers")
 
 
 def _numbers_of_objects(values: AnyArray) -> Floats:
     if any(isinstance(value, str | bytes) for value in values):
-        raise ValueError(f"{next(v for v in values if isinstance(v, str | bytes))!r:.40} is no number")
+        raise ValueError(f"{next(v for v in values if isinstance(v, str | bytes))!r:.40} is not a number")
     return np.array([np.nan if is_missing(value) else value for value in values], dtype=np.float64)
 
 

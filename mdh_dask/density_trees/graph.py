@@ -41,7 +41,7 @@ class Neighbourhood(NamedTuple):
 
 
 def neighbourhood(points: Floats) -> Neighbourhood:
-    """Return the graph of shared neighbours of points, of which there are at least three."""
+    """Return the graph of shared neighbours of at least three points."""
     n = len(points)
     near, distances = nearest_others(points, min(NEIGHBOURS, n - 1))
     known = coo_array((np.ones(near.size), (np.repeat(np.arange(n), near.shape[1]), near.ravel())), shape=(n, n))

@@ -146,7 +146,7 @@ def _by_weight(cluster: Integers, weight: Integers) -> Integers:
 def _chosen_first(cluster: Integers, sampled: Integers) -> Integers:
     """Return the renumbered clusters of columns, without those that are the first choice of no sample row."""
     votes = counted_votes(np.append(cluster, NO_LABEL)[sampled].astype(np.int32), int(cluster.max()) + 1)
-    chosen = np.zeros(votes.shape[1] + 1, dtype=bool)  # the last one stands for -1
+    chosen = np.zeros(votes.shape[1] + 1, dtype=bool)  # the last one is for -1
     chosen[votes.argmax(axis=1)] = True
     number = np.where(chosen, np.cumsum(chosen) - 1, NO_LABEL)
     return number[cluster]

@@ -47,7 +47,7 @@ class LabelMixture:
         for own, known in zip(labels, self.words):
             found = words_of_labels(own)
             place = np.minimum(np.searchsorted(known, found), len(known) - 1)
-            # A label that no row of the fit had says nothing.
+            # A label that no row of the fit had is no evidence.
             seen = known[place] == found
             joint[seen] += self.mixture.log_probabilities[:, start + place[seen]].T
             start += len(known)

@@ -29,7 +29,7 @@ class Votes(NamedTuple):
     Attributes
     ----------
     names : tuple of arrays
-        The labels of each clustering, ascending; negative numbers are no labels.
+        The labels of each clustering, ascending; rows with negative numbers have no label.
     first : ndarray of shape (n_places,), int64
         Number of the first row with the label.
     tables : ndarray of shape (n_places, n_places), int64

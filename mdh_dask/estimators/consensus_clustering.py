@@ -35,8 +35,8 @@ class ConsensusClustering(SoftEstimator):
     """The clustering that many trees agree on most.
 
     Trees with different random directions disagree most where the boundaries of clusters are uncertain. All trees grow
-    in the same passes over the rows. Their leaves are then combined by a mixture of which each component is a cluster,
-    so that clusters which only some of the trees separate are found as well; or by the votes of the trees.
+    in the same passes over the rows. Their leaves are then combined by a mixture whose components are the clusters,
+    which also finds clusters that only some of the trees separate; or by the votes of the trees.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class ConsensusState(State):
             clusters.append(of_leaf)
         if mixture is not None:
             starts = np.cumsum([0, *(tree.n_clusters for tree in trees)])
-            # A leaf that no row reached says nothing.
+            # A leaf that no row reached is no evidence.
             log_probabilities = np.zeros((mixture.n_components, starts[-1]))
             reached = np.concatenate([start + names for start, names in zip(starts, found.consensus.names)])
             log_probabilities[:, reached] = mixture.log_probabilities

@@ -52,8 +52,8 @@ def drift(
     NotFittedError
         Before the model is fitted.
     ValueError
-        If the model has no tree, a threshold is no share, or `X` has another number of columns than the model, or NaN
-        or infinities.
+        If the model has no tree, a threshold is not a share, or `X` has NaN, infinities or another number of columns
+        than the model.
 
     Notes
     -----

@@ -124,6 +124,6 @@ class Editing(ClusterEstimator):
 
 
 def _renamed(labels: RowArray, names: Integers) -> RowArray:
-    """Return the new names of labels, of which the last is that of -1."""
+    """Return the new names of labels; the last name is that of -1."""
     rename = partial(np.take, names.astype(np.int32))
     return labels.map_blocks(rename, dtype=np.int32) if is_dask(labels) else rename(labels)

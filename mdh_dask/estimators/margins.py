@@ -34,7 +34,7 @@ class RowMargins:
         return self._of(rows)[:, 1]
 
     def rarity(self, rows: AnyArray) -> Floats:
-        """Return the shares of rows where it is no denser, times the number of directions."""
+        """Return the shares of rows at places that are not denser, times the number of directions."""
         return self._of(rows)[:, 2]
 
     def _of(self, rows: AnyArray) -> Floats:

@@ -90,8 +90,8 @@ class QuadraticFeatures(FeatureTransformer):
     Parameters
     ----------
     scale : bool, default=True
-        Whether to standardise the columns before they are multiplied, and the products; of columns that are not
-        centred, a square says what the column says.
+        Whether to standardise the columns before they are multiplied, and the products. Without centring, a square
+        hardly differs from its column.
     random_state : int, RandomState instance or None, default=0
         Draws the rows from which the spread of the products is computed.
 

@@ -110,7 +110,7 @@ def _pairs(name: str, given: Any, n_rows: int) -> Integers:
 
 
 def partial_target(y: Any, n_rows: int) -> Target | None:
-    """Return labels of some rows, or None if `y` is no array of integers or texts in which some rows have none.
+    """Return labels of some rows, or None unless `y` is an array of integers or texts in which some rows have none.
 
     Pipelines pass the classes of all rows to clusterings, too, which should not follow them.
     """

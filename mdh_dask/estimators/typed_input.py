@@ -33,7 +33,7 @@ def _is_polars(X: Any) -> bool:
 
 
 def _is_number(column: Any, estimator: Any) -> bool:
-    """Return whether a column is one that an array of numbers holds as it is."""
+    """Return whether an array of numbers holds a column unchanged."""
     dtype = dtype_of(column)
     numeric = kind_of(dtype) in ("iufO" if uses_types(estimator) else "biufO")
     return isinstance(dtype, np.dtype) and numeric and (kind_of(dtype) != "O" or not _has_texts(column))
@@ -121,7 +121,7 @@ def _coder_of(estimator: Any, X: Any, types: ColumnTypes) -> Coder:
     elif types.names is not None and any(own is not None for own in types.levels):
         raise ValueError(
             f"expected a table with the columns {', '.join(types.names[:20])}, as {type(estimator).__name__} was "
-            "fitted to; got an array, whose values are no levels: pass a frame"
+            "fitted to; got an array, which has no levels: pass a frame"
         )
     if len(keys) != types.n_columns:
         name = type(estimator).__name__

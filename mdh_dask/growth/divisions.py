@@ -45,7 +45,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Divisions:
-    """Repeated divisions of the rows of a branch, all of which are in its sample, into halves.
+    """Repeated divisions into halves of the rows of a branch whose sample holds all of them.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ AT_ONCE = 2**22
 """Projections in memory at once."""
 
 MOST_PURSUITS = 4
-"""Largest groups of a branch of which each proposes a hyperplane."""
+"""Number of groups of a branch that propose a hyperplane each, the largest ones."""
 
 ROWS_OF_PURSUITS = 1000
 """Rows whose density these pursuits see: they only add directions to those that are scored on all sample rows."""

@@ -1,4 +1,4 @@
-"""Trees of rows some of which are labelled: their plans, and the pass that finds the labelled rows."""
+"""Trees of partly labelled rows: their plans, and the pass that finds the labelled rows."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The first read of all rows, with which plans begin, and later passes, of which small data need none."""
+"""The first read of all rows, with which plans begin, and later passes, which small data do not need."""
 
 from collections.abc import Callable
 from typing import Any

@@ -80,7 +80,7 @@ def tree_pass(tree: Tree, axes: Axes) -> BranchPass:
 
 
 def folded(counts: Integers, n_bins: int) -> Integers:
-    """Return counts in fewer bins, the last of which includes all rows beyond."""
+    """Return counts in fewer bins; the last one includes all rows beyond it."""
     return np.append(counts[: n_bins - 1], counts[n_bins - 1 :].sum())
 
 

@@ -21,7 +21,7 @@ SMOOTHS_A_LATTICE = 0.6
 
 SMOOTHS_LEVELS = 0.5
 """Two equal normal kernels with this bandwidth, in units of their distance, have a single mode: two levels of one
-column are no two clusters, however many rows have either. Valleys remain where several columns change together."""
+column are not two clusters, however many rows have either. Valleys remain where several columns change together."""
 
 MODERATE = 10
 """Columns that are not scaled are all multiplied by one power of two if the largest standard deviation is above
@@ -125,7 +125,7 @@ def fits_single(rows: AnyArray) -> bool:
     """
     if np.can_cast(rows.dtype, np.float32):
         return True
-    # Most rows that are no integers show it at once.
+    # Most rows that are not integers show it at once.
     return all(
         bool(((np.rint(part) == part) & (part > -LARGEST_INTEGER) & (part < LARGEST_INTEGER)).all())
         for part in (rows[:FIRST_ROWS], rows)

@@ -1,4 +1,4 @@
-"""Scores of directions on a sample, of which only the best few are counted on all rows."""
+"""Scores of directions on a sample; only the best few are counted on all rows."""
 
 from dataclasses import replace
 

@@ -31,7 +31,7 @@ BLOCKS_AT_ONCE = 4
 
 VALUE = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,]*+|[^",][^,]*+|)'
 WHOLE_LINE = re.compile(VALUE + b"(?:," + VALUE + b")*+")
-"""Values of a line, all of which end in it: a quote opens a value only at its beginning, as in Arrow's parser."""
+"""Matches a line whose values all end in it. A quote opens a value only at its beginning, as in Arrow's parser."""
 
 Bytes = tuple[str, int, int | None]
 """A file, the first byte of a block and its length, None for all of a compressed file."""
@@ -73,7 +73,7 @@ def open_csv(
     Returns
     -------
     LazyTable
-        Columns of numbers are those of which the first MiB holds only numbers; empty values are missing. The file is
+        Columns with only numbers in the first MiB are columns of numbers; empty values are missing. The file is
         read once to count the lines.
 
     Raises

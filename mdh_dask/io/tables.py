@@ -37,11 +37,11 @@ class LazyTable:
     columns_there : mapping of str to LazyColumn
         The columns in their order.
     blocks : tuple
-        What tells `read` each block: plain values, or keys of `graph`.
+        First argument of `read` for each block: plain values, or keys of `graph`.
     read : callable
         Returns the table of a block with some columns, from the block and their names.
     n_rows : tuple of int or None
-        Number of rows of every block; None if only reading tells.
+        Number of rows of every block; None if unknown before reading.
     version : object
         Identifies the contents.
     graph : mapping, optional

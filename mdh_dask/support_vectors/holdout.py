@@ -30,10 +30,10 @@ ROWS_IN_BALL = (4, 8, 24, 72)
 """Numbers of rows of a half for a ball in the sparser cluster, among which the half that places the balls chooses."""
 
 ON_EDGE, ON_STRAIGHT_WAY = 8, 16
-"""Points of a way between neighbouring points, and of a straight way, of which the emptiest is taken."""
+"""Numbers of points to try on a way between neighbouring points, and on a straight way; the emptiest is taken."""
 
 MOST_EDGES = 40
-"""Ways along neighbouring points of which the fullest are taken."""
+"""Number of ways along neighbouring points to try; the fullest are taken."""
 
 
 @dataclass(frozen=True)

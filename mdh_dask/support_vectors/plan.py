@@ -82,7 +82,7 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
         lattices = standardiser(look.columns, look.sample, settings.scale, spread=True).lattices
     sample = spread_sample(look.sample, lattices)
     landmarks = landmarks_of(sample, frame, settings.n_landmarks)
-    mixed = sample.take(np.argsort(sample.hashes, kind="stable"))  # the first of them stand for all
+    mixed = sample.take(np.argsort(sample.hashes, kind="stable"))  # so that the first of them are a random sample
     halves = [frame(mixed.rows[in_first_half(mixed.hashes) == half]) for half in (True, False)]
     if len(landmarks.points) < 2:
         logger.warning("all %s rows are equal: they are one cluster", n_rows)
@@ -168,7 +168,7 @@ def _level(
     outliers: float,
     drawn: bool = False,
 ) -> float:
-    """Return the level outside of which a share of all rows lies.
+    """Return the level below which a share of all rows lies.
 
     The level of the landmarks leaves up to twice as many of all rows outside. It is used for contours around all
     landmarks, which a single far row would otherwise widen without limit.

@@ -56,6 +56,8 @@ class Tree:
     steps : array of shape (n_features,), float64
         Steps between the values of coarsely rounded columns, as counts and ratings, which were spread evenly over them
         where rows were counted in bins; zero for all other columns.
+    cluster : array of shape (n_nodes,), int32, optional
+        Cluster of each leaf, -1 at a split; by default each leaf is a cluster, numbered from the left.
     feature_names : tuple of str, optional
         Names of the columns; not compared by ``==``.
     """

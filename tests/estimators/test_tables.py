@@ -156,7 +156,7 @@ def test_other_columns_than_those_of_fit_are_named(columns):
     table = arrow(columns)
     with pytest.raises(ValueError, match="got no z and also y"):
         model.predict(table.rename_columns(["x", "y", "size"]))
-    with pytest.raises(ValueError, match="got an array, whose values are no levels"):
+    with pytest.raises(ValueError, match="got an array, which has no levels"):
         model.predict(np.zeros((3, 3)))
     np.testing.assert_array_equal(model.predict(table.select(["size", "z", "x"])), model.labels_)
 
