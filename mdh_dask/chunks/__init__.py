@@ -17,7 +17,7 @@ from .layout import default_block_bytes, fit_chunks, is_dask, known_chunks, merg
 from .mapping import map_rows, select_rows
 from .nodes import under_own_names
 from .plans import Announce, Outcome, Pass, Plan, run, run_together, together
-from .progress import Progress, announced
+from .progress import Progress, announced, one_bar
 from .reduction import COMBINE_EVERY, reduce_rows
 from .statistic import Statistic, Together
 from .threads import work_through
@@ -38,6 +38,7 @@ __all__ = [
     "known_chunks",
     "map_rows",
     "merge_chunks",
+    "one_bar",
     "reduce_rows",
     "run",
     "run_together",

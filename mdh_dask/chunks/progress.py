@@ -1,7 +1,9 @@
-"""The progress of a pass, as a bar or as lines in the log."""
+"""The progress of passes: a bar for each or one for all of a fit, or lines in the log."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from time import perf_counter
 from typing import Any, Self
@@ -12,6 +14,11 @@ Progress = Callable[[int], Any]
 """Return the progress bar of a pass over that many rows: a context manager with ``update(n)``, like ``tqdm``."""
 
 SECONDS_BETWEEN_LINES = 30
+
+WHOLE = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
+
+ALMOST = 0.99
+"""Largest share that the bar of a fit shows before its end, so that it is not rounded to 100 %."""
 
 BAR = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}{unit} [{rate_fmt}, {remaining} left]"
 
@@ -29,8 +36,95 @@ def announced(description: str, bar: bool, unit: str = "rows") -> Progress | Non
     ...     bar.update(1_000_000)
     """
     if bar:
-        return partial(_Bar, description, unit)
+        whole = _current.get()
+        return partial(_Bar, description, unit) if whole is None else partial(whole.next_pass, description)
     return partial(_Lines, description, unit) if logger.isEnabledFor(logging.INFO) else None
+
+
+@contextmanager
+def one_bar(bar: bool) -> Iterator[None]:
+    """Show all passes that are made inside as a single bar, if bars are shown; it is full at the end, and only then.
+
+    Nobody knows how many passes will follow, so the bar always leaves room for one more: after three passes of a fit
+    it stands at three quarters. Between passes it names the last one and what the time is spent on.
+
+    Examples
+    --------
+    >>> with one_bar(True), announced("pass 1: reading", bar=True)(2_000_000) as bar:
+    ...     bar.update(1_000_000)
+    """
+    if not bar or _current.get() is not None:
+        yield
+        return
+    whole = _Whole()
+    token = _current.set(whole)
+    try:
+        yield
+        whole.end()
+    finally:
+        _current.reset(token)
+        whole.close()
+
+
+class _Whole:
+    """One bar for several passes, which appears with the first."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._passes = 0
+
+    def next_pass(self, description: str, n_rows: int) -> "_PassOfWhole":
+        """Return the progress of a pass over that many rows."""
+        from tqdm.auto import tqdm
+
+        if self._bar is None:
+            self._bar = tqdm(total=1.0, bar_format=WHOLE)
+        self._bar.set_description_str(description)
+        return _PassOfWhole(self, description, n_rows)
+
+    def show(self, share: float) -> None:
+        """Show that a share of the current pass is made."""
+        made = self._passes + share
+        self._bar.update(max(min(made / (made + 1), ALMOST) - self._bar.n, 0.0))
+
+    def end_pass(self, description: str) -> None:
+        """Show that a pass is made, and that its value is worked on."""
+        self._passes += 1
+        self.show(0.0)
+        self._bar.set_description_str(f"{description} done, computing")
+
+    def end(self) -> None:
+        """Show that there is nothing left to do."""
+        if self._bar is not None:
+            self._bar.set_description_str("all passes")
+            self._bar.update(1.0 - self._bar.n)
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+class _PassOfWhole:
+    """The progress of one pass in the bar of all."""
+
+    def __init__(self, whole: _Whole, description: str, n_rows: int) -> None:
+        self._whole, self._description, self._done, self._of = whole, description, 0, n_rows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            self._whole.end_pass(self._description)
+
+    def update(self, n: int) -> None:
+        """Advance by `n` rows."""
+        self._done += n
+        self._whole.show(self._done / max(self._of, 1))
+
+
+_current: ContextVar[_Whole | None] = ContextVar("_current", default=None)
 
 
 class _Bar:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._state import State
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import merge_chunks, run
+from ..chunks import merge_chunks, one_bar, run
 from ..io.models import save_model
 from .missing import without_missing
 from .planned import Planned, of_block, of_complete_rows
@@ -83,11 +83,12 @@ class ClusterEstimator(ClusterMixin, Planned):
         ValueError
             If a parameter or `X` is invalid; before any work if possible, otherwise in the first pass.
         """
-        rows, learnt, n_passes = without_missing(self, as_rows(self, X, reset=True))
-        self._take_target(y, rows.shape[0])
-        self.pixel_columns_ = None
-        self.n_passes_ = self._input_passes + n_passes + self._learn(learnt, self._seed())
-        self._finish(rows)
+        with one_bar(self.progress):
+            rows, learnt, n_passes = without_missing(self, as_rows(self, X, reset=True))
+            self._take_target(y, rows.shape[0])
+            self.pixel_columns_ = None
+            self.n_passes_ = self._input_passes + n_passes + self._learn(learnt, self._seed())
+            self._finish(rows)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> RowArray:

@@ -9,7 +9,7 @@ from sklearn.utils import Tags
 from .._levels import LevelFeatures
 from .._state import FeatureMap
 from .._typing import AnyArray, RowArray
-from ..chunks import Plan, merge_chunks, run_together
+from ..chunks import Plan, merge_chunks, one_bar, run_together
 from .planned import Planned
 from .validation import as_rows
 
@@ -61,7 +61,8 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
         ValueError
             If a parameter or `X` is invalid; before any work if possible, otherwise in the pass.
         """
-        self._fit_beside(X)
+        with one_bar(self.progress):
+            self._fit_beside(X)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)

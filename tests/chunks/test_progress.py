@@ -2,10 +2,15 @@
 
 import logging
 import re
+from functools import partial
 
+import dask
+import dask.array as da
+import numpy as np
 import pytest
 
-from mdh_dask.chunks import announced, progress
+from mdh_dask import RandomProjectionTree
+from mdh_dask.chunks import Pass, Statistic, announced, one_bar, progress, run
 
 
 @pytest.fixture
@@ -74,3 +79,55 @@ def test_nothing_is_counted_where_nobody_reads_it(caplog):
 def test_a_bar_needs_no_log(caplog):
     caplog.set_level(logging.WARNING, logger="mdh_dask")
     assert announced("pass 1: reading", bar=True) is not None
+
+
+class RowCount(Statistic):
+    def chunk(self, start, *blocks):
+        return len(blocks[0])
+
+    def combine(self, left, right):
+        return left + right
+
+
+def shares(text):
+    """Return the percentages that a bar shows, one after the other."""
+    return [int(share) for share in re.findall(r"(\d+)%\|", text)]
+
+
+def test_one_bar_covers_all_passes_of_a_plan_and_is_full_at_its_end_only(capsys):
+    shown = []
+
+    def plan():
+        for number in range(120):
+            yield Pass(f"look {number}", RowCount())
+            shown.append(capsys.readouterr().err)
+
+    rows = da.ones((100, 2), chunks=(50, 2))
+    with dask.config.set(scheduler="synchronous"), one_bar(True):
+        run(plan(), rows, announce=partial(announced, bar=True))
+    last = capsys.readouterr().err
+    on_the_way = shares("".join(shown))
+    assert on_the_way == sorted(on_the_way)
+    assert [shares(text)[-1] for text in shown[:3]] == [50, 67, 75]
+    assert max(on_the_way) == 99
+    assert shares(last)[-1] == 100
+    assert "pass 2: look 1 done, computing" in shown[1]
+    assert "".join([*shown, last]).count("\n") == 1
+
+
+def test_the_bar_of_a_fit_that_fails_is_not_full(capsys):
+    def plan():
+        yield Pass("looking", RowCount())
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), one_bar(True):
+        run(plan(), da.ones((100, 2)), announce=partial(announced, bar=True))
+    assert max(shares(capsys.readouterr().err)) < 100
+
+
+def test_a_fit_with_a_feature_map_is_one_bar(capsys):
+    rows = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0.0, 0.0], [9.0, 0.0]], 450, axis=0)
+    RandomProjectionTree(20, sample_size=200, feature_map="quadratic", progress=True).fit(da.from_array(rows, (300, 2)))
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1
+    assert shares(text)[-1] == 100
