@@ -14,6 +14,7 @@ from .._state import State
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import merge_chunks, one_bar, run
 from ..io.models import save_model
+from .aligned import labels_like
 from .missing import without_missing
 from .planned import Planned, of_block, of_complete_rows
 from .validation import as_rows
@@ -36,7 +37,8 @@ class ClusterEstimator(ClusterMixin, Planned):
     Attributes
     ----------
     labels_ : ndarray or dask Array of shape (n_samples,), int32
-        NumPy for input in memory, otherwise lazy in the row chunks of the input with one pass to compute. For a Dask
+        NumPy for input in memory, otherwise lazy in the row chunks of the input with one pass to compute. For a frame
+        of pandas or polars a series, with the index; for an xarray DataArray a DataArray of its rows. For a Dask
         DataFrame there is a chunk for each partition, so that they can be assigned to it as a column.
     n_clusters_ : int
         Number of clusters, not counting the label -1.
@@ -69,7 +71,7 @@ class ClusterEstimator(ClusterMixin, Planned):
 
         Parameters
         ----------
-        X : array-like, frame, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
+        X : array-like, frame, DataArray, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
             Numbers without NaN and infinities, unless the parameters allow others. Dask arrays need known row chunks;
             Dask DataFrames, and texts or categories of lazy rows, take one more pass.
         y : ignored
@@ -88,7 +90,7 @@ class ClusterEstimator(ClusterMixin, Planned):
             self._take_target(y, rows.shape[0])
             self.pixel_columns_ = None
             self.n_passes_ = self._input_passes + n_passes + self._learn(learnt, self._seed())
-            self._finish(rows)
+            self._finish(rows, X)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> RowArray:
@@ -125,10 +127,10 @@ class ClusterEstimator(ClusterMixin, Planned):
         """Set a fitted or loaded state."""
         self._state = state
 
-    def _finish(self, rows: RowArray) -> None:
-        """Set the attributes that follow from the state, and the labels of the rows."""
+    def _finish(self, rows: RowArray, X: Any) -> None:
+        """Set the attributes that follow from the state, and the labels of the rows in the form of `X`."""
         self.name_columns(getattr(self, "feature_names_in_", None))
-        self.labels_ = self._labels_of(rows)
+        self.labels_ = labels_like(X, self._labels_of(rows))
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns of the fitted rows."""

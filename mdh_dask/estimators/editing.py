@@ -14,6 +14,7 @@ from ..growth.recount import recounted
 from ..tree.clusters import coarser
 from ..tree.levels import Level
 from ..tree.structure import Tree
+from .aligned import labels_like, plain_labels, with_values
 from .base import ClusterEstimator
 from .missing import complete_rows
 from .validation import as_rows
@@ -72,7 +73,8 @@ class Editing(ClusterEstimator):
         model = self.with_tree(self.tree_.cut(n_clusters))
         united = coarser(self.tree_, model.tree_)
         if (labels := getattr(self, "labels_", None)) is not None:
-            model.labels_ = _renamed(labels, np.append(united, -1))
+            renamed = _renamed(plain_labels(labels), np.append(united, -1))
+            model.labels_ = with_values(labels, renamed)
         if self._exemplars is not None:
             model._exemplars = self._exemplars.united(united, self.tree_.cluster_rows)
         return model
@@ -119,7 +121,7 @@ class Editing(ClusterEstimator):
             there, _ = complete_rows(model, rows)
             there = there if model.feature_map_ is None else model.feature_map_.transform(model._typed(there))
             model.tree_, model.n_passes_ = run(recounted(tree), merge_chunks(there), announce=model._bar)
-            model.labels_ = model._labels_of(rows)
+            model.labels_ = labels_like(X, model._labels_of(rows))
         return model
 
 

@@ -15,6 +15,7 @@ from .._state import Stored
 from .._typing import AnyArray, RowArray
 from ..chunks import Plan, Progress, announced, is_dask, map_rows
 from ..columns import ColumnTypes
+from .aligned import like_rows
 from .missing import MissingValues, is_complete
 from .saved import refuse_others
 from .validation import as_rows, check_finite
@@ -79,8 +80,8 @@ class Planned(BaseEstimator):
 
     def _of_rows(
         self, X: Any, method: str, dtype: npt.DTypeLike, columns: str | None = None, fitted: Any = None
-    ) -> RowArray:
-        """Return what a method of the fitted value returns for every row of valid input.
+    ) -> Any:
+        """Return what a method of the fitted value returns for every row of valid input; a DataArray for a DataArray.
 
         Parameters
         ----------
@@ -94,7 +95,8 @@ class Planned(BaseEstimator):
             A value to use instead of `_fitted`.
         """
         check_is_fitted(self)
-        return self._of_valid_rows(as_rows(self, X, reset=False), method, dtype, columns, fitted)
+        values = self._of_valid_rows(as_rows(self, X, reset=False), method, dtype, columns, fitted)
+        return values if columns else like_rows(X, values, method)
 
     def _of_valid_rows(
         self, rows: RowArray, method: str, dtype: npt.DTypeLike, columns: str | None = None, fitted: Any = None

@@ -87,7 +87,7 @@ class Regrowing(Updating):
         model._exemplars = None
         twig, model.n_passes_ = other._grown_again(self.tree_, int(node), rows)
         model.tree_ = self.tree_.graft(int(node), twig)
-        model._finish(rows)
+        model._finish(rows, X)
         return model
 
     def _grown_again(self, tree: Tree, node: int, rows: RowArray) -> tuple[Tree, int]:

@@ -20,6 +20,7 @@ from ..projections.labelled import GAMMAS, MARGIN, labelled_hyperplane
 from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import MDHResult
 from ..splits.rules import SplitRule
+from .aligned import plain_labels, with_values
 from .docstrings import documented
 from .hyperplane import MinimumDensityHyperplane
 from .missing import MISSING
@@ -220,10 +221,11 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         ndarray or dask Array of shape (n_samples,)
             Entries of `classes_`; NumPy for NumPy input, otherwise lazy with one pass to compute.
         """
-        places = self.cluster_labels(X)
+        found = self.cluster_labels(X)
+        places = plain_labels(found)
         if is_dask(places):
-            return places.map_blocks(_named, self.classes_, dtype=self.classes_.dtype)
-        return self.classes_[places]
+            return with_values(found, places.map_blocks(_named, self.classes_, dtype=self.classes_.dtype))
+        return with_values(found, self.classes_[places])
 
     def decision_function(self, X: Any) -> RowArray:
         """Return the signed distance of every row from the hyperplane, in units of the projections; positive above.

@@ -124,5 +124,5 @@ class Updating(ClusterEstimator):
         self.known_labels_ = self.label_counts_ = None  # of other clusters
         self._exemplars = None
         self._keep(grown.standardise, updated=True)
-        self._finish(rows)
+        self._finish(rows, X)
         return self

@@ -15,6 +15,7 @@ from ..columns.drafts import is_table, not_numbers
 from ..growth.passes import FirstLook
 from ..io import open_rows
 from ..projections.directions import Proposal, StandardDirections
+from .aligned import plain_rows
 from .missing import filled
 from .typed_input import is_typed, typed_rows
 
@@ -39,6 +40,7 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
     ValueError, TypeError
         With the expected and the actual input, and a remedy.
     """
+    X, names = plain_rows(X)
     if isinstance(X, zarr.Array):
         X = open_rows(X)
     elif isinstance(X, zarr.Group):
@@ -50,6 +52,10 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
         rows = _typed(estimator, X, reset)
     else:
         rows = _lazy(estimator, X, reset) if is_dask(X) else _validated(estimator, X, reset)
+    if reset and names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif names is not None:
+        _check_names(estimator, names)
     return rows if reset else filled(estimator, rows)
 
 
@@ -66,6 +72,16 @@ def _typed(estimator: Any, X: Any, reset: bool) -> RowArray:
         if not types.all_numeric():
             estimator.columns = types
     return rows
+
+
+def _check_names(estimator: Any, names: Sequence[str]) -> None:
+    """Raise an error if a DataArray has other columns than the one of `fit`, or in another order."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and list(known) != list(names):
+        raise ValueError(
+            f"expected the columns {', '.join(map(str, known))} of fit in this order; got {', '.join(names)}: select "
+            "them by X.sel"
+        )
 
 
 def _set_columns(estimator: Any, n_columns: int, names: Sequence[str] | None) -> None:

@@ -1,0 +1,80 @@
+"""Results have the form of the rows: DataArrays in, DataArrays out, and series for frames."""
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from mdh_dask import RandomProjectionTree, SemiSupervisedMDH
+from mdh_dask.chunks import is_dask
+
+QUICK = {"n_projections": 30}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Three clusters of numbers."""
+    return np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[-9, 0], [0, 0], [9, 0]], 100, axis=0)
+
+
+def data_array(values, names=("x", "y")):
+    coords = {"station": [f"s{i}" for i in range(len(values))], "kind": list(names)}
+    coords["height"] = ("station", np.arange(len(values)) / 2)
+    return pytest.importorskip("xarray").DataArray(values, dims=("station", "kind"), coords=coords)
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
+def test_a_data_array_gives_data_arrays_with_the_coordinates_of_its_rows(rows, lazy):
+    expected = RandomProjectionTree(**QUICK).fit(rows)
+    array = data_array(da.from_array(rows, chunks=(70, 2)) if lazy else rows)
+    model = RandomProjectionTree(**QUICK).fit(array)
+    results = {
+        "cluster": (model.labels_, expected.labels_),
+        "distances": (model.boundary_distance(array), expected.boundary_distance(rows)),
+        "cluster of new rows": (model.predict(array), expected.labels_),
+        "cluster of fewer": (model.cut(2).labels_, expected.cut(2).labels_),
+    }
+    for name, (found, values) in results.items():
+        assert (found.dims, set(found.coords)) == (("station",), {"station", "height"})
+        assert is_dask(found.data) == lazy
+        assert name.startswith(found.name)
+        np.testing.assert_array_equal(found.values, values)
+        np.testing.assert_array_equal(found.station, array.station)
+    assert model.feature_names_in_.tolist() == list(model.tree_.feature_names) == ["x", "y"]
+    wrong = "expected the columns x, y of fit in this order; got y, x" if lazy else "names should match those that were"
+    with pytest.raises(ValueError, match=wrong):
+        model.predict(array[:, ::-1])
+
+
+def test_the_lazy_rows_of_a_data_array_are_never_held_at_once(rows):
+    def forbidden(block):
+        assert len(block) <= 70
+        return block
+
+    array = data_array(da.from_array(rows, chunks=(70, 2)).map_blocks(forbidden, dtype=rows.dtype))
+    model = RandomProjectionTree(**QUICK, sample_size=100).fit(array)
+    assert len(model.labels_[:5].compute()) == 5
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_labels_of_a_frame_are_a_series_that_goes_into_it_as_a_column(rows, package):
+    frames = pytest.importorskip(package)
+    frame = frames.DataFrame({"x": rows[:, 0], "y": rows[:, 1]})
+    if package == "pandas":
+        frame.index = np.arange(300) % 150  # not unique
+    model = RandomProjectionTree(**QUICK).fit(frame)
+    for fitted in (model, model.cut(2)):
+        labels = fitted.labels_
+        assert isinstance(labels, frames.Series)
+        assert labels.name == "cluster"
+        np.testing.assert_array_equal(labels.to_numpy(), fitted.predict(frame))
+        if package == "pandas":
+            np.testing.assert_array_equal(labels.index, frame.index)
+            frame["cluster_of"] = labels
+            del frame["cluster_of"]
+
+
+def test_classes_of_a_data_array_are_a_data_array(rows):
+    array, y = data_array(rows), np.where(np.arange(300) % 50, "", np.where(np.arange(300) < 150, "left", "right"))
+    found = SemiSupervisedMDH().fit(array, y).predict(array)
+    assert found.dims == ("station",)
+    np.testing.assert_array_equal(found.values, SemiSupervisedMDH().fit(rows, y).predict(rows))
