@@ -43,7 +43,8 @@ class DivisiveClustering(TreeEstimator):
     projection : str or callable
         Source of the directions of a branch: a name in `mdh_dask.projections.PROJECTIONS`, that is ``"pca"`` and
         ``"ica"`` (principal and independent components), ``"mdh"`` (minimum density pursuit), ``"pursuit"``,
-        ``"genetic"`` or ``"brute_force"`` (searches for the largest index of TR-2003009), or a random family of
+        ``"genetic"`` or ``"brute_force"`` (searches for the largest index of TR-2003009), ``"two_means"`` (between the
+        two means), ``"clusterability"`` or ``"normalised_cut"`` (pursuits), or a random family of
         `RandomProjectionTree`; or a function ``(rows, rng, n_directions) -> directions`` of the branch's standardised
         sample and a NumPy generator, which returns an array of shape (at most n_directions, n_features), or a pair of
         this and an array of thresholds along the directions, and may be called by several threads at once. A model

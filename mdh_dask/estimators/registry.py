@@ -23,6 +23,9 @@ from .kernel_k_means import KernelKMeans as KernelKMeans
 from .kernel_variants import HierarchicalKernelMDH as HierarchicalKernelMDH
 from .kernel_variants import KernelDePDDP as KernelDePDDP
 from .minimum_density import HierarchicalMDH as HierarchicalMDH
+from .partition_trees import BisectingKernelKMeans as BisectingKernelKMeans
+from .partition_trees import ClusterabilityTree as ClusterabilityTree
+from .partition_trees import NormalisedCutTree as NormalisedCutTree
 from .principal_directions import IPDDP as IPDDP
 from .principal_directions import PDDP as PDDP
 from .principal_directions import DePDDP as DePDDP
@@ -50,6 +53,9 @@ METHODS: dict[str, type[ClusterEstimator]] = {
     "density": DensityTree,
     "kernel-kmeans": KernelKMeans,
     "spectral": SpectralClustering,
+    "bisecting-kmeans": BisectingKernelKMeans,
+    "clusterability": ClusterabilityTree,
+    "normalised-cut": NormalisedCutTree,
 }
 """Estimators by the names of their methods, the default first."""
 

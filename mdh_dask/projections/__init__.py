@@ -16,6 +16,7 @@ from .pca import principal_components
 from .random import RANDOM_PROJECTIONS, RandomProjection
 from .rows import row_combinations
 from .search import DirectionSearch, SearchKind
+from .two_sides import clusterable_direction, cutting_direction, two_means_direction
 from .whitening import across_thin_directions
 
 __all__ = ["PROJECTIONS", "Projection"]
@@ -46,6 +47,9 @@ PROJECTIONS: dict[str, Projection] = {
     "pca": lambda rows, rng, n_directions: principal_components(rows, n_directions),
     "ica": lambda rows, rng, n_directions: leading_components(rows, n_directions),
     "mdh": mdh_candidates,
+    "two_means": two_means_direction,
+    "clusterability": clusterable_direction,
+    "normalised_cut": cutting_direction,
     "pursuit": _searched("auto"),
     "genetic": _searched("genetic"),
     "brute_force": _searched("brute"),

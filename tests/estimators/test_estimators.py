@@ -34,6 +34,7 @@ SETTINGS = {
     "MinimumDensityHyperplane": {"starts": "pca2"},
     "ConsensusClustering": {"n_trees": 3},
     "HyperplaneEnsemble": {"n_hyperplanes": 6},
+    "BisectingKernelKMeans": {"feature_map": None},
     "KernelKMeans": {"n_clusters": 3},
     "SpectralClustering": {"n_clusters": 3, "n_landmarks": 100},
 }

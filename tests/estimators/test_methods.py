@@ -10,6 +10,7 @@ from sklearn.base import clone
 import mdh_dask
 from mdh_dask import (
     PDDP,
+    BisectingKernelKMeans,
     DePDDP,
     DivisiveClustering,
     HierarchicalKernelMDH,
@@ -31,6 +32,7 @@ SETTINGS = {
     RandomProjectionTree: {"n_projections": 60},
     ICATree: {"n_projections": 3},
     PDDP: {"max_clusters": 4},
+    BisectingKernelKMeans: {"max_clusters": 4, "feature_map": None},
     DePDDP: {"min_cluster_size": 100},
     KernelDePDDP: {"min_cluster_size": 100, "feature_map": "quadratic"},
     ProjectionPursuitTree: {"n_projections": 60},

@@ -1,0 +1,168 @@
+"""Directions that divide a branch by two means, by clusterability, or by the least normalised cut."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from .._jit.cut_gradient import affinity_sums, cut_slopes, least_cut
+from .._typing import AnyArray, Booleans, Floats
+from .pca import centred_rows, scaled_components
+
+STARTS, MOST_STEPS = 5, 100
+
+REACH = 9.0
+"""Scale of affinities in units of ``sd(pc1) n^(-1/5)``: ten bandwidths of the first component."""
+
+RIDGE = 1e-9
+"""Share of the mean variance within the sides that is added to all, for columns that depend on others."""
+
+
+class Cut(NamedTuple):
+    """The least normalised cut along a direction, with its gradient by the direction."""
+
+    value: float
+    gradient: Floats
+    threshold: float
+
+
+def two_means_direction(rows: AnyArray, rng: np.random.Generator, n_directions: int = 1) -> tuple[Floats, Floats]:
+    """Return the direction between the means of two groups, and the threshold halfway, of the best of several starts.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+    rng : Generator
+    n_directions : int
+        Not used: there is one.
+
+    Returns
+    -------
+    directions : ndarray of shape (1, n_features), or (0, n_features) if all rows are equal
+    thresholds : ndarray of shape (1,) or (0,)
+    """
+    points = np.asarray(rows, dtype=np.float64)
+    groups = [_settled(points, rng) for _ in range(STARTS)] if len(points) and np.ptp(points, axis=0).any() else []
+    if not groups:
+        return np.empty((0, points.shape[1])), np.empty(0)
+    upper = max(groups, key=lambda upper: _between(points, upper))
+    low, high = points[~upper].mean(axis=0), points[upper].mean(axis=0)
+    direction = (high - low) / np.linalg.norm(high - low)
+    return direction[None], np.array([direction @ (low + high) / 2])
+
+
+def clusterable_direction(rows: AnyArray, rng: np.random.Generator, n_directions: int = 1) -> tuple[Floats, Floats]:
+    """Return the direction along which the ratio of the squares between and within two groups is largest.
+
+    Starts between two means; then in turn the direction that separates the groups best (Fisher's), and the groups that
+    divide it best, until they stay the same. The ratio never falls. See `two_means_direction` for the arguments.
+
+    Source: D. Hofmeyr and N. Pavlidis, Maximum clusterability divisive clustering, IEEE SSCI 2015.
+    """
+    directions, thresholds = two_means_direction(rows, rng)
+    points = np.asarray(rows, dtype=np.float64)
+    for _ in range(MOST_STEPS if len(directions) else 0):
+        upper = points @ directions[0] > thresholds[0]
+        if upper.all() or not upper.any():
+            break
+        low, high = points[~upper].mean(axis=0), points[upper].mean(axis=0)
+        apart = points - np.where(upper[:, None], high, low)
+        within = apart.T @ apart
+        spread = float(np.trace(within)) / len(within)
+        if spread <= RIDGE * float((high - low) @ (high - low)):
+            break  # the rows of either group are alike
+        within[np.diag_indices_from(within)] += RIDGE * spread
+        v = np.linalg.lstsq(within, high - low, rcond=None)[0]
+        v /= np.linalg.norm(v)
+        threshold = _best_threshold(points @ v)
+        directions, thresholds = v[None], np.array([threshold])
+        if np.array_equal(points @ v > threshold, upper):
+            break
+    return directions, thresholds
+
+
+def cutting_direction(rows: AnyArray, rng: np.random.Generator, n_directions: int = 1) -> tuple[Floats, Floats]:
+    """Return the direction of the hyperplane of the least normalised cut, pursued from the first principal component.
+
+    Source: D. Hofmeyr, Clustering by minimum cut hyperplanes, IEEE TPAMI 39, 2017. See `two_means_direction` for the
+    arguments.
+    """
+    centred = centred_rows(rows).astype(np.float64)
+    components, sd = scaled_components(centred, 1)
+    if len(centred) < 2 or not sd[0] > 0:
+        return np.empty((0, centred.shape[1])), np.empty(0)
+    scale, least_rows = REACH * float(sd[0]) * len(centred) ** -0.2, max(int(np.sqrt(len(centred))), 1)
+
+    def cost(v: Floats) -> tuple[float, Floats]:
+        found = cut_along(centred, v, scale, least_rows)
+        return found.value, found.gradient
+
+    v = minimize(cost, components[0], jac=True, method="L-BFGS-B", options={"maxiter": 50}).x
+    v /= np.linalg.norm(v)
+    mean = np.asarray(rows, dtype=np.float64)[0] - centred[0]
+    return v[None], np.array([cut_along(centred, v, scale, least_rows).threshold + mean @ v])
+
+
+def cut_along(centred: Floats, vector: Floats, scale: float, least_rows: int) -> Cut:
+    """Return the least normalised cut along the direction of a vector, and its gradient by the vector.
+
+    Parameters
+    ----------
+    centred : array of shape (n, n_features)
+    vector : array of shape (n_features,)
+    scale : float
+        The affinity of two rows is ``exp(-distance / scale)``.
+    least_rows : int
+        Least number of rows on each side.
+    """
+    length = float(np.linalg.norm(vector))
+    unit = vector / length
+    projections = centred @ unit
+    order = np.argsort(projections, kind="stable")
+    p = projections[order]
+    left, right, slopes = np.empty((3, len(p)))
+    affinity_sums(p, scale, left, right)
+    best, *sums = least_cut(p, left, right, least_rows)
+    if best < 0:
+        return Cut(2.0, np.zeros(len(vector)), 0.0)
+    cut_slopes(p, scale, left, right, best, *sums, slopes)
+    gradient = slopes @ centred[order]
+    cut, volume, beyond = sums
+    value = cut / volume + cut / beyond
+    return Cut(value, (gradient - (gradient @ unit) * unit) / length, float(p[best] + p[best + 1]) / 2)
+
+
+def _settled(points: Floats, rng: np.random.Generator) -> Booleans:
+    """Return the groups of two means from two rows, the second drawn by its squared distance to the first."""
+    first = points[rng.integers(len(points))]
+    squares = np.square(points - first).sum(axis=1)
+    second = points[rng.choice(len(points), p=squares / squares.sum())] if squares.any() else first
+    upper = np.square(points - second).sum(axis=1) < squares
+    for _ in range(MOST_STEPS):
+        if upper.all() or not upper.any():
+            break
+        low, high = points[~upper].mean(axis=0), points[upper].mean(axis=0)
+        moved = points @ (high - low) > (high @ high - low @ low) / 2
+        if np.array_equal(moved, upper):
+            break
+        upper = moved
+    return upper
+
+
+def _between(points: Floats, upper: Booleans) -> float:
+    """Return the sum of squares between two groups, minus infinity if one has no rows."""
+    n_upper = int(upper.sum())
+    if n_upper in (0, len(upper)):
+        return -np.inf
+    apart = points[upper].mean(axis=0) - points[~upper].mean(axis=0)
+    return float(n_upper * (len(upper) - n_upper) * (apart @ apart))
+
+
+def _best_threshold(projections: Floats) -> float:
+    """Return the threshold of one-dimensional 2-means, between different values."""
+    p = np.sort(projections)
+    n, left = len(p), np.arange(1, len(p))
+    sums = np.cumsum(p - p.mean())[:-1]
+    between = np.where(p[1:] > p[:-1], sums**2 / (left * (n - left)), -np.inf)
+    k = int(between.argmax())
+    return float(p[k] + (p[k + 1] - p[k]) / 2)
