@@ -17,10 +17,13 @@ LANDMARKS = 2000
 """Largest number of rows of one half that may be centres of balls."""
 
 NEIGHBOURS = 10
-"""Number of rows in a ball, of the half that chose it, and number of others that each landmark is linked to."""
+"""Number of rows in a small ball, of the half that chose it, and number of others that each landmark is linked to."""
+
+MANY_NEIGHBOURS = 40
+"""Number of rows in a large ball. The difference of counts in large balls is clearer."""
 
 ROWS_FOR_A_NEIGHBOUR = 16
-"""With few rows, a ball holds one row for this many rows of the half that chose it, but at least 3."""
+"""With few rows, a ball holds one row for this many rows of the half that chose it, but at least 3 if it is small."""
 
 PLACES = 40
 """Largest number of balls on a cut and in a core; with 60, more clouds without a valley were split."""
@@ -49,6 +52,14 @@ class Links(NamedTuple):
     """Squared distance between `ends`."""
 
 
+class Balls(NamedTuple):
+    """Balls of one number of rows."""
+
+    links: Links
+    reach: Floats
+    """Squared radii around the landmarks."""
+
+
 class Landmarks:
     """Landmarks chosen from one half of the rows, with their distances to the rows of the other half.
 
@@ -64,9 +75,8 @@ class Landmarks:
         places = choosing[distinct(rows[choosing])[:LANDMARKS]]
         self.places, self.cell = places, cell[places]
         to_choosing = squared_distances(rows[places], rows[choosing])
-        k = max(min(NEIGHBOURS, len(choosing) // ROWS_FOR_A_NEIGHBOUR), 3)
-        self.reach = np.partition(to_choosing, k, axis=1)[:, k]
-        self.links = _links(to_choosing, self.reach, self.cell, k)
+        most = len(choosing) // ROWS_FOR_A_NEIGHBOUR
+        self.balls = _balls(to_choosing, self.cell, max(min(NEIGHBOURS, most), 3), max(min(MANY_NEIGHBOURS, most), 3))
         self.apart = squared_distances(rows[places], rows[places])
         self.to_counted = squared_distances(rows[places], rows[counted])
 
@@ -78,10 +88,20 @@ class Landmarks:
         group : array of shape (n_cells,), int
             Group of each cell.
         pair : two groups
+
+        Returns
+        -------
+        array of shape (n_sizes, 2) or None
+            For small and for large balls.
         """
-        links, ours, cut = self.links, group[self.cell], self._cut(group, pair)
-        if len(cut) == 0:
+        ours = group[self.cell]
+        if len(_cut(self.balls[0].links, ours, pair)) == 0:
             return None
+        return np.stack([self._evidence(balls, ours, pair) for balls in self.balls])
+
+    def _evidence(self, balls: Balls, ours: Integers, pair: tuple[int, int]) -> Floats:
+        links, reach = balls
+        cut = _cut(links, ours, pair)
         beside = np.unique(np.concatenate([links.first[cut], links.second[cut]]))
         least = links.reach[cut[0]]
         cut = cut[:PLACES]
@@ -89,29 +109,31 @@ class Landmarks:
         radius = least * (1 + TIES)
         one, other = self.to_counted[links.ends[:, cut]]
         in_cut = middle(one, other, links.apart[cut][:, None]) <= radius
-        cores = (self._core(np.flatnonzero(ours == side), int(np.sum(ours[beside] == side))) for side in pair)
+        cores = (self._core(reach, np.flatnonzero(ours == side), int(np.sum(ours[beside] == side))) for side in pair)
         return np.array([_standard_errors(self.to_counted[core[: len(cut)]] <= radius, in_cut) for core in cores])
 
     def contact(self, group: Integers, pair: tuple[int, int]) -> Integers:
         """Return the rows of the landmarks at both ends of the densest link between two groups, which have a cut."""
-        densest = self._cut(group, pair)[0]
-        return self.places[[self.links.first[densest], self.links.second[densest]]]
-
-    def _cut(self, group: Integers, pair: tuple[int, int]) -> Integers:
-        """Return the links between two groups, the densest first."""
         ours = group[self.cell]
-        first, second = ours[self.links.first], ours[self.links.second]
-        return np.flatnonzero(((first == pair[0]) & (second == pair[1])) | ((first == pair[1]) & (second == pair[0])))
+        links = self.balls[0].links
+        densest = _cut(links, ours, pair)[0]
+        return self.places[[links.first[densest], links.second[densest]]]
 
-    def _core(self, group: Integers, size: int) -> Integers:
+    def _core(self, reach: Floats, group: Integers, size: int) -> Integers:
         """Return the `size` landmarks of a group that are nearest to its densest one, the densest first.
 
         They are as many as those along the cut: the densest points of a thin cluster all lie on its ridge, but
         only few of those on a cut through it.
         """
-        peak = group[self.reach[group].argmin()]
+        peak = group[reach[group].argmin()]
         around = group[np.argsort(self.apart[peak, group], kind="stable")[:size]]
-        return around[np.argsort(self.reach[around], kind="stable")]
+        return around[np.argsort(reach[around], kind="stable")]
+
+
+def _cut(links: Links, ours: Integers, pair: tuple[int, int]) -> Integers:
+    """Return the links between two groups, the densest first."""
+    first, second = ours[links.first], ours[links.second]
+    return np.flatnonzero(((first == pair[0]) & (second == pair[1])) | ((first == pair[1]) & (second == pair[0])))
 
 
 def _standard_errors(in_core: Integers, in_cut: Integers) -> float:
@@ -144,14 +166,21 @@ def distinct(rows: Floats) -> Integers:
     return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
 
-def _links(to_choosing: Floats, reach: Floats, cell: Integers, k: int) -> Links:
+def _balls(to_choosing: Floats, cell: Integers, *numbers: int) -> tuple[Balls, ...]:
+    """Return balls of so many rows around all landmarks and the middles of their links."""
     first, second = _neighbours(to_choosing[:, : len(cell)], cell)
     apart = to_choosing[first, second]
-    halfway = np.empty(len(first), dtype=np.float32)
+    reach = np.partition(to_choosing, numbers, axis=1)[:, numbers]
+    halfway = np.empty((len(first), len(numbers)), dtype=np.float32)
+    nearest = [k - 1 for k in numbers]  # the middle is not itself a row
     for i in range(0, len(first), BLOCK):
         part = slice(i, i + BLOCK)
         distances = middle(to_choosing[first[part]], to_choosing[second[part]], apart[part][:, None])
-        halfway[part] = np.partition(distances, k - 1, axis=1)[:, k - 1]  # the middle is not itself a row
+        halfway[part] = np.partition(distances, nearest, axis=1)[:, nearest]
+    return tuple(Balls(_ordered(first, second, apart, own, between), own) for own, between in zip(reach.T, halfway.T))
+
+
+def _ordered(first: Integers, second: Integers, apart: Floats, reach: Floats, halfway: Floats) -> Links:
     candidates = np.stack([reach[first], halfway, reach[second]])
     sparsest = candidates.argmax(axis=0)
     ends = np.stack([np.where(sparsest == 2, second, first), np.where(sparsest == 0, first, second)])

@@ -126,7 +126,7 @@ class _Test(NamedTuple):
         if balls is None or self.slabs is None:
             return balls
         contact = self.rows[self.landmarks.contact(group, pair)].mean(axis=0)
-        return np.stack([balls, self.slabs.evidence(group, pair, contact)])
+        return np.concatenate([balls, self.slabs.evidence(group, pair, contact)[None]])
 
 
 def _both_ways(rows: Floats, half: Integers, cell: Integers) -> tuple[_Test, _Test]:
@@ -197,7 +197,7 @@ def _merged(
         return float(np.mean(means, axis=0).min(axis=-1).max()) / standard_error if means else np.inf
 
     known = {pair: evidence(pair) for pair in sorted(_meeting(splits, group))}
-    kinds = 1 if splits[0][0].slabs is None else 2
+    kinds = 2 if splits[0][0].slabs is None else 3
     enough = NormalDist().inv_cdf(1 - LEVEL / kinds / max(len(known), 2))
     merged = {(int(group[lost]), lost): 0.0 for lost in np.flatnonzero(group != np.arange(len(group))).tolist()}
     while len(groups := np.unique(group)) > fewest_groups:
@@ -218,7 +218,7 @@ def _merged(
 
 def _meeting(splits: list[tuple[_Test, _Test]], group: Integers) -> set[tuple[int, int]]:
     chosen = [half.landmarks for split in splits for half in split]
-    ends = [group[landmarks.cell[np.stack(landmarks.links[:2])]] for landmarks in chosen]
+    ends = [group[landmarks.cell[np.stack(landmarks.balls[0].links[:2])]] for landmarks in chosen]
     return {_pair(a, b) for both in ends for a, b in np.unique(both, axis=1).T.tolist() if a != b}
 
 

@@ -12,9 +12,10 @@ from trees import random_tree
 from mdh_dask import HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import run
-from mdh_dask.growth.merging import merged, merging_sample
+from mdh_dask.growth.merging import merged, merging_sample, without_equal_rows
+from mdh_dask.growth.passes import Sample
 from mdh_dask.io.journal import FolderJournal
-from mdh_dask.splits.cuts import NEIGHBOURS, PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
+from mdh_dask.splits.cuts import PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
 from mdh_dask.splits.merging import merge_cells, smoothed_cells
 from mdh_dask.splits.slabs import FEW_COLUMNS, NEAREST, WITHIN, slabs
 from mdh_dask.tree.saving import check_clusters
@@ -28,6 +29,8 @@ CLOUDS = {
     "Student-t(3)": lambda rng: rng.standard_t(3, size=(500, 2)),
     "banana": lambda rng: (g := rng.normal(size=(500, 2))) + np.column_stack([np.zeros(500), g[:, 0] ** 2]),
 }
+
+FEW_NEIGHBOURS = 6
 
 
 def hashes(n, seed=0):
@@ -53,6 +56,34 @@ def moons():
 def test_a_cloud_of_few_columns_is_one_cluster_of_a_kernel_tree(cloud):
     rows = CLOUDS[cloud](np.random.default_rng(11))
     assert HierarchicalKernelMDH().fit(rows).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("cloud", ["rounded", "equal shares"])
+def test_integers_in_few_columns_are_one_cluster_of_a_kernel_tree(cloud):
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        rows = np.rint(rng.normal(0, 2, (800, 2))) if cloud == "rounded" else rng.integers(0, 5, (800, 2))
+        assert HierarchicalKernelMDH(random_state=seed).fit(rows).n_clusters_ == 1
+
+
+def test_equal_rows_are_spread_without_a_change_of_scale_and_distinct_ones_are_left_as_they_are():
+    rng = np.random.default_rng(0)
+    for rows, spread in ((rng.poisson(2, (500, 2)) / 4, True), (rng.poisson(2, (500, 12)) / 4, False)):
+        sample = Sample(rows, hashes(500), np.arange(500))
+        found = without_equal_rows(sample).rows
+        assert len(np.unique(found, axis=0)) >= 0.95 * 500
+        assert (np.abs(found - rows).max() > 0.05) == spread
+        np.testing.assert_allclose(found.std(axis=0), rows.std(axis=0))
+
+
+def test_two_normals_of_few_rows_are_two_groups():
+    # Small balls alone tell them apart with six of ten seeds.
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(600, 2))
+        rows[300:, 0] += 3.5
+        cell = (rows[:, 0] > 1.75) + 2 * (rows[:, 1] > 0)
+        assert merge_cells(rows, hashes(600, seed), cell, 4).group.tolist() == [0, 1, 0, 1]
 
 
 def test_a_kernel_tree_finds_two_moons(moons):
@@ -129,21 +160,23 @@ def test_cells_of_a_lattice_are_merged_though_the_nearest_rows_are_equal():
     assert merge_cells(rows, hashes(2000), cell, 4).group.max() == 0
 
 
-def test_evidence_is_that_of_rows_counted_one_by_one():
+def test_evidence_is_that_of_rows_counted_one_by_one(monkeypatch):
+    monkeypatch.setattr("mdh_dask.splits.cuts.NEIGHBOURS", FEW_NEIGHBOURS)
     rows, cell = stripes(300, 0.8, seed=2)
     cell = cell // 8
     choosing, counted = np.arange(0, 300, 2), np.arange(1, 300, 2)
     found = Landmarks(rows, choosing, counted, cell).evidence(np.arange(2), (0, 1))
-    assert found == pytest.approx(naive_evidence(rows, choosing, counted, cell), abs=1e-9)
+    for k, own in zip((FEW_NEIGHBOURS, 150 // ROWS_FOR_A_NEIGHBOUR), found):
+        assert own == pytest.approx(naive_evidence(rows, choosing, counted, cell, k), abs=1e-9)
 
 
-def naive_evidence(rows, choosing, counted, cell):
+def naive_evidence(rows, choosing, counted, cell, k):
     def reach(place, own):
-        return np.sort(((rows[choosing] - place) ** 2).sum(axis=1))[150 // ROWS_FOR_A_NEIGHBOUR - (not own)]
+        return np.sort(((rows[choosing] - place) ** 2).sum(axis=1))[k - (not own)]
 
     links = set()
     for i in choosing:
-        others = sorted((((rows[i] - rows[j]) ** 2).sum(), j) for j in choosing if j != i)[:NEIGHBOURS]
+        others = sorted((((rows[i] - rows[j]) ** 2).sum(), j) for j in choosing if j != i)[:FEW_NEIGHBOURS]
         links |= {(min(i, j), max(i, j)) for _, j in others if cell[i] != cell[j]}
     bottlenecks = []
     for i, j in sorted(links):
