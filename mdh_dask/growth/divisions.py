@@ -23,7 +23,7 @@ from .settings import GrowthSettings
 from .sweeps import BranchPass
 
 FEW_ROWS = 1000
-"""Most rows of the whole data for repeated divisions of branches whose first two halves show no split.
+"""Most rows of the whole data for repeated divisions of branches.
 
 With more rows, the first halves suffice: 1000 rows in ten columns show clusters four standard deviations apart. The
 small branches of 10,000 rows with 20 clusters would take longer than all others."""

@@ -100,7 +100,7 @@ class Examiner:
         whole = branch.sample.load()
         self._split_by_one_half(branch, whole, smallest_hashes(whole, size))
         few = branch.complete and self.settings.chooser.n_root <= min(FEW_ROWS, size)
-        if few and branch.state is State.LEAF and self.settings.chooser.stop.votes:
+        if few and self.settings.chooser.stop.votes:
             self._split_by_vote(branch, whole)
 
     def _split_by_one_half(self, branch: Branch, whole: Sample, sample: Sample) -> None:
@@ -125,7 +125,10 @@ class Examiner:
             branch.state = State.SPLIT if found else State.LEAF
 
     def _split_by_vote(self, branch: Branch, whole: Sample) -> None:
-        """Split the branch if a majority of divisions of all its rows into halves wants it."""
+        """Split the branch if a majority of divisions of all its rows into halves wants it.
+
+        A branch that one half has split already is split where most halves do, not where the first happened to.
+        """
         divisions = Divisions(self.settings, self.standardise, partial(self._screened, n_kept=1))
         trial = divisions.split_of(branch, whole)
         if trial is not None:
