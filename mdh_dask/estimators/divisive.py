@@ -131,19 +131,6 @@ class DivisiveClustering(TreeEstimator):
         more passes. The number of clusters stays the same.
     scale : bool
         Whether to scale the columns by their standard deviations, which the first pass measures.
-    feature_map : str or KernelPCAFeatures or GowerFeatures or QuadraticFeatures or None
-        Map of the rows to features in which they are clustered, to find clusters that no hyperplane separates; None to
-        cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``, ``"polynomial"``,
-        ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"`` or ``"precomputed"``; ``"gower"``: mixed columns with
-        missing values; ``"mixed_pca"``: their latent variables; ``"scaling"``: multidimensional scaling;
-        ``"spectral"``: the leading eigenvectors of affinities; ``"products"``: at most 60 columns and the products of
-        two of them; or a transformer, such as `KernelPCAFeatures`, `GowerFeatures` or `QuadraticFeatures`, which is
-        cloned. Features are not scaled; `scale` applies to the columns that a named map uses.
-    cache : {"auto", "memory", "disk"} or None
-        Cache for the features of lazy rows while the tree grows: the memory of the workers, or a scratch array in
-        Dask's ``temporary-directory``, which all workers must see. ``"auto"``: memory, if they take at most a quarter
-        of it, else disk, if it is on this machine and has room, else none. With None they are computed again in every
-        pass.
     decay : float
         Factor for the weight of all earlier rows with every later batch of ``partial_fit``: 1 forgets nothing,
         0 everything. With 0.7 a row counts half after two batches, and all rows before the last eight batches count
@@ -157,8 +144,6 @@ class DivisiveClustering(TreeEstimator):
         Cuts of the tree at several depths of its valleys; `cut` makes models of them.
     exemplars_, exemplar_indices_ : arrays of shape (n_clusters, n_features) and (n_clusters,)
         A row of `fit` in the middle of each cluster, and its number.
-    feature_map_ : FeatureTransformer or None
-        Map fitted to the rows. The splits of `tree_` are then hyperplanes in its feature space.
     known_labels_, label_counts_ : ndarray of shape (n_labels,) and integer ndarray of shape (n_clusters, n_labels)
         The labels in `y`, and how many labelled rows are in each cluster; None without partial labels, and after an
         update.

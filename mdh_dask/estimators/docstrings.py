@@ -14,7 +14,7 @@ def documented(cls: C) -> C:
     r"""Complete the docstring of a class: its parameters with their defaults, in order, and the sections `INHERITED`.
 
     Entries that the class lacks come from the nearest base that has them. Parameters that the class does not have are
-    omitted.
+    omitted, and attributes that it sets to None.
 
     Examples
     --------
@@ -57,7 +57,8 @@ def _entries_of(cls: type, title: str) -> dict[str, str]:
     for base in cls.__mro__:
         for name, entry in entries(sections(base.__doc__).get(title, "")).items():
             found.setdefault(name, entry)
-    return found
+    hidden = [name for name, value in vars(cls).items() if value is None]
+    return {name: entry for name, entry in found.items() if name not in hidden or title == "Parameters"}
 
 
 def sections(docstring: str | None) -> dict[str, str]:

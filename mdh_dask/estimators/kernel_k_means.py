@@ -13,6 +13,7 @@ from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, k_means
 from ..chunks import Announce, Plan, merge_chunks, run
 from ..io.keeping import Cache
 from .centroid_state import PREFIX, CentroidState
+from .docstrings import documented
 from .feature_maps import feature_map_names
 from .mapped import Mapped
 from .missing import MISSING
@@ -20,6 +21,7 @@ from .transformer import FeatureTransformer
 from .validation import check_first_look
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelKMeans(Mapped):
     """K-means in the feature space of a kernel, or of the rows themselves, with exact sums over any number of rows.
@@ -33,48 +35,23 @@ class KernelKMeans(Mapped):
         Number of clusters; None to find it by the gap statistic, on at most 1000 rows.
     max_clusters : int, default=20
         Most clusters to find.
-    feature_map : str or KernelPCAFeatures or GowerFeatures or QuadraticFeatures or None, default="rbf"
-        Map of the rows to features in which they are clustered, to find clusters that no hyperplane separates; None to
-        cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``, ``"polynomial"``,
-        ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"`` or ``"precomputed"``; ``"gower"``: mixed columns with
-        missing values; ``"mixed_pca"``: their latent variables; ``"scaling"``: multidimensional scaling;
-        ``"spectral"``: the leading eigenvectors of affinities; ``"products"``: at most 60 columns and the products of
-        two of them; or a transformer, such as `KernelPCAFeatures`, `GowerFeatures` or `QuadraticFeatures`, which is
-        cloned. Features are not scaled; `scale` applies to the columns that a named map uses.
     n_init : int, default=10
         Number of starts by k-means++ on the sample; the best is taken.
     sample_size : int, default=10000
         Most rows of the sample.
     scale : bool, default=True
         Whether to scale the columns by their standard deviations, computed without far rows.
-    cache : {"auto", "memory", "disk"} or None, default="auto"
-        Where features are kept between passes over lazy rows; None to map all rows in every pass.
-    column_types : "auto" or dict, default="auto"
-        Kinds of columns for maps of mixed columns; see `KernelPCAFeatures`.
-    missing : {"error", "mean", "drop"}, default="error"
-        Whether missing values are errors, replaced by the means of their columns, or their rows left out, with the
-        label -1.
-    random_state : int, RandomState instance or None, default=0
-        The same integer gives the same clusters for any chunks, scheduler and number of workers.
-    progress : bool, default=False
-        Whether to show a progress bar for every pass.
 
     Attributes
     ----------
-    labels_ : ndarray or dask Array of shape (n_samples,), int32
-        The largest cluster is 0. NumPy for NumPy input, otherwise lazy in the row chunks of the input with one pass to
-        compute.
     n_clusters_ : int
+        Number of clusters; the largest is 0.
     cluster_centers_ : ndarray of shape (n_clusters, n_components), float64
         Centroids of the features, or of the standardised columns.
     inertia_ : float
         Sum of the squared distances of all rows from their centroids, in units of `cluster_centers_`.
     gaps_ : ndarray of float
         The gap statistic of 1, 2, ... clusters; empty if `n_clusters` was given.
-    feature_map_ : feature map or None
-    n_passes_ : int
-        Passes over the data in `fit`.
-    n_features_in_ : int
 
     See Also
     --------

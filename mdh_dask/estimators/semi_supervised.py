@@ -172,7 +172,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         )
         assert self._target is not None
         grown, n_passes = run(plan, rows, self._target.labels, announce=announce, n_passes=n_passes)
-        self.tree_ = grown.tree
+        self.tree_, self._grown_from = grown.tree, grown
         self._keep(grown.standardise)
         return n_passes
 

@@ -71,6 +71,7 @@ class SpectralFeatures(KernelPCAFeatures):
         "max_components": [Interval(Integral, 1, None, closed="left")],
     }
 
+    explained_variance_ratio_ = None
     variance: float = field(init=False, default=1.0)
     max_components: int = 20
 

@@ -30,13 +30,13 @@ def made_data(seed, n, shape):
     }[shape]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.one_of(small_samples, spread_samples))
 def test_dip_is_the_distance_to_the_nearest_unimodal_distribution(x):
     assert dip_of_sample(x) == pytest.approx(reference_dip.dip_of_sample(x), abs=1e-8)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(histograms)
 def test_dip_of_counts_is_the_distance_of_the_histogram_to_the_nearest_unimodal_distribution(counts):
     assert dip_of_counts(counts) == pytest.approx(reference_dip.dip_of_counts(counts), abs=1e-8)

@@ -5,7 +5,7 @@ from itertools import permutations, product
 import dask.array as da
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import seeds
 
@@ -106,6 +106,7 @@ class TestConsensus:
         np.testing.assert_array_equal(before.labels, after.labels)
         np.testing.assert_array_equal(before.shares, after.shares)
 
+    @settings(max_examples=20)
     @given(seeds, st.integers(1, 60))
     def test_chunks_change_no_bit(self, seed, rows):
         _, labels = noisy(seed, 150, 5, 4, noise=0.5)

@@ -3,6 +3,7 @@
 import inspect
 import re
 
+import numpy as np
 import pytest
 from numpydoc.docscrape import NumpyDocString
 
@@ -49,6 +50,16 @@ def test_no_word_of_a_hidden_parameter_is_left(estimator):
     shown = set(entries(sections(estimator.__doc__)["Parameters"]))
     for hidden in set(inspect.signature(mdh_dask.DivisiveClustering).parameters) - shown:
         assert not re.search(rf"`{hidden}`", estimator.__doc__), hidden
+
+
+def test_every_attribute_of_the_help_is_there_after_a_fit(configured):
+    small = {"n_projections": 20, "n_landmarks": 20, "n_trees": 2, "n_hyperplanes": 5}
+    model = configured(**{name: small[name] for name in small.keys() & inspect.signature(configured).parameters.keys()})
+    rng, y = np.random.default_rng(0), np.full(60, -1)
+    y[[0, 59]] = 0, 1
+    model.fit(rng.normal(size=(60, 2)) + np.repeat([[0], [9]], 30, axis=0), y)
+    shown = ", ".join(entries(sections(configured.__doc__)["Attributes"])).split(", ")
+    assert [name for name in shown if not hasattr(model, name)] == []
 
 
 def test_help_has_what_a_reader_looks_for(estimator):

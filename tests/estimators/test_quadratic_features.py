@@ -50,9 +50,9 @@ def test_one_split_parts_a_ball_from_the_ring_around_it_that_no_line_parts():
 
 
 def test_features_and_trees_do_not_depend_on_chunks_and_models_are_saved(tmp_path):
-    X, _ = rings()
+    X, _ = rings(400)
     expected = HierarchicalMDH(feature_map="products").fit(X)
-    lazy = HierarchicalMDH(feature_map="products").fit(da.from_array(X, chunks=(333, 1)))
+    lazy = HierarchicalMDH(feature_map="products").fit(da.from_array(X, chunks=(133, 1)))
     assert lazy.tree_ == expected.tree_
     np.testing.assert_array_equal(lazy.labels_.compute(), expected.labels_)
     expected.save(tmp_path / "model.zarr")
