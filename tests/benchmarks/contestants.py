@@ -114,9 +114,20 @@ CONTESTANTS: dict[str, Contestant] = {
     "RandomProjectionTree, store": _ours(RandomProjectionTree, in_store, FROM_STORE),
     "HierarchicalMDH, store": _ours(HierarchicalMDH, in_store, FROM_STORE),
     "KMeans": _sklearn(lambda of, k, seed, n: of.KMeans(k, n_init=1, random_state=seed)),
+    "KMeans, 5 starts": _sklearn(lambda of, k, seed, n: of.KMeans(k, n_init=5, random_state=seed)),
     "MiniBatchKMeans": _sklearn(lambda of, k, seed, n: of.MiniBatchKMeans(k, n_init=1, random_state=seed)),
     "BisectingKMeans": _sklearn(lambda of, k, seed, n: of.BisectingKMeans(k, random_state=seed)),
     "HDBSCAN": _sklearn(lambda of, k, seed, n: of.HDBSCAN(n_jobs=2, copy=False), most_rows=20_000),
+    "HDBSCAN, rows / 200": _sklearn(
+        lambda of, k, seed, n: of.HDBSCAN(max(n // 200, 5), min_samples=5, n_jobs=2, copy=False), most_rows=20_000
+    ),
+    "fast_hdbscan, rows / 200": _theirs(
+        "fast_hdbscan",
+        "fast_hdbscan",
+        lambda of, k, seed, n: of.HDBSCAN(max(n // 200, 5), min_samples=5),
+        most_rows=100_000,
+    ),
+    "Genie": _theirs("genieclust", "genieclust", lambda of, k, seed, n: of.Genie(k), most_rows=100_000),
     "dask-ml KMeans": _theirs(
         "dask_ml.cluster", "dask-ml", lambda of, k, seed, n: of.KMeans(k, random_state=seed), load=_persisted
     ),

@@ -35,6 +35,13 @@ def covariances(n: int, d: int, k: int) -> float:
     return 24.0 * k * d * d
 
 
+class OfShape(NamedTuple):
+    """A parameter that follows from the numbers of rows and columns."""
+
+    text: str
+    value: Callable[[int, int], Any]
+
+
 @dataclass(frozen=True)
 class Method:
     """A method of clustering.
@@ -46,7 +53,7 @@ class Method:
     k : str
         The parameter that is given the number of classes; empty if the method finds its own.
     options : dict
-        Other parameters that are not the defaults; a function is called with the number of columns.
+        Other parameters that are not the defaults, of which some are `OfShape`.
     seeded : bool
         Whether chance has a part in it.
     n_bytes : callable
@@ -67,7 +74,9 @@ class Method:
 
     def labels(self, X: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
         """Return the cluster of every row."""
-        parameters = {name: value(X.shape[1]) if callable(value) else value for name, value in self.options.items()}
+        parameters = {
+            name: value.value(*X.shape) if isinstance(value, OfShape) else value for name, value in self.options.items()
+        }
         parameters |= {self.k: n_clusters} if self.k else {}
         parameters |= {"random_state": seed} if self.seeded else {}
         return np.asarray(getattr(import_module(self.module), self.kind)(**parameters).fit_predict(X))
@@ -75,7 +84,7 @@ class Method:
     def about(self) -> str:
         """Return what is not a default."""
         given = {self.k: "classes"} if self.k else {}
-        named = {name: "1 / columns" if callable(value) else value for name, value in self.options.items()}
+        named = {name: value.text if isinstance(value, OfShape) else value for name, value in self.options.items()}
         return ", ".join(f"{name}={value}" for name, value in {**given, **named}.items()) or "-"
 
 
@@ -89,6 +98,9 @@ def _hipart(kind: str, **changes: Any) -> Method:
 
 PLAIN = {"visualization_utility": False}
 
+FAIR = {"min_samples": 5, "min_cluster_size": OfShape("rows / 200", lambda n, d: max(n // 200, 5))}
+"""What users of HDBSCAN set: with the defaults, most rows of many columns are noise, or thousands of clusters found."""
+
 
 METHODS = {
     "RandomProjectionTree": _ours("RandomProjectionTree"),
@@ -101,6 +113,7 @@ METHODS = {
     "PDDP": _ours("PDDP"),
     "KernelDePDDP": _ours("KernelDePDDP"),
     "KMeans": Method("sklearn.cluster", "KMeans", "n_clusters"),
+    "KMeans, 5 starts": Method("sklearn.cluster", "KMeans", "n_clusters", options={"n_init": 5}),
     "MiniBatchKMeans": Method("sklearn.cluster", "MiniBatchKMeans", "n_clusters"),
     "BisectingKMeans": Method("sklearn.cluster", "BisectingKMeans", "n_clusters"),
     "GaussianMixture": Method("sklearn.mixture", "GaussianMixture", "n_components", n_bytes=covariances),
@@ -114,12 +127,20 @@ METHODS = {
     ),
     # With its own gamma of 1 it is lost on more than a few columns.
     "Spectral, RBF": Method(
-        "sklearn.cluster", "SpectralClustering", "n_clusters", options={"gamma": lambda d: 1 / d}, n_bytes=square
+        "sklearn.cluster",
+        "SpectralClustering",
+        "n_clusters",
+        options={"gamma": OfShape("1 / columns", lambda n, d: 1 / d)},
+        n_bytes=square,
     ),
     "Spectral, neighbours": Method(
         "sklearn.cluster", "SpectralClustering", "n_clusters", options={"affinity": "nearest_neighbors"}
     ),
     "HDBSCAN": Method("sklearn.cluster", "HDBSCAN", options={"copy": True}, seeded=False),
+    "HDBSCAN, rows / 200": Method("sklearn.cluster", "HDBSCAN", options={"copy": True, **FAIR}, seeded=False),
+    "fast_hdbscan, rows / 200": Method("fast_hdbscan", "HDBSCAN", options=FAIR, seeded=False),
+    "Genie": Method("genieclust", "Genie", "n_clusters", seeded=False),
+    "EVoC": Method("evoc", "EVoC"),
     "HiPart DePDDP": _hipart("DePDDP", options=PLAIN, seeded=False),
     "HiPart IPDDP": _hipart("IPDDP", options=PLAIN, seeded=False),
     "HiPart KMPDDP": _hipart("KMPDDP", options=PLAIN),
