@@ -217,6 +217,11 @@ def count_beyond(rows, low, high, below, above):
         above[j] += sum(x >= high[j] for x in column)
 
 
+def certainly_distinct(words, enough, n_bits):
+    """A set for every column, as if no two words had the same hash."""
+    return [len(set(column)) > enough for column in zip(*words.tolist())]
+
+
 def gaussian_density(sample, bandwidth, positions):
     """A kernel density estimate by direct summation."""
     scale = len(sample) * bandwidth * math.sqrt(2 * math.pi)

@@ -1,8 +1,9 @@
-"""Means, squared deviations and ranges of columns, and their values beyond bounds, in one sweep each."""
+"""Moments and ranges of columns, their values beyond bounds, and whether these are distinct, in one sweep each."""
 
 import numpy as np
 
 from .._numba import jit
+from .hashing import GOLDEN
 
 SLAB = 64
 
@@ -44,3 +45,24 @@ def count_beyond(rows, low, high, below, above):
         for j in range(rows.shape[1]):
             below[j] += rows[i, j] <= low[j]
             above[j] += rows[i, j] >= high[j]
+
+
+@jit
+def certainly_distinct(words, enough, n_bits):
+    """Return whether hashes of so many bits show more than `enough` distinct words in each column.
+
+    As different words may have the same hash, other columns may have as many, too.
+    """
+    out = np.zeros(words.shape[1], dtype=np.bool_)
+    seen = np.empty(1 << n_bits, dtype=np.bool_)
+    for j in range(words.shape[1]):
+        seen[:] = False
+        found = 0
+        for i in range(words.shape[0]):
+            place = (np.uint64(words[i, j]) * np.uint64(GOLDEN)) >> np.uint64(64 - n_bits)
+            found += not seen[place]
+            seen[place] = True
+            if found > enough:
+                out[j] = True
+                break
+    return out

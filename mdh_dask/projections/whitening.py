@@ -38,14 +38,17 @@ def whitening_of(rows: AnyArray) -> Floats | None:
     n_components = min(n // ROWS_FOR_A_COMPONENT, MOST_COMPONENTS, d)
     if n_components < 2:
         return None
-    if n_components == d and _certainly_round(rows):
+    if d <= 2 * n_components and _certainly_round(rows, n_components):
         return None
     components, sd = scaled_components(centred_rows(rows), n_components)
     return components / sd[:, None] if sd[-1] < THIN * sd[0] else None
 
 
-def _certainly_round(rows: AnyArray) -> bool:
-    """Return whether rows are far from thin in any direction, in their own precision and without components."""
+def _certainly_round(rows: AnyArray, n_components: int) -> bool:
+    """Return whether rows are far from thin along their components, in their own precision and without computing them.
+
+    With many more columns than components, their variances would take as long.
+    """
     moved = rows - rows[0]
     moved -= moved.mean(axis=0)
     scatter = moved.T @ moved
@@ -53,7 +56,7 @@ def _certainly_round(rows: AnyArray) -> bool:
         return False
     variances = np.linalg.eigvalsh(scatter)
     # Rounding errors of float32 are a thousandth of the largest variance, a tenth of this.
-    return bool(variances[0] > 2 * THIN**2 * variances[-1])
+    return bool(variances[-n_components] > 2 * THIN**2 * variances[-1])
 
 
 def across_thin_directions(rng: np.random.Generator, n_directions: int, rows: AnyArray) -> Floats:

@@ -23,7 +23,7 @@ from mdh_dask._jit.branches import (
     visit_node,
     widen_tile,
 )
-from mdh_dask._jit.columns import column_moments, count_beyond
+from mdh_dask._jit.columns import certainly_distinct, column_moments, count_beyond
 from mdh_dask._jit.hashing import hash_again, hash_rows
 from mdh_dask._jit.histograms import bin_spreads, relative_depths, rows_on_both_sides
 from mdh_dask._jit.label_sums import add_to_labels
@@ -325,6 +325,15 @@ def test_values_beyond_bounds_are_those_that_are_counted_column_by_column(rows, 
     count_beyond(rows, np.full(d, low), np.full(d, high), *found)
     reference.count_beyond(rows, np.full(d, low), np.full(d, high), *expected)
     np.testing.assert_array_equal(found, expected)
+
+
+@given(hnp.arrays(np.uint32, hnp.array_shapes(min_dims=2, max_dims=2)), st.integers(0, 9), st.integers(1, 12))
+def test_what_is_certainly_distinct_is_distinct_and_many_hashes_show_it(words, enough, n_bits):
+    expected = np.array(reference.certainly_distinct(words, enough, n_bits))
+    assert (certainly_distinct(words, enough, n_bits) <= expected).all()
+    np.testing.assert_array_equal(
+        certainly_distinct(words % 10, enough, 16), reference.certainly_distinct(words % 10, enough, 16)
+    )
 
 
 def moments_by(loop, rows):

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mdh_dask._random import generator
 from mdh_dask.projections.random import RANDOM_PROJECTIONS, achlioptas, uniform_sphere
+from mdh_dask.projections.rows import columns_without_ties
 
 FAMILIES = pytest.mark.parametrize("family", RANDOM_PROJECTIONS.values(), ids=RANDOM_PROJECTIONS)
 
@@ -68,3 +71,23 @@ class TestGenerator:
 
     def test_a_key_gives_one_stream(self):
         np.testing.assert_array_equal(generator(7, 3, 2**80).random(5), generator(7, 3, 2**80).random(5))
+
+
+@given(st.integers(2, 60), st.integers(0, 2**32 - 1), st.sampled_from([np.float32, np.float64]))
+def test_columns_without_ties_have_half_of_their_values_distinct(n, seed, dtype):
+    rng = np.random.default_rng(seed)
+    levels = [1, 2, n // 2, n // 2 + 1, 2 * n, 10**6]
+    signs = rng.choice([-1.0, 1.0], (n, len(levels)))  # zero has two
+    rows = (np.column_stack([rng.integers(-level, level, n) / 7 for level in levels]) * signs).astype(dtype)
+    expected = [j for j in range(len(levels)) if len(np.unique(rows[:, j])) > n / 2]
+    assert columns_without_ties(rows).tolist() == expected
+    assert columns_without_ties(rows, np.array([5])).tolist() == [j for j in expected if j != 5]
+
+
+def test_distinct_values_are_not_sorted(monkeypatch):
+    sort, shapes = np.sort, []
+    monkeypatch.setattr(np, "sort", lambda rows, axis: shapes.append(rows.shape) or sort(rows, axis))
+    rows = np.random.default_rng(0).normal(size=(5000, 3)).astype(np.float32)
+    rows[:, 1] = np.rint(rows[:, 1])
+    assert columns_without_ties(rows).tolist() == [0, 2]
+    assert shapes == [(5000, 1)]
