@@ -25,6 +25,7 @@ ESTIMATORS = (
     "HierarchicalKernelMDH",
     "ProjectionPursuitTree",
     "DensityTree",
+    "SupportVectorClustering",
 )
 """With their default parameters."""
 

@@ -26,6 +26,8 @@ from mdh_dask.metrics import normalized_mutual_information
 from mdh_dask.simulate import latent_mixture, mixed_mixture
 
 from .shared import FOLDER, SKIPPED, Table, folder_of, verdict
+from .single_levels import SIZES as LEVEL_SIZES
+from .single_levels import single_levels
 
 SHORT: dict[str, Any] = {"seeds": (0, 1), "mixture_seeds": (0,), "sizes": ((5, 5), (5, 20)), "embeddings": ("CSE",)}
 
@@ -94,12 +96,14 @@ def run(
     mixture_seeds: Sequence[int] = tuple(range(30)),
     sizes: Sequence[tuple[int, int]] = tuple(TABLE_3_1),
     embeddings: Sequence[str] = tuple(EMBEDDINGS),
+    level_sizes: Sequence[tuple[int, int]] = LEVEL_SIZES,
     folder: str | None = None,
 ) -> Iterator[Table]:
-    """Score trees and mixtures on the sets and simulations of chapter 3."""
+    """Score trees and mixtures on the sets and simulations of chapter 3, and what single columns do to trees."""
     yield from _sets(seeds, embeddings, folder)
     for name, simulate, table in (("3.1", latent_mixture, TABLE_3_1), ("3.2 and 4.2", mixed_mixture, TABLE_3_2)):
         yield _simulated(name, simulate, table, sizes, mixture_seeds, embeddings)
+    yield single_levels(seeds, level_sizes)
 
 
 def mixed_set(name: str, folder: str | None = None) -> MixedSet | None:
