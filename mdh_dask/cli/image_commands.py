@@ -60,6 +60,10 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "deviations) and gradient, as lab,smooth,texture; --window sets how local, 5 by default.",
         ),
         click.option(
+            "--sieve", type=click.IntRange(min=2), metavar="N",
+            help="Merge connected regions of fewer than N pixels into the neighbour of longest border.",
+        ),
+        click.option(
             "--window", type=click.IntRange(min=3), callback=_odd, metavar="N",
             help="Add mean and standard deviation of every band in a square of N x N pixels around each pixel.",
         ),
@@ -72,7 +76,8 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 OWN_OPTIONS = (
-    "model", "preview", "report", "performance_report", "window", "coordinates", "sample", "features", "axes", "index",
+    "model", "preview", "connected", "regions", "sieve",
+    "report", "performance_report", "window", "coordinates", "sample", "features", "axes", "index",
     "nodata", "mask", "missing_chunks", "overwrite",
 )  # fmt: skip
 """Options of ``segment`` that belong neither to a method nor to a cluster."""
@@ -84,6 +89,10 @@ OWN_OPTIONS = (
     "--out", metavar="PATH", help="Path or URL of the Zarr image of labels to write; ending in .tif, of a GeoTIFF."
 )
 @click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
+@click.option(
+    "--connected", metavar="PATH", help="Path or URL of an image of the numbers of connected regions to write."
+)
+@click.option("--regions", metavar="PATH", help="Path or URL of a Parquet table of these regions to write.")
 @click.option(
     "--preview",
     metavar="PATH",

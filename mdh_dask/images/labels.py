@@ -1,7 +1,7 @@
 """Writing of labels as an image that appears only when it is complete."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ import zarr
 
 from .._locations import hiding_credentials
 from .._packages import require
+from .._typing import Integers
 from ..chunks import Progress, Statistic, Together, reduce_rows
 from ..io.nodes import Options, local_path
 from ..io.resuming import blocks_done, find_begun, tidy, with_stored
@@ -42,6 +43,7 @@ def write_labels(
     also: Statistic | None = None,
     progress: Progress | None = None,
     resume: str | None = None,
+    known: Callable[[int, int], Integers] | None = None,
     storage_options: Options = None,
 ) -> Seen:
     """Label the rows of an image, write the labels as an image, and compute an overview in the same pass.
@@ -72,6 +74,8 @@ def write_labels(
         As for `mdh_dask.chunks.reduce_rows`.
     resume : str, optional
         As for `write_rows`: intact blocks from an earlier call with the same name are reused.
+    known : callable, optional
+        Returns known labels from the first row of a block and its number of rows; then `label` is not called.
     storage_options : dict, optional
         Options of fsspec for URLs.
 
@@ -110,7 +114,8 @@ def write_labels(
     if is_map(path):
         return _write_map(
             label, image, path, n_labels=n_labels, lowest=lowest, features=features, overwrite=overwrite,
-            attributes=attributes, also=also, progress=progress, resume=resume, storage_options=storage_options,
+            attributes=attributes, also=also, progress=progress, resume=resume, known=known,
+            storage_options=storage_options,
         )  # fmt: skip
     features = features or Features()
     features.check(image)
@@ -129,7 +134,8 @@ def write_labels(
         without = lowest + n_labels if marked else None
         write = WriteLabels(target, folder, done, resume is not None, order=image.order, without=without)
         overview = overview_of(image, n_labels, lowest)
-        parts = LabelRows(label, n_labels, Together((write, overview)), write.stored, lowest, marked, also)
+        stored = write.stored if known is None else known
+        parts = LabelRows(label, n_labels, Together((write, overview)), stored, lowest, marked, also)
         (blocks, seen), more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
         seen = _seen(seen, more, image)
         finish(target, blocks, image, seen.colours, place, lowest=lowest, name=resume, options=options)
@@ -173,10 +179,12 @@ def look(
     features: Features | None = None,
     also: Statistic | None = None,
     progress: Progress | None = None,
+    known: Callable[[int, int], Integers] | None = None,
 ) -> Seen:
     """Return the result of `write_labels` without writing; one pass over the image."""
     overview, marked = overview_of(image, n_labels, lowest), image.validity is not None
-    labelled = LabelRows(label, n_labels, overview, lowest=lowest, marked=marked, also=also)
+    stored = {} if known is None else {"stored": known}
+    labelled = LabelRows(label, n_labels, overview, **stored, lowest=lowest, marked=marked, also=also)
     seen, more = reduce_rows(labelled, *_rows(image, features or Features()), progress=progress)
     return _seen(seen, more, image)
 

@@ -90,9 +90,12 @@ IMAGE = {
     "missing_chunks": MISSING,
     "nodata": Field("a number or 'none'", _is_nodata),
     "mask": text("a path or URL"),
+    "sieve": whole(2),
 }
 
 PLACE = text("a path or URL")
+
+OF_IMAGES = {"preview": PLACE, "connected": PLACE, "regions": PLACE}
 
 OUTPUT = {
     "labels": PLACE,
@@ -108,7 +111,7 @@ BESIDES = ("confidence", "metrics", "manifest", "performance_report")
 
 INPUTS = {
     "rows": InputKind(ROWS, OUTPUT | {"confidence": PLACE}, open_rows_input, JobOutputs),
-    "image": InputKind(IMAGE, OUTPUT | {"preview": PLACE}, open_image_input, ImageJobOutputs),
+    "image": InputKind(IMAGE, OUTPUT | OF_IMAGES, open_image_input, ImageJobOutputs),
 }
 """Values of ``input.kind``, the default first."""
 

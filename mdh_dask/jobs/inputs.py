@@ -150,7 +150,8 @@ def open_image_input(given: Mapping[str, Any]) -> ImageInput:
     reading = Reading(
         given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata, mask=given["mask"]
     )
-    options = PixelOptions(given["window"], given["coordinates"], given["sample"], nodata, tuple(given["features"]))
+    kinds, sieve = tuple(given["features"]), given["sieve"]
+    options = PixelOptions(given["window"], given["coordinates"], given["sample"], nodata, kinds, sieve)
     opened = ImageInput(given["path"], reading.image(given["path"]), options)
     _ = opened.rows  # raises the error for a window that does not fit
     return opened

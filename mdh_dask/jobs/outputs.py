@@ -13,7 +13,7 @@ from ..workflows.outputs import ImageOutputs, Outputs, check_file_of
 from .staging import Staged
 from .staging_urls import StagedFile, StagedUrl
 
-ZARR = ("labels", "confidence", "model")
+ZARR = ("labels", "confidence", "connected", "model")
 """Keys of the outputs that are Zarr arrays or groups, unless they are maps; all others are files."""
 
 

@@ -165,7 +165,8 @@ def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything that the outputs depend on and that must not change while a job is interrupted."""
     input_is = {"shape": list(rows.shape), "dtype": rows.dtype.str, **found}
     places = {key: stored(place) for key in ("path", *BESIDE) if (place := job.input.get(key)) is not None}
-    later = ("labels", "mask", "nodata")  # not among the keys of the first version, whose jobs must not seem changed
+    # Keys that the first version had not, so that its jobs do not seem changed.
+    later = ("labels", "mask", "nodata", "sieve")
     given = {key: value for key, value in job.input.items() if key not in later or value is not None} | places
     if "nodata" in given:
         given["nodata"] = str(given["nodata"])  # NaN differs from itself

@@ -22,6 +22,9 @@ def segment(
     model: str | None = None,
     preview: str | None = None,
     report: str | None = None,
+    connected: str | None = None,
+    regions: str | None = None,
+    sieve: int | None = None,
     performance_report: str | None = None,
     window: int | None = None,
     coordinates: float | None = None,
@@ -53,6 +56,13 @@ def segment(
         for `load_model`.
     preview : str, optional
         Path or URL of a PNG of the segments in their mean colours, at most 2000 pixels wide.
+    connected : str, optional
+        Path or URL of an image of numbers: every region of connected pixels of one segment has one, from 0, by its
+        first pixel.
+    regions : str, optional
+        Path or URL of a Parquet table of these: segment, area, bounding box, means of the bands.
+    sieve : int, optional
+        Merge regions of fewer pixels into the neighbour with which they share the longest border, the smallest first.
     report, performance_report : str, optional
         Paths or URLs of HTML files: a report on the segments, and Dask's performance report.
     window : int, optional
@@ -106,9 +116,13 @@ def segment(
     ...     segment(f"{folder}/image.zarr", PCATree(), labels=f"{folder}/labels.zarr").split(" in ")[0]
     '2 segments of 50 x 40 pixels'
     """
-    outputs = ImageOutputs(labels, model, report, overwrite, preview, performance_report=performance_report)
+    outputs = ImageOutputs(
+        labels, model, report, overwrite, preview, connected, regions, performance_report=performance_report
+    )
+    if sieve is not None and not any((labels, connected, regions)):
+        raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
     check_labels(estimator, None)
-    options = PixelOptions(window, coordinates, sample, nodata, tuple(features))
+    options = PixelOptions(window, coordinates, sample, nodata, tuple(features), sieve)
     if not isinstance(image, str):
         if axes is not None or mask is not None:
             raise SettingError("a DataArray has named axes, and NaN where there are no data: leave out axes and mask")

@@ -11,7 +11,7 @@ from ..io.models import MODEL
 from ..io.nodes import local_path
 from ..io.targets import ARRAY, Kind, check_file, will_replace
 
-PLACES = ("labels", "confidence", "model", "preview", "report", "metrics", "manifest")
+PLACES = ("labels", "confidence", "model", "preview", "connected", "regions", "report", "metrics", "manifest")
 """Names of the outputs of all kinds but the performance report, in the order in which jobs publish them."""
 
 PERFORMANCE = "Dask performance report"
@@ -111,9 +111,13 @@ class ImageOutputs(Outputs):
     ----------
     preview : str or None
         Path or URL of a file.
+    connected, regions : str or None
+        Paths or URLs of an image of the numbers of connected regions, and of a Parquet table of them.
     """
 
     preview: str | None = None
+    connected: str | None = None
+    regions: str | None = None
 
     def check(self, *inputs: str) -> None:
         """Raise an error if an output cannot be written, before any work is done."""
@@ -122,11 +126,16 @@ class ImageOutputs(Outputs):
             require("PIL", "images")
         if self.preview is not None:
             check_file_of(self.preview, self.may_replace(self.preview), "preview.png")
+        if self.connected is not None:
+            self._check_labels(self.connected)
+        if self.regions is not None:
+            require("pyarrow", "parquet")
+            check_file_of(self.regions, self.may_replace(self.regions), "regions.parquet")
 
     @property
     def shows_pixels(self) -> bool:
         """Return whether any output but the model is written."""
-        return any((self.labels, self.preview, self.report))
+        return any((self.labels, self.preview, self.report, self.connected, self.regions))
 
     def _check_labels(self, path: str) -> None:
         from ..images.label_array import LABEL_IMAGE

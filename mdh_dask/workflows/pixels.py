@@ -18,6 +18,7 @@ from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.features import WINDOW, needs_window
 from ..images.labels import look
 from ..images.overview import Seen
+from ..images.regions import RegionPaths, write_segments
 from ..images.rows import all_rows, counted
 from ..images.validity import Nodata
 from ..io.files import write_file
@@ -58,6 +59,8 @@ class PixelOptions:
         Value of pixels without data as given by the user, for the model.
     features : tuple of str
         Kinds of columns, see `Features`; the window of smooth and texture columns is 5 unless another is given.
+    sieve : int, optional
+        Merge connected regions of fewer pixels into their neighbours.
     """
 
     window: int | None = None
@@ -65,6 +68,7 @@ class PixelOptions:
     sample: int | None = None
     nodata: Nodata = None
     features: tuple[str, ...] = ()
+    sieve: int | None = None
 
 
 def segment_image(
@@ -98,7 +102,7 @@ def segment_image(
             logger.info("model in %s", outputs.model)
         if outputs.shows_pixels:
             also = moments_of(estimator, pixel_rows(image)) if outputs.report else None
-            seen = labelled(image, features, estimator, outputs, estimator.progress, resume, also)
+            seen = labelled(image, features, estimator, outputs, estimator.progress, resume, also, options.sieve)
     seconds = perf_counter() - started
     if outputs.shows_pixels:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
@@ -150,10 +154,17 @@ def labelled(
     progress: bool,
     resume: str | None = None,
     also: Statistic | None = None,
+    sieve: int | None = None,
 ) -> Seen:
-    """Label all pixels in one pass, write the labels if they have a path, and compute another statistic."""
+    """Label all pixels, write the labels and regions that have a path, and compute another statistic."""
     label, n_clusters, noise = estimator.block_labels(), int(estimator.n_clusters_), int(estimator.noise)
     known: dict[str, Any] = {"n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also}
+    if sieve is not None or outputs.connected or outputs.regions:
+        return write_segments(
+            label, image, RegionPaths(outputs.labels, outputs.connected, outputs.regions), sieve=sieve, **known,
+            overwrite=outputs.overwrite, attributes={"n_clusters": n_clusters},
+            bar=lambda text: announced(text, progress), resume=resume,
+        )  # fmt: skip
     if outputs.labels is None:
         bar = announced("looking at segments", progress)
         return look(label, image, **known, progress=bar)

@@ -476,7 +476,11 @@ def test_overlapping_places_are_found_through_links_and_in_urls(tmp_path):
     ("outputs", "named", "spelt"),
     [
         (Outputs(), "expected labels, model or report;", "expected --out, --model or --report;"),
-        (ImageOutputs(), "labels, model, preview or report;", "--out, --model, --preview or --report;"),
+        (
+            ImageOutputs(),
+            "labels, model, preview, connected, regions or report;",
+            "--out, --model, --preview, --connected, --regions or --report;",
+        ),
         (Outputs("here"), "replace it with overwrite=True", "replace it with --overwrite"),
     ],
 )

@@ -246,7 +246,7 @@ ERRORS = {
     "even window": (("../in/beach.png", *OUT, "--window", 4), 2, "expected an odd number, .*; got 4"),
     "index": (("../in/planes.zarr", *OUT, "--index", "z"), 2, "expected an axis and an index, as t=0; got 'z'"),
     "weight": (("../in/beach.png", *OUT, "--coordinates", 0), 2, "x>0"),
-    "no outputs": (("../in/beach.png",), 2, "expected --out, --model, --preview or --report; got none of them"),
+    "no outputs": (("../in/beach.png",), 2, "expected --out, --model, --preview, .* or --report; got none of them"),
     "output is input": (("../in/tiles.zarr", "--out", "../in/tiles.zarr"), 2, "expected separate paths"),
     "preview is a folder": (
         ("../in/beach.png", "--preview", "."),

@@ -47,7 +47,7 @@ def test_an_image_has_keys_of_its_own_and_a_preview(tmp_path):
     assert read.input == {
         "kind": "image", "path": f"{tmp_path}/x.tif", "axes": "tcyx", "index": {"t": 2}, "window": 5,
         "coordinates": 0.5, "sample": 1000, "features": ["lab"], "missing_chunks": "error", "nodata": None,
-        "mask": None,
+        "mask": None, "sieve": None,
     }  # fmt: skip
     assert read.outputs().places() == {"preview": f"{tmp_path}/p.png"}
 
@@ -179,7 +179,7 @@ ERRORS = {
     "columns of an image": (
         IMAGE.replace("[output]", "columns = [0]\n[output]"),
         "[input] with kind = 'image' has no key 'columns'; its keys are kind, path, axes, index, window, coordinates, "
-        "sample, features, missing_chunks, nodata, mask",
+        "sample, features, missing_chunks, nodata, mask, sieve",
     ),
     "features of an image": (
         IMAGE.replace("[output]", "features = 'lab'\n[output]"),
@@ -217,12 +217,13 @@ ERRORS = {
     "preview": (IMAGE.replace('"p.png"', "1"), "output.preview must be a path or URL; got 1, an integer"),
     "no output of an image": (
         IMAGE.replace("preview", "metrics"),
-        "[output] must name labels, model, report or preview; got none of them: nothing would be kept",
+        "[output] must name labels, model, report, preview, connected or regions; got none of them: "
+        "nothing would be kept",
     ),
     "unknown output of an image": (
         IMAGE.replace("preview", "previews"),
         "[output] of input.kind = 'image' has no key 'previews' (did you mean 'preview'?); its keys are labels, model, "
-        "report, metrics, manifest, performance_report, preview",
+        "report, metrics, manifest, performance_report, preview, connected, regions",
     ),
     "flag": (LEAST + "[run]\noverwrite = 'yes'\n", "run.overwrite must be true or false; got 'yes', a string"),
     "word for a change": (

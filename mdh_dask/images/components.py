@@ -1,0 +1,256 @@
+"""Regions: connected pixels of one segment in a stored image of labels, exact whatever its blocks."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import dask.array as da
+import numpy as np
+import zarr
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from .._jit.components import measure_components, number_components
+from .._typing import AnyArray, Integers
+from ..chunks import Progress, Statistic, reduce_rows
+from ..io.blocks import CONFIG
+from .order import Block
+
+SIDE = 2048
+"""Approximate lines and columns of a block of whole chunks."""
+
+
+class Regions(NamedTuple):
+    """The regions of an image, numbered by their first pixels, line by line."""
+
+    classes: Integers
+    """Segment of each region, shape (n_regions,)."""
+    areas: Integers
+    """Pixels of each region, of the same shape."""
+    boxes: Integers
+    """First and last line, first and last column, shape (n_regions, 4)."""
+    firsts: Integers
+    """Number of the first pixel, ``line * width + column``."""
+    borders: tuple[Integers, Integers, Integers]
+    """Pairs of neighbours, the lower first, and the number of edges of pixels that they share."""
+    of_parts: Integers
+    """Region of each component of each block, in the order of blocks."""
+    starts: Integers
+    """Number of components in all blocks before each."""
+
+    @property
+    def n(self) -> int:
+        """Return the number of regions."""
+        return len(self.classes)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Blocks of whole chunks of an array, by rows of blocks."""
+
+    array: zarr.Array
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Return lines and columns of blocks."""
+        lines, columns = (max(SIDE // chunk, 1) * chunk for chunk in self.array.chunks)
+        return lines, columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return the numbers of blocks."""
+        (height, width), (lines, columns) = self.array.shape, self.sides
+        return -(-height // lines), -(-width // columns)
+
+    def block(self, i: int) -> Block:
+        """Return the `i`-th block."""
+        (height, width), (lines, columns) = self.array.shape, self.sides
+        y, x = divmod(i, self.shape[1])
+        return (
+            slice(y * lines, min((y + 1) * lines, height)),
+            slice(x * columns, min((x + 1) * columns, width)),
+        )
+
+    def numbers(self) -> da.Array:
+        """Return the numbers of the blocks, one in a chunk."""
+        return da.arange(self.shape[0] * self.shape[1], chunks=1)
+
+
+class Part(NamedTuple):
+    """The components of one block."""
+
+    classes: Integers
+    areas: Integers
+    boxes: Integers
+    firsts: Integers
+    borders: tuple[Integers, Integers, Integers]
+    edges: tuple[Integers, Integers, Integers, Integers]
+    """Components of the first and the last line, the first and the last column."""
+
+
+@dataclass(frozen=True)
+class Parts(Statistic):
+    """The components of all blocks of a grid, a list of `Part`; the rows are numbers of blocks."""
+
+    grid: Grid
+
+    @property
+    def journalled(self) -> bool:
+        """False: labels may be written anew."""
+        return False
+
+    @property
+    def keeps_blocks(self) -> bool:
+        """True, as the parts are listed in their order."""
+        return True
+
+    def chunk(self, start: int, *blocks: AnyArray) -> list[Part]:
+        """Find the components of blocks with these numbers."""
+        return [self._part(self.grid.block(int(i))) for i in blocks[0]]
+
+    def combine(self, left: list[Part], right: list[Part]) -> list[Part]:
+        """Concatenate the lists."""
+        return left + right
+
+    def _part(self, block: Block) -> Part:
+        classes, found, n = components_of(self.grid.array, block)
+        areas, boxes = np.zeros(n, np.int64), np.tile(np.array([2**62, -1, 2**62, -1]), (n, 1))
+        measure_components(found, areas, boxes)
+        flat = found.ravel()
+        places = np.flatnonzero(flat >= 0)
+        first = np.empty(n, np.int64)
+        first[flat[places[::-1]]] = places[::-1]  # the last to be written is the first pixel
+        y, x = np.divmod(first, found.shape[1])
+        of_class = classes.ravel()[first].astype(np.int64)
+        boxes += np.repeat([block[0].start, block[1].start], 2)
+        firsts = (y + block[0].start) * self.grid.array.shape[1] + x + block[1].start
+        edges = (found[0].copy(), found[-1].copy(), found[:, 0].copy(), found[:, -1].copy())
+        pairs = [(found[1:], found[:-1]), (found[:, 1:], found[:, :-1])]
+        borders = added_up(*(np.concatenate([pair[i].ravel() for pair in pairs]) for i in range(2)))
+        return Part(of_class, areas, boxes, firsts, borders, edges)
+
+
+def components_of(array: zarr.Array, block: Block) -> tuple[Integers, Integers, int]:
+    """Return the classes of a block, the component of each pixel, and the number of components."""
+    classes = np.asarray(array[block])
+    found = np.empty(classes.shape, np.int32)
+    return classes, found, int(number_components(classes, found))
+
+
+def added_up(one: Integers, other: Integers, lengths: Integers | None = None) -> tuple[Integers, Integers, Integers]:
+    """Return different pairs of numbers, the lower first, with the sums of their lengths, by default one each."""
+    there = (one >= 0) & (other >= 0) & (one != other)
+    low, high = np.minimum(one, other)[there].astype(np.int64), np.maximum(one, other)[there].astype(np.int64)
+    factor = int(high.max(initial=0)) + 1
+    keys, inverse = np.unique(low * factor + high, return_inverse=True)
+    sums = np.bincount(inverse, None if lengths is None else lengths[there], len(keys)).astype(np.int64)
+    return keys // factor, keys % factor, sums
+
+
+def find_regions(labels: zarr.Array, progress: Progress | None = None) -> Regions:
+    """Return the regions of a stored image of labels, in one pass over the labels; negative labels are in none.
+
+    A region needs about 200 bytes on this process, whatever its size.
+    """
+    grid = Grid(labels)
+    parts: list[Part] = reduce_rows(Parts(grid), grid.numbers(), progress=progress)
+    starts = np.concatenate([[0], np.cumsum([len(part.classes) for part in parts])]).astype(np.int64)
+    n = int(starts[-1])
+    classes = np.concatenate([part.classes for part in parts])
+    met = [_met(parts, starts, a, b, sides) for a, b, sides in _neighbours(grid.shape)]
+    one, other = (np.concatenate([pair[i] for pair in met] or [np.zeros(0, np.int64)]) for i in range(2))
+    there = (one >= 0) & (other >= 0)
+    one, other = one[there], other[there]
+    same = classes[one] == classes[other]
+    graph = coo_array((np.ones(same.sum(), np.int8), (one[same], other[same])), shape=(n, n))
+    n_regions, of_parts = connected_components(graph, directed=False) if n else (0, np.zeros(0, np.int64))
+    inside = [[side + start for side in part.borders[:2]] for part, start in zip(parts, starts)]
+    pairs = [np.concatenate([*(p[i] for p in inside), edge[~same]]) for i, edge in enumerate((one, other))]
+    lengths = np.concatenate([*(part.borders[2] for part in parts), np.ones((~same).sum(), np.int64)])
+    whole = Regions(
+        classes,
+        np.concatenate([part.areas for part in parts]),
+        np.concatenate([part.boxes for part in parts]),
+        np.concatenate([part.firsts for part in parts]),
+        (pairs[0], pairs[1], lengths),
+        np.arange(n),
+        starts[:-1],
+    )
+    return grouped(whole, of_parts, n_regions)
+
+
+def grouped(regions: Regions, groups: Integers, n_groups: int, classes: Integers | None = None) -> Regions:
+    """Return the groups of regions as regions, numbered by their first pixels; `classes` are those of the groups."""
+    firsts = np.full(n_groups, np.iinfo(np.int64).max)
+    np.minimum.at(firsts, groups, regions.firsts)
+    order = np.argsort(firsts)
+    number = np.empty(n_groups, np.int64)
+    number[order] = np.arange(n_groups)
+    of_old = number[groups] if n_groups else groups.astype(np.int64)
+    if classes is None:
+        classes = np.zeros(n_groups, np.int64)
+        classes[groups] = regions.classes
+    boxes = np.tile(np.array([2**62, -1, 2**62, -1]), (n_groups, 1))
+    for j, least in enumerate((np.minimum, np.maximum, np.minimum, np.maximum)):
+        least.at(boxes[:, j], of_old, regions.boxes[:, j])
+    areas = np.zeros(n_groups, np.int64)
+    np.add.at(areas, of_old, regions.areas)
+    one, other, lengths = regions.borders
+    borders = added_up(of_old[one], of_old[other], lengths)
+    return Regions(classes[order], areas, boxes, firsts[order], borders, of_old[regions.of_parts], regions.starts)
+
+
+def _neighbours(shape: tuple[int, int]) -> list[tuple[int, int, tuple[int, int]]]:
+    """Return pairs of adjacent blocks with the edges of both that meet."""
+    numbers = np.arange(shape[0] * shape[1]).reshape(shape)
+    below = zip(numbers[:-1].ravel(), numbers[1:].ravel(), [(1, 0)] * numbers[1:].size)
+    beside = zip(numbers[:, :-1].ravel(), numbers[:, 1:].ravel(), [(3, 2)] * numbers[:, 1:].size)
+    return [(int(a), int(b), sides) for a, b, sides in [*below, *beside]]
+
+
+def _met(parts: list[Part], starts: Integers, a: int, b: int, sides: tuple[int, int]) -> list[Integers]:
+    """Return the components on both sides of a border of blocks, -1 for none."""
+    found = []
+    for block, side in zip((a, b), sides):
+        edge = parts[block].edges[side].astype(np.int64)
+        found.append(np.where(edge < 0, -1, edge + starts[block]))
+    return found
+
+
+@dataclass(frozen=True)
+class WriteRegions(Statistic):
+    """Write the region of every pixel to an array with the grid of the labels, -1 for none; the value is None."""
+
+    grid: Grid
+    target: zarr.Array
+    of_parts: Integers = field(repr=False)
+    starts: Integers = field(repr=False)
+
+    @property
+    def journalled(self) -> bool:
+        """False, as the written regions are not in the journal."""
+        return False
+
+    def chunk(self, start: int, *blocks: AnyArray) -> None:
+        """Write the blocks with these numbers."""
+        for i in map(int, blocks[0]):
+            block = self.grid.block(i)
+            _, found, n = components_of(self.grid.array, block)
+            first = int(self.starts[i])
+            numbers = np.append(self.of_parts[first : first + n], -1)  # which is what -1 picks
+            self.target[block] = numbers[found].astype(self.target.dtype)
+
+    def combine(self, left: None, right: None) -> None:
+        """Do nothing."""
+
+
+def write_regions(
+    labels: zarr.Array, regions: Regions, place: str, options: Any, progress: Progress | None = None
+) -> zarr.Array:
+    """Write the regions of labels to a Zarr array beside them, in one pass over the labels."""
+    target = zarr.create_array(
+        place, shape=labels.shape, chunks=labels.chunks, dtype="int32" if regions.n < 2**31 else "int64",
+        overwrite=True, storage_options=options, config=CONFIG,
+    )  # fmt: skip
+    grid = Grid(labels)
+    reduce_rows(WriteRegions(grid, target, regions.of_parts, regions.starts), grid.numbers(), progress=progress)
+    return target

@@ -1,0 +1,185 @@
+"""Connected regions and the sieve: exact whatever the blocks, in images and tables."""
+
+import json
+from pathlib import Path
+
+import dask
+import numpy as np
+import pyarrow.parquet
+import pytest
+import rasterio
+import zarr
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import ndimage
+from strategies import seeds
+from test_images import beach
+from test_nodata import HOLES, bright
+
+from mdh_dask.cli import mdh
+from mdh_dask.images import components, open_image
+from mdh_dask.images.components import find_regions, write_regions
+from mdh_dask.images.regions import RegionPaths, write_segments
+from mdh_dask.images.sieve import sieved
+
+
+def stored(labels, chunks):
+    return zarr.create_array(zarr.storage.MemoryStore(), data=labels, chunks=chunks)
+
+
+def drawn(regions, labels):
+    """The image of the numbers of regions."""
+    place = f"memory://regions/{np.random.default_rng().integers(2**60)}"
+    return write_regions(labels, regions, place, None)[:]
+
+
+def named(labels):
+    """Regions by SciPy, numbered by their first pixels, and how many."""
+    out, n = np.full(labels.shape, -1), 0
+    for value in np.unique(labels[labels >= 0]):
+        found, more = ndimage.label(labels == value)
+        out[found > 0] = found[found > 0] + n
+        n += more
+    firsts = {number: i for i, number in reversed([*enumerate(out.ravel())]) if number >= 0}
+    order = {number: i for i, number in enumerate(sorted(firsts, key=firsts.get))}
+    return np.vectorize(lambda number: order.get(number, -1), otypes=[int])(out), n
+
+
+def naive_sieve(labels, least):
+    """The smallest region merges into the neighbour of longest border, until none is small; one pixel at a time."""
+    labels = labels.copy()
+    while True:
+        numbers, n = named(labels)
+        borders = np.zeros((n, n), int)
+        for a, b in ((numbers[1:], numbers[:-1]), (numbers[:, 1:], numbers[:, :-1])):
+            there = (a >= 0) & (b >= 0) & (a != b)
+            np.add.at(borders, (a[there], b[there]), 1)
+        borders += borders.T
+        areas = np.bincount(numbers[numbers >= 0], minlength=n)
+        small = [i for i in np.argsort(areas, kind="stable") if areas[i] < least and borders[i].any()]
+        if not small:
+            return labels
+        to = max(np.flatnonzero(borders[small[0]]), key=lambda j: (borders[small[0], j], areas[j], -j))
+        labels[numbers == small[0]] = labels[numbers == to][0]
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.integers(1, 4), seeds)
+def test_regions_are_those_of_the_whole_image_whatever_the_blocks(height, width, lines, columns, n, seed):
+    labels = np.random.default_rng(seed).integers(-1, n, (height, width)).astype("i1")
+    expected, n_regions = named(labels)
+    with dask.config.set(scheduler="synchronous"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(components, "SIDE", 1)
+        array = stored(labels, (min(lines, height), min(columns, width)))
+        regions = find_regions(array)
+        np.testing.assert_array_equal(drawn(regions, array), expected)
+        small = sieved(regions, 4)
+        assert regions.n == n_regions
+        for number in range(n_regions):
+            y, x = np.nonzero(expected == number)
+            assert regions.areas[number] == len(y)
+            assert regions.boxes[number].tolist() == [y.min(), y.max(), x.min(), x.max()]
+            assert regions.classes[number] == labels[y[0], x[0]]
+        numbers = drawn(small, array)
+    found = np.append(small.classes, -1)[numbers]
+    np.testing.assert_array_equal(found, naive_sieve(labels.astype(int), 4))
+    np.testing.assert_array_equal(numbers, named(found)[0])
+
+
+def test_small_regions_go_to_the_neighbour_of_longest_border_and_islands_stay():
+    labels = np.zeros((6, 9), "i1")
+    labels[:, 5:] = 1
+    labels[2:4, 4] = 2  # six edges: three with 0, one above and below, and two with 1
+    labels[0, 0] = -1
+    labels[5, 0], labels[4, 0], labels[5, 1] = 3, -1, -1
+    array = stored(labels, (4, 4))
+    merged = sieved(find_regions(array), 3)
+    found = np.append(merged.classes, -1)[drawn(merged, array)]
+    assert (found[2:4, 4] == 0).all()
+    assert found[5, 0] == 3
+    assert merged.areas.tolist() == [(found == i).sum() for i in (0, 1, 3)]
+
+
+@pytest.fixture
+def image(tmp_path):
+    """The beach with holes and specks."""
+    pixels = beach().clip(0, 254)
+    pixels[np.random.default_rng(1).random((60, 80)) < 0.05] = 200
+    pixels[HOLES] = 255
+    zarr.create_array(tmp_path / "a.zarr", data=pixels, chunks=(16, 20, 3), attributes={"nodata": 255})
+    return open_image(tmp_path / "a.zarr")
+
+
+@pytest.mark.parametrize("sieve", [None, 10])
+def test_labels_regions_and_table_agree(sieve, image, tmp_path):
+    names = ("l.zarr", "c.zarr", "r.parquet")
+    results = []
+    for block in (1, 10**9):
+        paths = RegionPaths(*(str(tmp_path / f"{block}{name}") for name in names))
+        with dask.config.set({"mdh-dask.block-size": block}), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(components, "SIDE", block)
+            seen = write_segments(bright, image, paths, sieve=sieve, n_labels=3)
+        labels, regions = (zarr.open_array(path, mode="r")[:] for path in paths[:2])
+        results.append((labels, regions, Path(paths.regions).read_bytes()))
+    assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True))
+    table = pyarrow.parquet.read_table(paths.regions).to_pydict()
+    np.testing.assert_array_equal(regions, named(labels.astype(int))[0])
+    np.testing.assert_array_equal(labels == -1, HOLES)
+    np.testing.assert_array_equal(seen.sizes, [(labels == i).sum() for i in range(3)])
+    pixels = zarr.open_array(tmp_path / "a.zarr", mode="r")[:]
+    assert table["region"] == list(range(regions.max() + 1))
+    for i in table["region"]:
+        inside = regions == i
+        assert table["area"][i] == inside.sum()
+        assert {*labels[inside].tolist()} == {table["segment"][i]}
+        assert [table[f"mean_{j}"][i] for j in range(3)] == pytest.approx(pixels[inside].mean(axis=0))
+    if sieve:
+        assert np.count_nonzero(np.array(table["area"]) < sieve) <= 1  # the pixel of its own among the holes
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+JOB = """
+[input]
+kind = "image"
+path = "a.zarr"
+sieve = 10
+[method]
+n_projections = 20
+[cluster]
+kind = "threads"
+[output]
+labels = "l.tif"
+connected = "c.tif"
+regions = "r.parquet"
+manifest = "manifest.json"
+"""
+
+
+@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
+def test_commands_and_jobs_write_regions(image, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("job.toml").write_text(JOB)
+    options = (
+        "--connected",
+        "c.zarr",
+        "--regions",
+        "s.parquet",
+        "--out",
+        "l.zarr",
+        "--sieve",
+        "10",
+        "--preview",
+        "p.png",
+    )
+    arguments = ["segment", "a.zarr", *options, "--n-projections", "20", "--scheduler", "threads"]
+    for command in (arguments, ["run", "job.toml"]):
+        result = CliRunner().invoke(mdh, command, prog_name="mdh-dask")
+        assert result.exit_code == 0, result.output
+    with rasterio.open("c.tif") as found:
+        numbers = zarr.open_array("c.zarr", mode="r")[:]
+        np.testing.assert_array_equal(np.where(found.read(1) == found.nodata, -1, found.read(1).astype(int)), numbers)
+    assert Path("r.parquet").read_bytes() == Path("s.parquet").read_bytes()
+    assert {*json.loads(Path("manifest.json").read_text())["outputs"]} == {"labels", "connected", "regions"}
+    result = CliRunner().invoke(mdh, ["segment", "a.zarr", "--sieve", "10", "--preview", "q.png"], prog_name="mdh-dask")
+    assert "expected --out, --connected or --regions with --sieve" in " ".join(result.stderr.split())
