@@ -1,12 +1,20 @@
 """Fitted density trees, which label rows by the nearest landmark."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._jit.blocks import loop_ready
+from .._jit.landmarks import agreeing_points
 from .._state import State, checked_array
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
+from ..growth.exemplars import Exemplars
+from ..tree.levels import Level
 from .passes import nearest_landmarks
+from .structure import clusters_of
+
+VOTERS = 10
+"""Number of landmarks whose clusters give the confidence in a label."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,12 @@ class DensityModel(State):
         Cluster of each cell.
     threshold : float
         Evidence above which a link separates clusters.
+    peaks : array of shape (n_cells, n_features)
+        The raw row of each cell where rows are densest.
+    peak_numbers : array of shape (n_cells,), int64
+        Their row numbers; -1 without a landmark.
+    peak_reach : array of shape (n_cells,), float64
+        Their distances to their tenth neighbours; infinite without a landmark.
     """
 
     kind = "density-tree"
@@ -45,6 +59,9 @@ class DensityModel(State):
     cut_rows: Floats
     clusters: Integers
     threshold: float
+    peaks: AnyArray
+    peak_numbers: Integers
+    peak_reach: Floats
 
     @property
     def n_clusters(self) -> int:
@@ -71,6 +88,43 @@ class DensityModel(State):
         """Return the labels of raw rows, shape (n_rows,), int32."""
         return self.clusters[self.cells][self.nearest(rows)].astype(np.int32)
 
+    def agreeing(self, rows: AnyArray) -> Floats:
+        """Return the share of the `VOTERS` nearest landmarks that are in the cluster of each raw row."""
+        rows = loop_ready(rows)
+        shares, cluster = np.empty(len(rows)), self.clusters[self.cells]
+        columns = np.ascontiguousarray(self.points.T)
+        agreeing_points(rows, self.centre, self.scale, columns, cluster, min(VOTERS, len(cluster)), shares)
+        return shares
+
+    @property
+    def separates(self) -> Booleans:
+        """Whether each link separates two clusters, shape (n_cells - 1,)."""
+        return self.clusters[self.links[:, 0]] != self.clusters[self.links[:, 1]]
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Numbers of clusters from one to all, each with the least evidence that keeps so many apart."""
+        links = np.flatnonzero(self.separates)
+        links = links[np.argsort(-self.evidence[links], kind="stable")]
+        with np.errstate(divide="ignore", invalid="ignore"):  # in many columns, neither is known
+            depth = np.fmin.accumulate(self.core_rows[links] / self.cut_rows[links] - 1)
+        levels = zip(range(2, len(links) + 2), depth.tolist(), self.evidence[links].tolist())
+        return (Level(1, np.inf, np.inf), *(Level(*level) for level in levels))
+
+    def cut(self, n_clusters: int) -> "DensityModel":
+        """Return the model with so many clusters, those with the least evidence between them united."""
+        rows = np.bincount(self.cells, weights=self.counts, minlength=len(self.clusters))
+        evidence = np.where(self.separates, self.evidence, -np.inf)
+        least = -np.finfo(np.float64).max
+        return replace(self, clusters=clusters_of(self.links, evidence, rows, least, most=n_clusters))
+
+    @property
+    def exemplars(self) -> Exemplars:
+        """The row of each cluster where rows are densest."""
+        order = np.lexsort((self.peak_reach, self.clusters))
+        first = order[np.unique(self.clusters[order], return_index=True)[1]]
+        return Exemplars(self.peaks[first], self.peak_numbers[first])
+
     def check(self) -> None:
         """Raise a ValueError unless a fit could have given all values."""
         if not isinstance(self.points, np.ndarray) or self.points.ndim != 2 or 0 in self.points.shape:
@@ -81,12 +135,22 @@ class DensityModel(State):
             ("centre", (d,), -np.inf), ("scale", (d,), 0), ("points", (n, d), -np.inf), ("cells", (n,), 0),
             ("counts", (n,), 0), ("links", (n_cells - 1, 2), 0), ("evidence", (n_cells - 1,), -np.inf),
             ("core_rows", (n_cells - 1,), 0), ("cut_rows", (n_cells - 1,), 0), ("clusters", (max(n_cells, 1),), 0),
+            ("peaks", (max(n_cells, 1), d), -np.inf), ("peak_numbers", (max(n_cells, 1),), -1),
         ):  # fmt: skip
             checked_array(name, getattr(self, name), shape, least)
-        for name, most in (("cells", n_cells), ("links", n_cells), ("counts", 2**63 - 1), ("clusters", n_cells)):
+        for name, most in (
+            ("cells", n_cells),
+            ("links", n_cells),
+            ("counts", 2**63 - 1),
+            ("clusters", n_cells),
+            ("peak_numbers", 2**63 - 1),
+        ):
             value = getattr(self, name)
             if value.dtype.kind != "i" or (value >= most).any():
                 raise ValueError(f"expected integers below {most} in the array {name}, got others")
+        reach = self.peak_reach
+        if not isinstance(reach, np.ndarray) or reach.shape != (n_cells,) or not (reach >= 0).all():
+            raise ValueError(f"expected {n_cells} distances in the array peak_reach, got others")
         if (np.bincount(self.clusters) == 0).any():
             raise ValueError("expected clusters 0, 1, ... in the array clusters, got others")
         if not isinstance(self.threshold, float) or not self.threshold > 0:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._jit.lattices import NO_LATTICES, Lattices
-from .._typing import Integers
+from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import without_far_rows
 from ..growth.frames import frame_of
@@ -17,7 +17,7 @@ from ..growth.reading import first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import smallest_gaps
 from .model import DensityModel
-from .passes import BallCounts, LandmarksAndBalls, NearestCounts
+from .passes import BallCounts, LandmarksAndBalls, NearestCounts, nearest_landmarks
 from .recount import places_of, tested_again
 from .structure import MANY_COLUMNS, clusters_of, structure_of
 
@@ -91,15 +91,37 @@ def cluster(
     clusters = clusters_of(
         structure.links, structure.evidence, rows, threshold, settings.min_rows, settings.most_clusters
     )
+    peaks = _peaks(sample, landmarks, cells, structure.reach, n_cells)
     return DensityModel(
         frame.centre, frame.scale, landmarks.points, cells.astype(np.int64), counts.astype(np.int64), structure.links,
         structure.evidence, structure.core_rows, structure.cut_rows, clusters, float(structure.threshold),
+        *peaks,
     )  # fmt: skip
 
 
 def rows_sampled(sample_size: int, n_columns: int) -> int:
     """Return the number of rows in the sample."""
     return max(min(sample_size, RESERVOIR_VALUES // n_columns), 1)
+
+
+def _peaks(
+    sample: Sample, landmarks: NearestCounts, cells: Integers, reach: Floats, n_cells: int
+) -> tuple[AnyArray, Integers, Floats]:
+    """Return the densest landmark of each cell as a raw row, its row number and its reach; -1 and inf without any."""
+    n = len(cells)
+    rows = sample.rows[:n]
+    # A rounded value can be nearer to another landmark than to its own, whose values were spread.
+    there = cells[nearest_landmarks(rows, landmarks.centre, landmarks.scale, landmarks.points)] == cells
+    order = np.flatnonzero(there)[np.argsort(reach[:n][there], kind="stable")]
+    found, first = np.unique(cells[order], return_index=True)
+    peaks, numbers, reaches = (
+        np.zeros((n_cells, rows.shape[1]), rows.dtype),
+        np.full(n_cells, -1),
+        np.full(n_cells, np.inf),
+    )
+    best = order[first]
+    peaks[found], numbers[found], reaches[found] = rows[best], sample.numbers[best], reach[best]
+    return peaks, numbers, reaches
 
 
 def _lattices(look: FirstLook, sample: Sample) -> Lattices:

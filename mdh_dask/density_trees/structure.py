@@ -72,6 +72,8 @@ class Structure(NamedTuple):
     sides: Integers
     """0 and 1 for cells of the two groups of each link, otherwise -1, shape (n_cells - 1, n_cells), int8. No links with
     more than `MANY_COLUMNS` columns."""
+    reach: Floats
+    """Distance of each row to its tenth neighbour, small where rows are dense, shape (n_rows,)."""
 
 
 def structure_of(points: Floats, hashes: Integers, level: float, again: bool = False) -> Structure:
@@ -93,10 +95,10 @@ def structure_of(points: Floats, hashes: Integers, level: float, again: bool = F
         return _one_cell(n)
     graph = neighbourhood(points)
     if points.shape[1] > MANY_COLUMNS:
-        return _as_leaves(points, hashes, communities(graph.shared, COARSE_RESOLUTION), level)
+        return _as_leaves(points, hashes, communities(graph.shared, COARSE_RESOLUTION), level, graph.reach)
     cell = communities(graph.shared)
     if cell.max() == 0:
-        return _one_cell(n)
+        return _one_cell(n)._replace(reach=graph.reach)
     merges = linkage(graph.dense, cell)
     fresh = hash_again(hashes, HALVES)
     n_splits = max(min(ROWS_OF_SPLITS // n, MOST_SPLITS), 1)
@@ -105,20 +107,20 @@ def structure_of(points: Floats, hashes: Integers, level: float, again: bool = F
     least = min(LEAST_EVIDENCE + BY_ROWS * np.log2(max(n / 200, 1)), MOST_NEEDED)
     threshold = _at_level(least, level, len(merges.kept) * len(RADII))
     structure = _tested(cell, merges, halvings, min(threshold, LEAST_PROMISE) if again else threshold)
-    return structure._replace(threshold=threshold)
+    return structure._replace(threshold=threshold, reach=graph.reach)
 
 
-def _as_leaves(points: Floats, hashes: Integers, cell: Integers, level: float) -> Structure:
+def _as_leaves(points: Floats, hashes: Integers, cell: Integers, level: float, reach: Floats) -> Structure:
     """Return the structure of cells that are merged by `mdh_dask.splits.merging.merge_cells`."""
     n_cells = int(cell.max()) + 1
     if n_cells == 1:
-        return _one_cell(len(points))
+        return _one_cell(len(points))._replace(reach=reach)
     merged = merge_cells(points, hashes, cell, n_cells, most_groups=1)
     # Groups that are not neighbours have infinite evidence, which no file holds.
     evidence = np.minimum(merged.evidence, MOST_EVIDENCE)
     unknown = np.zeros(n_cells - 1)
     threshold = _at_level(merged.threshold, level, n_cells)
-    return Structure(cell, np.array(merged.pairs), evidence, unknown, unknown, threshold, _no_sides(n_cells))
+    return Structure(cell, np.array(merged.pairs), evidence, unknown, unknown, threshold, _no_sides(n_cells), reach)
 
 
 def _at_level(threshold: float, level: float, n_tests: int) -> float:
@@ -130,7 +132,7 @@ def _at_level(threshold: float, level: float, n_tests: int) -> float:
 def _one_cell(n: int) -> Structure:
     none = np.empty(0)
     cell, links = np.zeros(n, dtype=np.int64), np.empty((0, 2), dtype=np.int64)
-    return Structure(cell, links, none, none, none, np.inf, _no_sides(1))
+    return Structure(cell, links, none, none, none, np.inf, _no_sides(1), np.zeros(n))
 
 
 def _no_sides(n_cells: int) -> Integers:
@@ -168,7 +170,7 @@ def _tested(cell: Integers, merges: Merges, halvings: list[list[Half]], threshol
         sides.append(_sides(group, pair))
         group[group == b] = a
     strength, in_core, in_cut = np.array(found).T
-    return Structure(cell, np.array(links), strength, in_core, in_cut, threshold, np.array(sides))
+    return Structure(cell, np.array(links), strength, in_core, in_cut, threshold, np.array(sides), np.empty(0))
 
 
 def _closest(contact: Floats, one: Integers, other: Integers) -> tuple[int, int]:

@@ -1,20 +1,25 @@
 """Clusters of any shape from the density of the rows along the cuts between cells."""
 
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import RowArray
 from ..chunks import Plan
 from ..density_trees.model import DensityModel
 from ..density_trees.plan import DensitySettings, cluster, rows_sampled
-from .base import ClusterEstimator
+from ..tree.levels import Level
 from .divisive import rows_of_share
 from .docstrings import documented
+from .editing import renamed
+from .exemplary import Exemplary
+from .soft import Confident
 from .validation import check_first_look
 
 MOST_SAMPLED = 20_000
@@ -28,7 +33,7 @@ MERGES_DTYPE = np.dtype(
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DensityTree(ClusterEstimator):
+class DensityTree(Exemplary, Confident):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
 
     The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
@@ -73,7 +78,8 @@ class DensityTree(ClusterEstimator):
     promising merges: the density of both cores must be significantly higher by more than a quarter.
     Clusters of fewer than about fifty rows are seldom significant. With more than eight columns, the cells are larger
     and are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a pass is
-    in proportion to `n_landmarks`.
+    in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks that are in its
+    cluster.
 
     References
     ----------
@@ -132,9 +138,63 @@ class DensityTree(ClusterEstimator):
 
     def _adopt(self, state: DensityModel) -> None:
         super()._adopt(state)
-        separates = state.clusters[state.links[:, 0]] != state.clusters[state.links[:, 1]]
-        columns = (*state.links.T, state.evidence, state.core_rows, state.cut_rows, separates)
+        columns = (*state.links.T, state.evidence, state.core_rows, state.cut_rows, state.separates)
         self.merges_ = np.array(list(zip(*columns)), dtype=MERGES_DTYPE)
+
+        # Row numbers count those without missing values only.
+        self._exemplars = None if self.missing == "drop" else state.exemplars
+
+    @property
+    def levels_(self) -> tuple[Level, ...]:
+        """Numbers of clusters from one to all, with the least evidence that keeps so many apart; see `cut`."""
+        check_is_fitted(self)
+        levels: tuple[Level, ...] = self.state_.levels
+        return levels
+
+    def cut(self, n_clusters: int) -> Self:
+        """Return a model with fewer clusters, each a union of clusters of this one.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters, at most `n_clusters_`; those with the least evidence between them are united.
+
+        Returns
+        -------
+        DensityTree
+            A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If there are fewer clusters.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import DensityTree
+        >>> x = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0], [7], [20]], 300, axis=0)
+        >>> model = DensityTree().fit(x)
+        >>> [level.n_clusters for level in model.levels_]
+        [1, 2, 3]
+        >>> model.cut(2).n_clusters_
+        2
+        """
+        check_is_fitted(self)
+        if not 1 <= n_clusters <= self.n_clusters_:
+            raise ValueError(
+                f"expected n_clusters from 1 to {self.n_clusters_}, as many as there are; got {n_clusters}: fit with "
+                "n_clusters= for more"
+            )
+        model, before = copy(self), self.state_.clusters
+        model._adopt(self.state_.cut(n_clusters))
+        united = np.empty(self.n_clusters_ + 1, dtype=np.int64)
+        united[before], united[-1] = model.state_.clusters, -1
+        if (labels := getattr(self, "labels_", None)) is not None:
+            model.labels_ = renamed(labels, united)
+        return model
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         n = 1 if n_rows <= rows_sampled(self.sample_size, n_columns) else 2

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Integers, RowArray
+from .._typing import Integers
 from ..chunks import is_dask, merge_chunks, run
 from ..growth.exemplars import Exemplars
 from ..growth.recount import recounted
@@ -73,8 +73,7 @@ class Editing(ClusterEstimator):
         model = self.with_tree(self.tree_.cut(n_clusters))
         united = coarser(self.tree_, model.tree_)
         if (labels := getattr(self, "labels_", None)) is not None:
-            renamed = _renamed(plain_labels(labels), np.append(united, -1))
-            model.labels_ = with_values(labels, renamed)
+            model.labels_ = renamed(labels, np.append(united, -1))
         if self._exemplars is not None:
             model._exemplars = self._exemplars.united(united, self.tree_.cluster_rows)
         return model
@@ -125,7 +124,8 @@ class Editing(ClusterEstimator):
         return model
 
 
-def _renamed(labels: RowArray, names: Integers) -> RowArray:
-    """Return the new names of labels; the last name is that of -1."""
+def renamed(labels: Any, names: Integers) -> Any:
+    """Return the new names of `labels_` of any kind; the last name is that of -1."""
     rename = partial(np.take, names.astype(np.int32))
-    return labels.map_blocks(rename, dtype=np.int32) if is_dask(labels) else rename(labels)
+    plain = plain_labels(labels)
+    return with_values(labels, plain.map_blocks(rename, dtype=np.int32) if is_dask(plain) else rename(plain))

@@ -173,9 +173,45 @@ class TestDensityTree:
         np.testing.assert_array_equal(loaded.predict(X), model.labels_)
         np.testing.assert_array_equal(loaded.merges_, model.merges_)
 
+    def test_cuts_unite_the_clusters_with_the_least_evidence_and_keep_the_densest_rows(self, tmp_path):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(900, 2)) + np.repeat([[0, 0], [4.5, 0], [20, 0]], 300, axis=0)
+        model = DensityTree().fit(X)
+        assert [level.n_clusters for level in model.levels_] == [1, 2, 3]
+        two = model.cut(2)
+        assert adjusted_rand_score(two.labels_, np.repeat([0, 0, 1], 300)) == 1
+        np.testing.assert_array_equal(two.predict(X), two.labels_)
+        for each in (model, two):
+            np.testing.assert_array_equal(each.exemplars_, X[each.exemplar_indices_])
+            np.testing.assert_array_equal(each.predict(each.exemplars_), np.arange(each.n_clusters_))
+        two.save(tmp_path / "two")
+        loaded = load_model(tmp_path / "two")
+        assert loaded.levels_ == two.levels_
+        np.testing.assert_array_equal(loaded.exemplar_indices_, two.exemplar_indices_)
+        with pytest.raises(ValueError, match="from 1 to 3"):
+            model.cut(4)
+
+    def test_confidence_is_the_share_of_the_nearest_landmarks_in_the_cluster(self):
+        X, _ = rings(300, sd=0.25)
+        model = DensityTree(n_clusters=2).fit(X)
+        points, cluster = model.state_.points, model.state_.clusters[model.state_.cells]
+        rows = (X - model.state_.centre) * model.state_.scale
+        near = np.argsort(((rows[:, None] - points) ** 2).sum(axis=2), axis=1)[:, :10]
+        expected = (cluster[near] == cluster[near[:, :1]]).mean(axis=1)
+        np.testing.assert_allclose(model.confidence(X), expected)
+        assert expected.min() < 0.7
+
     @pytest.mark.parametrize(
         ("name", "change"),
-        [("cells", 10**6), ("counts", -5), ("clusters", 3), ("threshold", float("nan")), ("points", np.nan)],
+        [
+            ("peak_reach", np.nan),
+            ("peak_numbers", -9),
+            ("cells", 10**6),
+            ("counts", -5),
+            ("clusters", 3),
+            ("threshold", float("nan")),
+            ("points", np.nan),
+        ],
     )
     def test_models_that_no_fit_gives_are_refused(self, name, change):
         settings, arrays = DensityTree().fit(rings(400)[0]).state_.to_arrays()
