@@ -10,7 +10,8 @@ import numpy as np
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.frames import Frame, frame_of
-from ..growth.passes import FirstLook, FirstPass, sample_limit, smallest_hashes
+from ..growth.passes import FirstLook
+from ..growth.reading import first_read
 from .gap import gap_number
 from .passes import CentroidPass, ClusterSums, step_for
 from .starts import best_of_starts
@@ -73,10 +74,8 @@ def k_means(settings: CentroidSettings, shape: tuple[int, int], check: Callable[
     One pass, which draws a sample; no more if the sample holds all rows. Otherwise from one to `MOST_PASSES` passes of
     Lloyd's algorithm over all rows.
     """
-    look: FirstLook = yield Pass("reading", FirstPass(settings.seed, sample_limit(settings.sample_size, shape[0])))
-    check(look)
-    sample = smallest_hashes(look.sample, settings.sample_size)
-    d = shape[1]
+    look = yield from first_read(settings.seed, settings.sample_size, shape[0], check)
+    sample, d = look.sample, shape[1]
     frame = frame_of(sample.rows, settings.scale) if settings.standardise else Frame(np.zeros(d), np.ones(d))
     points = np.ascontiguousarray(frame(sample.rows), dtype=np.float64)
     most = len(np.unique(points, axis=0))

@@ -1,16 +1,16 @@
 """Multidimensional scaling of landmarks, with a rule for all other rows."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import isotonic_regression
 
-from .._state import FeatureMap, checked_array
+from .._state import checked_array
 from .._typing import AnyArray, Floats
 from .base import Kernel
+from .based import BasedMap
 from .blas import HEIGHT, one_blas_thread
 from .nystrom import NystromMap, dimension, signs_of
 
@@ -25,7 +25,7 @@ MOST_KNOTS = 257
 
 
 @dataclass(frozen=True)
-class ScalingMap(FeatureMap):
+class ScalingMap(BasedMap):
     """Maps rows to places whose distances to those of the landmarks fit the dissimilarities.
 
     Parameters
@@ -46,27 +46,11 @@ class ScalingMap(FeatureMap):
     """
 
     kind = "scaling"
-    base: NystromMap
     squares: Squares
     own: Floats
     places: Floats
     start: Floats
     knots: Floats
-
-    @property
-    def missing(self) -> bool:
-        """Return whether values may be missing."""
-        return self.base.missing
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of columns."""
-        return self.base.n_features
-
-    @property
-    def n_components(self) -> int:
-        """Return the number of coordinates."""
-        return self.base.n_components
 
     @property
     def eigenvalues(self) -> Floats:
@@ -110,26 +94,6 @@ class ScalingMap(FeatureMap):
         """Return what reports say about the map."""
         kind = "Non-metric" if len(self.places) else "Metric"
         return {"Map": f"{kind} multidimensional scaling", "Landmarks": f"{len(self.own):,}"}
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return the settings and arrays of the kernel, and of the places."""
-        settings, arrays = self.base.to_arrays()
-        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("base", "squares")}
-        return settings | {"squares": self.squares}, arrays | own
-
-    @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the map from the settings and arrays of `to_arrays`, or raise an error."""
-        names = [f.name for f in fields(cls) if f.name not in ("base", "squares")]
-        if missing := [name for name in names if name not in arrays]:
-            raise ValueError(f"expected the arrays {', '.join(missing)} of a map")
-        base = NystromMap.from_arrays(
-            {name: value for name, value in settings.items() if name != "squares"},
-            {name: array for name, array in arrays.items() if name not in names},
-        )
-        made = cls(base, settings.get("squares"), *(arrays[name] for name in names))  # type: ignore[arg-type]
-        made.check()
-        return made
 
     def check(self) -> None:
         """Raise a ValueError unless all arrays fit together."""

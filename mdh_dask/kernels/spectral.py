@@ -1,15 +1,15 @@
 """The spectral embedding of all rows by their affinities to landmarks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
 
-from .._state import FeatureMap, checked_array
+from .._state import checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
+from .based import BasedMap
 from .blas import HEIGHT, one_blas_thread
 from .given import FromFunction
 from .nystrom import NystromMap, signs_of
@@ -19,7 +19,7 @@ BITS = 30
 
 
 @dataclass(frozen=True)
-class SpectralMap(FeatureMap):
+class SpectralMap(BasedMap):
     """Maps rows to their entries in the leading eigenvectors of normalised affinities, scaled to length one.
 
     Parameters
@@ -31,28 +31,12 @@ class SpectralMap(FeatureMap):
     """
 
     kind = "spectral"
-    base: NystromMap
     values: Floats
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of columns that rows must have."""
-        return self.base.n_features
-
-    @property
-    def n_components(self) -> int:
-        """Return the number of eigenvectors."""
-        return self.base.n_components
 
     @property
     def eigenvalues(self) -> Floats:
         """Return the eigenvalues of the normalised affinities."""
         return self.values
-
-    @property
-    def missing(self) -> bool:
-        """Return whether the kernel accepts missing values."""
-        return self.base.missing
 
     @property
     def has_points(self) -> bool:
@@ -73,19 +57,9 @@ class SpectralMap(FeatureMap):
         """Return what reports say about the map."""
         return {"Map": "Spectral embedding"} | self.base.facts()
 
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return the settings and arrays of the base, and the eigenvalues."""
-        settings, arrays = self.base.to_arrays()
-        return settings, arrays | {"values": self.values}
-
-    @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the map from the settings and arrays of `to_arrays`, or raise an error."""
-        if "values" not in arrays:
-            raise ValueError("expected the array values of a map")
-        base = NystromMap.from_arrays(settings, {name: array for name, array in arrays.items() if name != "values"})
-        checked_array("values", arrays["values"], (base.n_components,))
-        return cls(base, arrays["values"])
+    def check(self) -> None:
+        """Raise a ValueError unless there is an eigenvalue for each feature."""
+        checked_array("values", self.values, (self.n_components,))
 
 
 @dataclass(frozen=True)
