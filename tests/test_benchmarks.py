@@ -644,7 +644,7 @@ def test_projection_pursuit_stands_beside_its_source(two_clusters, tmp_path, mon
 
 def test_support_vector_clustering_stands_beside_its_source(two_clusters, monkeypatch):
     monkeypatch.setattr(svc_scale, "workers", workers_here)
-    sizes = {"n_rows": 4000, "sets": ("pendigits", "shuttle"), "many": 2000, "few": 300}
+    sizes = {"n_rows": 1000, "sets": ("pendigits", "shuttle"), "many": 1000, "few": 300}
     iris, crabs, landmarks, shapes, many, speed = checked(svc.run(**sizes, folder=two_clusters))
     assert [row[-1] for row in iris.rows] == ["met"] * 3
     assert [table.rows[0][0] for table in (crabs, landmarks)] == ["not found: skipped"] * 2

@@ -30,7 +30,7 @@ SMALL = {
         "n_runs": 1,
         "repeats": 1,
     },
-    "08_support_vector_clustering": {"n_rows": 90, "n_steps": 2, "n_sweep": 200, "n_many": 2000},
+    "08_support_vector_clustering": {"n_rows": 90, "n_steps": 2, "n_sweep": 200, "n_many": 500},
     "10_mixed_table": {"n_rows": 600},
 }
 """Parameters for the tests, of every notebook."""
