@@ -21,7 +21,7 @@ from ..growth.screening import bandwidth_of, candidates_for
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.sqp import constrained_hyperplane
 from ..splits.rules import SplitRule
-from ..splits.stopping import StopRule
+from ..splits.stop_rule import StopRule
 from .hyperplane_mixture import HyperplaneMixture
 from .mixture import Criterion, Mixture, Tally, bernoulli_tally, cells, fit_components, fits
 from .tuples import TuplePass, Tuples, bits_of, words_of

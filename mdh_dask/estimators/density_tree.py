@@ -15,12 +15,11 @@ from ..chunks import Plan
 from ..density_trees.model import DensityModel
 from ..density_trees.plan import DensitySettings, cluster, rows_sampled
 from ..tree.levels import Level
-from .divisive import rows_of_share
 from .docstrings import documented
 from .editing import renamed
 from .exemplary import Exemplary
 from .soft import Confident
-from .validation import check_first_look
+from .validation import check_first_look, rows_of_share
 
 MOST_SAMPLED = 20_000
 """Most sample rows, as comparing all pairs of them takes time with the square of their number."""

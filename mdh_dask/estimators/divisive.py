@@ -20,7 +20,8 @@ from ..projections.rows import NO_COLUMNS
 from ..splits.choose import Chooser
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
 from ..splits.search_null import Search
-from ..splits.stopping import STOP_RULES, StopRule
+from ..splits.stop_rule import StopRule
+from ..splits.stopping import STOP_RULES
 from .docstrings import documented
 from .feature_maps import feature_map_names
 from .missing import MISSING

@@ -9,9 +9,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Integers
 from ..projections import Projection
-from ..projections.mdh import MOST_COMPONENTS, Starts
+from ..projections.mdh import Starts
 from ..projections.mdh_candidates import mdh_candidates
 from ..projections.rows import NO_COLUMNS
+from ..projections.starts import MOST_COMPONENTS
 from .divisive import DivisiveClustering
 from .docstrings import documented
 

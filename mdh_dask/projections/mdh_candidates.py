@@ -6,11 +6,11 @@ import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS
-from .mdh import MOST_COMPONENTS, SearchedRows, Starts, searched_rows
+from .mdh import SearchedRows, Starts, searched_rows
 from .pca import centred_rows
 from .pursuit import MDHResult, pursue
 from .rows import NO_COLUMNS
-from .starts import valley_starts
+from .starts import MOST_COMPONENTS, valley_starts
 from .whitening import whitening_of
 
 MUCH_NARROWER = 0.6

@@ -11,7 +11,7 @@ from ..density.extents import Extents
 from ..density.histograms import Histograms, joint_extremes
 from ..projections.directions import Axes
 from .rules import SplitRule
-from .stopping import StopRule
+from .stop_rule import StopRule
 
 
 @dataclass(frozen=True)
