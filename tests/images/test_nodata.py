@@ -11,7 +11,7 @@ import reference_windows
 import tifffile
 import zarr
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 from strategies import seeds
@@ -54,6 +54,7 @@ def bright(rows):
     return (rows[:, 0] > 50).astype("i4") + (rows[:, 0] > 150)
 
 
+@settings(max_examples=40)
 @given(images(), st.sampled_from([1, 3, 5]), st.integers(1, 30), st.integers(1, 12), st.floats(0, 1), seeds)
 def test_rows_are_those_of_pixels_with_data_to_the_last_bit_whatever_the_blocks(
     case, window, lines, panel, share, seed
