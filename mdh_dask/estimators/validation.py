@@ -8,6 +8,7 @@ import numpy as np
 import zarr
 from sklearn.utils.validation import validate_data
 
+from .._jit.blocks import refuse_sparse
 from .._typing import AnyArray, RowArray
 from ..chunks import is_dask, known_chunks
 from ..columns.coding import TypedRows
@@ -41,6 +42,7 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
         With the expected and the actual input, and a remedy.
     """
     X, names = plain_rows(X)
+    refuse_sparse(X._meta if is_dask(X) else X)
     if isinstance(X, zarr.Array):
         X = open_rows(X)
     elif isinstance(X, zarr.Group):
