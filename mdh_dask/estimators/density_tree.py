@@ -14,6 +14,8 @@ from .._typing import RowArray
 from ..chunks import Plan
 from ..density_trees.model import DensityModel
 from ..density_trees.plan import DensitySettings, cluster, rows_sampled
+from ..plotting import plot_merges
+from ..plotting.parts import png_of
 from ..tree.levels import Level
 from .docstrings import documented
 from .editing import renamed
@@ -194,6 +196,16 @@ class DensityTree(Exemplary, Confident):
         if (labels := getattr(self, "labels_", None)) is not None:
             model.labels_ = renamed(labels, united)
         return model
+
+    def report_pictures(self) -> dict[str, bytes]:
+        """Return a picture of the evidence of the merges."""
+        if not len(self.merges_):
+            return {}
+        caption = (
+            "The merges of cells, those with the most evidence that the rows are sparser between them first. Line: the "
+            "least evidence that separates clusters."
+        )
+        return {caption: png_of(plot_merges(self.state_))}
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         n = 1 if n_rows <= rows_sampled(self.sample_size, n_columns) else 2

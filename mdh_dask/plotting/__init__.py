@@ -1,4 +1,4 @@
-"""Drawings of trees, densities of nodes, drift, rows beside a split, pursuits, contours and how far clusterings agree.
+"""Drawings of trees, densities of nodes, drift, rows beside a split, pursuits, contours, merges and agreement.
 
 Every function draws on the given Matplotlib axes and returns them. Without axes it makes a
 `matplotlib.figure.Figure` without pyplot, as the animation always does, so that it also works on
@@ -9,6 +9,7 @@ after ``%matplotlib inline``. Matplotlib is loaded on the first call.
 from .agreement import plot_agreement
 from .contours import plot_contours, plot_sweep
 from .drift import plot_drift
+from .merges import plot_merges
 from .nodes import plot_density, plot_scatter
 from .paths import animate_mdh_path, plot_mdh_path
 from .trees import plot_tree
@@ -20,6 +21,7 @@ __all__ = [
     "plot_density",
     "plot_drift",
     "plot_mdh_path",
+    "plot_merges",
     "plot_scatter",
     "plot_sweep",
     "plot_tree",

@@ -188,6 +188,7 @@ class TestDensityTree:
         loaded = load_model(tmp_path / "two")
         assert loaded.levels_ == two.levels_
         np.testing.assert_array_equal(loaded.exemplar_indices_, two.exemplar_indices_)
+        assert [picture[:4] for picture in model.report_pictures().values()] == [b"\x89PNG"]
         with pytest.raises(ValueError, match="from 1 to 3"):
             model.cut(4)
 
