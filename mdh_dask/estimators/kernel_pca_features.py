@@ -67,6 +67,8 @@ class KernelPCAFeatures(FeatureTransformer):
         ``"polynomial"``, of degree 3; ``"quadratic"``: all columns and their products; ``"cosine"``.
         ``"nearest_neighbors"``: 16 steps of a random walk on the graph of the 10 nearest neighbours (a diffusion map
         or spectral embedding).
+        ``"isomap"``: shortest paths along the links of a graph of neighbours; ``"connectivity"``: paths whose longest
+        step is as short as possible. Both keep the distances between all landmarks.
         ``"gower"``: one minus Gower's dissimilarity, for mixed columns and missing values; see `GowerFeatures`.
         ``"precomputed"``: `X` holds the kernel among all rows in `fit`, and of new rows with these in `transform`.
         To set parameters, pass a kernel of `mdh_dask.kernels`, for example ``RBF(width=2.0)``. A function

@@ -10,6 +10,7 @@ from .gower import Gower
 from .landmarks import LANDMARKS, choose_landmarks
 from .neighbours import NearestNeighbors
 from .nystrom import NystromMap, nystrom_map
+from .paths import Connectivity, Isomap
 from .products import Cosine, Polynomial, Quadratic
 from .registry import KERNELS, resolve_kernel
 from .saving import kernel_from_settings, kernel_settings
@@ -18,9 +19,11 @@ __all__ = [
     "KERNELS",
     "LANDMARKS",
     "RBF",
+    "Connectivity",
     "Cosine",
     "FromFunction",
     "Gower",
+    "Isomap",
     "Kernel",
     "LocalScaling",
     "NearestNeighbors",

@@ -7,6 +7,7 @@ from .distances import RBF, LocalScaling
 from .given import FromFunction, Precomputed
 from .gower import Gower
 from .neighbours import NearestNeighbors
+from .paths import Connectivity, Isomap
 from .products import Cosine, Polynomial, Quadratic
 
 KERNELS: dict[str, type[Kernel]] = {
@@ -16,6 +17,8 @@ KERNELS: dict[str, type[Kernel]] = {
     "quadratic": Quadratic,
     "cosine": Cosine,
     "nearest_neighbors": NearestNeighbors,
+    "isomap": Isomap,
+    "connectivity": Connectivity,
     "gower": Gower,
     "precomputed": Precomputed,
 }
