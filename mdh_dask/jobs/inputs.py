@@ -109,8 +109,13 @@ class ImageInput:
         return f"{self.image.kind}, {pixels}, rows of {self.rows.shape[1]} {self.rows.dtype} columns"
 
     def n_passes_after(self, outputs: ImageJobOutputs) -> int:
-        """Return the number of passes after the tree has grown: one if more than the model is written."""
-        return int(outputs.shows_pixels)
+        """Return the number of passes after the tree has grown: one if more than the model is written.
+
+        With regions another one for the final labels, and one for the table. Passes over labels do not count.
+        """
+        if self.options.sieve is None and not outputs.connected and not outputs.regions:
+            return int(outputs.shows_pixels)
+        return 2 + (outputs.regions is not None)
 
     def estimate(self, estimator: Any, outputs: ImageJobOutputs) -> Estimate:
         """Return the estimate of a segmentation."""

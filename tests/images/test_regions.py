@@ -153,6 +153,7 @@ labels = "l.tif"
 connected = "c.tif"
 regions = "r.parquet"
 manifest = "manifest.json"
+metrics = "metrics.json"
 """
 
 
@@ -180,6 +181,11 @@ def test_commands_and_jobs_write_regions(image, tmp_path, monkeypatch):
         numbers = zarr.open_array("c.zarr", mode="r")[:]
         np.testing.assert_array_equal(np.where(found.read(1) == found.nodata, -1, found.read(1).astype(int)), numbers)
     assert Path("r.parquet").read_bytes() == Path("s.parquet").read_bytes()
-    assert {*json.loads(Path("manifest.json").read_text())["outputs"]} == {"labels", "connected", "regions"}
+    assert {*json.loads(Path("manifest.json").read_text())["outputs"]} == {
+        "labels", "connected", "regions", "metrics",
+    }  # fmt: skip
+    metrics = json.loads(Path("metrics.json").read_text())
+    over_pixels = [made for made in metrics["each_pass"] if made["n_rows"] >= (~HOLES).sum()]
+    assert metrics["passes"] == len(over_pixels)
     result = CliRunner().invoke(mdh, ["segment", "a.zarr", "--sieve", "10", "--preview", "q.png"], prog_name="mdh-dask")
     assert "expected --out, --connected or --regions with --sieve" in " ".join(result.stderr.split())
