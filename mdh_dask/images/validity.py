@@ -66,10 +66,11 @@ class OpenPixels(NamedTuple):
         else:
             pixels = self.source[block]
             valid = np.ones(pixels.shape[:2], bool)
-        for value in rule.nodata:
-            valid &= (pixels != pixels.dtype.type(value)).all(axis=2)
-        if rule.nan:
-            valid &= ~np.isnan(pixels).any(axis=2)
+        for band in np.moveaxis(pixels, 2, 0):  # NumPy reduces a short last axis slowly
+            for value in rule.nodata:
+                valid &= band != pixels.dtype.type(value)
+            if rule.nan:
+                valid &= ~np.isnan(band)
         if self.mask is not None:
             valid &= self.mask[block][..., 0] != 0
         if valid.all():
