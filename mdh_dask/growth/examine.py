@@ -163,8 +163,11 @@ class Examiner:
         return proposal.of_length_one() if self.settings.bandwidth.principal else proposal
 
     def _other_columns(self) -> AnyArray | None:
-        """Return ones for the other columns than those of two values, or None unless there are both."""
-        if not isinstance(self.standardise.levels, TwoValued):
+        """Return ones for the other columns than those of two values, or None unless there are both.
+
+        None for directions that do not depend on the rows, which workers draw again.
+        """
+        if self.settings.family is not None or not isinstance(self.standardise.levels, TwoValued):
             return None
         others = (self.standardise.scale > 0).astype(np.float32)
         others[self.standardise.levels.columns] = 0.0
