@@ -27,11 +27,10 @@ def mixture():
     "make",
     [
         lambda: RandomProjectionTree.as_in_thesis(60),
-        lambda: RandomProjectionTree.as_in_thesis(60, criterion="dip", max_clusters=3),
         HierarchicalMDH.as_in_thesis,
         lambda: HierarchicalKernelMDH.as_in_thesis(feature_map="quadratic"),
     ],
-    ids=["rp", "rp by dip", "mdh", "kernel mdh"],
+    ids=["rp", "mdh", "kernel mdh"],
 )
 def test_trees_of_the_thesis_find_separated_clusters(make, mixture):
     model = make().fit(mixture[0])
