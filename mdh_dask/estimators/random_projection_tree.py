@@ -33,7 +33,8 @@ class RandomProjectionTree(DivisiveClustering):
         Whether to split along the direction with the best criterion of all; without a valley there, the branch is a
         cluster. By default, only directions with a valley are scored.
     fixed_directions : bool
-        Whether all branches have the same random directions, as in the thesis; by default each draws its own.
+        Whether all branches have the same random directions, as in the thesis; by default each draws its own, as do
+        the divisions of few rows by which ``"hold-out"`` votes.
 
     Notes
     -----

@@ -53,8 +53,8 @@ def test_with_the_criterion_first_a_branch_whose_best_direction_has_no_valley_is
 
 @pytest.mark.parametrize("sample_size", [10_000, None])
 def test_fixed_directions_are_the_same_in_all_branches_for_any_chunks(sample_size, mixture):
-    settings = {"projection": "uniform_sphere", "n_projections": 4, "fixed_directions": True, "scale": False}
-    model = RandomProjectionTree(sample_size=sample_size, n_candidates=4, **settings)
+    settings = {"projection": "uniform_sphere", "n_projections": 4, "scale": False, "stop_rule": "level"}
+    model = RandomProjectionTree(sample_size=sample_size, n_candidates=4, fixed_directions=True, **settings)
     trees = [model.fit(da.from_array(mixture[0], chunks=(n, 4))).tree_ for n in (800, 301)]
     assert trees[0] == trees[1]
     planes = trees[0].planes[trees[0].left >= 0]
