@@ -73,7 +73,7 @@ def cluster(
     lattices = _lattices(look, sample)
     points = frame(spread_sample(sample, lattices).rows).astype(np.float64)
     more = n_rows >= ROWS_TO_TEST_AGAIN * len(points)
-    structure = structure_of(points, sample.hashes, 1 - settings.quantile, more)
+    structure = structure_of(points, sample.hashes, 1 - settings.quantile)
     landmarks = NearestCounts(frame.centre, frame.scale, points[: settings.n_landmarks])
     cells = structure.cell[: settings.n_landmarks]
     again = places_of(points, structure, len(cells)) if more else None

@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from .._typing import Floats, Integers
 from .evidence import RADII, Half
-from .structure import LEAST_PROMISE, Structure
+from .structure import Structure
 
 LANDMARKS = 3000
 """Largest number of sample rows that may be centres of balls."""
@@ -38,7 +38,7 @@ class Places(NamedTuple):
 
 
 def places_of(points: Floats, structure: Structure, n_landmarks: int) -> Places | None:
-    """Return the balls that test the more promising links again, or None if there is no such link.
+    """Return the balls that test the links that separate in the sample again, or None if there is no such link.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def places_of(points: Floats, structure: Structure, n_landmarks: int) -> Places 
     A row in a ball of radius r is nearer than r + s to its nearest landmark, if s is the distance from the place to the
     nearest landmark; so only landmarks within 2 r + s of a place can have rows in its ball.
     """
-    promising = np.flatnonzero(structure.evidence >= LEAST_PROMISE)[: len(structure.sides)]
+    promising = np.flatnonzero(structure.evidence >= structure.threshold)[: len(structure.sides)]
     if len(promising) == 0:
         return None
     every = Half(points, np.ones(len(points), dtype=bool), LANDMARKS)
@@ -88,7 +88,7 @@ def tested_again(structure: Structure, again: Places, sums: Integers, level: flo
     evidence[again.links], in_core[again.links], in_cut[again.links] = _evidence(sums)
     threshold = NormalDist().inv_cdf(1 - level / (len(again.links) * len(RADII)))
     untested = np.setdiff1d(np.arange(len(evidence)), again.links)
-    evidence[untested] = structure.evidence[untested] * min(threshold / LEAST_PROMISE / 2, 1)
+    evidence[untested] = structure.evidence[untested] * min(threshold / structure.threshold / 2, 1)
     return structure._replace(evidence=evidence, core_rows=in_core, cut_rows=in_cut, threshold=threshold)
 
 

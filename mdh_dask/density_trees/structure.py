@@ -34,10 +34,6 @@ Cells are drawn from all rows, and so have borders where the counted rows happen
 clusters in two columns, one in twenty had evidence above 1.8 (200 rows), 2.7 (500), 3.4 (1000), 3.2 (2000) and 3.5
 (5000)."""
 
-LEAST_PROMISE = 2.5
-"""Least evidence in the sample of groups that other rows test again. Less is often that of a cell and one of several
-neighbours, with which it is not in closest contact."""
-
 HALVES = 1
 """Key of the hashes whose bits divide the rows, as values of few levels are spread by the bits of the hashes."""
 
@@ -76,7 +72,7 @@ class Structure(NamedTuple):
     """Distance of each row to its tenth neighbour, small where rows are dense, shape (n_rows,)."""
 
 
-def structure_of(points: Floats, hashes: Integers, level: float, again: bool = False) -> Structure:
+def structure_of(points: Floats, hashes: Integers, level: float) -> Structure:
     """Return the cells of rows and the evidence between them.
 
     Parameters
@@ -87,8 +83,6 @@ def structure_of(points: Floats, hashes: Integers, level: float, again: bool = F
         Their bits divide the rows into halves.
     level : float
         Probability of a false separation, shared among the merges and the radii.
-    again : bool, default=False
-        Whether other rows test the groups again, so that less evidence keeps them.
     """
     n = len(points)
     if n < FEWEST or (points == points[0]).all():
@@ -106,7 +100,7 @@ def structure_of(points: Floats, hashes: Integers, level: float, again: bool = F
     halvings = [[Half(points, half) for half in (bit, ~bit)] for bit in bits]
     least = min(LEAST_EVIDENCE + BY_ROWS * np.log2(max(n / 200, 1)), MOST_NEEDED)
     threshold = _at_level(least, level, len(merges.kept) * len(RADII))
-    structure = _tested(cell, merges, halvings, min(threshold, LEAST_PROMISE) if again else threshold)
+    structure = _tested(cell, merges, halvings, threshold)
     return structure._replace(threshold=threshold, reach=graph.reach)
 
 

@@ -69,7 +69,7 @@ class TestCountingAgain:
     def test_lists_of_landmarks_miss_no_row_in_a_ball(self, seed):
         rng = np.random.default_rng(seed)
         points = rng.normal(size=(200, 2)) + 5 * rng.integers(2, size=(200, 1))
-        structure = structure_of(points, rng.integers(2**63, size=200, dtype=np.uint64), 0.05, again=True)
+        structure = structure_of(points, rng.integers(2**63, size=200, dtype=np.uint64), 0.05)
         balls = places_of(points, structure, 60)
         rows = rng.normal(size=(150, 2)) * 2 + 5 * rng.integers(2, size=(150, 1))
         nearest = nearest_landmarks(rows, np.zeros(2), np.ones(2), points[:60])
@@ -77,13 +77,6 @@ class TestCountingAgain:
         rows_in_balls(rows, nearest, balls, sums)
         np.testing.assert_array_equal(sums, reference_density_tree.sums_in_balls(rows, balls))
         assert sums.any()
-
-    def test_all_rows_show_a_valley_that_the_sample_does_not(self):
-        rng = np.random.default_rng(1)
-        X = rng.normal(size=(20_000, 2)) + np.array([[0, 0], [2.8, 0], [0, 2.8]])[np.arange(20_000) % 3]
-        few = {"sample_size": 600, "n_landmarks": 300, "random_state": 1}
-        assert DensityTree(**few).fit(X).n_clusters_ == 2
-        assert DensityTree(**few).fit(X[:1199]).n_clusters_ == 1
 
     def test_rows_of_clouds_without_clusters_do_not_split_them(self):
         rng = np.random.default_rng(0)
