@@ -235,9 +235,8 @@ def test_help_shows_a_default_with_its_methods_unless_they_all_agree():
         "; 1 for depddp, kernel-depddp]",
         "[default: 10000; not for consensus",
         "[default: --scale; not for consensus",
-        "[default: none for rp, pca, ica, ipddp, depddp, hppc, kernel-depddp]",
         "[default: valleys for mdh; balanced for hyperplane, kernel-mdh]",
-        "[default: none for rp, pca, ica, pddp, ipddp, depddp, mdh, hppc, hyperplane, semi-supervised; ",
+        "hyperplane, clusterability, normalised-cut, semi-supervised; nearest_neighbors for kernel-",
     ):
         assert shown in text, shown
 
