@@ -108,7 +108,7 @@ def test_a_job_writes_what_segment_writes(name, images, here):
     describe(images / name)
     result = run("job.toml")
     assert result.exit_code == 0, result.output
-    assert re.fullmatch(r"5 segments of 250 x 300 pixels in [\d.]+ s: \S*l.zarr, .*p.png, .*\n", result.stdout)
+    assert re.fullmatch(r"4 segments of 250 x 300 pixels in [\d.]+ s: \S*l.zarr, .*p.png, .*\n", result.stdout)
     assert sorted(os.listdir("out")) == OUTPUTS
     outputs = ("--out", "l.zarr", "--model", "m.zarr", "--preview", "p.png")
     method = ("--n-projections", 20, "--sample-size", 300, "--scheduler", "threads")
@@ -152,7 +152,7 @@ def test_labels_and_model_are_written_to_urls_too(images, here, tmp_path):
     result = run("job.toml")
     assert result.exit_code == 0, result.output
     Labels.from_zarr(zarr.open_group(f"{url}/l.zarr/labels", mode="r"))
-    assert load_model(f"{url}/m.zarr").n_clusters_ == 5
+    assert load_model(f"{url}/m.zarr").n_clusters_ == 4
     assert "nothing to do" in run("job.toml").stdout
 
 
