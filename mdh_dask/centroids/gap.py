@@ -24,6 +24,7 @@ def gap_number(points: Floats, most: int, seed: int) -> tuple[int, Floats]:
     Parameters
     ----------
     points : array of shape (n, n_features)
+        Rows in random order, of which the first `ROWS` are used.
     most : int
         Largest number to return.
     seed : int
@@ -40,6 +41,7 @@ def gap_number(points: Floats, most: int, seed: int) -> tuple[int, Floats]:
     3
     """
     points = points[:ROWS]
+    most = min(most, len(np.unique(points, axis=0)))
     references = _references(points, generator(seed, ROWS))
     gaps: list[float] = []
     for k in range(1, most + 1):

@@ -82,7 +82,8 @@ def k_means(settings: CentroidSettings, shape: tuple[int, int], check: Callable[
     gaps: Floats = np.empty(0)
     k = settings.n_clusters
     if k is None:
-        k, gaps = gap_number(points, min(settings.max_clusters, most), settings.seed)
+        mixed = points[np.argsort(sample.hashes, kind="stable")]  # so that the first of them are a random sample
+        k, gaps = gap_number(mixed, min(settings.max_clusters, most), settings.seed)
     if k > most:
         raise ValueError(f"expected at least n_clusters={k} different rows; got {most}")
     centroids = best_of_starts(points, k, settings.n_init, settings.seed)

@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans
 from strategies import seeds
 
 from mdh_dask import KernelKMeans, KernelPCAFeatures, load_model
+from mdh_dask.centroids.gap import gap_number
 from mdh_dask.centroids.passes import CentroidPass, step_for
 from mdh_dask.centroids.plan import CentroidSettings, k_means
 from mdh_dask.chunks import run
@@ -125,3 +126,12 @@ class TestKernelKMeans:
         assert len(model.gaps_) == 6
         assert KernelKMeans(feature_map=None).fit(np.random.default_rng(0).normal(size=(500, 3))).n_clusters_ == 1
         assert KernelKMeans(feature_map=None, max_clusters=3).fit(mixture[0]).n_clusters_ == 3
+
+    def test_the_order_of_the_rows_does_not_hide_clusters_from_the_gap_statistic(self):
+        centres = np.repeat([[0, 0], [9, 0], [0, 9]], 1500, axis=0)
+        rows = centres + np.random.default_rng(0).normal(size=(4500, 2))
+        assert KernelKMeans(feature_map=None).fit(rows).n_clusters_ == 3
+
+    def test_the_gap_statistic_tries_no_more_clusters_than_there_are_different_rows(self):
+        points = np.random.default_rng(0).permutation(np.repeat([0.0, 9.0], 50))[:, None]
+        assert gap_number(points, 8, 0)[0] == 2
