@@ -1,7 +1,7 @@
 """Kinds of columns, and the levels of those that are not numbers.
 
 A typed table reaches the numerics as a matrix of codes: a categorical value is the index of its level, an ordinal value
-its rank, a missing value NaN, and and an unknown level the number of levels.
+its rank, a missing value NaN, and an unknown level the number of levels.
 """
 
 from .types import KINDS, ColumnTypes

@@ -86,7 +86,7 @@ class Half:
             excess_in_balls(self.to_counted, balls.core, balls.ends, balls.apart, balls.radii, side)
         return sums
 
-    def chosen(self, group: Integers, pair: tuple[int, int]) -> tuple["Balls", "Balls"] | None:
+    def chosen(self, group: Integers, pair: tuple[int, int]) -> tuple[Balls, Balls] | None:
         """Return the balls that compare the core of either group with the cut, or None if a group has no landmarks."""
         ours = group[self.places]
         one, other = (np.flatnonzero(ours == side) for side in pair)

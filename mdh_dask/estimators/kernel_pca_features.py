@@ -172,7 +172,7 @@ class KernelPCAFeatures(FeatureTransformer):
         chosen = yield from self._chosen(seed, shape, wanted)
         return self._map_of(chosen.standardised[chosen.landmarks], chosen.kernel, chosen.centre, chosen.scale)
 
-    def _chosen(self, seed: int, shape: tuple[int, int], wanted: int) -> Plan["Chosen"]:
+    def _chosen(self, seed: int, shape: tuple[int, int], wanted: int) -> Plan[Chosen]:
         """Plan the choice of the landmarks from a sample of so many rows."""
         kernel = self._kernel()
         read = self._read_typed if kernel.typed else self._read

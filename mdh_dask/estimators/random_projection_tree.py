@@ -84,7 +84,7 @@ class RandomProjectionTree(DivisiveClustering):
         -----
         The directions are uniform on the sphere and the same for all branches. The best of all by the criterion is
         split at its deepest valley, if that is deeper than in as many uniform rows as there are in all; there is no
-        least size and no least depth. The text does not bound thresholds, and so splits tails a hundred times; here
+        least size and no least depth. The text does not bound thresholds, and so splits off many tails; here
         ``alpha=1``, as for the hyperplanes of its chapter 4.
 
         Examples

@@ -14,9 +14,10 @@ from .starts import MOST_COMPONENTS, Start, valley_starts
 __all__ = ["MDHResult", "Step", "mdh_directions", "minimum_density_hyperplane", "minimum_density_hyperplanes"]
 
 Starts = Literal["balanced", "valleys", "pca2", "random"]
+"""Names of the starts of pursuits; see `mdh_directions`."""
 
 N_RANDOM = 10
-"""Names of the starts of pursuits; see `mdh_directions`."""
+"""Number of random directions that ``starts="random"`` pursues."""
 
 Solver = Literal["pursuit", "sqp"]
 """Names of the solvers; see `minimum_density_hyperplanes`."""

@@ -77,7 +77,6 @@ def test_equal_rows_are_spread_without_a_change_of_scale_and_distinct_ones_are_l
 
 
 def test_two_normals_of_few_rows_are_two_groups():
-    # Small balls alone tell them apart with six of ten seeds.
     for seed in range(4):
         rng = np.random.default_rng(seed)
         rows = rng.normal(size=(600, 2))

@@ -1,4 +1,4 @@
-"""Columns of two values: levels of one column are no clusters, but columns that change together are."""
+"""Columns of two values: levels of one column are not clusters, but columns that change together are."""
 
 import dask.array as da
 import numpy as np
