@@ -27,7 +27,7 @@ MOST_LEVELS = 10_000
 """Values of more levels are hardly ever equal, so that their steps do not matter."""
 
 ROWS_TO_TEST_AGAIN = 2
-"""With at least so many rows for each row of the sample, the rows that are not in the sample test its clusters again."""
+"""With at least so many rows for each row of the sample, the rows that are not in it test the clusters again."""
 
 
 @dataclass(frozen=True)
