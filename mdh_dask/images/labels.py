@@ -164,7 +164,7 @@ def _write_map(
             storage_options=storage_options, **options,
         )  # fmt: skip
         labels = open_array(hidden, storage_options)
-        colours = seen.colours[-lowest:] if lowest else seen.colours
+        colours = seen.colours[-lowest:]
         names = [f"segment {i}" for i in range(len(colours))]
         write_map(labels, path, place, colours, names, overwrite=overwrite, storage_options=storage_options)
     return seen

@@ -147,6 +147,8 @@ def write_map(
     -1. One pass over the labels, and one over the map for its overviews, in this process.
     """
     file = local_path(path)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
     with naming_place(path), TemporaryDirectory(dir=file and file.parent, prefix=".map-") as folder:
         plain, final = Path(folder, "plain.tif"), Path(folder, "map.tif")
         _write_plain(labels, plain, place, colours, names)

@@ -31,8 +31,6 @@ from .overview import Seen
 from .rows import all_rows
 from .sieve import sieved
 
-Known = Callable[[int, int], Integers]
-
 
 class RegionPaths(NamedTuple):
     """Paths or URLs of what is written; None for what is not wanted."""
@@ -89,8 +87,10 @@ class RegionMoments(Statistic):
         ids = np.union1d(left[0], right[0])
         return ids, self._of(len(ids)).combine(_spread(left, ids), _spread(right, ids))
 
-    def finalise(self, state: tuple[Integers, SlicedSums]) -> Floats:
+    def finalise(self, state: tuple[Integers, SlicedSums] | None) -> Floats:
         """Return the means, shape (n_regions, n_bands)."""
+        if state is None:  # all pixels are in no segment
+            return np.zeros((0, self.n_bands))
         return self._of(len(state[0])).finalise(state[1]).mean
 
     def _of(self, n: int) -> MomentPass:

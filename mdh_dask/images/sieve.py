@@ -4,7 +4,6 @@ import heapq
 
 import numpy as np
 
-from .._typing import Integers
 from .components import Regions, grouped
 
 
@@ -78,8 +77,3 @@ class _Merging:
             self.into[i] = self.into[self.into[i]]
             i = self.into[i]
         return i
-
-
-def sizes_of(regions: Regions, n_labels: int) -> Integers:
-    """Return the pixels of each segment."""
-    return np.bincount(regions.classes, regions.areas, n_labels).astype(np.int64)

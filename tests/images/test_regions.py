@@ -139,6 +139,16 @@ def test_labels_regions_and_table_agree(sieve, image, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
+def test_pixels_in_no_segment_are_in_no_region(image, tmp_path):
+    paths = RegionPaths(str(tmp_path / "l.zarr"), str(tmp_path / "new" / "c.zarr"), str(tmp_path / "r.parquet"))
+    none = lambda rows: np.full(len(rows), -1)  # noqa: E731
+    seen = write_segments(none, image, paths, sieve=10, n_labels=2, lowest=-1)
+    assert seen.sizes.tolist() == [(~HOLES).sum(), 0]
+    assert pyarrow.parquet.read_table(paths.regions).num_rows == 0
+    for path in paths[:2]:
+        assert (zarr.open_array(path, mode="r")[:] == -1).all()
+
+
 JOB = """
 [input]
 kind = "image"
