@@ -1,5 +1,6 @@
 """The workflow that segments a stored image."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ def segment(
 
     Parameters
     ----------
-    image : str or xarray DataArray
+    image : str, path or xarray DataArray
         Path or URL of a PNG, JPEG or TIFF, an OME-Zarr group or a Zarr array of lines, columns and bands; or an array
         in memory or of Dask, whose dimensions have the names of axes, such as y, x and band.
     estimator : estimator
@@ -95,7 +96,7 @@ def segment(
     str or xarray DataArray
         One line with the number of segments and the paths of the outputs; for a DataArray its labels, with the
         dimensions, coordinates and attributes of lines and columns, -1 for pixels without data: lazy for a lazy one,
-        with one pass to compute.
+        with one pass to compute. `sieve` changes only the labels that are written.
 
     Raises
     ------
@@ -123,10 +124,11 @@ def segment(
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
     check_labels(estimator, None)
     options = PixelOptions(window, coordinates, sample, nodata, tuple(features), sieve)
-    if not isinstance(image, str):
+    if not isinstance(image, str | os.PathLike):
         if axes is not None or mask is not None:
             raise SettingError("a DataArray has named axes, and NaN where there are no data: leave out axes and mask")
         return segment_data_array(image, estimator, options, outputs, cluster or current_cluster(), index or {})
+    image = os.fspath(image)
     outputs.check(image, *([mask] if mask else []))
     opened = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask).image(image)
     return (

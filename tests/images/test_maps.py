@@ -173,7 +173,7 @@ def test_a_data_array_gives_a_data_array_of_labels(window, array, tmp_path):
     xarray.testing.assert_equal(labels.y, array.y)
     np.testing.assert_array_equal(labels == -1, HOLES)
     zarr.create_array(tmp_path / "a.zarr", data=array.values, attributes={"nodata": -1}, dimension_names=array.dims)
-    segment(str(tmp_path / "a.zarr"), PCATree(), labels=str(tmp_path / "l.zarr"), window=window)
+    segment(tmp_path / "a.zarr", PCATree(), labels=str(tmp_path / "l.zarr"), window=window)
     np.testing.assert_array_equal(labels, zarr.open_array(tmp_path / "l.zarr"))
 
 
