@@ -14,6 +14,7 @@ from ..clusters.kinds import CLUSTERS, cluster_settings
 from ..estimators.base import ClusterEstimator
 from ..io.fingerprints import fingerprint
 from ..workflows.labels import check_labels
+from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types
 from .input_kinds import INPUTS, checked_input
 from .inputs import Input, columns_and_kinds
@@ -157,6 +158,7 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
                     raise JobError(
                         f"{section}.{key} is {place}, but there is no such user: write the path out"
                     ) from error
+    _check_metrics(run["openmetrics"], given["path"], *map(given.get, BESIDE), *output.values(), str(path))
     estimator = estimator_of(content.get("method", {}), progress=False)
     try:
         check_labels(estimator, given.get("labels"))
@@ -171,6 +173,15 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
     except SettingError as error:
         raise JobError(f"[cluster]: {error}") from error
     return Job(path, str(given_path), content, **sections, kind=kind)
+
+
+def _check_metrics(metrics: str | None, *others: str | None) -> None:
+    """Raise an error if the metrics, which are replaced even if the job fails, would replace something else."""
+    if metrics is not None:
+        try:
+            check_separate(metrics, *(other for other in others if other is not None))
+        except SettingError as error:
+            raise JobError(f"run.openmetrics: {error}") from error
 
 
 def rooted(place: str, folder: Path) -> str:

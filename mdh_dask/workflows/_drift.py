@@ -14,11 +14,12 @@ from ..estimators import load_model
 from ..images.validity import Nodata
 from ..io.files import write_file
 from ..io.openmetrics import as_openmetrics
+from ..io.targets import check_file
 from ..report import write_report
 from ..summaries.drift import Drift
 from ._fit import Cluster
 from .estimates import telling_of_memory
-from .outputs import Outputs
+from .outputs import Outputs, check_separate, check_writable
 from .reading import MissingChunks, Reading, opened_for_model
 
 logger = logging.getLogger(__name__)
@@ -102,6 +103,10 @@ def drift(
     outputs = Outputs(report=report, overwrite=overwrite)
     if report is not None:
         outputs.check(features, model)
+    if openmetrics is not None:
+        check_writable(openmetrics)
+        check_separate(openmetrics, features, model, *([report] if report else []))
+        check_file(openmetrics, True, "drift.prom")
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     estimator = load_model(model)
     reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)

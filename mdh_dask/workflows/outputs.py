@@ -60,9 +60,7 @@ class Outputs:
             raise SettingError(f"expected {', '.join(names)} or {last}; got none of them: nothing would be kept")
         for i, path in enumerate(given):
             check_writable(path)
-            for other in (*given[:i], *inputs):
-                if overlap(path, other):
-                    raise SettingError(f"expected separate paths; got {path} and {other}, which overlap: name another")
+            check_separate(path, *given[:i], *inputs)
         if self.labels is not None:
             self._check_labels(self.labels)
         if self.confidence is not None:
@@ -158,6 +156,13 @@ def check_writable(path: str) -> None:
         local_path(path)
     except OSError as error:  # circular links, or a name that is too long
         raise CannotCreateError(f"{path} cannot be made: {error.strerror}; name another place") from error
+
+
+def check_separate(path: str, *others: str) -> None:
+    """Raise an error if a path or URL is that of another, inside it or around it."""
+    for other in others:
+        if overlap(path, other):
+            raise SettingError(f"expected separate paths; got {path} and {other}, which overlap: name another")
 
 
 def check_place(path: str, overwrite: bool, kind: Kind) -> None:

@@ -11,6 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as families_of_text
 
 from mdh_dask import PCATree, jobs
+from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.workflows import drift
 
@@ -120,11 +121,25 @@ def test_metrics_that_cannot_be_written_fail_no_job(job, caplog):
     assert "metrics were not written" in caplog.text
 
 
+@pytest.mark.parametrize("place", ["x.npy", "l.zarr", "job.toml"])
+def test_metrics_replace_no_file_of_the_job(place, job):
+    job.write_text(JOB.replace("'metrics \"a\".prom'", f"'{place}'"))
+    before = (job.parent / "x.npy").read_bytes(), job.read_bytes()
+    result = run(job)
+    assert result.exit_code == exits.BAD_JOB
+    assert "run.openmetrics: expected separate paths" in " ".join(result.stderr.split())
+    assert ((job.parent / "x.npy").read_bytes(), job.read_bytes()) == before
+    assert not (job.parent / "l.zarr").exists()
+
+
 def test_drift_writes_what_it_found_in_openmetrics(job):
     folder = job.parent
     model = PCATree().fit(np.load(folder / "x.npy"))
     model.save(folder / "m.zarr")
     np.save(folder / "new.npy", np.load(folder / "x.npy")[:300])
+    for place in ("x.npy", "m.zarr"):
+        with pytest.raises(SettingError, match="expected separate paths"):
+            drift(str(folder / "x.npy"), str(folder / "m.zarr"), openmetrics=str(folder / place))
     for name, drifted in (("x", 0), ("new", 1)):
         drift(str(folder / f"{name}.npy"), str(folder / "m.zarr"), openmetrics=str(folder / "d.prom"))
         (*families,) = text_string_to_metric_families((folder / "d.prom").read_text())
