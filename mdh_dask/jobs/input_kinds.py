@@ -106,6 +106,9 @@ OUTPUT = {
     "performance_report": PLACE,
 }
 
+SIEVED = ("labels", "connected", "regions")
+"""Keys of the outputs without which nothing is sieved."""
+
 BESIDES = ("confidence", "metrics", "manifest", "performance_report")
 """Outputs that only describe a run or its labels."""
 
@@ -138,4 +141,6 @@ def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, An
     if not any(outputs[key] for key in fields if key not in BESIDES):
         *names, last = (key for key in fields if key not in BESIDES)
         raise JobError(f"[output] must name {', '.join(names)} or {last}; got none of them: nothing would be kept")
+    if values.get("sieve") is not None and not any(map(outputs.get, SIEVED)):
+        raise JobError("[output] must name labels, connected or regions with input.sieve; got none: leave it out")
     return values, outputs

@@ -166,8 +166,8 @@ def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     input_is = {"shape": list(rows.shape), "dtype": rows.dtype.str, **found}
     places = {key: stored(place) for key in ("path", *BESIDE) if (place := job.input.get(key)) is not None}
     # Keys that the first version had not, so that its jobs do not seem changed.
-    later = ("labels", "mask", "nodata", "sieve")
-    given = {key: value for key, value in job.input.items() if key not in later or value is not None} | places
+    later = ("labels", "mask", "nodata", "sieve", "features")
+    given = {key: value for key, value in job.input.items() if key not in later or value not in (None, [])} | places
     if "nodata" in given:
         given["nodata"] = str(given["nodata"])  # NaN differs from itself
     output = {key: None if place is None else stored(place) for key, place in job.output.items()}

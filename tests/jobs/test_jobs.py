@@ -12,6 +12,7 @@ from mdh_dask.cli import exits, mdh
 from mdh_dask.estimators.registry import METHODS, all_methods, options_of
 from mdh_dask.jobs.job import CLUSTERS, read_job
 from mdh_dask.jobs.methods import field_of
+from mdh_dask.jobs.state import about_job
 from mdh_dask.kernels import RBF
 
 LEAST = '[input]\npath = "x.zarr"\n[output]\nlabels = "l.zarr"\n'
@@ -50,6 +51,13 @@ def test_an_image_has_keys_of_its_own_and_a_preview(tmp_path):
         "mask": None, "sieve": None,
     }  # fmt: skip
     assert read.outputs().places() == {"preview": f"{tmp_path}/p.png"}
+
+
+def test_an_image_job_of_the_first_version_does_not_seem_changed(tmp_path):
+    about = about_job(job(IMAGE, tmp_path), np.zeros((2, 2)), {})
+    assert [*about["job"]["input"]] == [
+        "kind", "path", "axes", "index", "window", "coordinates", "sample", "missing_chunks",
+    ]  # fmt: skip
 
 
 def test_paths_are_relative_to_the_job_file_and_urls_stay(tmp_path):
@@ -180,6 +188,10 @@ ERRORS = {
         IMAGE.replace("[output]", "columns = [0]\n[output]"),
         "[input] with kind = 'image' has no key 'columns'; its keys are kind, path, axes, index, window, coordinates, "
         "sample, features, missing_chunks, nodata, mask, sieve",
+    ),
+    "nothing to sieve": (
+        IMAGE.replace("[output]", "sieve = 5\n[output]"),
+        "[output] must name labels, connected or regions with input.sieve; got none: leave it out",
     ),
     "features of an image": (
         IMAGE.replace("[output]", "features = 'lab'\n[output]"),
@@ -360,7 +372,7 @@ ERRORS = {
     "kernel without a name": (
         LEAST + "[method.feature_map.kernel]\nwidth = 1\n",
         "method.feature_map.kernel.name is missing; give 'rbf', 'local_scaling', 'polynomial', 'quadratic', 'cosine', "
-        "'nearest_neighbors', 'gower' or 'precomputed'",
+        "'nearest_neighbors', 'isomap', 'connectivity', 'gower' or 'precomputed'",
     ),
     "unknown key of a kernel": (
         LEAST + "[method.feature_map.kernel]\nname = 'rbf'\nwith = 1\n",
