@@ -11,7 +11,7 @@ from ._typing import Floats, Integers
 
 @storable
 class LevelFeatures(NamedTuple):
-    """Features that differ by the level of one column only, in groups of which each belongs to a column."""
+    """Features that differ by the level of one column only, in groups, each of one column."""
 
     positions: Floats
     """Shape (n_positions, n_components); only their differences within a group count."""
@@ -30,7 +30,7 @@ class LevelFeatures(NamedTuple):
 
 @storable
 class TwoValued(NamedTuple):
-    """Columns of two values, which are codes: two levels of one column are no two clusters."""
+    """Columns of two values, which are codes: two levels of one column are not two clusters."""
 
     columns: Integers
     """Indices of the columns."""
@@ -58,4 +58,4 @@ def level_features(groups: Sequence[Floats], n_components: int) -> LevelFeatures
 
 
 NO_LEVELS = level_features([], 0)
-"""Of features that are no levels of columns, whatever their values."""
+"""For features that are not levels of columns, whatever their values."""

@@ -49,9 +49,9 @@ def count_beyond(rows, low, high, below, above):
 
 @jit
 def certainly_distinct(words, enough, n_bits):
-    """Return whether hashes of so many bits show more than `enough` distinct words in each column.
+    """Return whether hashes of `n_bits` bits show more than `enough` distinct words in each column.
 
-    As different words may have the same hash, other columns may have as many, too.
+    Different words may have the same hash, so other columns may have as many distinct words, too.
     """
     out = np.zeros(words.shape[1], dtype=np.bool_)
     seen = np.empty(1 << n_bits, dtype=np.bool_)

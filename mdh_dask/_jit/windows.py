@@ -31,7 +31,7 @@ def window_moments(means, squares, n, size):
 
 @jit
 def valid_window_moments(counts, means, squares, size, full):
-    """Return count, mean and squared deviations of every `size` consecutive lines, whose entries stand for counts.
+    """Return count, mean and squared deviations of every `size` consecutive lines of means of `counts` values.
 
     A window of `full` values has the bits that `window_moments` gives it; one without a value has mean 0.
     """

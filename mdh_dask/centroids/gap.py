@@ -24,7 +24,7 @@ def gap_number(points: Floats, most: int, seed: int) -> tuple[int, Floats]:
     Parameters
     ----------
     points : array of shape (n, n_features)
-        Rows in random order, of which the first `ROWS` are used.
+        Rows in random order; the first `ROWS` are used.
     most : int
         Largest number to return.
     seed : int

@@ -78,16 +78,18 @@ def k_means(settings: CentroidSettings, shape: tuple[int, int], check: Callable[
     sample, d = look.sample, shape[1]
     frame = frame_of(sample.rows, settings.scale) if settings.standardise else Frame(np.zeros(d), np.ones(d))
     points = np.ascontiguousarray(frame(sample.rows), dtype=np.float64)
-    most = len(np.unique(points, axis=0))
+    most, held = len(np.unique(points, axis=0)), len(sample.rows) == shape[0]
     gaps: Floats = np.empty(0)
     k = settings.n_clusters
     if k is None:
         mixed = points[np.argsort(sample.hashes, kind="stable")]  # so that the first of them are a random sample
         k, gaps = gap_number(mixed, min(settings.max_clusters, most), settings.seed)
     if k > most:
-        raise ValueError(f"expected at least n_clusters={k} different rows; got {most}")
+        raise ValueError(
+            f"expected at least n_clusters={k} different rows; got {most} among {len(points)} sample rows: ask for "
+            "fewer clusters" + ("" if held else ", or for a larger sample_size")
+        )
     centroids = best_of_starts(points, k, settings.n_init, settings.seed)
-    held = len(sample.rows) == shape[0]
     for step in range(MOST_STEPS if held else MOST_PASSES):
         moving = CentroidPass(frame.centre, frame.scale, centroids, step_for(points))
         sums: ClusterSums = moving.chunk(0, sample.rows) if held else (yield Pass("moving centroids", moving))

@@ -132,7 +132,7 @@ class Half:
         """Return `size` of the landmarks of a group that are nearest to its densest one, the densest first.
 
         The densest landmarks of a thin group all lie on its ridge, but those on a cut through it do not. Landmarks are
-        in the order of hashes, so that the first are any.
+        in the order of hashes, so the first of those around the densest one are a random choice.
         """
         peak = side[self.reach[side].argmin()]
         around = side[np.argsort(self.apart[peak, side], kind="stable")[: WIDTH * size]]

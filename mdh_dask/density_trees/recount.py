@@ -43,9 +43,9 @@ def places_of(points: Floats, structure: Structure, n_landmarks: int) -> Places 
     Parameters
     ----------
     points : array of shape (n_rows, n_columns), float64
-        The sample, of which the first `n_landmarks` are the landmarks of the model.
+        The sample; its first `n_landmarks` rows are the landmarks of the model.
     structure : Structure
-        That of the sample.
+        The structure of the sample.
     n_landmarks : int
 
     Notes

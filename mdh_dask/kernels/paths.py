@@ -15,7 +15,7 @@ from .base import Filler, Kernel, checked_number
 from .distances import squared_distances_to, squares_among
 
 MOST_LANDMARKS = 4000
-"""Most landmarks, between all pairs of which a model keeps the distance."""
+"""Most landmarks, as a model keeps the distances between all pairs of them."""
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ class AffinitySums(Statistic):
 
     @property
     def journalled(self) -> bool:
-        """Whether the kernel is no function, which journals cannot tell from another."""
+        """False for a kernel that is a function, as journals cannot tell it from another."""
         return not isinstance(self.base.kernel, FromFunction)
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
