@@ -444,7 +444,7 @@ def test_workers_spread_and_give_way_and_images_are_pulled_with_a_secret(with_co
     keys = [constraint["topologyKey"] for constraint in worker["topologySpreadConstraints"]]
     assert keys == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
     classes = {one["metadata"]["name"]: one for one in with_components if one["kind"] == "PriorityClass"}
-    assert classes[worker["priorityClassName"]]["value"] < 0 < classes[scheduler["priorityClassName"]]["value"]
+    assert -10 <= classes[worker["priorityClassName"]]["value"] < 0 < classes[scheduler["priorityClassName"]]["value"]
     job = of_kind(with_components, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     assert job["priorityClassName"] == scheduler["priorityClassName"]
     accounts = {one["metadata"]["name"]: one for one in with_components if one["kind"] == "ServiceAccount"}
