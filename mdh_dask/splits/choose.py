@@ -245,7 +245,8 @@ class Chooser:
         admissible = bool(self.rule.admissible(histogram, self.min_rows)[0, k])
         accepted = admissible and self.stop.accepts(histogram, self._tested(histogram, k), self.n_root, 1, rng)
         n_left, n_rows, depth = int(histogram.n_left[0, k]), int(histogram.n_left[0, -1]), float(histogram.depth[0, k])
-        return Verdict(accepted, 0, threshold, depth, n_left, n_rows - n_left, histogram, moved=unmoved is None)
+        score = float(self.rule.score(histogram, self.min_rows)[0])
+        return Verdict(accepted, 0, threshold, depth, n_left, n_rows - n_left, histogram, unmoved is None, score)
 
     def _tested(self, chosen: Histograms, k: int) -> int:
         """Return the bin to test for a split after bin `k`, by the rows that chose the split."""

@@ -131,6 +131,12 @@ class TestTrees:
             some = tree("sse", order="criterion", max_clusters=k, **settings).fit(mixture[0]).tree_
             assert sorted(some.n_rows[some.leaves]) == sorted(everything.n_rows[frontier])
 
+    def test_more_of_the_same_rows_change_no_cluster_of_the_order_by_criterion(self, mixture):
+        rows = np.random.default_rng(0).permutation(mixture[0])
+        model = tree("clusterability", order="criterion", max_clusters=4).fit(rows[:1500])
+        before = model.predict(rows)
+        assert adjusted_rand_index(before, model.partial_fit(rows[1500:]).predict(rows)) > 0.99
+
     def test_a_saved_tree_gives_the_same_labels(self, mixture, tmp_path):
         model = tree("normalised_cut", order="criterion").fit(mixture[0])
         model.save(tmp_path / "m.zarr")
