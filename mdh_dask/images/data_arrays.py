@@ -64,13 +64,15 @@ def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Ima
     TypeError
         If it is no DataArray of numbers.
     ValueError
-        If its dimensions have other names.
+        If it is empty, or its dimensions have other names.
     """
     data_array = needed("xarray", "arrays").DataArray
     if not isinstance(array, data_array):
         raise TypeError(f"expected the path of an image or an xarray DataArray; got a {type(array).__name__}")
     if array.dtype.kind not in "buif":
         raise TypeError(f"expected booleans, integers or real numbers; got a DataArray of {array.dtype}")
+    if not array.size:
+        raise ValueError(f"expected pixels; got a DataArray of shape {array.shape}")
     values = LazyPixels(array.data) if is_dask(array.data) else array.values
     view = view_of(values, [str(name) for name in array.dims], None, index)
     sizes = dict(zip(view.axes, array.data.chunksize if is_dask(array.data) else array.shape))

@@ -190,5 +190,7 @@ def test_what_is_no_data_array_of_numbers_is_refused(array):
         segment(array.values, PCATree())
     with pytest.raises(TypeError, match="expected booleans, integers or real numbers"):
         segment(array.astype(str), PCATree())
+    with pytest.raises(ValueError, match=r"expected pixels; got a DataArray of shape \(3, 60, 0\)"):
+        segment(array[:, :, :0], PCATree())
     with pytest.raises(ValueError, match="leave out axes and mask"):
         segment(array, PCATree(), mask="mask.tif")
