@@ -149,7 +149,7 @@ def added_up(one: Integers, other: Integers, lengths: Integers | None = None) ->
 def find_regions(labels: zarr.Array, progress: Progress | None = None) -> Regions:
     """Return the regions of a stored image of labels, in one pass over the labels; negative labels are in none.
 
-    A region needs about 200 bytes on this process, whatever its size.
+    Memory of this process grows with the number of regions, not with their sizes.
     """
     grid = Grid(labels)
     parts: list[Part] = reduce_rows(Parts(grid), grid.numbers(), progress=progress)

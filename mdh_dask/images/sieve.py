@@ -24,7 +24,7 @@ def sieved(regions: Regions, least: int) -> Regions:
 
     Notes
     -----
-    The result depends on the regions only, and these not on blocks. Time grows with the number of regions.
+    The result depends only on the regions, which do not depend on blocks. Time grows with the number of regions.
     """
     merging = _Merging(regions)
     while (smallest := merging.smallest()) is not None and merging.areas[smallest] < least:

@@ -42,7 +42,7 @@ class Validity:
 
     @property
     def needs_pixels(self) -> bool:
-        """Return whether the mask alone does not tell."""
+        """Return whether pixels must be read, and not only the mask."""
         return bool(self.nodata) or self.nan or self.alpha
 
 

@@ -1,4 +1,4 @@
-"""CSV files as tables that are read in blocks of lines, by Arrow, which needs no pandas, as Dask's reader does."""
+"""CSV files as tables that are read in blocks of lines, by Arrow: Dask's own reader needs pandas."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""What a run of a job tells monitors: its metrics as OpenMetrics, and failures to a webhook."""
+"""Reports of the end of a run to monitors: metrics as OpenMetrics, and failures posted to a webhook."""
 
 import json
 import logging
@@ -46,7 +46,7 @@ OF_MANIFEST = {"rows": "n_rows", "rows_without_data": "n_without_data", "cluster
 
 @dataclass
 class Told:
-    """A run that is told of; `job` is set once the job file has been read."""
+    """A run whose end is reported; `job` is set once the job file has been read."""
 
     path: str
     job: Job | None = None

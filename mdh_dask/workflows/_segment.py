@@ -43,7 +43,7 @@ def segment(
 
     The passes are those of the estimator, one to measure columns or draw the sample if there are coordinates or a
     sample, one to count the pixels with data if there may be others, and one to label all pixels unless only the model
-    is written.
+    is written. With connected regions or a sieve, one more writes the final labels, and one the table of regions.
 
     Parameters
     ----------
