@@ -135,7 +135,7 @@ class DensityModel(State):
             ("centre", (d,), -np.inf), ("scale", (d,), 0), ("points", (n, d), -np.inf), ("cells", (n,), 0),
             ("counts", (n,), 0), ("links", (n_cells - 1, 2), 0), ("evidence", (n_cells - 1,), -np.inf),
             ("core_rows", (n_cells - 1,), 0), ("cut_rows", (n_cells - 1,), 0), ("clusters", (max(n_cells, 1),), 0),
-            ("peaks", (max(n_cells, 1), d), -np.inf), ("peak_numbers", (max(n_cells, 1),), -1),
+            ("peak_numbers", (max(n_cells, 1),), -1),
         ):  # fmt: skip
             checked_array(name, getattr(self, name), shape, least)
         for name, most in (
@@ -148,7 +148,11 @@ class DensityModel(State):
             value = getattr(self, name)
             if value.dtype.kind != "i" or (value >= most).any():
                 raise ValueError(f"expected integers below {most} in the array {name}, got others")
-        reach = self.peak_reach
+        peaks, reach = self.peaks, self.peak_reach
+        if not isinstance(peaks, np.ndarray) or peaks.shape != (n_cells, d) or peaks.dtype.kind not in "biuf":
+            raise ValueError(f"expected {n_cells} rows of numbers in the array peaks, got others")
+        if not np.isfinite(peaks).all():
+            raise ValueError("expected finite numbers in the array peaks, got others")
         if not isinstance(reach, np.ndarray) or reach.shape != (n_cells,) or not (reach >= 0).all():
             raise ValueError(f"expected {n_cells} distances in the array peak_reach, got others")
         if (np.bincount(self.clusters) == 0).any():

@@ -158,13 +158,16 @@ class TestDensityTree:
             np.testing.assert_array_equal(first.labels_, np.asarray(other.labels_))
         assert first.state_.sizes.tolist() == np.bincount(first.labels_).tolist()
 
-    def test_saved_models_label_as_before(self, tmp_path):
+    @pytest.mark.parametrize("dtype", ["f8", "u1"])
+    def test_saved_models_label_as_before(self, dtype, tmp_path):
         X, _ = rings(400)
+        X = ((X - X.min()) * 20).astype(dtype)
         model = DensityTree().fit(X)
         model.save(tmp_path / "model.zarr")
         loaded = load_model(tmp_path / "model.zarr")
         np.testing.assert_array_equal(loaded.predict(X), model.labels_)
         np.testing.assert_array_equal(loaded.merges_, model.merges_)
+        assert loaded.exemplars_.dtype == dtype
 
     def test_cuts_unite_the_clusters_with_the_least_evidence_and_keep_the_densest_rows(self, tmp_path):
         rng = np.random.default_rng(0)
