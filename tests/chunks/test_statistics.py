@@ -25,15 +25,14 @@ from mdh_dask.ensembles.tuples import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
 from mdh_dask.growth.passes import (
     HASH_RANGE,
-    BranchPass,
     FirstPass,
     Sample,
     SamplePass,
-    UpdatePass,
     sample_limit,
     smallest_hashes,
 )
 from mdh_dask.growth.scaling import Standardiser
+from mdh_dask.growth.sweeps import BranchPass, UpdatePass
 from mdh_dask.growth.typed import DistinctPass, TypedPass
 from mdh_dask.growth.valleys import ValleyPass
 from mdh_dask.kernels import Gower
