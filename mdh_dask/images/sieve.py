@@ -38,17 +38,17 @@ class _Merging:
 
     def __init__(self, regions: Regions) -> None:
         self.areas, self.classes = regions.areas.tolist(), regions.classes.tolist()
-        self.into = list(range(regions.n))
+        self.into, self.firsts = list(range(regions.n)), regions.firsts.tolist()
         self.borders: list[dict[int, int]] = [{} for _ in self.into]
         for a, b, length in zip(*(side.tolist() for side in regions.borders)):
             self.borders[a][b] = self.borders[b][a] = length
-        self.heap = [(area, i) for i, area in enumerate(self.areas)]
+        self.heap = list(zip(self.areas, self.firsts, self.into))
         heapq.heapify(self.heap)
 
     def smallest(self) -> int | None:
         """Remove and return the smallest region that has neighbours; None if there is none."""
         while self.heap:
-            area, i = heapq.heappop(self.heap)
+            area, _, i = heapq.heappop(self.heap)
             if self.into[i] == i and self.areas[i] == area and self.borders[i]:
                 return i
         return None
@@ -56,11 +56,11 @@ class _Merging:
     def merge(self, i: int) -> None:
         """Merge a region into its neighbour of longest border, with others of that segment which then touch it."""
         borders = self.borders[i]
-        to = max(borders, key=lambda j: (borders[j], self.areas[j], -j))
+        to = max(borders, key=lambda j: (borders[j], self.areas[j], -self.firsts[j]))
         touching = [j for j in borders if j != to and self.classes[j] == self.classes[to]]
         for j in (i, *touching):
             self._join(j, to)
-        heapq.heappush(self.heap, (self.areas[to], to))
+        heapq.heappush(self.heap, (self.areas[to], self.firsts[to], to))
 
     def _join(self, i: int, to: int) -> None:
         for j, length in self.borders[i].items():
@@ -69,6 +69,7 @@ class _Merging:
                 self.borders[j][to] = self.borders[to][j] = self.borders[j].get(to, 0) + length
         self.borders[i] = {}
         self.areas[to] += self.areas[i]
+        self.firsts[to] = min(self.firsts[to], self.firsts[i])
         self.into[i] = to
 
     def root(self, i: int) -> int:
