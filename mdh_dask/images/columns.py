@@ -85,9 +85,9 @@ class PixelColumns:
         ValueError
             If an entry is missing or invalid.
         """
-        if not PARTS.keys() - LATER.keys() <= saved.keys() <= PARTS.keys():
-            raise ValueError(f"expected {', '.join(PARTS)} of pixel columns; got {', '.join(map(str, saved))}")
         saved = {**LATER, **saved}
+        if saved.keys() != PARTS.keys():
+            raise ValueError(f"expected {', '.join(PARTS)} of pixel columns; got {', '.join(map(str, saved))}")
         for name, is_good in PARTS.items():
             if not is_good(saved[name]):
                 raise ValueError(f"expected another {name} of pixel columns; got {saved[name]!r:.99}")

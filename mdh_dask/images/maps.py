@@ -194,7 +194,7 @@ def _write_plain(labels: zarr.Array, file: Path, place: Place | None, colours: I
         target.update_tags(1, **{f"CATEGORY_{i}": name for i, name in enumerate(names)})
         for lines, columns in _blocks(labels):
             block: AnyArray = np.asarray(labels[lines, columns])
-            block = np.where(block < 0, np.dtype(dtype).type(nodata), block.astype(dtype))
+            block = np.where(block < 0, nodata, block.astype(np.int64)).astype(dtype)
             window = rasterio.windows.Window.from_slices(lines, columns)
             target.write(block, 1, window=window)
 

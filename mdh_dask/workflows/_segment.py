@@ -22,10 +22,10 @@ def segment(
     labels: str | None = None,
     model: str | None = None,
     preview: str | None = None,
-    report: str | None = None,
     connected: str | None = None,
     regions: str | None = None,
     sieve: int | None = None,
+    report: str | None = None,
     performance_report: str | None = None,
     window: int | None = None,
     coordinates: float | None = None,
@@ -57,8 +57,6 @@ def segment(
         for `load_model`.
     preview : str, optional
         Path or URL of a PNG of the segments in their mean colours, at most 2000 pixels wide.
-    report : str, optional
-        Path or URL of an HTML report on the segments.
     connected : str, optional
         Path or URL of an image of numbers: every region of connected pixels of one segment has one, from 0, by its
         first pixel.
@@ -66,8 +64,8 @@ def segment(
         Path or URL of a Parquet table of these: segment, area, bounding box, means of the bands.
     sieve : int, optional
         Merge regions of fewer pixels into the neighbour with which they share the longest border, the smallest first.
-    performance_report : str, optional
-        Path or URL of Dask's performance report, an HTML file.
+    report, performance_report : str, optional
+        Paths or URLs of HTML files: a report on the segments, and Dask's performance report.
     window : int, optional
         Odd width of a square around each pixel, whose mean and standard deviation of every band become columns.
     coordinates : float, optional

