@@ -18,7 +18,7 @@ independent. Rarer combinations are missing by chance."""
 
 
 def two_valued_in(sample: Sample) -> TwoValued | None:
-    """Return the two-valued columns, or None without any.
+    """Return the two-valued columns, or None without any, or if no other column varies that could change with it.
 
     Returns
     -------
@@ -28,8 +28,9 @@ def two_valued_in(sample: Sample) -> TwoValued | None:
     """
     rows = smallest_hashes(sample, ROWS_FOR_VALUES).rows
     low, high = rows.min(axis=0), rows.max(axis=0)
-    columns = np.flatnonzero((low < high) & ((rows == low) | (rows == high)).all(axis=0))
-    if len(columns) == 0:
+    varying = low < high
+    columns = np.flatnonzero(varying & ((rows == low) | (rows == high)).all(axis=0))
+    if len(columns) == 0 or varying.sum() == 1:
         return None
     gaps: Floats = high[columns].astype(np.float64) - low[columns].astype(np.float64)
     return TwoValued(columns, gaps, *_pairs(rows[:, columns] == high[columns]))
