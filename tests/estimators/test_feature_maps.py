@@ -94,6 +94,8 @@ def test_circles_around_each_other_are_two_clusters(rows):
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 def test_the_tree_is_that_of_features_made_beforehand_and_taken_as_they_are(method, rows):
+    # Merging compares the density of the rows themselves, not that of their features.
+    method = clone(method).set_params(**{"merge": False} if "merge" in method.get_params() else {})
     model = clone(method).set_params(feature_map=MAP).fit(rows)
     features = clone(MAP).fit_transform(rows)
     beforehand = clone(method).set_params(feature_map=None, scale=False).fit(features)

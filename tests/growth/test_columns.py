@@ -119,6 +119,9 @@ def test_row_combinations_of_equal_rows_are_zero():
 def test_projections_have_a_row_for_each_of_at_most_so_many_directions_and_repeat_by_seed(name):
     rows = np.random.default_rng(0).normal(size=(700, 3))
     first, second = (PROJECTIONS[name](rows, np.random.default_rng(7), 11) for _ in range(2))
+    if isinstance(first, tuple):
+        (first, thresholds), (second, again) = first, second
+        np.testing.assert_array_equal(thresholds, again)
     found = first.shape[0]
     assert found == 11 if name in ("row_combinations", *RANDOM_PROJECTIONS) else 1 <= found <= 11
     assert first.shape == (found, 3)

@@ -43,7 +43,6 @@ def test_the_cause_of_a_split_is_named_first_whatever_its_unit(model, tmp_path):
     model = clone(model).fit(frame)
     for unit in (1.0, 1e-9):
         tree = clone(model).fit(np.asarray(frame) * [1, 1, 1, unit]).tree_
-        assert abs(tree.planes[0]).argmax() != 3 or unit < 1
         assert tree.to_text().split("  ")[1].startswith(f"{tree.planes[0, 3]:.3g}*x3 ")
         assert tree.to_dict()["nodes"][0]["features"][0]["name"] == "x3"
     report = write_report(tmp_path / "r.html", model.tree_, title="t", facts={}).read_text(encoding="utf-8")
@@ -78,11 +77,11 @@ def test_deviations_of_the_largest_and_smallest_numbers_are_finite(size):
 
 
 def test_names_and_weights_in_a_report_are_escaped(tmp_path):
-    names = ["<script>", "a & b", "c", "d"]
+    names = ["a & b", "c", "d", "<script>"]
     model = RandomProjectionTree(100).fit(people().rename_columns(names))
     report = write_report(tmp_path / "r.html", model.tree_, title="t", facts={}).read_text(encoding="utf-8")
     assert "<script>" not in report
-    assert "*&lt;script&gt;" in report or "*a &amp; b" in report
+    assert "*&lt;script&gt;" in report
 
 
 def test_names_of_a_frame_reach_the_tree_the_profiles_and_the_saved_model(tmp_path):

@@ -239,7 +239,7 @@ def test_the_share_that_is_filled_is_none_of_a_valley_as_before_and_all_of_one_t
 def test_the_depth_is_that_of_the_tree_with_as_many_rows(model):
     same = drift(model, groups(rng_of(0), 2000, 1500, 1500))
     for split in same.splits:
-        assert split.valley.depth[0] == pytest.approx(model.tree_.relative_depth[split.node], rel=0.05)
+        assert split.valley.depth[0] == pytest.approx(model.tree_.relative_depth[split.node], rel=0.1)
 
 
 def test_fewer_rows_are_smoothed_more_and_more_rows_as_the_tree(model):
