@@ -71,11 +71,11 @@ def centred(gram):
     return centring @ gram @ centring
 
 
-def centred_products(with_landmarks, gram, rank, power=1):
-    """Inner products of rows projected on the span of the landmarks about their mean, of some rank and power."""
+def centred_products(with_landmarks, gram, rank, fading=np.ones_like):
+    """Inner products of rows projected on the span of the landmarks about their mean, of some rank."""
     m = len(gram)
     values, vectors = np.linalg.eigh(centred(gram))
-    weights = (values / values[-1])[m - rank :] ** (power - 1) / values[m - rank :]
+    weights = fading((values / values[-1])[m - rank :]) / values[m - rank :]
     pseudo_inverse = (vectors[:, m - rank :] * weights) @ vectors[:, m - rank :].T
     moved = with_landmarks - gram.mean(axis=0)
     return moved @ pseudo_inverse @ moved.T

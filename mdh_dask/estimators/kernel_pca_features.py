@@ -66,7 +66,7 @@ class KernelPCAFeatures(FeatureTransformer):
         ``"local_scaling"``: Gaussian; the width of each row is the distance to its 7th neighbour.
         ``"polynomial"``, of degree 3; ``"quadratic"``: all columns and their products; ``"cosine"``.
         ``"nearest_neighbors"``: 16 steps of a random walk on the graph of the 10 nearest neighbours (a diffusion map
-        or spectral embedding).
+        or spectral embedding); ``"heat"``: the flow of heat along its links, summed over short and long times.
         ``"isomap"``: shortest paths along the links of a graph of neighbours; ``"connectivity"``: paths whose longest
         step is as short as possible. Both keep the distances between all landmarks.
         ``"gower"``: one minus Gower's dissimilarity, for mixed columns and missing values; see `GowerFeatures`.

@@ -27,12 +27,12 @@ class Mapped(ClusterEstimator):
     feature_map : str or KernelPCAFeatures or GowerFeatures or QuadraticFeatures or None
         Map of the rows to features in which they are clustered, to find clusters that no hyperplane separates; None to
         cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``, ``"polynomial"``,
-        ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"``, ``"isomap"``, ``"connectivity"`` or ``"precomputed"``;
-        ``"gower"``: mixed columns with missing values; ``"mixed_pca"``: their latent variables; ``"scaling"``:
-        multidimensional scaling; ``"spectral"``: the leading eigenvectors of affinities; ``"products"``: at most 60
-        columns and the products of two of them; or a transformer, such as `KernelPCAFeatures`, `GowerFeatures` or
-        `QuadraticFeatures`, which is cloned. Features are not scaled; `scale` applies to the columns that a named map
-        uses.
+        ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"``, ``"heat"``, ``"isomap"``, ``"connectivity"`` or
+        ``"precomputed"``; ``"gower"``: mixed columns with missing values; ``"mixed_pca"``: their latent variables;
+        ``"scaling"``: multidimensional scaling; ``"spectral"``: the leading eigenvectors of affinities; ``"products"``:
+        at most 60 columns and the products of two of them; or a transformer, such as `KernelPCAFeatures`,
+        `GowerFeatures` or `QuadraticFeatures`, which is cloned. Features are not scaled; `scale` applies to the columns
+        that a named map uses.
     cache : {"auto", "memory", "disk"} or None
         Cache for the features of lazy rows between passes: the memory of the workers, or a scratch array in
         Dask's ``temporary-directory``, which all workers must see. ``"auto"``: memory, if they take at most a quarter

@@ -8,7 +8,7 @@ from .distances import RBF, LocalScaling
 from .given import FromFunction, Precomputed
 from .gower import Gower
 from .landmarks import LANDMARKS, choose_landmarks
-from .neighbours import NearestNeighbors
+from .neighbours import Heat, NearestNeighbors
 from .nystrom import NystromMap, nystrom_map
 from .paths import Connectivity, Isomap
 from .products import Cosine, Polynomial, Quadratic
@@ -23,6 +23,7 @@ __all__ = [
     "Cosine",
     "FromFunction",
     "Gower",
+    "Heat",
     "Isomap",
     "Kernel",
     "LocalScaling",

@@ -40,11 +40,6 @@ class Kernel(ABC):
     typed: ClassVar[bool] = False
     """Whether columns may be categorical, and values missing; rows are then no points, and are not scaled."""
 
-    @property
-    def power(self) -> int:
-        """Power of the kernel matrix that is decomposed: the higher, the faster the variances fall."""
-        return 1
-
     def fit(self, landmarks: Floats) -> Self:
         """Return the kernel with the widths that the landmarks, shape (n_landmarks, n_features), suggest."""
         return self
@@ -67,6 +62,10 @@ class Kernel(ABC):
     def diagonal(self, rows: Floats) -> Floats:
         """Return the kernel of every row with itself."""
         return np.ones(len(rows))
+
+    def fading(self, ratios: Floats) -> Floats:
+        """Return factors of the eigenvalues of the centred kernel, from their shares of the largest, which stays."""
+        return np.ones_like(ratios)
 
     def eigenvalue_shift(self, smallest: float) -> float:
         """Return the constant to add to all eigenvalues of the centred kernel of the landmarks."""

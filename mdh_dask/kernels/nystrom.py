@@ -219,8 +219,8 @@ def nystrom_map(
         mean = gram.mean(axis=0) if centred else np.zeros(len(gram))
         values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
         values, vectors = values[::-1], vectors[:, ::-1]
-        # The first value of the power is left unchanged, as only the others' ratios to it matter.
-        fading = (values / values[0]).clip(0) ** (fitted.power - 1) if values[0] > 0 else np.ones_like(values)
+        # The first value is left unchanged, as only the others' ratios to it matter.
+        fading = fitted.fading((values / values[0]).clip(0)) if values[0] > 0 else np.ones_like(values)
         n_kept, spectrum = dimension(values * fading, float(np.abs(gram).max()), variance, n_components)
         vectors = vectors[:, :n_kept] * signs_of(vectors[:, :n_kept])
         roots = np.sqrt(values[:n_kept].clip(0))

@@ -6,7 +6,7 @@ from .base import Kernel
 from .distances import RBF, LocalScaling
 from .given import FromFunction, Precomputed
 from .gower import Gower
-from .neighbours import NearestNeighbors
+from .neighbours import Heat, NearestNeighbors
 from .paths import Connectivity, Isomap
 from .products import Cosine, Polynomial, Quadratic
 
@@ -17,6 +17,7 @@ KERNELS: dict[str, type[Kernel]] = {
     "quadratic": Quadratic,
     "cosine": Cosine,
     "nearest_neighbors": NearestNeighbors,
+    "heat": Heat,
     "isomap": Isomap,
     "connectivity": Connectivity,
     "gower": Gower,

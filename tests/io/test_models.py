@@ -497,7 +497,7 @@ def test_an_interrupted_write_to_a_url_is_refused_until_it_is_repeated(url, monk
 # --- Models of estimators, which an enemy has changed and summed up again ---
 
 ROWS = four_groups(300)
-KERNELS_THAT_FIT = ("rbf", "local_scaling", "nearest_neighbors", "polynomial", "precomputed")
+KERNELS_THAT_FIT = ("rbf", "local_scaling", "nearest_neighbors", "heat", "polynomial", "precomputed")
 
 
 def fitted(kernel):

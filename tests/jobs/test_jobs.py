@@ -372,7 +372,7 @@ ERRORS = {
     "kernel without a name": (
         LEAST + "[method.feature_map.kernel]\nwidth = 1\n",
         "method.feature_map.kernel.name is missing; give 'rbf', 'local_scaling', 'polynomial', 'quadratic', 'cosine', "
-        "'nearest_neighbors', 'isomap', 'connectivity', 'gower' or 'precomputed'",
+        "'nearest_neighbors', 'heat', 'isomap', 'connectivity', 'gower' or 'precomputed'",
     ),
     "unknown key of a kernel": (
         LEAST + "[method.feature_map.kernel]\nname = 'rbf'\nwith = 1\n",

@@ -10,6 +10,7 @@ import pytest
 import reference_kernel as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import expm
 from sklearn.decomposition import KernelPCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import pairwise
@@ -29,6 +30,7 @@ from mdh_dask.kernels import (
     RBF,
     Cosine,
     FromFunction,
+    Heat,
     LocalScaling,
     NearestNeighbors,
     NystromMap,
@@ -137,7 +139,7 @@ class TestKernels:
         np.testing.assert_array_equal(gram, gram.T)
         np.testing.assert_allclose(kernel.matrix(landmarks[10:20], landmarks), gram[10:20], atol=1e-9)
 
-    @pytest.mark.parametrize("name", [name for name in ALL if name != "nearest_neighbors"])
+    @pytest.mark.parametrize("name", [name for name in ALL if name not in ("nearest_neighbors", "heat")])
     def test_the_diagonal_is_that_of_the_gram_matrix(self, name):
         landmarks = cloud()
         kernel = ALL[name].fit(landmarks)
@@ -170,6 +172,8 @@ class TestKernels:
             (lambda: LocalScaling(neighbour=2.5), "neighbour must be"),
             (lambda: NearestNeighbors(n_neighbors=0), "n_neighbors must be"),
             (lambda: NearestNeighbors(steps=0), "steps must be"),
+            (lambda: Heat(n_neighbors=0), "n_neighbors must be"),
+            (lambda: Heat(shortest=9, longest=8), "longest must be a finite number greater than 8, got 8"),
             (lambda: Polynomial(degree=-1), "degree must be"),
             (lambda: Polynomial(coef0=-1.0), "coef0 must be"),
             (lambda: Polynomial(gamma=np.inf), "gamma must be"),
@@ -205,10 +209,10 @@ class TestNystromMap:
         rows = cloud(80)
         gram = ALL[name].fit(rows).gram(rows)
         feature_map = map_of(rows, ALL[name], n_components=8)
-        if name in ("nearest_neighbors", "isomap", "connectivity"):
+        if name in ("nearest_neighbors", "heat", "isomap", "connectivity"):
             # Not positive definite, which scikit-learn refuses, or with equal eigenvalues.
             values, vectors = np.linalg.eigh(reference.centred(gram))
-            fading = (values / values[-1]).clip(0) ** (ALL[name].power - 1)
+            fading = ALL[name].fading((values / values[-1]).clip(0))
             expected = (vectors * np.sqrt(values.clip(0) * fading))[:, :-9:-1]
             a, b = (x.astype(float) @ x.T for x in (feature_map(rows), expected))
             np.testing.assert_allclose(a, b, atol=1e-5)
@@ -226,7 +230,7 @@ class TestNystromMap:
         kernel = feature_map.kernel
         features = feature_map(rows).astype(float)
         expected = reference.centred_products(
-            kernel.matrix(rows, landmarks), kernel.gram(landmarks), feature_map.n_components, kernel.power
+            kernel.matrix(rows, landmarks), kernel.gram(landmarks), feature_map.n_components, kernel.fading
         )
         np.testing.assert_allclose(features @ features.T, expected, atol=2e-3 * np.abs(expected).max())
 
@@ -239,6 +243,23 @@ class TestNystromMap:
         shares = often.eigenvalues / once.eigenvalues
         a, b = (x.astype(float) for x in (once(rows) * np.sqrt(shares), often(rows)))
         np.testing.assert_allclose(a @ a.T, b @ b.T, atol=1e-6)
+
+    def test_features_of_heat_are_those_of_the_sum_of_exponentials_of_the_laplacian(self):
+        rows = cloud(80)
+        heat = map_of(rows, Heat(shortest=2, longest=5), n_components=5)
+        flows = reference.centred(Heat().fit(rows).gram(rows))
+        laplacian = np.eye(80) - flows / np.linalg.eigvalsh(flows)[-1]
+        total = sum(expm(-t * laplacian) for t in range(2, 6))
+        values, vectors = np.linalg.eigh(total)
+        expected = (vectors * np.sqrt(values))[:, :-6:-1]
+        a, b = (x.astype(float) @ x.T for x in (heat(rows), expected))
+        np.testing.assert_allclose(a / np.trace(a), b / np.trace(b), atol=1e-6)
+
+    def test_heat_leaves_out_what_links_do_not_show(self):
+        rows = cloud(80)
+        once, heat = (map_of(rows, kernel, variance=1.0) for kernel in (NearestNeighbors(steps=1), Heat(shortest=1)))
+        shown = once.eigenvalues > 0.01 * once.eigenvalues[0]
+        assert heat.n_components == shown.sum() < once.n_components
 
     def test_distances_between_landmarks_are_those_of_the_nystroem_features_of_scikit_learn(self):
         # Its features are not centred, which moves all of them alike.
