@@ -3,12 +3,10 @@
 import errno
 import logging
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -16,6 +14,7 @@ from .._errors import CannotCreateError, SettingError
 from .._fields import JobError
 from .._locations import redacted
 from .._log import is_json
+from .interrupts import Terminated, signals_raised
 
 logger = logging.getLogger(__name__)
 
@@ -88,10 +87,6 @@ JOB_SPELLINGS = {
 """The remedies as spelt in a job file, where that differs."""
 
 
-class Terminated(KeyboardInterrupt):
-    """The process received SIGTERM, which job schedulers send before they kill."""
-
-
 def exit_code(error: BaseException) -> int:
     """Return the exit code of an error, such as 75 if the same command may succeed later or 65 if the data are invalid.
 
@@ -154,7 +149,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an error becomes one line in the log and an exit code."""
         try:
-            with interrupted_by_sigterm():
+            with signals_raised():
                 return super().invoke(ctx)
         except (click.ClickException, SettingError) as error:
             wrong = _of_usage(error, ctx.invoked_subcommand)
@@ -178,19 +173,6 @@ def _of_usage(error: click.ClickException | SettingError, command: str | None) -
 
 
 @contextmanager
-def interrupted_by_sigterm() -> Iterator[None]:
-    """Turn SIGTERM into an exception, so that unfinished outputs are removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGTERM, _terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-
-
-@contextmanager
 def leaving_at_once() -> Iterator[None]:
     """End the process after an interrupted command has cleaned up, without waiting for threads.
 
@@ -206,7 +188,3 @@ def leaving_at_once() -> Iterator[None]:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(ended.code)
-
-
-def _terminate(*_: object) -> NoReturn:
-    raise Terminated

@@ -1,0 +1,159 @@
+"""Signals that arrive where Python or a library drops the exceptions of their handlers."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import weakref
+from contextlib import suppress
+
+import pytest
+from click.testing import CliRunner
+
+from mdh_dask.cli import exits, interrupts, mdh
+from mdh_dask.cli.interrupts import Terminated, signals_raised
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+
+KINDS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+
+
+@pytest.fixture(autouse=True)
+def handlers(monkeypatch):
+    """Python's own handler of SIGINT, which what a script starts in its background does not have; frequent looks."""
+    monkeypatch.setattr(interrupts, "LOOKS", 0.05)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+class Thing:
+    """Something that weak references refer to."""
+
+
+def in_a_weak_reference(number):
+    thing = Thing()
+    seen = weakref.ref(thing, lambda _: signal.raise_signal(number))
+    del thing
+    assert seen() is None
+
+
+def in_a_finaliser(number):
+    class Ended:
+        def __del__(self):
+            signal.raise_signal(number)
+
+    Ended()
+
+
+def in_a_generator_that_is_dropped(number):
+    def numbers():
+        try:
+            yield 1
+        finally:
+            signal.raise_signal(number)
+
+    next(numbers())
+
+
+def in_a_library(number):
+    with suppress(BaseException):
+        signal.raise_signal(number)
+
+
+def in_a_library_that_keeps_what_was_raised(number, kept=[]):  # noqa: B006
+    try:
+        signal.raise_signal(number)
+    except BaseException as error:
+        kept.append(error)
+
+
+DROPS = [in_a_weak_reference, in_a_finaliser, in_a_generator_that_is_dropped, in_a_library,
+         in_a_library_that_keeps_what_was_raised]  # fmt: skip
+
+
+def state():
+    return signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), sys.unraisablehook, threading.enumerate()
+
+
+def ended_by(act):
+    """Return the kind of the exception that ends the block in which `act` is called and then much else happens."""
+    try:
+        with signals_raised():
+            act()
+            until = time.monotonic() + 300
+            while time.monotonic() < until:
+                time.sleep(0.001)
+    except KeyboardInterrupt as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("number", KINDS)
+@pytest.mark.parametrize("drop", DROPS)
+def test_an_exception_that_is_dropped_is_raised_again(number, drop, capfd):
+    before = state()
+    assert ended_by(lambda: drop(number)) is KINDS[number]
+    assert state() == before
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, exits.INTERRUPTED), (signal.SIGTERM, exits.TERMINATED)])
+@pytest.mark.parametrize("options", [[], ["--log-json"]])
+def test_a_command_that_ends_before_it_is_raised_again_ends_with_its_code(number, code, options, monkeypatch):
+    monkeypatch.setattr("mdh_dask.workflows.fit", lambda *_, **__: in_a_weak_reference(number) or "done")
+    result = CliRunner().invoke(mdh, [*options, "fit", "x.zarr"])
+    assert (result.exit_code, len(result.stderr.splitlines())) == (code, 1)
+    assert "interrupted" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_while_outputs_are_removed_the_exception_is_not_raised_again():
+    removed = []
+
+    def write():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except BaseException:
+            signal.raise_signal(signal.SIGTERM)  # once to the process and once to its group
+            try:
+                os.unlink("")
+            except OSError:
+                time.sleep(3 * interrupts.LOOKS)
+            removed.append("l.zarr")
+            raise
+
+    assert ended_by(write) is Terminated
+    assert removed == ["l.zarr"]
+
+
+def test_an_impatient_interrupt_ends_the_removal_of_outputs():
+    removed = []
+
+    def write():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+            removed.append("l.zarr")
+
+    assert ended_by(write) is KeyboardInterrupt
+    assert removed == []
+
+
+def test_other_errors_that_nobody_can_catch_are_shown_as_before(monkeypatch):
+    class Broken:
+        def __del__(self):
+            raise ValueError("at its end")
+
+    shown = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda about: shown.append(str(about.exc_value)))
+    assert ended_by(lambda: (in_a_finaliser(signal.SIGTERM), Broken())) is Terminated
+    assert shown == ["at its end"]
+
+
+def test_what_ignores_interrupts_goes_on_ignoring_them():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with signals_raised():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
