@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..kernels import Kernel, kernel_from_settings, kernel_settings
 from ..kernels.landmarks import SAMPLE
+from ..kernels.numbers import NUMBER_RULES
 from .docstrings import documented
 from .kernel_k_means import KernelKMeans
 from .spectral_features import SpectralFeatures
@@ -23,8 +24,8 @@ class SpectralClustering(KernelKMeans):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of clusters, and of eigenvectors; None for as many as there are before the largest gap between the
-        eigenvalues, a heuristic that may also divide a single cluster.
+        Number of clusters, and of eigenvectors; None to find it by `number_rule`, a heuristic that may also divide a
+        single cluster.
     max_clusters : int, default=20
         Most clusters to find.
     kernel : str, Kernel or callable, default="local_scaling"
@@ -32,6 +33,10 @@ class SpectralClustering(KernelKMeans):
         ``"gower"`` or ``"precomputed"``; a kernel of `mdh_dask.kernels` or a function, as for `KernelPCAFeatures`.
     n_landmarks : int, default=1000
         Number of rows to which the affinities of all rows are computed. The time of a pass is in proportion to it.
+    number_rule : {"alignment", "gap"}, default="alignment"
+        Rule for the number of eigenvectors. ``"alignment"``: the largest number of eigenvectors, at least two, that can
+        be rotated until every row has one large entry (Zelnik-Manor and Perona). ``"gap"``: as many as there are before
+        the largest gap between eigenvalues.
 
     Attributes
     ----------
@@ -69,11 +74,13 @@ class SpectralClustering(KernelKMeans):
     } | {
         "kernel": [StrOptions({"local_scaling", "rbf", "nearest_neighbors", "gower", "precomputed"}), Kernel, callable],
         "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "number_rule": [StrOptions(set(NUMBER_RULES))],
     }
 
     feature_map: Any = field(init=False, default=None)
     kernel: str | Kernel | Callable = "local_scaling"
     n_landmarks: int = 1000
+    number_rule: str = "alignment"
 
     def _new_feature_map(self, seed: int) -> SpectralFeatures:
         return SpectralFeatures(
@@ -81,6 +88,7 @@ class SpectralClustering(KernelKMeans):
             n_components=self.n_clusters,
             max_components=self.max_clusters,
             n_landmarks=self.n_landmarks,
+            number_rule=self.number_rule,
             scale=self.scale,
             random_state=seed,
             progress=self.progress,

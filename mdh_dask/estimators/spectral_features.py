@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._state import FeatureMap
 from ..chunks import Pass, Plan
 from ..kernels import nystrom_map
 from ..kernels.landmarks import SAMPLE
+from ..kernels.numbers import NUMBER_RULES
 from ..kernels.spectral import AffinitySums, SpectralMap, spectral_map
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
@@ -27,9 +28,13 @@ class SpectralFeatures(KernelPCAFeatures):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of eigenvectors; None for as many as there are before the largest gap between eigenvalues.
+        Number of eigenvectors; None to find it by `number_rule`.
     max_components : int, default=20
-        Most eigenvectors up to that gap.
+        Most eigenvectors to find.
+    number_rule : {"alignment", "gap"}, default="alignment"
+        Rule for the number of eigenvectors. ``"alignment"``: the largest number of eigenvectors, at least two, that can
+        be rotated until every row has one large entry. ``"gap"``: as many as there are before the largest gap between
+        eigenvalues.
 
     Attributes
     ----------
@@ -53,7 +58,8 @@ class SpectralFeatures(KernelPCAFeatures):
     References
     ----------
     A. Ng, M. Jordan and Y. Weiss, On spectral clustering: analysis and an algorithm, 2001. C. Fowlkes, S. Belongie, F.
-    Chung and J. Malik, Spectral grouping using the Nyström method, IEEE TPAMI 26, 2004.
+    Chung and J. Malik, Spectral grouping using the Nyström method, IEEE TPAMI 26, 2004. L. Zelnik-Manor and P. Perona,
+    Self-tuning spectral clustering, 2004.
 
     Examples
     --------
@@ -69,11 +75,13 @@ class SpectralFeatures(KernelPCAFeatures):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelPCAFeatures._parameter_constraints,
         "max_components": [Interval(Integral, 1, None, closed="left")],
+        "number_rule": [StrOptions(set(NUMBER_RULES))],
     }
 
     explained_variance_ratio_ = None
     variance: float = field(init=False, default=1.0)
     max_components: int = 20
+    number_rule: str = "alignment"
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
         wanted = SAMPLE * self.n_landmarks
@@ -83,7 +91,7 @@ class SpectralFeatures(KernelPCAFeatures):
         sums = None
         if len(chosen.standardised) < shape[0]:
             sums = yield Pass("adding affinities", AffinitySums(base))
-        return spectral_map(base, chosen.standardised, sums, self.n_components, self.max_components)
+        return spectral_map(base, chosen.standardised, sums, self.n_components, self.max_components, self.number_rule)
 
     def _adopt(self, feature_map: Any) -> None:
         FeatureTransformer._adopt(self, feature_map)

@@ -124,7 +124,7 @@ class Heat(_NeighbourGraph):
     Examples
     --------
     >>> Heat(shortest=1, longest=2).fading(np.array([1.0, 0.5])).round(3)
-    array([1.   , 0.97])
+    array([1.   , 0.974])
     """
 
     shortest: int = 8

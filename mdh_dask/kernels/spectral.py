@@ -12,6 +12,7 @@ from ..chunks import Statistic
 from .based import BasedMap
 from .blas import HEIGHT, one_blas_thread
 from .given import FromFunction
+from .numbers import NUMBER_RULES
 from .nystrom import NystromMap, signs_of
 
 BITS = 30
@@ -97,7 +98,12 @@ class AffinitySums(Statistic):
 
 
 def spectral_map(
-    base: NystromMap, sample: Floats, sums: Floats | None, n_components: int | None, most: int
+    base: NystromMap,
+    sample: Floats,
+    sums: Floats | None,
+    n_components: int | None,
+    most: int,
+    number_rule: str = "alignment",
 ) -> SpectralMap:
     """Return the spectral embedding of rows by their affinities to landmarks (Fowlkes et al. 2004).
 
@@ -110,9 +116,11 @@ def spectral_map(
     sums : array of shape (n_landmarks,), optional
         Sums of the affinities of all rows; None if the sample holds all rows.
     n_components : int, optional
-        Number of eigenvectors; None for the largest gap between eigenvalues.
+        Number of eigenvectors; None for that of the rule.
     most : int
-        Most eigenvectors up to a gap.
+        Most eigenvectors that the rule may choose.
+    number_rule : str
+        A name in `NUMBER_RULES`.
 
     Notes
     -----
@@ -136,23 +144,14 @@ def spectral_map(
         values, vectors = eigh(features.T @ features, driver="evd")
         values, vectors = values[::-1], vectors[:, ::-1]
         values = values / max(values[0], np.finfo(np.float64).tiny)
-        k = n_components or gap_of(values[: most + 1])
-        k = min(k, int(np.count_nonzero(values > 1e-10)))
+        positive = int(np.count_nonzero(values > 1e-10))
+        tried = min(most + 1, positive)
+        leading = values[:tried], features @ (vectors[:, :tried] / np.sqrt(values[:tried]))
+        k = min(n_components or NUMBER_RULES[number_rule](*leading, most), positive)
         vectors = vectors[:, :k] * signs_of(vectors[:, :k])
         rotated = projection @ (vectors / np.sqrt(values[:k]))
     embedding = replace(base, projection=rotated, intercept=np.zeros(k))
     return SpectralMap(embedding, values[:k].copy())
-
-
-def gap_of(values: Floats) -> int:
-    """Return the number of leading eigenvalues before the largest gap.
-
-    Examples
-    --------
-    >>> gap_of(np.array([1.0, 0.98, 0.95, 0.5, 0.45]))
-    3
-    """
-    return int(np.argmax(values[:-1] - values[1:])) + 1 if len(values) > 1 else 1
 
 
 def _affinities(base: NystromMap, blocks: Iterator[Floats]) -> Iterator[Floats]:

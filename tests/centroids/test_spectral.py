@@ -1,15 +1,22 @@
 """The spectral embedding of all rows by landmarks, and its clusters."""
 
+import itertools
+
 import dask.array as da
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.cluster import SpectralClustering as InMemory
 from sklearn.datasets import load_iris, load_wine
+from strategies import seeds
 
 from mdh_dask import RandomProjectionTree, SpectralClustering, SpectralFeatures, load_model
+from mdh_dask._jit.alignment import align_columns
 from mdh_dask.io import codec
 from mdh_dask.kernels import RBF, LocalScaling, nystrom_map
+from mdh_dask.kernels.numbers import NUMBER_RULES, TURNS, alignments, by_alignment
 from mdh_dask.kernels.spectral import AffinitySums, spectral_map
 from mdh_dask.metrics import normalized_mutual_information
 
@@ -65,6 +72,48 @@ class TestAllRowsAsLandmarks:
         assert normalized_mutual_information(expected, model.labels_) >= 0.95
 
 
+class TestAlignment:
+    @given(seeds, st.integers(2, 5))
+    def test_a_sweep_equals_its_twin_and_only_rotates(self, seed, k):
+        rng = np.random.default_rng(seed)
+        entries = rng.normal(size=(12, k)) * rng.integers(0, 2, (12, k))
+        squares = np.square(entries).sum(axis=1) + 1e-300
+        turned, (expected, total) = entries.copy(), naive_sweep(entries, TURNS)
+        assert align_columns(turned, squares, TURNS) == pytest.approx(total)
+        np.testing.assert_allclose(turned, expected, atol=1e-9)
+        np.testing.assert_allclose(np.square(turned).sum(axis=1), np.square(entries).sum(axis=1), atol=1e-9)
+
+    @given(seeds, st.integers(2, 6))
+    def test_rotated_indicators_of_groups_are_aligned_and_more_columns_are_not(self, seed, k):
+        rng = np.random.default_rng(seed)
+        groups = np.eye(k)[np.arange(240) % k]
+        entries = np.c_[groups @ np.linalg.qr(rng.normal(size=(k, k)))[0], rng.normal(size=(240, 2))]
+        found = alignments(entries)
+        assert found[k - 2] > 0.999
+        assert (found[k - 1 :] < 0.999).all()
+        assert by_alignment(np.ones(k + 2), entries, k + 2) == k
+
+
+def naive_sweep(entries, turns):
+    """Rotate pairs of columns, each by the angle of least cost, the first of several."""
+    entries = [list(map(float, row)) for row in entries]
+    k, total = len(entries[0]), 0.0
+    for p, q in itertools.combinations(range(k), 2):
+        best, total = entries, np.inf
+        for cosine, sine in turns:
+            turned = [list(row) for row in entries]
+            for row, (a, b) in zip(turned, [(row[p], row[q]) for row in entries]):
+                row[p], row[q] = cosine * a + sine * b, cosine * b - sine * a
+            cost = sum(
+                (sum(x * x for x in row) + 1e-300) / max(1e-300, max(x * x for x in turn))
+                for row, turn in zip(entries, turned)
+            )
+            if cost < total * (1 - 1e-9):
+                best, total = turned, cost
+        entries = best
+    return np.array(entries), total / len(entries)
+
+
 class TestManyRows:
     def test_degrees_are_sums_over_all_rows(self):
         X, kernel = rings(2000), RBF(width=0.5)
@@ -106,11 +155,16 @@ class TestFaces:
         np.testing.assert_array_equal(loaded.predict(X), model.labels_)
         assert loaded.kernel == LocalScaling(neighbour=5)
 
-    def test_the_largest_gap_of_the_eigenvalues_finds_separated_clusters(self):
+    @pytest.mark.parametrize("rule", NUMBER_RULES)
+    def test_each_rule_for_their_number_finds_separated_clusters(self, rule):
         X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat(9 * np.eye(3), 200, axis=0)
-        model = SpectralClustering(kernel="rbf").fit(X)
+        model = SpectralClustering(kernel="rbf", number_rule=rule).fit(X)
         assert model.n_clusters_ == model.feature_map_.n_components_ == 3
-        assert SpectralClustering(kernel="rbf", max_clusters=2).fit(X).n_clusters_ <= 2
+        assert SpectralClustering(kernel="rbf", number_rule=rule, max_clusters=2).fit(X).n_clusters_ <= 2
+
+    def test_one_cluster_and_equal_rows_are_no_error(self):
+        assert SpectralClustering(max_clusters=1).fit(rings(60)).n_clusters_ == 1
+        assert SpectralClustering(kernel="rbf").fit(np.ones((30, 2))).n_clusters_ == 1
 
     def test_trees_split_the_embedding(self):
         assert (
