@@ -139,6 +139,8 @@ class Features:
         """
         around = _with_margin(block, self.margin, (height, width))
         pixels, valid = source.read(around)
+        if valid is not None and (self.margin or pixels.dtype.kind == "f"):  # NaN would spoil windows, and the check
+            pixels = np.where(valid[..., None], pixels, pixels.dtype.type(0))
         _check_finite(pixels, around)
         inside = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(block, around))
         own_valid = None if valid is None else valid[inside].ravel()

@@ -1,6 +1,6 @@
 """The stored array of an image of labels, which is created, found again to resume a write, and completed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ def finish(
     target: zarr.Array,
     blocks: list[Block],
     image: Image,
-    colours: Integers,
+    colours: Callable[[], Integers],
     place: Path | str,
     *,
     lowest: int,
@@ -83,6 +83,8 @@ def finish(
     options: Any,
 ) -> None:
     """Record the written blocks beside the array, and mark it complete if all are present.
+
+    Only the metadata for OME-Zarr need the colours, which take percentiles of the small picture.
 
     Raises
     ------
@@ -103,7 +105,7 @@ def finish(
         labels = root[f"labels/{NAME}"]
         assert isinstance(labels, zarr.Group)
         write_copies(labels, target, place if isinstance(place, Path) else None)
-        about = label_metadata(NAME, image.multiscale, colours, image.path, n_copies(target.shape), lowest)
+        about = label_metadata(NAME, image.multiscale, colours(), image.path, n_copies(target.shape), lowest)
         labels.attrs["ome"] = about
         root["labels"].attrs["ome"] = {"version": VERSION, "labels": [NAME]}
         root.update_attributes(done)

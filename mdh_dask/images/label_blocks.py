@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import AnyArray, Integers
+from .._typing import AnyArray, Booleans, Integers
 from ..chunks import Statistic
 from ..io.blocks import WriteBlocks
 from .order import PixelOrder
@@ -41,6 +41,11 @@ class WriteLabels(WriteBlocks):
         return np.asarray(self.target[self.order.block_of(start, n_rows)]).ravel()
 
 
+def _held(marked: AnyArray, valid: Booleans) -> AnyArray:
+    """Return the rows with data without their mark."""
+    return np.ascontiguousarray(marked.compress(valid, axis=0)[:, :-1])
+
+
 def _nothing(start: int, n_rows: int) -> None:
     return None
 
@@ -52,7 +57,7 @@ class LabelRows(Statistic):
     label: Label
     n_labels: int
     of: Statistic
-    """Computed from all pixels; those without data have the label after the highest."""
+    """Computed from all pixels, and their marks; those without data have the label after the highest."""
     stored: Callable[[int, int], Integers | None] = _nothing
     """Returns known labels from the first row of a block and its number of rows, or None."""
     lowest: int = 0
@@ -73,12 +78,14 @@ class LabelRows(Statistic):
         if not self.marked:
             labels = self._labels(rows, known)
             return self.of.chunk(start, labels, pixels), self._also(start, labels, pixels)
-        valid, pixels = pixels[:, -1] != 0, pixels[:, :-1]
+        valid = pixels[:, -1] != 0
         labels = np.full(len(rows), self.lowest + self.n_labels, np.int32)
-        inside: Integers = np.zeros(0, np.int32)
+        more = None
         if valid.any():
-            inside = labels[valid] = self._labels(rows[valid, :-1], None if known is None else known[valid])
-        return self.of.chunk(start, labels, pixels), self._also(start, inside, pixels[valid])
+            inside = self._labels(_held(rows, valid), None if known is None else known[valid])
+            labels[valid] = inside
+            more = None if self.also is None else self._also(start, inside, _held(pixels, valid))
+        return self.of.chunk(start, labels, pixels), more
 
     def combine(self, left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any]:
         """Combine the states of the statistics."""

@@ -138,7 +138,7 @@ def write_labels(
         parts = LabelRows(label, n_labels, Together((write, overview)), stored, lowest, marked, also)
         (blocks, seen), more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
         seen = _seen(seen, more, image)
-        finish(target, blocks, image, seen.colours, place, lowest=lowest, name=resume, options=options)
+        finish(target, blocks, image, lambda: seen.colours, place, lowest=lowest, name=resume, options=options)
         if resume is not None:
             tidy(target, folder)
         return seen

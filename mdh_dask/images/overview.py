@@ -123,8 +123,10 @@ class Overview(Statistic):
         shape, step = (y.stop - y.start, x.stop - x.start), self.step
         every = slice(-y.start % step, None, step), slice(-x.start % step, None, step)
         corner = -(-y.start // step), -(-x.start // step)
-        piece = corner, labels.reshape(shape)[every].copy(), pixels.reshape(*shape, -1)[every].copy()
-        return sizes, sums, [piece]
+        shown = labels.reshape(shape)[every].copy(), pixels.reshape(*shape, -1)[every].copy()
+        if self.marked:
+            shown[1][shown[0] == self.n_labels] = 0
+        return sizes, sums, [(corner, *shown)]
 
     def combine(self, left: tuple, right: tuple) -> tuple[Integers, Floats, list]:
         """Add the sums and concatenate the pixels."""

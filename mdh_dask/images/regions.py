@@ -215,7 +215,7 @@ def _write_numbers(
         target = create(plain, layout, place, about, replace=replace_it, name=None, options=options)
         write = WriteLabels(target, place if isinstance(place, Path) else None, order=image.order)
         blocks = reduce_rows(write, rows, progress=bar("writing regions"))
-        finish(target, blocks, plain, colours, place, lowest=0, name=None, options=options)
+        finish(target, blocks, plain, lambda: colours, place, lowest=0, name=None, options=options)
 
     write_at(path, fill, will_replace(path, overwrite, LABEL_IMAGE), None)
 

@@ -1,6 +1,7 @@
 """Which pixels of an image hold data."""
 
 import base64
+import math
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +18,10 @@ Nodata = float | Literal["none"] | None
 
 ATTRIBUTES = ("_FillValue", "missing_value", "nodata")
 """Attributes of Zarr arrays that declare the value of pixels without data."""
+
+
+PIECE = 2**17
+"""Values of a piece of a block."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,10 @@ class OpenPixels(NamedTuple):
     mask: Any = None
 
     def read(self, block: Block) -> tuple[AnyArray, Booleans | None]:
-        """Return the pixels of a block, shape (lines, columns, bands), and which hold data; None if all do."""
+        """Return the pixels of a block, shape (lines, columns, bands), and which hold data; None if all do.
+
+        Those of pixels without data are as they are stored: most callers leave them out, and need no zeros there.
+        """
         rule = self.validity
         if rule is None:
             return self.source[block], None
@@ -66,16 +74,11 @@ class OpenPixels(NamedTuple):
         else:
             pixels = self.source[block]
             valid = np.ones(pixels.shape[:2], bool)
-        for band in np.moveaxis(pixels, 2, 0):  # NumPy reduces a short last axis slowly
-            for value in rule.nodata:
-                valid &= band != pixels.dtype.type(value)
-            if rule.nan:
-                valid &= ~np.isnan(band)
+        if rule.nodata or rule.nan:
+            _leave_out(pixels, rule, valid)
         if self.mask is not None:
             valid &= self.mask[block][..., 0] != 0
-        if valid.all():
-            return pixels, None
-        return np.where(valid[..., None], pixels, pixels.dtype.type(0)), valid
+        return pixels, None if valid.all() else valid
 
     def valid(self, block: Block) -> Booleans:
         """Return which pixels of a block hold data, and read no more than that takes."""
@@ -83,6 +86,20 @@ class OpenPixels(NamedTuple):
             return np.asarray(self.mask[block][..., 0] != 0)
         pixels, valid = self.read(block)
         return np.ones(pixels.shape[:2], bool) if valid is None else valid
+
+
+def _leave_out(pixels: AnyArray, rule: Validity, valid: Booleans) -> None:
+    """Set `valid` to False where a band has a value of no data or NaN, in pieces of lines that stay in the cache."""
+    n_bands = pixels.shape[2]
+    step = max(1, PIECE // pixels[0].size)
+    for y in range(0, len(pixels), step):
+        piece = pixels[y : y + step]
+        bad = np.isnan(piece, order="C") if rule.nan else np.zeros(piece.shape, bool)
+        for value in rule.nodata:
+            bad |= piece == pixels.dtype.type(value)
+        words = bad.view(f"u{math.gcd(n_bands, 8)}")  # NumPy reduces a short last axis slowly
+        for i in range(words.shape[2]):
+            valid[y : y + step] &= words[..., i] == 0
 
 
 def validity_of(

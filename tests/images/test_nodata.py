@@ -143,7 +143,8 @@ KINDS = ("NaN", "attribute", "nodata of a TIFF", "nodata of a user", "mask in a 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_holes_are_found_by_whatever_declares_them(kind, tmp_path):
+def test_holes_are_found_by_whatever_declares_them(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("mdh_dask.images.validity.PIECE", 700)  # several pieces of a block
     image = declaring(kind, tmp_path)
     np.testing.assert_array_equal(pixel_rows(image).compute(), beach().clip(1, 250)[THERE])
     assert counted(image).n_without == HOLES.sum()
