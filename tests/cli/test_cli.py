@@ -592,13 +592,30 @@ def program(*args):
     return [sys.executable, "-c", "from mdh_dask.cli import main; main()", *map(str, args)]
 
 
-def start(*args):
+HELD = """
+import time
+from mdh_dask.io import blocks
+
+def store_and_wait(target, folder, where, block, store=blocks.store):
+    store(target, folder, where, block)
+    while (folder / "zarr.json").exists():
+        time.sleep(0.01)
+
+blocks.store = store_and_wait
+"""
+"""Here and in workers: nothing ends before its unfinished output has been removed, so that no signal comes too late."""
+
+
+def start_held(*args):
+    Path("../held.py").write_text(HELD)
+    main = "import runpy; runpy.run_path('../held.py'); from mdh_dask.cli import main; main()"
     # What a script starts in its background ignores interrupts, and so does what that starts.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return subprocess.Popen(
-            program(*args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
+            [sys.executable, "-c", main, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True, env=os.environ | {"DASK_DISTRIBUTED__WORKER__PRELOAD": "../held.py"},
+        )  # fmt: skip
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -632,7 +649,7 @@ def has_processes(group):
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_command_removes_what_it_was_writing(number, code, here):
-    process = start("predict", "../in/x.zarr", *MODEL, *OUT, *THREADS)
+    process = start_held("predict", "../in/x.zarr", *MODEL, *OUT, *THREADS)
     wait_for_writing(process, here)
     process.send_signal(number)
     assert_cleanly_stopped(process, code, here)
@@ -641,11 +658,11 @@ def test_an_interrupted_command_removes_what_it_was_writing(number, code, here):
 @pytest.mark.cluster
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 def test_an_interrupt_from_a_terminal_stops_the_worker_processes_too(here):
-    process = start("predict", "../in/x.zarr", *MODEL, *OUT, "--workers", 1)
+    process = start_held("predict", "../in/x.zarr", *MODEL, *OUT, "--workers", 1)
     wait_for_writing(process, here)
     os.killpg(process.pid, signal.SIGINT)
     assert_cleanly_stopped(process, 130, here, worker_processes=True)
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while has_processes(process.pid):
         assert time.monotonic() < until
         time.sleep(0.05)
