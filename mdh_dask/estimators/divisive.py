@@ -22,6 +22,7 @@ from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
 from ..splits.search_null import Search
 from ..splits.stop_rule import StopRule
 from ..splits.stopping import STOP_RULES
+from .directed import Directed
 from .docstrings import documented
 from .feature_maps import feature_map_names
 from .missing import MISSING
@@ -32,7 +33,7 @@ from .validation import checked_proposal, rows_of_share
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DivisiveClustering(TreeEstimator):
+class DivisiveClustering(Directed, TreeEstimator):
     """Divisive clustering by separators across projections, with a choice for every part.
 
     Every branch is projected on some directions. The best of them splits it, if the stop rule accepts this; the
