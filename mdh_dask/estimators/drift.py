@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, RowArray
-from ..chunks import Progress, fit_chunks, is_dask, map_rows, merge_chunks, run
+from ..chunks import Progress, is_dask, map_rows, merge_chunks, run
 from ..growth.recount import recount
 from ..summaries.drift import Drift
 from .missing import complete_rows
@@ -92,7 +92,7 @@ def _rows_of_tree(model: Any, X: Any) -> RowArray:
     """Return the rows for the tree, mapped if the model maps them; values that are not finite raise an error."""
     rows, _ = complete_rows(model, as_rows(model, X, reset=False))
     if (feature_map := model.feature_map_) is not None:
-        return feature_map.transform(model._typed(fit_chunks(rows, 4 * feature_map.n_components_)))
+        return model._features_of(rows, feature_map)
     if is_dask(rows):
         return map_rows(_finite, merge_chunks(rows), dtype=rows.dtype, n_columns=rows.shape[1])
     check_finite(rows)

@@ -118,7 +118,7 @@ class Editing(ClusterEstimator):
         if X is not None:
             rows = as_rows(model, X, reset=False)
             there, _ = complete_rows(model, rows)
-            there = there if model.feature_map_ is None else model.feature_map_.transform(model._typed(there))
+            there = there if model.feature_map_ is None else model._features_of(there, model.feature_map_)
             model.tree_, model.n_passes_ = run(recounted(tree), merge_chunks(there), announce=model._bar)
             model.labels_ = labels_like(X, model._labels_of(rows))
         return model

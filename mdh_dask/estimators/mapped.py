@@ -66,6 +66,11 @@ class Mapped(ClusterEstimator):
         """Return rows with the types of their columns, for the feature map."""
         return rows if self.columns is None else TypedRows(rows, self.columns)
 
+    def _features_of(self, rows: RowArray, feature_map: FeatureTransformer) -> RowArray:
+        """Return the features of valid rows of a table or of numbers, lazy in chunks for both."""
+        row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
+        return feature_map.transform(self._typed(fit_chunks(rows, row_bytes)))
+
     def _on_features(
         self, feature_map: FeatureTransformer, rows: RowArray, work: Callable[[RowArray, Announce, int], int]
     ) -> int:
@@ -74,8 +79,7 @@ class Mapped(ClusterEstimator):
         `work` takes the features, what announces a pass, and the number of earlier passes, and returns the number of
         all passes.
         """
-        row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
-        features = feature_map.transform(self._typed(fit_chunks(rows, row_bytes)))
+        features = self._features_of(rows, feature_map)
         n_passes = feature_map.n_passes_
         with kept(features, self.cache, self._bar(f"pass {n_passes + 1}: mapping")) as there:
             if is_dask(features) and there is features:

@@ -17,6 +17,7 @@ from ..growth.growth import Grown
 from ..growth.merging import merged, merging_sample
 from ..growth.regrow import regrow
 from ..tree.structure import Tree
+from .missing import complete_rows
 from .updating import Updating
 from .validation import as_rows, check_first_look
 
@@ -77,28 +78,31 @@ class Regrowing(Updating):
         other = clone(self).set_params(**free | parameters)
         other._validate_params()
         rows = as_rows(self, X, reset=False)
-        if rows.shape[0] != (n_rows := int(self.tree_.n_rows[0])):
+        there, n_passes = complete_rows(self, rows)
+        if there.shape[0] != (n_rows := int(self.tree_.n_rows[0])):
             raise ValueError(
-                f"expected the {n_rows} rows that the tree counts; got {rows.shape[0]}: count others first, by "
+                f"expected the {n_rows} rows that the tree counts; got {there.shape[0]}: count others first, by "
                 "with_tree(model.tree_, X)"
             )
-        other.feature_map_, other.n_features_in_ = self.feature_map_, self.n_features_in_
+        for name in ("feature_map_", "n_features_in_", "columns", "missing_values_"):
+            setattr(other, name, getattr(self, name))
+        n_passes += self._input_passes
         model = copy(self)
         model._exemplars = None
-        twig, model.n_passes_ = other._grown_again(self.tree_, int(node), rows)
+        twig, model.n_passes_ = other._grown_again(self.tree_, int(node), there, n_passes)
         model.tree_ = self.tree_.graft(int(node), twig)
         model._finish(rows, X)
         return model
 
-    def _grown_again(self, tree: Tree, node: int, rows: RowArray) -> tuple[Tree, int]:
-        """Return the tree of a node with the parameters of this estimator, and the number of passes."""
+    def _grown_again(self, tree: Tree, node: int, rows: RowArray, n_passes: int) -> tuple[Tree, int]:
+        """Return the tree of a node with the parameters of this estimator, and the passes, with the earlier ones."""
         seed, names = self._seed(), getattr(self, "feature_names_in_", None)
         settings, there = self._settings(rows.shape[0], seed), rows
         if self.feature_map_ is not None:
-            settings, names, there = replace(settings, scale=False), None, self.feature_map_.transform(rows)
+            settings, names, there = replace(settings, scale=False), None, self._features_of(rows, self.feature_map_)
         shape = (there.shape[0], there.shape[1])
         plan = regrow(tree, node, settings, shape, partial(check_first_look, names=names))
-        grown, n_passes = run(plan, merge_chunks(there), announce=self._bar)
+        grown, n_passes = run(plan, merge_chunks(there), announce=self._bar, n_passes=n_passes)
         if not self._merges():
             most, _ = self._bounds()
             return grown.tree if most is None else grown.tree.cut(most), n_passes

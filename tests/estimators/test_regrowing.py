@@ -99,6 +99,21 @@ def test_features_and_merged_trees_are_grown_again_and_saved(rows, estimator, tm
     assert loaded.get_params() == model.get_params()
 
 
+@pytest.mark.parametrize("rule", ["gower", "gower, merged", "drop"])
+def test_tables_with_levels_and_missing_values_are_grown_again(rule):
+    pandas = pytest.importorskip("pandas")
+    rng, side = np.random.default_rng(1), np.arange(600) % 3
+    table = pandas.DataFrame(rng.normal(size=(600, 2)) + 9 * np.c_[side == 1, side == 2], columns=["x", "y"])
+    table.loc[::50, "y"] = np.nan
+    given = {"missing": "drop"} if rule == "drop" else {"feature_map": "gower", "merge": rule == "gower, merged"}
+    if rule != "drop":
+        table["colour"], table["shape"] = np.array(["red", "green", "blue"])[side], np.array(["o", "x", "o"])[side]
+    model = PCATree(max_levels=1, min_cluster_size=20, **given).fit(table)
+    fine = model.regrow(largest(model), table, max_levels=None)
+    assert (model.n_clusters_, fine.n_clusters_) == (2, 3)
+    assert_array_equal(fine.labels_, fine.predict(table))
+
+
 @pytest.mark.parametrize(
     ("node", "X", "parameters", "message"),
     [
