@@ -34,7 +34,8 @@ class RandomProjectionTree(DivisiveClustering):
         cluster. By default, only directions with a valley are scored.
     fixed_directions : bool
         Whether all branches have the same random directions, as in the thesis; by default each draws its own, as do
-        the divisions of few rows by which ``"hold-out"`` votes.
+        the divisions of few rows by which ``"hold-out"`` votes. Updates draw the same ones if `random_state` is an
+        integer, in units of the batch's columns with `scale`.
 
     Notes
     -----
@@ -104,7 +105,7 @@ class RandomProjectionTree(DivisiveClustering):
         return replace(super()._rule(), criterion_first=self.criterion_first)
 
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
-        return replace(super()._settings(n_rows, seed), fixed_directions=self.fixed_directions)
+        return replace(super()._settings(n_rows, seed), direction_seed=seed if self.fixed_directions else None)
 
     def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
         drawn = np.asarray(super()._directions(rows, rng, coarse))

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._random import generator
 from .._typing import AnyArray, Integers
-from ..chunks import fit_chunks, merge_chunks, run
+from ..chunks import merge_chunks, run
 from ..growth.exemplars import Exemplars
 from ..growth.scaling import Standardiser
 from ..growth.settings import GrowthSettings
@@ -104,11 +104,12 @@ class Updating(ClusterEstimator):
         n_old = round(self.decay * int(self.tree_.n_rows[0]))
         there, n_passes = complete_rows(self, rows)
         settings = self._settings(n_old + there.shape[0], seed)
+        if settings.direction_seed is not None:
+            settings = replace(settings, direction_seed=first)
         names = getattr(self, "feature_names_in_", None)
         if (feature_map := self.feature_map_) is not None:
             settings, names = replace(settings, scale=False), None
-            row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
-            there = feature_map.transform(self._typed(fit_chunks(there, row_bytes)))
+            there = self._features_of(there, feature_map)
         plan = update(
             self.tree_,
             settings,

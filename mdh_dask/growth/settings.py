@@ -46,8 +46,8 @@ class GrowthSettings:
         Family of random directions that `propose` draws independently of the rows, so that workers can make them.
     levels : LevelFeatures or None
         Where the levels of single columns lie, if the rows are features; None to look for two-valued columns.
-    fixed_directions : bool
-        Whether random directions are the same in all branches.
+    direction_seed : int or None
+        Seed of random directions that are the same in all branches; None if each branch draws its own.
     sample_seed : int or None
         Seed of the hashes that choose the first sample, shared by trees that grow together; None for `seed`, from whose
         hashes everything else comes.
@@ -67,8 +67,8 @@ class GrowthSettings:
     family: str | None = None
     levels: LevelFeatures | None = None
     sample_seed: int | None = None
-    fixed_directions: bool = False
+    direction_seed: int | None = None
 
     def stream_of(self, path: int) -> tuple[int, int]:
         """Return the key of the random directions of a branch."""
-        return self.seed, 0 if self.fixed_directions else path
+        return (self.seed, path) if self.direction_seed is None else (self.direction_seed, 0)

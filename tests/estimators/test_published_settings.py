@@ -8,6 +8,7 @@ from mdh_dask import (
     HierarchicalKernelMDH,
     HierarchicalMDH,
     MinimumDensityHyperplane,
+    ProjectionPursuitTree,
     RandomProjectionTree,
 )
 from mdh_dask.metrics import adjusted_rand_index
@@ -27,10 +28,11 @@ def mixture():
         lambda: RandomProjectionTree.as_in_thesis(60),
         HierarchicalMDH.as_in_thesis,
         lambda: HierarchicalKernelMDH.as_in_thesis(feature_map="quadratic"),
+        lambda: ProjectionPursuitTree.as_in_paper(3),
     ],
-    ids=["rp", "mdh", "kernel mdh"],
+    ids=["rp", "mdh", "kernel mdh", "hppc"],
 )
-def test_trees_of_the_thesis_find_separated_clusters(make, mixture):
+def test_trees_of_the_publications_find_separated_clusters(make, mixture):
     model = make().fit(mixture[0])
     assert adjusted_rand_index(mixture[1], model.labels_) > 0.9
 
@@ -61,6 +63,22 @@ def test_fixed_directions_are_the_same_in_all_branches_for_any_chunks(sample_siz
     assert len(np.unique(np.round(planes, 6), axis=0)) <= 4
     first, second = (set(map(tuple, np.round(tree.planes, 6))) for tree in (trees[0], own))
     assert first != second
+
+
+def test_an_update_draws_the_fixed_directions_of_the_fit(mixture):
+    settings = {"projection": "uniform_sphere", "n_projections": 4, "scale": False, "stop_rule": "level"}
+    model = RandomProjectionTree(fixed_directions=True, **settings).fit(mixture[0][mixture[1] == 0])
+    model.partial_fit(mixture[0])
+    planes = np.unique(np.round(model.tree_.planes[model.tree_.left >= 0], 6), axis=0)
+    allowed = RandomProjectionTree(fixed_directions=True, **settings).fit(mixture[0]).tree_.planes
+    assert len(planes) > 0
+    assert set(map(tuple, planes)) <= set(map(tuple, np.round(allowed, 6)))
+
+
+def test_the_published_test_of_projection_pursuit_splits_a_normal_cloud_and_the_default_does_not():
+    X = np.random.default_rng(0).normal(size=(400, 4))
+    assert ProjectionPursuitTree.as_in_paper(n_projections=50).fit(X).n_clusters_ > 1
+    assert ProjectionPursuitTree(n_projections=50).fit(X).n_clusters_ == 1
 
 
 def test_random_starts_are_pursued_in_all_directions(mixture):
