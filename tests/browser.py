@@ -19,7 +19,7 @@ FLAGS = (
     "--remote-debugging-port=0",
 )  # fmt: skip
 
-SECONDS_TO_START = 30
+SECONDS_TO_START = 120
 
 
 def browser_path():
@@ -91,7 +91,7 @@ class Tab:
                 return message["result"]
 
     async def _next(self):
-        text = await asyncio.wait_for(self.socket.read_message(), timeout=60)
+        text = await asyncio.wait_for(self.socket.read_message(), timeout=300)
         assert text is not None, "the browser has gone"
         message = json.loads(text)
         match message.get("method"):

@@ -60,12 +60,10 @@ def assert_same_tree(actual, expected):
 
 def names(folder):
     """Names in a folder once tasks that outlive a failure have cleaned up after themselves."""
-    for _ in range(100):
-        found = sorted(os.listdir(folder))
-        if not any("partial" in name for name in found):
-            break
+    until = time.monotonic() + 60
+    while any("partial" in name for name in os.listdir(folder)) and time.monotonic() < until:
         time.sleep(0.05)
-    return found
+    return sorted(os.listdir(folder))
 
 
 class Bar:

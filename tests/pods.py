@@ -1,6 +1,7 @@
 """The containers of pods as processes: with their commands and environments, on folders and ports of this machine."""
 
 import os
+import random
 import re
 import signal
 import socket
@@ -10,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from shutil import which
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 BIN = Path(sys.executable).parent
@@ -32,10 +33,16 @@ def amount(quantity):
     return float(number) * UNITS[unit]
 
 
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
+def free_ports(number):
+    """Return ports that are free, and below those that the system gives to whoever asks for any."""
+    found = []
+    for port in random.SystemRandom().sample(range(20_000, 32_768), 1000):
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            found.append(str(port))
+        if len(found) == number:
+            return found
+    raise OSError("expected free ports; found none")
 
 
 class Machine:
@@ -51,7 +58,7 @@ class Machine:
         self.compiled = compiled
         self.maps = {resource["metadata"]["name"]: resource["data"] for resource in config_maps}
         self.secrets = dict(secrets)
-        self.ports = {number: free_port() for number in ("8786", "8787", "8788")}
+        self.ports = dict(zip(("8786", "8787", "8788"), free_ports(3), strict=True))
         self.processes, self.logs = [], []
         (self.folder / "work").mkdir(parents=True)
 
@@ -75,7 +82,7 @@ class Machine:
         self.processes.append(process)
         return process
 
-    def probe(self, pod, kind, seconds=120):
+    def probe(self, pod, kind, seconds=300):
         """Wait until a probe of the first container of a pod succeeds."""
         container = pod["containers"][0]
         asked = container[kind]["httpGet"]
@@ -83,15 +90,15 @@ class Machine:
         url = f"http://127.0.0.1:{self.ports[str(port)]}{asked['path']}"
         until = time.monotonic() + seconds
         while True:
-            with suppress(URLError, ConnectionError):
-                return urlopen(url, timeout=5).read()
+            with suppress(OSError):
+                return urlopen(url, timeout=30).read()
             assert time.monotonic() < until, f"{url} does not answer: {self.told()}"
             time.sleep(0.1)
 
     def get(self, port, path):
         """Return the status and the content of a page."""
         try:
-            with urlopen(f"http://127.0.0.1:{self.ports[port]}{path}", timeout=10) as answer:
+            with urlopen(f"http://127.0.0.1:{self.ports[port]}{path}", timeout=60) as answer:
                 return answer.status, answer.read()
         except HTTPError as error:
             return error.code, error.read()

@@ -1,12 +1,12 @@
 """An S3 server in a process of its own."""
 
-import socket
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from urllib.error import URLError
 from urllib.request import urlopen
+
+from tests.pods import free_ports
 
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
 
@@ -14,9 +14,7 @@ ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AW
 @contextmanager
 def s3_server():
     """Run a server on a free port; yield its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    (port,) = free_ports(1)
     command = [sys.executable, "-c", "from moto.server import main; main()", "-H", "127.0.0.1", "-p", port]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -32,7 +30,7 @@ def wait_for(url, process, seconds=300):
     for _ in range(10 * seconds):
         try:
             urlopen(url).close()
-        except URLError:
+        except OSError:
             assert process.poll() is None, "the server ended"
             time.sleep(0.1)
         else:

@@ -9,8 +9,15 @@ export SLURM_CONF=$folder/slurm.conf
 
 free_ports() {
     python3 - "$1" <<'PYTHON'
-import socket, sys
-sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+import random, socket, sys
+from contextlib import suppress
+
+sockets = []
+for port in random.sample(range(20_000, 32_768), 1000):  # below those that the system gives to whoever asks for any
+    with suppress(OSError):
+        sockets.append(socket.create_server(("127.0.0.1", port)))
+    if len(sockets) == int(sys.argv[1]):
+        break
 print(*(s.getsockname()[1] for s in sockets))
 PYTHON
 }

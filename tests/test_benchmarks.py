@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from benchmarks import (
+    cells,
     ensembles,
     faults,
     giant,
@@ -350,21 +351,31 @@ def test_a_peer_leads_if_it_is_as_good_and_faster_or_better():
 def test_a_cell_tells_its_value_its_memory_or_why_there_is_none(tmp_path, monkeypatch):
     (tmp_path / "work_of_cells.py").write_text(
         "import os, time\n"
-        "def double(begin, number):\n    begin(other=os.getppid())\n    time.sleep(0.1)\n    return 2 * number\n"
-        "def wait(begin):\n    begin()\n    time.sleep(60)\n"
+        "def double(begin, number):\n    begin(other=os.getppid())\n"
+        "    while not os.path.exists(os.environ['WATCHED']):\n        time.sleep(0.01)\n"
+        "    return 2 * number\n"
+        "def wait(begin):\n    begin()\n    time.sleep(600)\n"
         "def fail(begin):\n    raise ValueError('of this')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("WATCHED", str(tmp_path / "watched"))
     import work_of_cells
 
-    cell = run_cell(work_of_cells.double, 10.0, number=4)
+    def resident(parts, original=cells._resident):
+        sizes = original(parts)
+        if "other" in parts:
+            (tmp_path / "watched").touch()
+        return sizes
+
+    monkeypatch.setattr(cells, "_resident", resident)
+    cell = run_cell(work_of_cells.double, 300.0, number=4)
     assert (cell.value, cell.failure) == (8, "")
     assert set(cell.before) == set(cell.peaks) == {"cell", "other"}
     assert all(0 < size <= cell.peaks[part] for part, size in cell.before.items())
     assert run_cell(work_of_cells.wait, 0.1).failure == "> 0.1 s"
-    assert run_cell(work_of_cells.wait, 10.0, memory=1e4).failure == "memory"
-    assert run_cell(work_of_cells.fail, 10.0).failure == "failed: ValueError: of this"
+    assert run_cell(work_of_cells.wait, 300.0, memory=1e4).failure == "memory"
+    assert run_cell(work_of_cells.fail, 300.0).failure == "failed: ValueError: of this"
 
 
 def test_the_measured_leaves_get_all_rows_once():

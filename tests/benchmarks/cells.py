@@ -122,7 +122,7 @@ def _watched(process: psutil.Popen, folder: Path, seconds: float, memory: float)
         if not cell.before and (folder / "begun.json").exists():
             parts = json.loads((folder / "begun.json").read_text())
             end = time.monotonic() + seconds
-            cell.before, cell.peaks = _resident(parts), {}
+            cell.before = cell.peaks = _resident(parts)
         resident = _resident(parts)
         cell.peaks = {part: max(size, cell.peaks.get(part, 0)) for part, size in resident.items()}
         if sum(resident.values()) > memory:

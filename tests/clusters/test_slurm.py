@@ -52,7 +52,7 @@ class Slurm:
         )
 
     def call(self, *command):
-        done = subprocess.run(list(map(str, command)), env=self.env, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(list(map(str, command)), env=self.env, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -77,10 +77,10 @@ def slurm(tmp_path_factory):
     folder = tmp_path_factory.mktemp("slurm")
     script = ["bash", HERE / "slurm.sh"]
     try:
-        subprocess.run([*script, "start", folder / "slurm"], check=True, env=os.environ | {"CPUS": "4"}, timeout=120)
+        subprocess.run([*script, "start", folder / "slurm"], check=True, env=os.environ | {"CPUS": "4"}, timeout=600)
         yield Slurm(folder)
     finally:
-        subprocess.run([*script, "stop", folder / "slurm"], check=True, timeout=120)
+        subprocess.run([*script, "stop", folder / "slurm"], check=True, timeout=600)
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +193,7 @@ def test_a_workers_job_that_is_lost_is_replaced(slurm, tmp_path):
     """
     env = slurm.env | {"DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT": "1s"}
     command = [sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, env=env, cwd=job.parent, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=env, cwd=job.parent, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     wait_for(lambda: not slurm.queue(), "the end of the workers' jobs")
 
@@ -201,7 +201,7 @@ def test_a_workers_job_that_is_lost_is_replaced(slurm, tmp_path):
 @pytest.mark.slurm
 def test_what_slurm_refuses_is_told_in_one_line(slurm, tmp_path):
     job = make_job(tmp_path / "job", slurm.rows, CLUSTER.format(scratch=slurm.scratch) + 'queue = "none"')
-    assert start(job, slurm.env).wait(timeout=300) == exits.BAD_JOB
+    assert start(job, slurm.env).wait(timeout=900) == exits.BAD_JOB
     last = job.with_suffix(".log").read_text().splitlines()[-1]
     assert "ERROR [cluster]: SLURM refuses the job of a worker: invalid partition specified: none" in last
     assert slurm.queue() == []

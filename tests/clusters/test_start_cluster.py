@@ -41,10 +41,11 @@ def hold_garbage(folder):
 
 
 @pytest.mark.cluster
-def test_workers_end_by_themselves_without_a_search_for_garbage(tmp_path):
+def test_workers_end_by_themselves_without_a_search_for_garbage(tmp_path, monkeypatch):
     """Such a search took longer than the nanny waits, where tasks had been compiled and processors were busy."""
-    from distributed import default_client
+    from distributed import Nanny, default_client
 
+    monkeypatch.setattr(Nanny.close, "__defaults__", (300, "nanny-close"))  # seconds to wait, and why
     with start_cluster("local", workers=1, threads_per_worker=1, memory_limit="500MB"):
         default_client().run(hold_garbage, str(tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {"ended"}
