@@ -1,5 +1,6 @@
 """Divisive clustering with a choice for every part; the named methods are configurations of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, get_args
@@ -18,10 +19,10 @@ from ..projections.directions import Proposal
 from ..projections.random import RANDOM_PROJECTIONS
 from ..projections.rows import NO_COLUMNS
 from ..splits.choose import Chooser
-from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
+from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.search_null import Search
 from ..splits.stop_rule import StopRule
-from ..splits.stopping import STOP_RULES
+from ..splits.stopping import COMPARES_SCORES, STOP_RULES
 from .directed import Directed
 from .docstrings import documented
 from .feature_maps import feature_map_names
@@ -44,51 +45,54 @@ class DivisiveClustering(Directed, TreeEstimator):
     ----------
     projection : str or callable
         Source of the directions of a branch: a name in `mdh_dask.projections.PROJECTIONS`, that is ``"pca"`` and
-        ``"ica"`` (principal and independent components), ``"mdh"`` (minimum density pursuit), ``"pursuit"``,
-        ``"genetic"`` or ``"brute_force"`` (searches for the largest index of TR-2003009), ``"two_means"`` (between the
-        two means), ``"clusterability"`` or ``"normalised_cut"`` (pursuits), or a random family of
-        `RandomProjectionTree`; or a function ``(rows, rng, n_directions) -> directions`` of the branch's standardised
-        sample and a NumPy generator, which returns an array of shape (at most n_directions, n_features), or a pair of
-        this and an array of thresholds along the directions, and may be called by several threads at once. A model
-        with a function cannot be saved.
+        ``"ica"`` (principal and independent components), ``"kurtosis"`` (of the least and the largest kurtosis),
+        ``"mdh"`` (minimum density pursuit), ``"pursuit"``, ``"genetic"`` or ``"brute_force"`` (searches for the largest
+        index of TR-2003009), ``"two_means"`` (between the two means), ``"clusterability"`` or ``"normalised_cut"``
+        (pursuits), or a random family of `RandomProjectionTree`; or a function ``(rows, rng, n_directions) ->
+        directions`` of the branch's standardised sample and a NumPy generator, which returns an array of shape (at most
+        n_directions, n_features), or a pair of this and an array of thresholds along the directions, and may be called
+        by several threads at once. A model with a function cannot be saved.
     n_projections : int
         Number of directions to score for every branch.
-    criterion : str
-        Score of a direction: ``"relative_depth"``, ``"dip"``, ``"variance"`` or ``"kurtosis"`` (thesis section 6.2.6).
-        Of the best threshold (section 7.2.3): ``"sse"``: the least sum of squared distances from the means of both
-        sides, along a direction of length one; ``"clusterability"``: the largest ratio of the sums of squares between
-        and within the sides; ``"normalised_cut"``: the least normalised cut, for affinities that fall exponentially
-        over ten bandwidths; ``"eigenvalue"``: the least second eigenvalue of their normalised Laplacian.
-        ``"minimum_error"``: the separation of the two sides of the threshold of least error, times the depth of its
-        minimum (TR-2003009, section 3.1); ``"minimum_error_corrected"``: with the tails that the threshold cuts off.
+    criterion : str or list of str
+        Score of a direction; of several criteria, the mean rank among all directions that are scored:
+        ``"relative_depth"``, ``"dip"``, ``"variance"`` or ``"kurtosis"`` (thesis section 6.2.6). Of the best threshold
+        (section 7.2.3): ``"sse"``: the least sum of squared distances from the means of both sides, along a direction
+        of length one; ``"clusterability"``: the largest ratio of the sums of squares between and within the sides;
+        ``"normalised_cut"``: the least normalised cut, for affinities that fall exponentially over ten bandwidths;
+        ``"eigenvalue"``: the least second eigenvalue of their normalised Laplacian. ``"minimum_error"``: the separation
+        of the two sides of the threshold of least error, times the depth of its minimum (TR-2003009, section 3.1);
+        ``"minimum_error_corrected"``: with the tails that the threshold cuts off.
     threshold_rule : str
         Rule for the threshold along a direction. ``"relative_depth"``: in the deepest valley (thesis eq. 6.7);
         ``"minimum_density"``: where the density is lowest between the outermost modes; ``"mean"``: at the mean;
         ``"gap"``: in the middle of the widest gap between neighbouring projections, if that is at least a fifth of a
-        bandwidth wide; ``"proposed"``: at the threshold that the projection gives; ``"minimum_error"`` and
-        ``"minimum_error_corrected"``: where two normal distributions, fitted to the sides, make the least error
-        (Kittler and Illingworth 1986); ``"two_means"`` and ``"normalised_cut"``: the threshold that the criteria
-        ``"sse"`` and ``"normalised_cut"`` score. All but the first two need no valley: `min_relative_depth` does not
-        count.
+        bandwidth wide; ``"spacing"``: in the widest gap after the normal distribution function of the mean and standard
+        deviation (Peña and Prieto, thesis section 8.2.3); ``"proposed"``: at the threshold that the projection gives;
+        ``"minimum_error"`` and ``"minimum_error_corrected"``: where two normal distributions, fitted to the sides, make
+        the least error (Kittler and Illingworth 1986); ``"two_means"`` and ``"normalised_cut"``: the threshold that the
+        criteria ``"sse"`` and ``"normalised_cut"`` score. All but the first two need no valley: `min_relative_depth`
+        does not count.
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
         Rule for the bandwidth: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``, ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or
         the second with the standard deviation along the branch's first principal component for all its directions; a
         number replaces the factor of the first.
     stop_rule : str
-        Test of a valley. ``"fixed"``: deeper than a quantile of the deepest valley of as many uniform rows as
-        in the whole data (thesis section 6.3.1); ``"level"``: as in the branch. ``"hold-out-uniform"``: half
-        of the rows choose the split, and the depth on the other half is compared (thesis algorithm 1). ``"hold-out"``:
-        the same, compared with rows from the closest unimodal distribution, which is also valid for long tails.
-        With at most 1000 rows in all, branches without a split are divided anew up to eleven times: each half chooses a
-        split that the other half tests, and a majority of the divisions decides.
-        ``"none"``: no test. Stop rules of projection pursuit (TR-2003009, section 3.3):
-        ``"known-number"`` and ``"known-levels"``: no test, but a required number of clusters or levels;
-        ``"unimodal-density"``: the density rises and falls on both sides; ``"criterion"``: the least error of all
-        thresholds is not at an end; ``"height-ratio"`` and ``"integral-ratio"``: the height or the area of the basin
-        over the valley is at least the least relative depth times that below it. ``"null"``: the criterion exceeds a
-        quantile for one direction of normal rows, which the best of many directions nearly always does;
+        Test of a valley. ``"fixed"``: deeper than a quantile of the deepest valley of as many uniform rows as in the
+        whole data (thesis section 6.3.1); ``"level"``: as in the branch. ``"hold-out-uniform"``: half of the rows
+        choose the split, and the depth on the other half is compared (thesis algorithm 1). ``"hold-out"``: the same,
+        compared with rows from the closest unimodal distribution, which is also valid for long tails. With at most 1000
+        rows in all, branches without a split are divided anew up to eleven times: each half chooses a split that the
+        other half tests, and a majority of the divisions decides. ``"none"``: no test. Stop rules of projection pursuit
+        (TR-2003009, section 3.3): ``"known-number"`` and ``"known-levels"``: no test, but a required number of clusters
+        or levels; ``"unimodal-density"``: the density rises and falls on both sides; ``"criterion"``: the least error
+        of all thresholds is not at an end; ``"height-ratio"`` and ``"integral-ratio"``: the height or the area of the
+        basin over the valley is at least the least relative depth times that below it. ``"null"``: the criterion
+        exceeds a quantile for one direction of normal rows, which the best of many directions nearly always does;
         ``"search-null"``: a quantile for the best direction of the same search in normal rows. It is more powerful with
-        few rows than a hold-out, but mistakes long tails and skewness for clusters.
+        few rows than a hold-out, but mistakes long tails and skewness for clusters. ``"spacing"``: the gap is wider
+        than a quantile of the widest of normal rows, for few directions, as of ``projection="kurtosis"``, and
+        thresholds in gaps; wide gaps are seen among few rows only.
     quantile : float
         Quantile of the null distribution. One minus this bounds the probability of splitting a branch without valleys.
         With at most 1000 rows, ``"hold-out"`` tests several divisions into halves, each at this level, and their
@@ -182,7 +186,7 @@ class DivisiveClustering(Directed, TreeEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "projection": [StrOptions(PROJECTIONS.keys()), callable],
         "n_projections": [Interval(Integral, 1, None, closed="left")],
-        "criterion": [StrOptions(CRITERIA.keys())],
+        "criterion": [StrOptions(CRITERIA.keys()), list, tuple],
         "threshold_rule": [StrOptions(THRESHOLD_RULES.keys())],
         "bandwidth": [StrOptions(BANDWIDTHS.keys()), Interval(Real, 0, None, closed="neither")],
         "stop_rule": [StrOptions(STOP_RULES.keys())],
@@ -210,7 +214,7 @@ class DivisiveClustering(Directed, TreeEstimator):
 
     projection: str | Projection = "row_combinations"
     n_projections: int = 1000
-    criterion: str = "relative_depth"
+    criterion: str | Sequence[str] = "relative_depth"
     threshold_rule: str = "relative_depth"
     bandwidth: str | float = "normal"
     stop_rule: str = "hold-out"
@@ -255,7 +259,8 @@ class DivisiveClustering(Directed, TreeEstimator):
         return proposal
 
     def _rule(self) -> SplitRule:
-        return SplitRule(self.criterion, self.alpha, self.min_relative_depth, threshold_rule=self.threshold_rule)
+        criterion = self.criterion if isinstance(self.criterion, str) else criteria_named(self.criterion)
+        return SplitRule(criterion, self.alpha, self.min_relative_depth, threshold_rule=self.threshold_rule)
 
     def _search(self) -> Search:
         """Return the search of directions for rows of as many columns, or features."""
@@ -275,6 +280,15 @@ class DivisiveClustering(Directed, TreeEstimator):
                 f"expected a limit for threshold_rule={self.threshold_rule!r}, which splits any rows, with "
                 "stop_rule='none'; got none: give max_clusters with order='scatter' or 'criterion', or max_levels, or "
                 "a stop rule"
+            )
+        if len(self._rule().criteria) > 1 and (self.order == "criterion" or self.stop_rule in COMPARES_SCORES):
+            raise ValueError(
+                f"expected one criterion with order={self.order!r} and stop_rule={self.stop_rule!r}, as ranks in "
+                "different branches cannot be compared; got several: choose one, or another order and stop_rule"
+            )
+        if self.stop_rule == "spacing" and not self._rule().at.needs_extremes:
+            raise ValueError(
+                f"expected threshold_rule='spacing' or 'gap' for stop_rule='spacing'; got {self.threshold_rule!r}"
             )
         if stop.needs is not None and given[stop.needs] is None:
             raise ValueError(f"expected a value of {stop.needs} for stop_rule={self.stop_rule!r}; got None")

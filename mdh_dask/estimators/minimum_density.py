@@ -1,6 +1,7 @@
 """Trees of minimum density hyperplanes."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, get_args
 
@@ -13,6 +14,7 @@ from ..projections.mdh import Starts
 from ..projections.mdh_candidates import mdh_candidates
 from ..projections.rows import NO_COLUMNS
 from ..projections.starts import MOST_COMPONENTS
+from ..projections.subspaces import in_random_subspace
 from .divisive import DivisiveClustering
 from .docstrings import documented
 
@@ -45,6 +47,9 @@ class HierarchicalMDH(DivisiveClustering):
         With more columns or features than this, at least 2, hyperplanes are pursued in the span of this many principal
         components of the branch and of the starts, as noise would separate a few rows in many columns anywhere. None to
         search all directions, as ``starts="pca2"`` and ``"random"`` always do.
+    subspace : int or None
+        Dimensions of a random subspace in which the hyperplanes of each branch are pursued, at least 2, for rows with
+        many more columns or features (thesis section 8.2.4); None to pursue them among all.
 
     Notes
     -----
@@ -77,6 +82,7 @@ class HierarchicalMDH(DivisiveClustering):
         "starts": [StrOptions(set(get_args(Starts)))],
         "alpha_max": [Interval(Real, 0, None, closed="neither")],
         "max_components": [None, Interval(Integral, 2, None, closed="left")],
+        "subspace": [None, Interval(Integral, 2, None, closed="left")],
     }
 
     projection: str | Projection = field(init=False, default="mdh")
@@ -86,6 +92,7 @@ class HierarchicalMDH(DivisiveClustering):
     starts: Starts = "valleys"
     alpha_max: float = 1.5
     max_components: int | None = MOST_COMPONENTS
+    subspace: int | None = None
 
     @classmethod
     def as_in_thesis(cls, **changes: Any) -> Self:
@@ -105,6 +112,9 @@ class HierarchicalMDH(DivisiveClustering):
         return cls(**OF_THESIS | changes)
 
     def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
-        return mdh_candidates(
-            rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components, coarse=coarse
+        pursue = partial(
+            mdh_candidates, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components
         )
+        if self.subspace is not None and self.subspace < rows.shape[1]:
+            return in_random_subspace(pursue, rows, rng, self.subspace)
+        return pursue(rows, rng, coarse=coarse)

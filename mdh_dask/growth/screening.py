@@ -168,7 +168,7 @@ def _scores(
     groups: Groups | None,
     bins_per_bandwidth: float = BINS_PER_BANDWIDTH,
 ) -> Floats:
-    scores = np.empty(len(proposal))
+    scores = np.empty((len(rule.criteria), len(proposal)))
     groups = None if groups is None else groups.standardised(standardise)
     for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
         part = slice(first, first + DIRECTIONS_AT_ONCE)
@@ -180,8 +180,8 @@ def _scores(
         histograms = replace(histograms, length=directions.length, suggested=suggested)
         if groups is not None:
             histograms = replace(histograms, extents=groups.along(directions.vectors))
-        scores[part] = rule.score(histograms, min_rows)
-    return scores
+        scores[:, part] = rule.scores(histograms, min_rows)
+    return rule.combined(scores)
 
 
 def _histograms(

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._typing import AnyArray, Floats
 from .ica import leading_components
+from .kurtosis import kurtosis_directions
 from .mdh_candidates import mdh_candidates
 from .pca import principal_components
 from .random import RANDOM_PROJECTIONS, RandomProjection
@@ -46,6 +47,7 @@ PROJECTIONS: dict[str, Projection] = {
     **{name: _whatever_the_rows(family) for name, family in RANDOM_PROJECTIONS.items()},
     "pca": lambda rows, rng, n_directions: principal_components(rows, n_directions),
     "ica": lambda rows, rng, n_directions: leading_components(rows, n_directions),
+    "kurtosis": kurtosis_directions,
     "mdh": mdh_candidates,
     "two_means": two_means_direction,
     "clusterability": clusterable_direction,

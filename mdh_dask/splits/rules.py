@@ -4,16 +4,19 @@ A criterion is a function from `Histograms` and the admissible splits to one sco
 add one, add it to `CRITERIA`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from .._typing import AnyArray, Booleans, Floats
 from ..density.dip import dip_of_counts
 from ..density.histograms import Histograms
 from ..density.moments import kurtosis, moments_of_counts
 from .minimum_error import ERRORS, MinimumErrorThreshold, SeparationDepth
+from .spacings import Spacing
 from .thresholds import THRESHOLD_RULES, ThresholdRule
 from .two_sides import COST_CRITERIA, COST_RULES
 
@@ -54,7 +57,16 @@ smallest kurtosis; those of section 7.2.3; the index of hierarchical projection 
 DEPEND_ON_LENGTH = {"variance", "sse"}
 """Criteria that change with the unit of the projections."""
 
-THRESHOLD_RULES |= COST_RULES | {name: MinimumErrorThreshold(error) for name, error in ERRORS.items()}
+THRESHOLD_RULES |= COST_RULES | {"spacing": Spacing()}
+THRESHOLD_RULES |= {name: MinimumErrorThreshold(error) for name, error in ERRORS.items()}
+
+
+def criteria_named(names: Sequence[Any]) -> tuple[str, ...]:
+    """Return several different names of criteria, or raise an error."""
+    known = ", ".join(CRITERIA)
+    if not names or len({*names}) < len(names) or any(name not in CRITERIA for name in names):
+        raise ValueError(f"expected different names of criteria, from {known}; got {list(names)!r}")
+    return tuple(names)
 
 
 @dataclass(frozen=True)
@@ -63,8 +75,8 @@ class SplitRule:
 
     Parameters
     ----------
-    criterion : str
-        A name in `CRITERIA`.
+    criterion : str or tuple of str
+        A name in `CRITERIA`, or several: directions are then scored by their mean rank among all that are scored.
     alpha : float, optional
         Splits farther than `alpha` standard deviations from the mean are not admissible.
     min_relative_depth : float
@@ -75,11 +87,16 @@ class SplitRule:
         Whether directions without an admissible split are scored, too; if one has the best score, there is no split.
     """
 
-    criterion: str = "relative_depth"
+    criterion: str | tuple[str, ...] = "relative_depth"
     alpha: float | None = None
     min_relative_depth: float = 0.0
     threshold_rule: str = field(default="relative_depth", kw_only=True)
     criterion_first: bool = field(default=False, kw_only=True)
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The names of the criteria."""
+        return (self.criterion,) if isinstance(self.criterion, str) else self.criterion
 
     @property
     def at(self) -> ThresholdRule:
@@ -106,8 +123,19 @@ class SplitRule:
 
         Directions that separate labelled groups have higher scores than all others.
         """
+        return self.combined(self.scores(histograms, min_rows))
+
+    def combined(self, scores: Floats) -> Floats:
+        """Return one score per direction from those by each criterion, shape (n_criteria, n_directions)."""
+        if len(scores) == 1:
+            return scores[0]
+        ranks: Floats = rankdata(scores, axis=1).mean(axis=0)
+        return np.where((scores == -np.inf).all(axis=0), -np.inf, ranks)
+
+    def scores(self, histograms: Histograms, min_rows: float) -> Floats:
+        """Return the scores by each criterion, shape (n_criteria, n_directions)."""
         allowed = self._preferred(histograms, min_rows)
-        scores = CRITERIA[self.criterion](histograms, allowed)
+        scores = np.array([CRITERIA[name](histograms, allowed) for name in self.criteria])
         if histograms.separating is not None:
             # In the same order, but between -1 and 1.
             scores = scores / (1 + np.abs(scores)) + 2.0 * (allowed & histograms.separating).any(axis=1)

@@ -11,6 +11,7 @@ import numpy as np
 from ..density.histograms import Histograms
 from .index_stopping import INDEX_STOP_RULES
 from .null import exceeds_unimodal, uniform_depth_quantile, unimodal_p_value
+from .spacings import spacings, widest_exceeds
 from .stop_rule import NoTest, StopRule
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "HoldOutUniform",
     "LevelQuantile",
     "NoTest",
+    "SpacingTest",
     "StopRule",
 ]
 
@@ -86,6 +88,21 @@ class HoldOut(_HeldOut):
         return unimodal_p_value(test, k, rng)
 
 
+@dataclass(frozen=True)
+class SpacingTest(StopRule):
+    """Accept a spacing that is wider than a quantile of the widest spacing of normal rows.
+
+    All rows choose the split and test it. The level is shared by the directions of a branch that are tested, not by all
+    that were scored: it is for projections that propose few directions.
+    """
+
+    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
+        """See `StopRule`."""
+        if test.extremes is None or test.extremes.shape[-1] != test.counts.shape[-1]:
+            raise ValueError("expected threshold_rule='spacing' or 'gap' for stop_rule='spacing'; got another")
+        return widest_exceeds(float(spacings(test)[0, k]), int(test.n_left[0, -1])) < (1 - self.quantile) / n_tests
+
+
 DEPTH_STOP_RULES: dict[str, type[StopRule]] = {
     "hold-out": HoldOut,
     "hold-out-uniform": HoldOutUniform,
@@ -95,4 +112,7 @@ DEPTH_STOP_RULES: dict[str, type[StopRule]] = {
 }
 """Stop rules that test only the relative depth of a threshold, for any threshold rule."""
 
-STOP_RULES = DEPTH_STOP_RULES | INDEX_STOP_RULES
+STOP_RULES = DEPTH_STOP_RULES | INDEX_STOP_RULES | {"spacing": SpacingTest}
+
+COMPARES_SCORES = {"null", "search-null"}
+"""Stop rules that compare the scores of different rows."""

@@ -329,7 +329,7 @@ class TestChooser:
         k = verdict.histogram.bin_of(verdict.threshold, 0)
         assert verdict.depth == relative_depth_at(verdict.histogram, k)
 
-    @pytest.mark.parametrize("stop", sorted(set(STOP_RULES) - {"search-null"}))
+    @pytest.mark.parametrize("stop", sorted(set(STOP_RULES) - {"search-null", "spacing"}))
     def test_only_hold_out_rules_choose_on_one_half_and_test_on_the_other(self, stop):
         # Clusters that only the half which chooses shows: the split is made unless the other half is asked.
         sample = np.empty(4000)
