@@ -30,6 +30,7 @@ from ..kernels import (
     resolve_kernel,
 )
 from ..kernels.landmarks import SAMPLE
+from ..splits.cuts import distinct
 from .docstrings import documented
 from .transformer import FeatureTransformer
 from .typed_columns import categorical_columns, check_typed_look
@@ -178,6 +179,8 @@ class KernelPCAFeatures(FeatureTransformer):
         read = self._read_typed if kernel.typed else self._read
         kernel, sample, centre, scale = yield from read(kernel, seed, sample_limit(wanted, shape[0]), wanted)
         sample = smallest_hashes(sample, wanted)
+        if kernel.of_neighbours:
+            sample = sample.take(distinct(sample.rows))
         sample = sample.take(np.argsort(sample.hashes, kind="stable"))
         standardised = (sample.rows - centre) * scale
         rng = generator(seed, SAMPLE)

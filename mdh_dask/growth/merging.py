@@ -10,22 +10,14 @@ from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..splits.merging import merge_cells
 from ..tree.structure import Tree
-from .lattices import lattices_in, spread_sample
+from .equal_rows import without_equal_rows
 from .passes import Sample, SamplePass, sample_limit, smallest_hashes
 from .sampling import RESERVOIR_VALUES
-from .scaling import smallest_gaps
 
 logger = logging.getLogger(__name__)
 
 SAMPLE_ROWS = 10_000
 """Number of sampled rows on which merging is based; fewer with many columns."""
-
-MOST_DISTINCT = 0.9
-"""Smallest share of distinct rows whose distances are left as they are. In many columns hardly any rows are equal, and
-spreading their values would only add noise."""
-
-MOST_LEVELS = 2**24
-"""Most values of a lattice; more of them are as good as continuous."""
 
 MERGING = 3
 """Key of the random stream of the hashes, so that the halves differ from those that tested the splits."""
@@ -86,24 +78,9 @@ def merged(
     """
     if tree.n_leaves == 1:
         return tree
-    points = without_equal_rows(sample._replace(rows=np.asarray(coordinates(sample.rows), dtype=np.float64))).rows
-    leaf, bounds = leaf_of(sample.rows), (most_clusters, fewest_clusters)
-    cells = merge_cells(points, sample.hashes, leaf, tree.n_leaves, *bounds, apart)
+    points = without_equal_rows(sample._replace(rows=np.asarray(coordinates(sample.rows), dtype=np.float64)))
+    leaf = leaf_of(sample.rows)[np.isin(sample.numbers, points.numbers)]
+    bounds = most_clusters, fewest_clusters
+    cells = merge_cells(points.rows, points.hashes, leaf, tree.n_leaves, *bounds, apart)
     logger.info("merged %s leaves into %s clusters", tree.n_leaves, cells.group.max() + 1)
     return tree.merged(cells.group)
-
-
-def without_equal_rows(sample: Sample) -> Sample:
-    """Return a sample; if many rows are equal, with the values of all lattices spread evenly over their steps.
-
-    Where distances are compared, equal rows would be centres of great density. The spread columns keep their standard
-    deviations.
-    """
-    if len(np.unique(sample.rows, axis=0)) >= MOST_DISTINCT * len(sample.rows):
-        return sample
-    lattices = lattices_in(sample, smallest_gaps(sample.rows), MOST_LEVELS)
-    if not lattices:
-        return sample
-    spread, columns = spread_sample(sample, lattices), lattices.columns
-    spread.rows[:, columns] *= sample.rows[:, columns].std(axis=0) / spread.rows[:, columns].std(axis=0)
-    return spread

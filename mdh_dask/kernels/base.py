@@ -34,6 +34,9 @@ class Kernel(ABC):
     sparse: ClassVar[bool] = False
     """Whether most values are zero."""
 
+    of_neighbours: ClassVar[bool] = False
+    """Whether landmarks are linked to their nearest others, which equal landmarks would all be."""
+
     uses_columns: ClassVar[bool] = True
     """Whether rows are coordinates, and so may be scaled."""
 

@@ -25,6 +25,7 @@ class _NeighbourGraph(Kernel):
     floor: float = field(default=0.0, repr=False, compare=False, kw_only=True)
     shift_invariant: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
+    of_neighbours: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checked_number("n_neighbors", self.n_neighbors, 0, int)

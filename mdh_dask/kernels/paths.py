@@ -29,6 +29,7 @@ class _Paths(Kernel):
     lengths: Floats | None = field(default=None, repr=False, compare=False)
     core: Floats | None = field(default=None, repr=False, compare=False)
     shift_invariant: ClassVar[bool] = True
+    of_neighbours: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checked_number("n_neighbors", self.n_neighbors, 0, int)

@@ -75,9 +75,10 @@ class Landmarks:
         places = choosing[distinct(rows[choosing])[:LANDMARKS]]
         self.places, self.cell = places, cell[places]
         to_choosing = squared_distances(rows[places], rows[choosing])
-        most = len(choosing) // ROWS_FOR_A_NEIGHBOUR
-        self.balls = _balls(to_choosing, self.cell, max(min(NEIGHBOURS, most), 3), max(min(MANY_NEIGHBOURS, most), 3))
         self.apart = squared_distances(rows[places], rows[places])
+        most = len(choosing) // ROWS_FOR_A_NEIGHBOUR
+        sizes = max(min(NEIGHBOURS, most), 3), max(min(MANY_NEIGHBOURS, most), 3)
+        self.balls = _balls(to_choosing, self.apart, self.cell, *sizes)
         self.to_counted = squared_distances(rows[places], rows[counted])
 
     def evidence(self, group: Integers, pair: tuple[int, int]) -> Floats | None:
@@ -166,10 +167,13 @@ def distinct(rows: Floats) -> Integers:
     return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
 
-def _balls(to_choosing: Floats, cell: Integers, *numbers: int) -> tuple[Balls, ...]:
-    """Return balls of so many rows around all landmarks and the middles of their links."""
-    first, second = _neighbours(to_choosing[:, : len(cell)], cell)
-    apart = to_choosing[first, second]
+def _balls(to_choosing: Floats, among: Floats, cell: Integers, *numbers: int) -> tuple[Balls, ...]:
+    """Return balls of so many rows around all landmarks and the middles of their links.
+
+    `to_choosing` and `among` hold the squared distances of the landmarks to the rows of their half, and to each other.
+    """
+    first, second = _neighbours(among, cell)
+    apart = among[first, second]
     reach = np.partition(to_choosing, numbers, axis=1)[:, numbers]
     halfway = np.empty((len(first), len(numbers)), dtype=np.float32)
     nearest = [k - 1 for k in numbers]  # the middle is not itself a row

@@ -12,9 +12,11 @@ from trees import random_tree
 from mdh_dask import HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import run
-from mdh_dask.growth.merging import merged, merging_sample, without_equal_rows
+from mdh_dask.growth.equal_rows import without_equal_rows
+from mdh_dask.growth.merging import merged, merging_sample
 from mdh_dask.growth.passes import Sample
 from mdh_dask.io.journal import FolderJournal
+from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.splits.cuts import PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
 from mdh_dask.splits.merging import merge_cells, smoothed_cells
 from mdh_dask.splits.slabs import FEW_COLUMNS, NEAREST, WITHIN, slabs
@@ -74,6 +76,47 @@ def test_equal_rows_are_spread_without_a_change_of_scale_and_distinct_ones_are_l
         assert len(np.unique(found, axis=0)) >= 0.95 * 500
         assert (np.abs(found - rows).max() > 0.05) == spread
         np.testing.assert_allclose(found.std(axis=0), rows.std(axis=0))
+
+
+def test_copies_of_rows_are_left_out_but_not_rounded_rows_nor_answers():
+    rng = np.random.default_rng(0)
+    rows = {
+        "copies": np.tile(rng.normal(size=(60, 3)), (10, 1)),
+        "copies of measurements": np.tile(rng.normal(size=(60, 3)).round(1), (10, 1)),
+        "rounded": np.rint(rng.normal(size=(600, 2))),
+        "answers": rng.integers(0, 2, (600, 3)).astype(float),
+    }
+    for name, some in rows.items():
+        sample = Sample(some, hashes(600), np.arange(600))
+        assert len(without_equal_rows(sample).rows) == (60 if "copies" in name else 600), name
+    assert_array_equal(without_equal_rows(Sample(rows["copies"], hashes(600), np.arange(600))).numbers, np.arange(60))
+
+
+def test_equal_rows_change_no_distance_of_other_landmarks():
+    rng = np.random.default_rng(0)
+    cell = np.arange(600) // 300
+    rows = rng.normal(size=(600, 2)) + 12.0 * cell[:, None]
+    rows[:6] = rows[0]
+    found = Landmarks(rows, np.arange(0, 600, 2), np.arange(1, 600, 2), cell)
+    assert len(found.balls[0].links.first) == 0
+
+
+def test_equal_and_far_rows_change_no_cluster_of_a_kernel_tree():
+    rng = np.random.default_rng(0)
+    truth = np.arange(600) // 200
+    rows = rng.normal(size=(600, 2)) + np.array([[0, 0], [9, 0], [0, 9]])[truth]
+    cases = {
+        "rounded": np.column_stack([np.rint(rows), np.ones(600)]),
+        "copied": np.tile(rows[::4], (4, 1)),
+        "three at 1000": np.concatenate([rows, np.full((3, 2), 1000.0)]),
+        "one at 1e6": np.concatenate([rows, [[1e6, 1e6]]]),
+        "one in a hundred in a box ten times as wide": np.concatenate([rows, rng.uniform(-60, 70, (6, 2))]),
+    }
+    for name, changed in cases.items():
+        labels = HierarchicalKernelMDH().fit(changed).labels_[:600]
+        expected = np.tile(truth[::4], 4) if name == "copied" else truth
+        assert labels.max() == 2, name
+        assert adjusted_rand_index(expected, labels) > 0.98, name
 
 
 def test_two_normals_of_few_rows_are_two_groups():
