@@ -6,6 +6,9 @@ from scipy.optimize import isotonic_regression
 from .._jit.histograms import relative_depths
 from .._typing import AnyArray, Floats
 
+CERTAIN_DEPTH = 10.0
+"""Relative depth beyond which a valley is beyond doubt: a search that has found one need not go on for a deeper one."""
+
 
 def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
     """Return the relative depth of a split at every grid point.

@@ -53,7 +53,8 @@ class DivisiveClustering(Directed, TreeEstimator):
         n_directions, n_features), or a pair of this and an array of thresholds along the directions, and may be called
         by several threads at once. A model with a function cannot be saved.
     n_projections : int
-        Number of directions to score for every branch.
+        Number of directions to score for every branch, 256 at a time; with the relative depth as the criterion, none
+        after a valley beyond doubt (relative depth above 10).
     criterion : str or list of str
         Score of a direction; of several criteria, the mean rank among all directions that are scored:
         ``"relative_depth"``, ``"dip"``, ``"variance"`` or ``"kurtosis"`` (thesis section 6.2.6). Of the best threshold

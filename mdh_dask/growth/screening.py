@@ -9,6 +9,7 @@ from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms, no_extremes
 from ..density.kde import BINS_PER_BANDWIDTH
+from ..density.modes import CERTAIN_DEPTH
 from ..projections.directions import Axes, Proposal
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import Candidates
@@ -181,6 +182,9 @@ def _scores(
         if groups is not None:
             histograms = replace(histograms, extents=groups.along(directions.vectors))
         scores[:, part] = rule.scores(histograms, min_rows)
+        if rule.scores_depth and groups is None and scores[:, part].max() > CERTAIN_DEPTH:
+            scores[:, part.stop :] = -np.inf
+            break
     return rule.combined(scores)
 
 

@@ -1,5 +1,6 @@
 """Minimum density hyperplanes by projection pursuit (JMLR 17(156); thesis section 4.2.1)."""
 
+from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -246,7 +247,7 @@ def searched_rows(
         others = [start.direction for start in places[n_components:]]
         basis = np.linalg.qr(np.array([*components, *others]).T)[0].T
         centred = centred @ basis.T.astype(centred.dtype)
-        places = [Start(_unit(basis @ start.direction), start.alphas) for start in places]
+        places = [replace(start, direction=_unit(basis @ start.direction)) for start in places]
     return SearchedRows(centred.astype(np.float64, copy=False), places, n_components, float(sd[0]), basis, mean)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS
+from ..density.modes import CERTAIN_DEPTH
 from .mdh import SearchedRows, Starts, searched_rows
 from .pca import centred_rows
 from .pursuit import MDHResult, pursue
@@ -50,7 +51,7 @@ def mdh_candidates(
     ndarray of shape (k, n_features), float64
         Unit directions: those of `mdh_directions`; the ends of pursuits with their own bandwidth, if these differ; the
         starts that showed valleys, unchanged; and starts and ends among whitened rows, if the rows are thin in some
-        direction.
+        direction. If the deepest start and its end show valleys beyond doubt, only this end and the starts.
 
     Raises
     ------
@@ -73,14 +74,28 @@ def mdh_candidates(
     searched = searched_rows(
         rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse
     )
+    valleys = searched.starts[searched.n_components :]
+    certain = _certain_end(searched)
+    if certain is not None:
+        found = np.array([certain.direction, *(start.direction for start in valleys)])
+        return (found if searched.basis is None else found @ searched.basis)[:n_directions]
     results = [pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS) for start in searched.starts]
     results.sort(key=lambda result: -result.relative_depth)
     # A pursuit that leaves its valley and ends at the bound has found no hyperplane.
     ends = [result for result in results if result.relative_depth > 0] or results[:1]
-    valleys = [start.direction for start in searched.starts[searched.n_components :]]
-    found = np.array([*(end.direction for end in (*ends, *_narrow_ends(searched))), *valleys])
+    ends += _narrow_ends(searched)
+    found = np.array([*(end.direction for end in ends), *(start.direction for start in valleys)])
     found = found if searched.basis is None else found @ searched.basis
     return np.concatenate([found, _ends_across_thin_directions(rows, rng)])[:n_directions]
+
+
+def _certain_end(searched: SearchedRows) -> MDHResult | None:
+    """Return the hyperplane from the start with the deepest valley if both valleys are beyond doubt."""
+    start = max(searched.starts, key=lambda start: start.depth)
+    if start.depth <= CERTAIN_DEPTH:
+        return None
+    result = pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS)
+    return result if result.relative_depth > CERTAIN_DEPTH else None
 
 
 def _narrow_ends(searched: SearchedRows) -> Iterator[MDHResult]:

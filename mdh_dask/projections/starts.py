@@ -10,6 +10,7 @@ from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
+from ..density.modes import CERTAIN_DEPTH
 from .rows import NO_COLUMNS, columns_without_ties, some_rows
 
 MOST_COMPONENTS = 50
@@ -34,6 +35,8 @@ class Start:
 
     direction: Floats
     alphas: tuple[float, ...]
+    depth: float = 0.0
+    """Relative depth of the valley that the direction shows, if that is known."""
 
 
 def valley_starts(
@@ -67,7 +70,8 @@ def valley_starts(
     Notes
     -----
     Only columns with at least half of their values distinct count (`columns_without_ties`). Combinations of twenty
-    columns hardly show clusters that differ in one of them.
+    columns hardly show clusters that differ in one of them. Combinations are drawn and examined in batches, and none
+    after a batch that shows a valley beyond doubt (`CERTAIN_DEPTH`).
 
     Examples
     --------
@@ -81,44 +85,46 @@ def valley_starts(
     base -= base.mean(axis=0)
     # Any rows will do; evenly spaced ones are the same for the same sample.
     looked_at = centred[:: max(1, len(centred) // ROWS_LOOKED_AT)].astype(np.float32)
-    weights = rng.standard_normal((N_DRAWN, len(base)), dtype=np.float32)
-    # With many columns, only the chosen combinations are computed in full.
+    least_share = np.sqrt(len(centred)) / len(centred)
+    found: list[Start] = []
+    for first in range(0, N_DRAWN, DIRECTIONS_AT_ONCE):
+        weights = _weights(rng, min(DIRECTIONS_AT_ONCE, N_DRAWN - first), base)
+        columns = columns_without_ties(looked_at, coarse) if first + len(weights) == N_DRAWN else NO_COLUMNS
+        projections = np.concatenate([multi_dot([weights, base, looked_at.T]), looked_at.T[columns]])
+        depth, alpha = _deepest_valleys(projections, least_share, within)
+        for i in np.argsort(-depth, kind="stable")[:n_starts]:
+            if depth[i] > 0:
+                # With many columns, only the chosen combinations are computed in full.
+                column = i - len(weights)
+                chosen = weights[i] @ base if column < 0 else np.eye(1, centred.shape[1], columns[column])[0]
+                unit = chosen.astype(np.float64) / np.linalg.norm(chosen.astype(np.float64))
+                found.append(Start(unit, (min(float(alpha[i]) + ROOM, within),), float(depth[i])))
+        if depth.max() > CERTAIN_DEPTH:
+            break
+    return sorted(found, key=lambda start: -start.depth)[:n_starts]
+
+
+def _weights(rng: np.random.Generator, n: int, base: Floats) -> Floats:
+    """Return the weights of random combinations of length one of some rows."""
+    weights = rng.standard_normal((n, len(base)), dtype=np.float32)
     squares = (multi_dot([weights, base, base.T]) * weights).sum(axis=1)
     length = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
     # Nearly cancelled entries are rounding errors.
     length[length < 1e-3 * length.max()] = np.inf
-    columns = columns_without_ties(looked_at, coarse)
-    combined = multi_dot([weights, base, looked_at.T]) / length[:, None]
-    projections = np.concatenate([combined, looked_at.T[columns]])
-    depth, alpha = _deepest_valleys(projections, np.sqrt(len(centred)) / len(centred), within)
-    starts = []
-    for i in np.argsort(-depth, kind="stable")[:n_starts]:
-        if depth[i] > 0:
-            unit = np.zeros(centred.shape[1])
-            if i < N_DRAWN:
-                unit += weights[i] @ base / length[i]
-            else:
-                unit[columns[i - N_DRAWN]] = 1.0
-            starts.append(Start(unit / np.linalg.norm(unit), (min(float(alpha[i]) + ROOM, within),)))
-    return starts
+    return weights / length[:, None]
 
 
 def _deepest_valleys(projections: Floats, least_share: float, within: float) -> tuple[Floats, Floats]:
     """Return the depth of each direction's deepest valley, and its distance from zero in standard deviations."""
-    depth, alpha = np.zeros((2, len(projections)))
-    for first in range(0, len(projections), DIRECTIONS_AT_ONCE):
-        part = slice(first, first + DIRECTIONS_AT_ONCE)
-        histograms = sample_histograms(projections[part])
-        allowed = histograms.leaves_rows(least_share * projections.shape[1])
-        if np.isfinite(within):
-            allowed &= histograms.within(within)
-        depths = np.where(allowed, histograms.depth, 0.0)
-        best = depths.argmax(axis=1)
-        each = np.arange(len(best))
-        depth[part] = depths[each, best]
-        sd = histograms.spread[1]
-        alpha[part] = np.abs(histograms.threshold[each, best]) / np.where(sd > 0, sd, 1.0)
-    return depth, alpha
+    histograms = sample_histograms(projections)
+    allowed = histograms.leaves_rows(least_share * projections.shape[1])
+    if np.isfinite(within):
+        allowed &= histograms.within(within)
+    depths = np.where(allowed, histograms.depth, 0.0)
+    best = depths.argmax(axis=1)
+    each = np.arange(len(best))
+    sd = histograms.spread[1]
+    return depths[each, best], np.abs(histograms.threshold[each, best]) / np.where(sd > 0, sd, 1.0)
 
 
 def sample_histograms(projections: Floats, rule: Bandwidth = BANDWIDTHS["multimodal"]) -> Histograms:

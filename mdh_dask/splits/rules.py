@@ -103,6 +103,11 @@ class SplitRule:
         """The threshold rule."""
         return THRESHOLD_RULES[self.threshold_rule]
 
+    @property
+    def scores_depth(self) -> bool:
+        """Whether directions are scored by the relative depth of their split, and only by this."""
+        return self.criterion == self.threshold_rule == "relative_depth" and not self.criterion_first
+
     def admissible(self, histograms: Histograms, min_rows: float) -> Booleans:
         """Return a mask of the bins after which a split is admissible, shape (n_directions, n_bins)."""
         allowed = histograms.leaves_rows(max(min_rows, 1)) & self.at.possible(histograms, self.min_relative_depth)

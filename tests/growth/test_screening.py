@@ -85,6 +85,18 @@ class TestScreen:
     def test_no_more_than_asked_for_are_kept(self):
         assert len(kept(clustered(), random_directions(60), 4, min_rows=1)) == 4
 
+    @pytest.mark.parametrize(
+        ("apart", "criterion", "ends"), [(20, "relative_depth", True), (4, "relative_depth", False), (20, "dip", False)]
+    )
+    def test_no_direction_is_scored_after_a_batch_with_a_valley_beyond_doubt(self, apart, criterion, ends):
+        rows = clustered()
+        rows[1::2, 0] += apart - 8
+        directions = random_directions(DIRECTIONS_AT_ONCE + 1)
+        directions[:, 0] = 0
+        directions[5], directions[-1] = [1, 0.4, 0.4, 0.4], [1, 0, 0, 0]
+        best = kept(rows, directions, 3, SplitRule(criterion))
+        np.testing.assert_array_equal(best[0], directions[5 if ends else -1])
+
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_the_precision_of_the_sample_does_not_change_the_best(self, dtype):
         directions = random_directions(30)

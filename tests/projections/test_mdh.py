@@ -354,6 +354,20 @@ class TestCandidates:
         assert len(mdh_candidates(rows, rng(), 3, starts=starts)) == min(3, len(candidates))
         assert (len(candidates) > len(ends)) == (starts != "pca2")
 
+    @pytest.mark.parametrize(("apart", "certain"), [(12, True), (3, False)])
+    def test_are_one_end_and_few_starts_where_a_valley_is_beyond_doubt(self, apart, certain, monkeypatch):
+        rows = rng().normal(size=(1000, 5))
+        rows[:500] += apart / 5**0.5
+        starts = valley_starts(rng(), rows - rows.mean(axis=0), 8)
+        found = mdh_candidates(rows, rng())
+        assert (len(found) == 1 + len(starts)) == certain
+        if certain:
+            np.testing.assert_allclose(found[1:], [start.direction for start in starts])
+            assert success_ratio(np.arange(1000) < 500, rows @ found[0] > rows.mean(axis=0) @ found[0]) == 1
+        monkeypatch.setattr("mdh_dask.projections.starts.N_DRAWN", 512)
+        fewer = valley_starts(rng(), rows - rows.mean(axis=0), 8)
+        assert all((a.direction == b.direction).all() for a, b in zip(starts, fewer, strict=True)) == certain
+
     @pytest.mark.parametrize("seed", range(4))
     def test_show_a_valley_across_the_thin_side_of_a_branch_that_pursuits_leave(self, seed):
         rows = sheets(seed)
