@@ -12,6 +12,7 @@ from ..chunks import is_dask, merge_chunks, run
 from ..growth.exemplars import Exemplars
 from ..growth.recount import recounted
 from ..tree.clusters import coarser
+from ..tree.extraction import Quality
 from ..tree.levels import Level
 from ..tree.structure import Tree
 from .aligned import labels_like, plain_labels, with_values
@@ -70,7 +71,48 @@ class Editing(ClusterEstimator):
                 f"expected n_clusters from 1 to {self.n_clusters_}, as many as there are; got {n_clusters}: fit with "
                 "n_clusters= for more"
             )
-        model = self.with_tree(self.tree_.cut(n_clusters))
+        return self._united(self.tree_.cut(n_clusters))
+
+    def extract(self, quality: str | Quality = "stability") -> Self:
+        """Return a model with the best clusters among all nodes of the tree, each a union of clusters of this one.
+
+        Unlike those of `cut`, the splits above them need not be the deepest: a cluster that stands out is kept where
+        another is divided by shallower valleys.
+
+        Parameters
+        ----------
+        quality : "stability" or callable
+            ``"stability"``: the rows of a node, times how long it is a cluster as the least depth of splits falls; or a
+            function of `tree_` that returns the quality of each node as a cluster, shape (tree_.n_nodes,). The sum over
+            the clusters is the largest there is.
+
+        Returns
+        -------
+        estimator
+            A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If there is no such quality, or it is not a finite number for each node.
+
+        Examples
+        --------
+        >>> from mdh_dask import RandomProjectionTree
+        >>> from mdh_dask.simulate import gaussian_mixture
+        >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+        >>> model = RandomProjectionTree(n_projections=100).fit(X)
+        >>> model.extract(lambda tree: tree.n_rows > 1000).n_clusters_ < model.extract().n_clusters_
+        True
+        """
+        check_is_fitted(self)
+        return self._united(self.tree_.extract(quality))
+
+    def _united(self, tree: Tree) -> Self:
+        """Return a model of this tree with fewer splits."""
+        model = self.with_tree(tree)
         united = coarser(self.tree_, model.tree_)
         if (labels := getattr(self, "labels_", None)) is not None:
             model.labels_ = renamed(labels, np.append(united, -1))

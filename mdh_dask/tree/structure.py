@@ -14,6 +14,7 @@ from ..density.kde import kernel_density
 from .clusters import collapsed, own_clusters, parting, renumbered
 from .editing import cut, grafted, pruned, split
 from .export import dict_of, linkage_of, text_of
+from .extraction import Quality, best_splits
 from .html import map_of
 from .levels import Level, levels_of
 from .routing import leaves_of
@@ -197,6 +198,10 @@ class Tree:
     def cut(self, n_clusters: int) -> Self:
         """Return the tree with at most `n_clusters` clusters; see `mdh_dask.tree.editing.cut`."""
         return cut(self, n_clusters)
+
+    def extract(self, quality: str | Quality = "stability") -> Self:
+        """Return the tree with the best clusters among its nodes; see `mdh_dask.tree.extraction.best_splits`."""
+        return self.with_splits(best_splits(self, quality))
 
     def prune(self, node: int) -> Self:
         """Return the tree with a node as a leaf; see `mdh_dask.tree.editing.pruned`."""

@@ -103,6 +103,19 @@ def test_merged_leaves_of_kernel_trees_reach_a_number_and_can_be_cut(groups):
     assert adjusted_rand_index(groups[1], model.labels_) > 0.85
     assert model.cut(2).n_clusters_ == 2
     assert_array_equal(model.cut(2).labels_, model.cut(2).predict(groups[0]))
+    best = model.extract()
+    assert_array_equal(best.labels_, best.predict(groups[0]))
+    assert adjusted_rand_index(groups[1], best.labels_) > 0.5
+
+
+def test_extracted_models_predict_save_and_name_clusters_like_their_labels(groups, tmp_path):
+    model = RandomProjectionTree(100).fit(groups[0])
+    found = model.extract(lambda tree: np.where(tree.level == 1, 2.0, 0.0))
+    assert found.n_clusters_ == 2
+    assert_array_equal(found.labels_, found.predict(groups[0]))
+    found.save(tmp_path / "found")
+    assert_array_equal(load_model(tmp_path / "found").predict(groups[0]), found.labels_)
+    assert adjusted_rand_index(model.extract().labels_, model.labels_) == 1
 
 
 def test_rows_are_counted_in_a_tree_that_was_edited_by_hand(groups):

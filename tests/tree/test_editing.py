@@ -1,6 +1,7 @@
 """Cuts of trees, single splits added or removed, and levels."""
 
 from dataclasses import replace
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from numpy.testing import assert_array_equal
 from trees import four_groups, grown_tree, random_tree, trees
 
 from mdh_dask.tree.clusters import coarser
+from mdh_dask.tree.extraction import best_splits, stability
 from mdh_dask.tree.saving import tree_from_arrays, tree_to_arrays
 
 seeds = st.integers(0, 2**32)
@@ -110,3 +112,50 @@ def _same(tree, cut, wanted):
         if cut.left[new] >= 0:
             pairs += [(tree.left[old], cut.left[new]), (tree.right[old], cut.right[new])]
     raise AssertionError
+
+
+def antichains(tree, node=0):
+    """Every choice of nodes that hold all rows below a node once."""
+    yield [node]
+    if tree.left[node] >= 0:
+        for left, right in product(*(list(antichains(tree, int(child[node]))) for child in (tree.left, tree.right))):
+            yield left + right
+
+
+@given(st.builds(random_tree, seeds, st.integers(1, 7), st.integers(1, 3)), seeds)
+def test_extracted_clusters_have_the_largest_sum_of_qualities(tree, seed):
+    qualities = np.random.default_rng(seed).integers(0, 9, tree.n_nodes)
+    for quality, values in ((lambda _: qualities, qualities), ("stability", stability(tree))):
+        found = tree.extract(quality)
+        above = np.append(np.flatnonzero(best_splits(tree, quality)), -1)
+        chosen = [node for node in range(tree.n_nodes) if node not in above and tree.parent[node] in above]
+        assert sum(values[chosen]) == pytest.approx(max(sum(values[nodes]) for nodes in antichains(tree)))
+        assert found.n_leaves == len(chosen)
+        assert_array_equal(found.labels(rows_for(tree)), coarser(tree, found)[tree.labels(rows_for(tree))])
+
+
+@given(trees)
+def test_a_node_is_stable_for_as_long_as_cuts_by_depth_have_it_as_a_cluster(tree):
+    depth = np.where(tree.left >= 0, np.nan_to_num(tree.relative_depth), 0.0)
+    steps = np.arange(0, 2.01, 0.5)  # depths of these trees
+    lasting = np.zeros(tree.n_nodes)
+    for low, high in pairwise(steps):
+        for node, parent in enumerate(tree.parent):
+            above = []
+            while parent >= 0:
+                above.append(depth[parent])
+                parent = tree.parent[parent]
+            if above and min(above) >= high and depth[node] <= low:
+                lasting[node] += np.log1p(high) - np.log1p(low)
+    np.testing.assert_allclose(stability(tree), tree.n_rows * lasting, atol=1e-9)
+
+
+def test_qualities_that_are_none_are_refused():
+    tree = random_tree(0, 3, 2)
+    for quality, message in [
+        ("length", "expected a quality of stability, or a function of the tree; got 'length'"),
+        (lambda tree: [1.0], r"for each of 5 nodes; got an array of shape \(1,\)"),
+        (lambda tree: tree.n_rows * np.nan, "with NaN or infinity"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            tree.extract(quality)
