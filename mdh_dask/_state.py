@@ -23,6 +23,11 @@ class Stored(ABC):
         return False
 
     @property
+    def takes_sparse(self) -> bool:
+        """Return whether blocks of rows may be `SparseRows`; otherwise they are given a few dense rows at a time."""
+        return False
+
+    @property
     @abstractmethod
     def n_features(self) -> int:
         """Return the number of columns that rows must have."""

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -305,3 +305,14 @@ def row_margin(row, node, scale, tails):
             z = abs(along - node["threshold"]) / scale[node["id"]]
             distance, agreement = min(distance, z), agreement * 0.5 * (1 + math.erf(z / math.sqrt(2)))
         node = node["children"][int(along > node["threshold"])]
+
+
+def project_sparse(data, columns, starts, matrix):
+    """Products of sparse rows with a matrix, by those of their dense twins, added column by column."""
+    rows = np.zeros((len(starts) - 1, len(matrix)))
+    for i, (start, stop) in enumerate(pairwise(starts)):
+        rows[i, columns[start:stop]] = data[start:stop]
+    out = np.zeros((len(rows), matrix.shape[1]))
+    for j in range(len(matrix)):
+        out += rows[:, j, None] * matrix[j]
+    return out

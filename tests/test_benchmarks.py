@@ -34,6 +34,7 @@ from benchmarks import (
     svc,
     svc_scale,
     tables_scale,
+    text,
     tree_speed,
 )
 from benchmarks.__main__ import EVIDENCE, REQUIREMENTS, SUITES, main
@@ -47,6 +48,7 @@ from benchmarks.shared import Table, Times, interleaved, ratio_row
 from benchmarks.speed_verdicts import COMPARED, against_peers, lost
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
+from scipy.sparse import csr_array
 
 VERDICTS = {"met", "not met", "-", "not found: skipped", "not installed: skipped"}
 
@@ -186,6 +188,24 @@ def test_few_labels_are_scored_beside_other_classifiers_and_drawn(two_clusters, 
     assert verdicts.rows == [("pendigits", 0.0, 0.0, "<= 0.050", "met", "met")]
     semi_supervised.plot(tables, tmp_path / "few.png")
     assert (tmp_path / "few.png").stat().st_size > 5000
+
+
+def test_texts_are_clustered_beside_spherical_k_means_and_their_memory_is_measured(tmp_path):
+    rng = np.random.default_rng(0)
+    own = np.repeat(np.arange(3) * 400, 100)[:, None]
+    words = csr_array((np.ones(6000), (own + rng.integers(400, size=(300, 20))).ravel(), np.arange(0, 6001, 20)))
+    words.sum_duplicates()
+    np.savez(
+        tmp_path / "bbc_news.npz", data=words.data, indices=words.indices, indptr=words.indptr, shape=(300, 1200),
+        y=np.repeat([0, 1, 2], 100),
+    )  # fmt: skip
+    (news,) = checked([next(text.run(n_seeds=1, folder=str(tmp_path)))])
+    assert {line["method"] for line in lines_of(news, weights="tf-idf")} == {
+        "spherical k-means, 3 given", "RandomProjectionTree", "HierarchicalMDH",
+    }  # fmt: skip
+    stored, _, seconds = text.cost("RandomProjectionTree", 1000, 2000, 0.01)
+    assert 0.2 < stored < 0.3
+    assert seconds > 0
 
 
 def test_random_projections_are_scored_on_the_sets_that_are_there_and_names_the_others(tmp_path):

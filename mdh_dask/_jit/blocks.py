@@ -6,7 +6,7 @@ from .._typing import AnyArray
 
 
 def refuse_sparse(rows: object) -> None:
-    """Raise an error for sparse rows of SciPy.
+    """Raise an error for blocks of SciPy's sparse rows in a Dask array that promises others.
 
     Raises
     ------
@@ -14,9 +14,8 @@ def refuse_sparse(rows: object) -> None:
     """
     if hasattr(rows, "tocsr"):
         raise TypeError(
-            f"expected dense rows; got a sparse {type(rows).__name__}: map them to a few hundred columns first, such "
-            "as by sklearn.decomposition.TruncatedSVD, or block by block by "
-            "sklearn.random_projection.SparseRandomProjection(n_components=200, dense_output=True)"
+            f"expected dense rows; got a sparse {type(rows).__name__} in a block of a Dask array: name the type of its "
+            "blocks when the array is made, such as meta=scipy.sparse.csr_array((0, n_columns))"
         )
 
 

@@ -5,11 +5,16 @@ from collections.abc import Sequence
 import dask
 import dask.array as da
 import numpy as np
+from dask.array.dispatch import concatenate_lookup
 from dask.utils import parse_bytes
+from scipy.sparse import csr_array
 
+from .._sparse import SparseRows, concatenated, sparse_rows
 from .._typing import RowArray
 
 LEAST_BLOCKS, LEAST_BLOCK_BYTES = 32, 4 * 2**20
+
+concatenate_lookup.register(SparseRows, concatenated)
 
 
 def is_dask(array: object) -> bool:
@@ -20,6 +25,20 @@ def is_dask(array: object) -> bool:
 def known_chunks(array: RowArray) -> bool:
     """Return whether the row chunks of a Dask array have known sizes."""
     return not any(np.isnan(rows) for rows in array.chunks[0])
+
+
+def holds_sparse(array: object) -> bool:
+    """Return whether rows, or the blocks of a Dask array, are `SparseRows`."""
+    return isinstance(array._meta if is_dask(array) else array, SparseRows)  # type: ignore[attr-defined]
+
+
+def sparse_blocks(array: RowArray) -> RowArray:
+    """Return rows with blocks of `SparseRows`, instead of those of SciPy or of the package sparse."""
+    if holds_sparse(array):
+        return array
+    dtype = array.dtype if array.dtype.kind in "biuf" else np.float64  # the estimator refuses others
+    meta = sparse_rows(csr_array((0, max(array.shape[1], 1)), dtype=dtype))
+    return da.map_blocks(sparse_rows, array, dtype=array.dtype, meta=meta)
 
 
 def default_block_bytes(nbytes: int) -> int:
@@ -40,14 +59,14 @@ def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
     """Merge neighbouring row chunks of a Dask array until each holds about `block_bytes`; none is divided.
 
     A task costs the scheduler about a millisecond, so many small chunks are slower than a few large ones. The default
-    is `default_block_bytes`. A NumPy array is returned as it is.
+    is `default_block_bytes`. A NumPy array is returned as it is, and so are blocks of sparse rows of unknown bytes.
 
     Examples
     --------
     >>> merge_chunks(da.zeros((10, 2), chunks=(1, 2)), block_bytes=64).chunks[0]
     (4, 4, 2)
     """
-    if not is_dask(array):
+    if not is_dask(array) or holds_sparse(array):
         return array
     if block_bytes is None:
         block_bytes = default_block_bytes(array.nbytes)
@@ -59,12 +78,14 @@ def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
 def fit_chunks(array: RowArray, row_bytes: int) -> RowArray:
     """Merge and divide the row chunks of a Dask array for rows that become `row_bytes` long in every block.
 
+    Others than Dask arrays, and blocks of sparse rows of unknown bytes, are returned as they are.
+
     Examples
     --------
     >>> fit_chunks(da.zeros((3000, 2), chunks=((10, 990, 2000), 2)), 8192).chunks[0]
     (10, 495, 495, 500, 500, 500, 500)
     """
-    if not is_dask(array):
+    if not is_dask(array) or holds_sparse(array):
         return array
     most = max(1, default_block_bytes(row_bytes * len(array)) // row_bytes)
     divided = []

@@ -7,6 +7,7 @@ import dask.array as da
 import numpy as np
 import numpy.typing as npt
 
+from .._sparse import parts_of
 from .._typing import AnyArray, RowArray
 from .layout import check_lengths, follow_chunks, is_dask
 from .nodes import as_node
@@ -32,7 +33,8 @@ def map_rows(
     n_columns : int, optional
         Columns of the result; None for a one-dimensional result.
     shared : object
-        A parameter that enters the graph only once, for any number of chunks.
+        A parameter that enters the graph only once, for any number of chunks. Blocks of sparse rows are given to
+        `function` a few dense rows at a time, unless it has an attribute `takes_sparse` that is True.
 
     Returns
     -------
@@ -85,12 +87,12 @@ def _map_on_threads(
 ) -> AnyArray:
     n_rows = len(arrays[0])
     if n_rows <= ROWS_OF_A_THREAD:
-        return np.asarray(function(shared, *arrays), dtype=dtype)
+        return np.asarray(_call_shared(shared, function, *arrays), dtype=dtype)
     out = np.empty(n_rows if n_columns is None else (n_rows, n_columns), dtype=dtype)
 
     def fill(start: int) -> tuple[()]:
         block = slice(start, start + ROWS_OF_A_THREAD)
-        out[block] = function(shared, *(a[block] for a in arrays))
+        out[block] = _call_shared(shared, function, *(a[block] for a in arrays))
         return ()
 
     work_through(fill, range(0, n_rows, ROWS_OF_A_THREAD))
@@ -98,4 +100,5 @@ def _map_on_threads(
 
 
 def _call_shared(shared: Any, function: Callable[..., AnyArray], *blocks: AnyArray) -> AnyArray:
-    return function(shared, *blocks)
+    parts = [function(shared, *part) for _, part in parts_of(blocks, getattr(shared, "takes_sparse", False))]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -81,13 +81,13 @@ def _state_on_threads(statistic: Statistic, arrays: Sequence[AnyArray]) -> Any:
     n_rows = len(arrays[0])
     n_blocks = min(n_rows // ROWS_OF_A_THREAD, 2 * CPU_COUNT)
     if n_blocks < 2 or statistic.keeps_blocks:
-        return statistic.chunk(0, *arrays)
+        return statistic.state_of(0, *arrays)
     ends = [n_rows * i // n_blocks for i in range(n_blocks + 1)]
     states: dict[int, Any] = {}
 
     def reduce_block(block: int) -> tuple[()]:
         start, end = ends[block : block + 2]
-        states[block] = statistic.chunk(start, *(a[start:end] for a in arrays))
+        states[block] = statistic.state_of(start, *(a[start:end] for a in arrays))
         return ()
 
     work_through(reduce_block, range(n_blocks))
@@ -129,7 +129,7 @@ def _block_number(block_id: tuple[int]) -> AnyArray:
 
 
 def _chunk_state(statistic: Statistic, starts: AnyArray, number: AnyArray, *blocks: AnyArray) -> Any:
-    return statistic.chunk(int(starts[number[0]]), *blocks)
+    return statistic.state_of(int(starts[number[0]]), *blocks)
 
 
 def _combine_states(statistic: Statistic, *states: Any) -> Any:

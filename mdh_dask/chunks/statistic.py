@@ -2,8 +2,10 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
+from .._sparse import parts_of
 from .._storable import storable
 from .._typing import AnyArray
 
@@ -32,6 +34,16 @@ class Statistic(ABC):
     def keeps_blocks(self) -> bool:
         """Whether the blocks must stay as they are, instead of being divided among threads when in memory."""
         return False
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether `chunk` takes `SparseRows`; otherwise it sees a few of them at a time, as dense rows."""
+        return False
+
+    def state_of(self, start: int, *blocks: Any) -> Any:
+        """Return the state of consecutive rows, dense or sparse."""
+        parts = parts_of(blocks, self.takes_sparse)
+        return reduce(self.combine, (self.chunk(start + first, *part) for first, part in parts))
 
     @abstractmethod
     def chunk(self, start: int, *blocks: AnyArray) -> Any:
@@ -62,9 +74,14 @@ class Together(Statistic):
         """Whether the blocks must stay as they are for any of the statistics."""
         return any(part.keeps_blocks for part in self.parts)
 
+    @property
+    def takes_sparse(self) -> bool:
+        """True, as each of the statistics asks for what it takes."""
+        return True
+
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Any, ...]:
         """Return the states of all statistics."""
-        return tuple(part.chunk(start, *blocks) for part in self.parts)
+        return tuple(part.state_of(start, *blocks) for part in self.parts)
 
     def combine(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
         """Combine the states of each statistic."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import is_dask
 from ..growth.exemplars import Exemplars, medoids
@@ -54,7 +55,8 @@ class Exemplary(ClusterEstimator):
         points = np.asarray(sample.rows if mapped else grown.standardise(sample.rows), dtype=np.float64)
         best = medoids(points, sample.hashes, self.tree_.labels(sample.rows), self.tree_.n_clusters)
         numbers = np.where(best >= 0, sample.numbers[best], -1).astype(np.int64)
-        in_memory = None if is_dask(rows) else np.asarray(rows)[numbers]
+        in_memory = None if is_dask(rows) else rows[numbers]
+        in_memory = in_memory.dense() if isinstance(in_memory, SparseRows) else in_memory
         chosen = in_memory if mapped else sample.rows[best]
         if chosen is not None:
             chosen = np.where(numbers[:, None] >= 0, chosen, np.zeros(1, dtype=chosen.dtype))

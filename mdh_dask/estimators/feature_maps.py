@@ -16,6 +16,7 @@ from .multidimensional_scaling import MultidimensionalScaling as Multidimensiona
 from .quadratic_features import QuadraticFeatures as QuadraticFeatures
 from .spectral_features import SpectralFeatures as SpectralFeatures
 from .transformer import FeatureTransformer
+from .truncated_svd_features import TruncatedSVDFeatures as TruncatedSVDFeatures
 
 FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
     "products": QuadraticFeatures,
@@ -23,6 +24,7 @@ FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
     "mixed_pca": MixedPCA,
     "scaling": MultidimensionalScaling,
     "spectral": SpectralFeatures,
+    "truncated_svd": TruncatedSVDFeatures,
 }
 """Transformers by name, without those of kernels."""
 

@@ -13,6 +13,7 @@ from ..io.keeping import Cache, kept
 from .base import ClusterEstimator
 from .feature_maps import KernelPCAFeatures, feature_map_named, transformers
 from .saved import part
+from .sparse_input import MAP
 from .transformer import FeatureTransformer
 
 CLASS = "class"
@@ -29,10 +30,11 @@ class Mapped(ClusterEstimator):
         cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``, ``"polynomial"``,
         ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"``, ``"heat"``, ``"isomap"``, ``"connectivity"`` or
         ``"precomputed"``; ``"gower"``: mixed columns with missing values; ``"mixed_pca"``: their latent variables;
-        ``"scaling"``: multidimensional scaling; ``"spectral"``: the leading eigenvectors of affinities; ``"products"``:
-        at most 60 columns and the products of two of them; or a transformer, such as `KernelPCAFeatures`,
-        `GowerFeatures` or `QuadraticFeatures`, which is cloned. Features are not scaled; `scale` applies to the columns
-        that a named map uses.
+        ``"scaling"``: multidimensional scaling; ``"spectral"``: the leading eigenvectors of affinities;
+        ``"truncated_svd"``: products with singular vectors, for texts; ``"products"``: at most 60 columns and the
+        products of two of them; or a transformer, such as `KernelPCAFeatures`, `GowerFeatures` or `QuadraticFeatures`,
+        which is cloned. Features are not scaled; `scale` applies to the columns that a named map uses. For sparse rows
+        of more than 1000 columns, None is ``"truncated_svd"``: their samples would be too large as dense rows.
     cache : {"auto", "memory", "disk"} or None
         Cache for the features of lazy rows between passes: the memory of the workers, or a scratch array in
         Dask's ``temporary-directory``, which all workers must see. ``"auto"``: memory, if they take at most a quarter
@@ -52,9 +54,23 @@ class Mapped(ClusterEstimator):
 
     def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
         """Return the unfitted feature map from the estimator's parameters, or None."""
-        if isinstance(self.feature_map, str):
-            return feature_map_named(self.feature_map, scale=self.scale, random_state=seed, progress=self.progress)
-        return None if self.feature_map is None else clone(self.feature_map)
+        given = MAP if self.feature_map is None and self._maps_sparse else self.feature_map
+        if isinstance(given, str):
+            return feature_map_named(given, scale=self.scale, random_state=seed, progress=self.progress)
+        return None if given is None else clone(given)
+
+    @property
+    def _maps_sparse(self) -> bool:
+        """Whether sparse rows of many columns were given."""
+        return getattr(self, "_wide", False)
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Return whether rows are mapped without becoming dense, and only their features are clustered."""
+        if getattr(self, "merge", False):
+            return False
+        new = self._new_feature_map(seed=0)
+        return new is not None and new.takes_sparse
 
     @property
     def uses_types(self) -> bool:
@@ -90,6 +106,8 @@ class Mapped(ClusterEstimator):
 
     def _restore_feature_map(self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         """Set the feature map from saved settings, and from those arrays that are not the model's own."""
+        own = settings.get("feature_map")
+        self._wide = self.feature_map is None and isinstance(own, dict) and own.get("map") == MAP
         self.feature_map_ = self._new_feature_map(seed=0)
         if self.feature_map_ is not None:
             self.feature_map_.columns = self.columns

@@ -20,6 +20,11 @@ class RowMargins:
     state: TreeState
     margins: Margins
 
+    @property
+    def takes_sparse(self) -> bool:
+        """Return whether rows may be sparse."""
+        return self.state.takes_sparse
+
     @cached_property
     def missing(self) -> bool:
         """Return whether rows may have missing values."""

@@ -1,6 +1,6 @@
 """The common base of estimators and feature maps, whose fitted values plans of passes compute."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._state import Stored
@@ -21,7 +21,7 @@ from .saved import refuse_others
 from .validation import as_rows, check_finite
 
 
-class Planned(BaseEstimator):
+class Planned(BaseEstimator, ABC):
     """Base of what has a plan: its seed, its progress bars, its saved parameters, and results row by row.
 
     Parameters
@@ -74,6 +74,11 @@ class Planned(BaseEstimator):
     def _bar(self, description: str) -> Progress | None:
         return announced(description, self.progress)
 
+    @property
+    def takes_sparse(self) -> bool:
+        """Return whether sparse rows may have any number of columns: none of them become dense."""
+        return False
+
     @abstractmethod
     def _fitted(self) -> Stored:
         """Return the fitted value to send to workers."""
@@ -108,6 +113,11 @@ class Planned(BaseEstimator):
             check_finite(rows, drop or fitted.missing)
         function = of_complete_rows if drop else of_block
         return map_rows(partial(function, method, dtype), rows, dtype=dtype, n_columns=n_columns, shared=fitted)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _saved_parameters(self) -> dict[str, Any]:
         """Return the parameters to save with the fitted value."""

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Progress, Statistic, Together, merge_chunks, reduce_rows
+from ..chunks import Progress, Statistic, Together, is_dask, merge_chunks, reduce_rows
 from ..growth.passes import SamplePass, sample_limit, smallest_hashes
 from ..summaries.frequencies import FrequencyPass
 from ..summaries.moments import MomentPass
@@ -69,7 +70,9 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
 
 def moments_of(model: Any, rows: RowArray) -> Statistic:
     """Return the statistic of labels and rows for profiles; reads the first row."""
-    shift, noise = np.nan_to_num(np.asarray(rows[:1], dtype=np.float64)[0]), model.noise
+    first = rows[:1].compute() if is_dask(rows) else rows[:1]
+    first = first.dense() if isinstance(first, SparseRows) else first
+    shift, noise = np.nan_to_num(np.asarray(first, dtype=np.float64)[0]), model.noise
     n_clusters, missing = model.n_clusters_ + noise, model.missing == "drop" or model.state_.missing
     moments = MomentPass(n_clusters, shift, lowest=-int(noise), missing=missing)
     if model.columns is None:

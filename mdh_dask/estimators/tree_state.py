@@ -49,6 +49,11 @@ class TreeState(State):
         return self.tree.n_features if self.feature_map is None else self.feature_map.n_features
 
     @property
+    def takes_sparse(self) -> bool:
+        """Return whether the map takes sparse rows."""
+        return self.feature_map is not None and self.feature_map.takes_sparse
+
+    @property
     def missing(self) -> bool:
         """Return whether the map accepts missing values."""
         return self.feature_map is not None and self.feature_map.missing

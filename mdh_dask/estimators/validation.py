@@ -8,9 +8,9 @@ import numpy as np
 import zarr
 from sklearn.utils.validation import validate_data
 
-from .._jit.blocks import refuse_sparse
+from .._sparse import SparseRows
 from .._typing import AnyArray, RowArray
-from ..chunks import is_dask, known_chunks
+from ..chunks import is_dask
 from ..columns.coding import TypedRows
 from ..columns.drafts import is_table, not_numbers
 from ..growth.passes import FirstLook
@@ -18,6 +18,8 @@ from ..io import open_rows
 from ..projections.directions import Proposal, StandardDirections
 from .aligned import plain_rows
 from .missing import filled
+from .shapes import check_dtype, check_shape, checked_lazy, set_columns
+from .sparse_input import checked_sparse, given_sparse
 from .typed_input import is_typed, typed_rows
 
 LARGEST_BEFORE_OVERFLOW = 1e150
@@ -26,13 +28,13 @@ SMALLEST_BEFORE_UNDERFLOW = 1e-151
 
 
 def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
-    """Return validated rows: a NumPy array, or a Dask array with known chunks and one block of columns.
+    """Return validated rows: a NumPy array, `SparseRows`, or a Dask array with known chunks and one block of columns.
 
     Parameters
     ----------
     estimator : estimator
         The estimator whose `n_features_in_` is set or compared.
-    X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+    X : array-like, sparse rows, Dask array or Zarr array of shape (n_samples, n_features)
     reset : bool
         Whether to set `n_features_in_` instead of comparing it.
 
@@ -42,7 +44,6 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
         With the expected and the actual input, and a remedy.
     """
     X, names = plain_rows(X)
-    refuse_sparse(X._meta if is_dask(X) else X)
     if isinstance(X, zarr.Array):
         X = open_rows(X)
     elif isinstance(X, zarr.Group):
@@ -50,10 +51,13 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
     typed, estimator._input_passes = is_typed(estimator, X, reset=reset), 0
     if reset:
         vars(estimator).pop("columns", None)
+        vars(estimator).pop("_wide", None)
+    if given_sparse(X):
+        return checked_sparse(estimator, X, reset=reset)
     if typed:
         rows = _typed(estimator, X, reset)
     else:
-        rows = _lazy(estimator, X, reset) if is_dask(X) else _validated(estimator, X, reset)
+        rows = checked_lazy(estimator, X, reset) if is_dask(X) else _validated(estimator, X, reset)
     if reset and names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif names is not None:
@@ -66,11 +70,11 @@ def _typed(estimator: Any, X: Any, reset: bool) -> RowArray:
     if not is_table(X) and not is_dask(X) and not isinstance(X, TypedRows):
         X = np.asarray(X)
         if X.ndim != 2 or X.dtype.kind not in "biufO":
-            _check_shape(X, least_rows=1)
+            check_shape(X, least_rows=1)
     (rows, types), estimator._input_passes = typed_rows(estimator, X, reset=reset)
-    _check_shape(rows, least_rows=2 if reset else 1)
+    check_shape(rows, least_rows=2 if reset else 1)
     if reset:
-        _set_columns(estimator, rows.shape[1], types.names)
+        set_columns(estimator, rows.shape[1], types.names)
         if not types.all_numeric():
             estimator.columns = types
     return rows
@@ -86,26 +90,6 @@ def _check_names(estimator: Any, names: Sequence[str]) -> None:
         )
 
 
-def _set_columns(estimator: Any, n_columns: int, names: Sequence[str] | None) -> None:
-    estimator.n_features_in_ = n_columns
-    vars(estimator).pop("feature_names_in_", None)
-    if names is not None:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-
-
-def _lazy(estimator: Any, X: RowArray, reset: bool) -> RowArray:
-    """Return a Dask array with one block of columns."""
-    _check_shape(X, least_rows=2 if reset else 1)
-    if reset:
-        _set_columns(estimator, X.shape[1], None)
-    elif X.shape[1] != estimator.n_features_in_:
-        name = type(estimator).__name__
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input."
-        )
-    return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-
-
 def _validated(estimator: Any, X: Any, reset: bool) -> AnyArray:
     """Return an array-like as validated by scikit-learn; errors name the columns of a frame that are not numeric."""
     try:
@@ -113,7 +97,7 @@ def _validated(estimator: Any, X: Any, reset: bool) -> AnyArray:
             estimator, X, reset=reset, accept_sparse=False, dtype="numeric", ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )  # fmt: skip
-        _check_dtype(rows)  # scikit-learn lets dates and categories pass
+        check_dtype(rows)  # scikit-learn lets dates and categories pass
     except (ValueError, TypeError) as error:
         if found := _not_numbers(X):
             raise ValueError(not_numbers(found)) from error
@@ -135,34 +119,6 @@ def _holds_numbers(column: AnyArray) -> bool:
     except (ValueError, TypeError):
         return False
     return True
-
-
-def _check_dtype(rows: RowArray) -> None:
-    if rows.dtype.kind not in "biuf":
-        raise ValueError(
-            f"expected integers, booleans or floating-point numbers; got dtype {rows.dtype}. "
-            "Convert the columns to numbers first, for example with X.astype(float)."
-        )
-
-
-def _check_shape(X: RowArray, least_rows: int) -> None:
-    _check_dtype(X)
-    if X.ndim != 2:
-        raise ValueError(
-            f"expected a 2-dimensional array of shape (n_samples, n_features); got {X.ndim} dimension(s). "
-            "Reshape your data, for example with X.reshape(-1, 1) for a single feature."
-        )
-    if is_dask(X) and not known_chunks(X):
-        raise ValueError(
-            "expected row chunks of known sizes; got unknown ones. Call X.compute_chunk_sizes() first, or build the "
-            "array with to_dask_array(lengths=True)."
-        )
-    if X.shape[1] == 0:
-        raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
-    if X.shape[0] < least_rows:
-        raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of {least_rows} is required."
-        )
 
 
 def check_first_look(look: FirstLook, names: Sequence[str] | None = None) -> None:
@@ -203,13 +159,15 @@ def _column(j: int, names: Sequence[str] | None) -> str:
 
 def check_finite(rows: AnyArray, missing: bool = False) -> None:
     """Raise an error if a block of rows contains infinity, or NaN unless values may be missing."""
-    if rows.dtype.kind == "f" and not np.isfinite(rows).all():
-        bad = np.isinf(rows) if missing else ~np.isfinite(rows)
+    stored = rows.data if isinstance(rows, SparseRows) else rows
+    if stored.dtype.kind == "f" and not np.isfinite(stored).all():
+        bad = np.isinf(stored) if missing else ~np.isfinite(stored)
         if not bad.any():
             return
+        first = rows.row_of(int(bad.argmax())) if isinstance(rows, SparseRows) else int(bad.any(axis=1).argmax())
         raise ValueError(
-            f"expected finite values; got {int(np.isnan(rows).sum())} NaN and {int(np.isinf(rows).sum())} infinite "
-            f"(inf) values in a block of {len(rows)} rows, the first in its row {int(bad.any(axis=1).argmax())}. "
+            f"expected finite values; got {int(np.isnan(stored).sum())} NaN and {int(np.isinf(stored).sum())} infinite "
+            f"(inf) values in a block of {len(rows)} rows, the first in its row {first}. "
             "Drop these rows or fill in the values first."
         )
 

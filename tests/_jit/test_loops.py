@@ -28,6 +28,8 @@ from mdh_dask._jit.hashing import hash_again, hash_rows
 from mdh_dask._jit.histograms import bin_spreads, relative_depths, rows_on_both_sides
 from mdh_dask._jit.label_sums import add_to_labels
 from mdh_dask._jit.lattices import offset_within, spread_rows, spread_tile
+from mdh_dask._jit.sparse import project_sparse
+from mdh_dask._sparse import sparse_rows
 from mdh_dask.density.histograms import no_extremes
 from mdh_dask.tree.routing import leaves_of
 
@@ -379,3 +381,11 @@ class TestLabelSums:
         reference.add_to_labels(labels, rows, *expected)
         for ours, theirs in zip(found, expected):
             np.testing.assert_array_equal(ours, theirs)
+
+
+@given(rows=hnp.arrays(np.float64, (5, 7), elements=st.sampled_from([0.0, 0.0, 1.5, -3e-9, 7e11])), seed=seeds)
+def test_products_of_sparse_rows_have_the_bits_of_those_of_dense_rows(rows, seed):
+    compressed, matrix = sparse_rows(rows).loop_ready(), np.random.default_rng(seed).normal(size=(7, 3))
+    out = np.zeros((5, 3))
+    project_sparse(*compressed, matrix, out)
+    assert out.tolist() == reference.project_sparse(*compressed, matrix).tolist()

@@ -30,6 +30,7 @@ from . import (
     speed,
     svc,
     tables_scale,
+    text,
     tree_speed,
 )
 from .results import write_json, write_markdown
@@ -63,6 +64,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "tables_scale": tables_scale,
     "images": images,
     "mixed": mixed,
+    "text": text,
     "giant": giant,
     "faults": faults,
 }

@@ -1,15 +1,11 @@
-"""Results have the form of the rows: DataArrays in, DataArrays out, and series for frames; sparse rows are refused."""
+"""Results have the form of the rows: DataArrays in, DataArrays out, and series for frames."""
 
 import dask.array as da
 import numpy as np
 import pytest
-from dask import delayed
-from scipy.sparse import csr_array
-from sklearn.random_projection import SparseRandomProjection
 
 from mdh_dask import RandomProjectionTree, SemiSupervisedMDH
 from mdh_dask.chunks import is_dask
-from mdh_dask.metrics import adjusted_rand_index
 
 QUICK = {"n_projections": 30}
 
@@ -82,30 +78,3 @@ def test_classes_of_a_data_array_are_a_data_array(rows):
     found = SemiSupervisedMDH().fit(array, y).predict(array)
     assert found.dims == ("station",)
     np.testing.assert_array_equal(found.values, SemiSupervisedMDH().fit(rows, y).predict(rows))
-
-
-SPARSE = {
-    "in memory": csr_array,
-    "blocks": lambda rows: da.from_array(rows, chunks=(100, 2)).map_blocks(csr_array, dtype=float),
-    "blocks that Dask takes for dense ones": lambda rows: da.from_delayed(delayed(csr_array)(rows), rows.shape, float),
-}
-
-
-@pytest.mark.parametrize("name", SPARSE)
-def test_sparse_rows_are_refused_with_a_remedy(rows, name):
-    with pytest.raises(
-        TypeError, match="expected dense rows; got a sparse csr_array: map them to a few hundred columns"
-    ):
-        RandomProjectionTree(**QUICK).fit(SPARSE[name](rows))
-
-
-def test_the_remedy_for_sparse_rows_finds_topics_of_words_block_by_block():
-    rng = np.random.default_rng(0)
-    words = rng.poisson(0.02, (300, 3000)).astype(float)
-    for topic in range(3):
-        words[topic * 100 : topic * 100 + 100, topic * 1000 : topic * 1000 + 1000] += rng.poisson(0.4, (100, 1000))
-    lazy = da.from_array(words, chunks=(100, 3000)).map_blocks(csr_array, dtype=float)
-    project = SparseRandomProjection(60, dense_output=True, random_state=0).fit(csr_array(words))
-    dense = lazy.map_blocks(project.transform, dtype=float, chunks=(100, 60), meta=np.empty((0, 0)))
-    model = RandomProjectionTree(random_state=0).fit(dense)
-    assert adjusted_rand_index(np.repeat([0, 1, 2], 100), model.labels_.compute()) > 0.9

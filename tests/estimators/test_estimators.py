@@ -40,8 +40,19 @@ SETTINGS = {
 }
 
 
+def failed_checks(estimator):
+    """The checks of sparse rows that take whatever has predict_proba for a classifier of two or four classes."""
+    if not hasattr(estimator, "predict_proba"):
+        return {}
+    return dict.fromkeys(
+        ("check_estimator_sparse_array", "check_estimator_sparse_matrix"), "asks for the tags of a classifier"
+    )
+
+
 @pytest.mark.filterwarnings("ignore:found .* of n_clusters")  # the checks ask for two
-@parametrize_with_checks([cls(**SETTINGS.get(name, {})) for name, cls in estimators().items()])
+@parametrize_with_checks(
+    [cls(**SETTINGS.get(name, {})) for name, cls in estimators().items()], expected_failed_checks=failed_checks
+)
 @pytest.mark.filterwarnings("ignore:Can't check.*array_api:sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)

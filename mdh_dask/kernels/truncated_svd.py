@@ -1,0 +1,189 @@
+"""Truncated singular value decomposition of sparse rows, for features of texts."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils.extmath import randomized_svd
+
+from .._jit.hashing import hash_rows
+from .._jit.sparse import project_sparse
+from .._sparse import SparseRows, sparse_rows
+from .._state import FeatureMap, checked_array
+from .._storable import storable
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Statistic
+from .blas import one_blas_thread
+
+SAMPLED_VALUES = 2**25
+"""Most stored values of a sample, which takes 400 MiB then."""
+
+RANK = 1e-9
+"""Components with singular values below this share of the largest are rounding."""
+
+
+@dataclass(frozen=True)
+class TruncatedSVDMap(FeatureMap):
+    """Maps rows to their products with singular vectors, scaled to length one if wanted.
+
+    Parameters
+    ----------
+    components : array of shape (n_features, n_components), float64
+    variances : array of shape (n_components,), float64
+        Mean squares of the products over the sample, in descending order.
+    unit_length : bool
+    """
+
+    kind = "truncated_svd"
+    components: Floats
+    variances: Floats
+    unit_length: bool
+
+    @property
+    def takes_sparse(self) -> bool:
+        """True: only the values other than zero are multiplied."""
+        return True
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return len(self.components)
+
+    @property
+    def n_components(self) -> int:
+        """Return the number of features."""
+        return len(self.variances)
+
+    @property
+    def spectrum(self) -> Floats:
+        """Return the mean squares of the products."""
+        return self.variances
+
+    def __call__(self, rows: AnyArray | SparseRows) -> Floats:
+        """Return the features of rows, dense or sparse, shape (n, n_components), float32; zeros for rows of zeros."""
+        out = np.zeros((len(rows), self.n_components))
+        project_sparse(*sparse_rows(rows).loop_ready(), self.components, out)
+        if self.unit_length:
+            lengths = np.sqrt(np.square(out).sum(axis=1, keepdims=True))
+            np.divide(out, lengths, out=out, where=lengths > 0)
+        return out.astype(np.float32)
+
+    @property
+    def has_points(self) -> bool:
+        """True: distances are those between features."""
+        return True
+
+    def points(self, rows: AnyArray) -> Floats:
+        """Return the features."""
+        return self(rows)
+
+    def facts(self) -> dict[str, str]:
+        """Return what reports say about the map."""
+        return {"Map": "Truncated singular value decomposition", "Features": f"{self.n_components:,}"}
+
+    def check(self) -> None:
+        """Raise a ValueError unless the arrays fit together."""
+        k = np.size(self.variances)
+        checked_array("components", self.components, (len(self.components), k))
+        checked_array("variances", self.variances, (k,), least=0.0)
+        if not k or not len(self.components) or self.components.dtype != np.float64:
+            raise ValueError("expected float64 components of at least one column in the array components")
+        if not isinstance(self.unit_length, bool):
+            raise ValueError(f"expected True or False for unit_length, got {self.unit_length!r}")
+
+
+@storable
+class SparseSample(NamedTuple):
+    """Sparse sample rows in the order of the rows, and what the values of all rows are like."""
+
+    data: AnyArray
+    columns: Integers
+    lengths: Integers
+    """Stored values of each row."""
+    hashes: Integers
+    n_nan: int
+    n_infinite: int
+    first_bad_row: int
+    """Global number of the first row with NaN or infinity, or -1."""
+    largest: float
+    """Largest absolute value."""
+
+    def rows(self, n_columns: int) -> csr_array:
+        """Return the rows."""
+        starts = np.concatenate([[0], np.cumsum(self.lengths)])
+        return csr_array((self.data, self.columns, starts), shape=(len(self.lengths), n_columns))
+
+
+@dataclass(frozen=True)
+class SparseSamplePass(Statistic):
+    """A sample of sparse rows, or of dense ones in sparse form: the rows with the smallest hashes.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the rows' hashes.
+    limit : int
+        Rows with a hash of at most this are sampled.
+    most_values : int, default=`SAMPLED_VALUES`
+        Rows with larger hashes are left out once those before them hold so many values. One row is always sampled.
+    """
+
+    seed: int
+    limit: int
+    most_values: int = SAMPLED_VALUES
+
+    @property
+    def takes_sparse(self) -> bool:
+        """True: the sample is sparse."""
+        return True
+
+    def chunk(self, start: int, *blocks: AnyArray) -> SparseSample:
+        """Return the state of one block of rows."""
+        hashes = hash_rows(self.seed, start, len(blocks[0]))
+        chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
+        rows = sparse_rows(blocks[0])
+        values = rows.data
+        bad = ~np.isfinite(values)
+        n_nan, first = int(np.isnan(values).sum()), start + rows.row_of(int(bad.argmax())) if bad.any() else -1
+        largest = float(np.abs(values.astype(np.float64)).max(initial=0.0))
+        some = rows[chosen].csr
+        lengths = np.diff(some.indptr).astype(np.int64)
+        sample = some.data.astype(np.float64), some.indices.astype(np.int64), lengths, hashes[chosen]
+        return self._bounded(SparseSample(*sample, n_nan, int(bad.sum()) - n_nan, first, largest))
+
+    def combine(self, left: SparseSample, right: SparseSample) -> SparseSample:
+        """Join the samples, and the facts about all values."""
+        data, columns, lengths, hashes = (np.concatenate(pair) for pair in zip(left[:4], right[:4]))
+        first = left.first_bad_row if left.first_bad_row >= 0 else right.first_bad_row
+        n_nan, n_infinite = left.n_nan + right.n_nan, left.n_infinite + right.n_infinite
+        largest = max(left.largest, right.largest)
+        return self._bounded(SparseSample(data, columns, lengths, hashes, n_nan, n_infinite, first, largest))
+
+    def _bounded(self, sample: SparseSample) -> SparseSample:
+        """Leave out rows from the first one, by hashes, with which there are too many values.
+
+        Whatever is left out of some rows is also left out of more, so that the chunks do not matter.
+        """
+        if sample.lengths.sum() <= self.most_values:
+            return sample
+        order = np.argsort(sample.hashes, kind="stable")
+        n_kept = max(int(np.searchsorted(np.cumsum(sample.lengths[order]), self.most_values, side="right")), 1)
+        keep = np.zeros(len(order), dtype=bool)
+        keep[order[:n_kept]] = True
+        of_kept = np.repeat(keep, sample.lengths)
+        data, columns = sample.data[of_kept], sample.columns[of_kept]
+        return sample._replace(data=data, columns=columns, lengths=sample.lengths[keep], hashes=sample.hashes[keep])
+
+
+def truncated_svd_map(rows: csr_array, n_components: int, unit_length: bool, seed: int) -> TruncatedSVDMap:
+    """Return the map to the leading singular vectors of sparse rows, which are not centred.
+
+    The decomposition is randomised (Halko, Martinsson and Tropp 2011) and needs a few columns as long as a row, but no
+    covariance. On one thread, so that the map does not depend on the number of threads.
+    """
+    with one_blas_thread():
+        _, singular, vectors = randomized_svd(rows, min(n_components, *rows.shape), random_state=seed)
+    k = max(int(np.count_nonzero(singular > RANK * singular[0])), 1)
+    components = np.ascontiguousarray(vectors[:k].T, dtype=np.float64)
+    return TruncatedSVDMap(components, singular[:k] ** 2 / rows.shape[0], unit_length)
