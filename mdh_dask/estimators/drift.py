@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, RowArray
-from ..chunks import Progress, is_dask, map_rows, merge_chunks, run
+from ..chunks import Progress, is_dask, merge_chunks, run, select_rows
 from ..growth.recount import recount
 from ..summaries.drift import Drift
 from .missing import complete_rows
@@ -94,11 +94,12 @@ def _rows_of_tree(model: Any, X: Any) -> RowArray:
     if (feature_map := model.feature_map_) is not None:
         return model._features_of(rows, feature_map)
     if is_dask(rows):
-        return map_rows(_finite, merge_chunks(rows), dtype=rows.dtype, n_columns=rows.shape[1])
+        merged = merge_chunks(rows)
+        return select_rows(_finite, merged, merged.chunks[0])
     check_finite(rows)
     return rows
 
 
-def _finite(_: None, rows: AnyArray) -> AnyArray:
+def _finite(rows: AnyArray) -> AnyArray:
     check_finite(rows)
     return rows

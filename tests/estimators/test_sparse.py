@@ -14,6 +14,7 @@ from mdh_dask import (
     MinimumDensityHyperplane,
     RandomProjectionTree,
     TruncatedSVDFeatures,
+    drift,
     load_model,
 )
 from mdh_dask._sparse import SparseRows, sparse_rows
@@ -100,6 +101,9 @@ def test_results_row_by_row_profiles_and_updates_are_those_of_dense_rows(rows, t
         model.report(tmp_path / "r.html", X, overwrite=True)
         texts.append((tmp_path / "r.html").read_text())
     assert texts[0] == texts[1] == texts[2]
+    expected = drift(dense, rows[:120])
+    for X in (csr_array(rows[:120]), blocks(rows[:120])):
+        np.testing.assert_array_equal(drift(sparse, X).new.n_rows, expected.new.n_rows)
     np.testing.assert_array_equal(sparse.partial_fit(blocks(rows)).tree_.bins, dense.partial_fit(rows).tree_.bins)
 
 
