@@ -67,6 +67,12 @@ def whole(least: int = 1, default: int | None = None) -> Field:
     return Field(f"an integer of {least} or more", lambda value: type(value) is int and value >= least, default=default)
 
 
+def share(default: float | None = None) -> Field:
+    """Return the field of a share, above 0 and at most 1."""
+    return Field("a number above 0 and at most 1", lambda value: type(value) in (int, float) and 0 < value <= 1,
+                 default=default)  # fmt: skip
+
+
 def positive(default: float | None = None) -> Field:
     """Return the field of a finite number above zero."""
 

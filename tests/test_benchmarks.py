@@ -14,6 +14,7 @@ from benchmarks import (
     ensembles,
     faults,
     giant,
+    holes,
     honesty,
     hppc,
     images,
@@ -415,6 +416,13 @@ def test_an_image_is_segmented_on_workers_and_compared_with_reading_it(monkeypat
     assert [int(line["segments"]) > 1 for line in lines_of(work)[1:]] == [True, True]
     assert "client, with the scheduler" in {line["process"] for line in lines_of(peaks)}
     assert lines_of(events, event="labels complete")[0]["verdict"] == "met"
+
+
+def test_a_scene_with_holes_is_compared_with_one_without(monkeypatch):
+    monkeypatch.setattr(holes, "workers", workers_here)
+    scenes, ratios = checked(holes.run(side=1200))
+    assert "without data" in lines_of(scenes)[1]["counts"]
+    assert {line["verdict"] for line in lines_of(ratios) if "complete" in line["what"]} == {"met"}
 
 
 def test_passes_are_counted_block_by_block():

@@ -50,6 +50,9 @@ ELSEWHERE = {
     ("deploy/kubernetes/README.md", "import dask.array as da"): (
         "test_kubernetes.py", "test_the_python_of_the_page_runs_on_pods_that_scale_from_one"
     ),
+    ("deploy/jobs.md", "[input]                               # night.toml"): (
+        "test_scenes.py", "test_the_job_of_the_page_labels_scenes_and_keeps_versions_of_the_model"
+    ),
 }  # fmt: skip
 """Snippets that other files test."""
 

@@ -178,7 +178,7 @@ def run(
     file.
     """
     from ..jobs._check import check_job
-    from ..jobs._run import run_job
+    from ..jobs._nights import run_any
     from ..jobs.job import checked_job, load_job, wants_json
     from ..jobs.telling import Told, telling
 
@@ -191,7 +191,7 @@ def run(
         if check:
             say(check_job(told.job, overwrite=overwrite))
         else:
-            say(run_job(told.job, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
+            say(run_any(told.job, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
 
 
 mdh.add_command(segment)

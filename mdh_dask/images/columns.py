@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from .bands import with_bands
 from .features import KINDS, Features
 from .image import Image
 from .validity import Nodata, nodata_of
@@ -31,10 +32,13 @@ PARTS: Mapping[str, Callable[[Any], bool]] = {
     "axes": lambda value: value is None or isinstance(value, str),
     "nodata": lambda value: value is None or (isinstance(value, str) and _is_nodata(value)),
     "kinds": lambda value: isinstance(value, list) and all(kind in KINDS for kind in value),
+    "bands": lambda value: (
+        value is None or (isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value))
+    ),
 }
 """Saved entries and checks of their values."""
 
-LATER: Mapping[str, Any] = {"nodata": None, "kinds": []}
+LATER: Mapping[str, Any] = {"nodata": None, "kinds": [], "bands": None}
 """Entries that the first version did not save, and their values for its models."""
 
 
@@ -50,6 +54,8 @@ class PixelColumns:
         The image's axes as given by the user; see `open_image`.
     nodata : float or "none", optional
         The value of pixels without data as given by the user.
+    bands : tuple of str, optional
+        Names of the bands, by which those of other images are found.
 
     Examples
     --------
@@ -62,6 +68,7 @@ class PixelColumns:
     features: Features
     axes: str | None = None
     nodata: Nodata = None
+    bands: tuple[str, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as plain objects for JSON."""
@@ -74,6 +81,7 @@ class PixelColumns:
             "axes": self.axes,
             "nodata": None if self.nodata is None else str(self.nodata),  # JSON has no NaN
             "kinds": list(self.features.kinds),
+            "bands": None if self.bands is None else list(self.bands),
         }
 
     @classmethod
@@ -95,7 +103,20 @@ class PixelColumns:
         factors = None if factors is None else tuple(factors)
         features = Features(saved["window"], saved["coordinates"], factors, tuple(saved["kinds"]))
         nodata = None if saved["nodata"] is None else nodata_of(saved["nodata"])
-        return cls(saved["n_bands"], features, saved["axes"], nodata)
+        bands = None if saved["bands"] is None else tuple(saved["bands"])
+        return cls(saved["n_bands"], features, saved["axes"], nodata, bands)
+
+    def of(self, image: Image, model: object) -> Image:
+        """Return an image with the bands of a model, found by their names if both have some; `model` is its name.
+
+        Raises
+        ------
+        ValueError
+            If the number of bands differs, or one is missing.
+        """
+        image = with_bands(image, self.bands) if self.bands and image.bands else image
+        self.check(image, model)
+        return image
 
     def check_columns(self, n_columns: int) -> None:
         """Raise an error unless pixels have this number of columns.

@@ -59,6 +59,8 @@ class Image:
         Pixels with data on each line of each panel, in the order of rows, once `counted` has counted them.
     geo_tags : tuple of tuple
         The tags of a GeoTIFF that place it, as tifffile writes them.
+    bands : tuple of str
+        Names of the bands; empty if unknown.
     """
 
     source: Source
@@ -71,6 +73,7 @@ class Image:
     validity: Validity | None = None
     n_valid: Integers | None = field(default=None, repr=False, compare=False)
     geo_tags: tuple[tuple[Any, ...], ...] = field(default=(), repr=False)
+    bands: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -20,6 +20,7 @@ from ..io.rows import open_array
 from ..io.stored import StoredArray
 from ..io.targets import check_file, refuse_input, will_replace, write_at
 from .axes import AxesView
+from .bands import SomeBands, StackedBands
 from .features import Features
 from .image import Image
 from .label_array import LABEL_IMAGE, create, finish, layout_of, path_inside
@@ -67,7 +68,7 @@ def write_labels(
     overwrite : bool, default False
         Replace existing labels. Nothing else is ever replaced.
     attributes : dict, optional
-        Attributes of the array in addition to the image's georeference.
+        Attributes of the array in addition to the image's georeference; of a GeoTIFF, tags.
     also : Statistic, optional
         A statistic of labels and pixels to compute in the same pass; a pixel's row starts with the bands.
     progress : callable, optional
@@ -148,7 +149,7 @@ def write_labels(
 
 def _write_map(
     label: Label, image: Image, path: str | os.PathLike[str], *, n_labels: int, lowest: int, overwrite: bool,
-    storage_options: Options, resume: str | None, **options: Any,
+    storage_options: Options, resume: str | None, attributes: Mapping[str, Any] | None, **options: Any,
 ) -> Seen:  # fmt: skip
     """Write labels to a hidden Zarr array, which workers can write to, and then as a map."""
     require("rasterio", "maps")
@@ -161,12 +162,14 @@ def _write_map(
     with nullcontext() if keep else removed_at_the_end(hidden, storage_options):
         seen = write_labels(
             label, plain, hidden, n_labels=n_labels, lowest=lowest, overwrite=True, resume=resume,
-            storage_options=storage_options, **options,
+            storage_options=storage_options, attributes=attributes, **options,
         )  # fmt: skip
         labels = open_array(hidden, storage_options)
         colours = seen.colours[-lowest:]
         names = [f"segment {i}" for i in range(len(colours))]
-        write_map(labels, path, place, colours, names, overwrite=overwrite, storage_options=storage_options)
+        write_map(
+            labels, path, place, colours, names, overwrite=overwrite, tags=attributes, storage_options=storage_options
+        )
     return seen
 
 
@@ -210,5 +213,12 @@ def _rows(image: Image, features: Features, write: WriteLabels | None = None) ->
 
 
 def _stored(image: Image) -> list[zarr.Array]:
-    array = image.source.array if isinstance(image.source, AxesView) else None
-    return [array.array] if isinstance(array, StoredArray) else []
+    sources: list[Any] = [image.source]
+    while any(isinstance(source, SomeBands | StackedBands) for source in sources):
+        sources = [part for source in sources for part in getattr(source, "sources", None) or (_within(source),)]
+    arrays = [source.array for source in sources if isinstance(source, AxesView)]
+    return [array.array for array in arrays if isinstance(array, StoredArray)]
+
+
+def _within(source: Any) -> Any:
+    return source.source if isinstance(source, SomeBands) else source

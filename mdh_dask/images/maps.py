@@ -117,6 +117,7 @@ def write_map(
     names: Sequence[str],
     *,
     overwrite: bool = False,
+    tags: Mapping[str, Any] | None = None,
     storage_options: Options = None,
 ) -> None:
     """Write labels as a cloud-optimised GeoTIFF, tile by tile, which appears when it is complete.
@@ -131,6 +132,8 @@ def write_map(
     names : sequence of str
         Name of every label, kept as tags ``CATEGORY_0``, ``CATEGORY_1`` and so on of the band.
     overwrite : bool
+    tags : mapping of str to (str or number), optional
+        Tags of the file, whose names become upper case.
     storage_options : dict, optional
         Options of fsspec for URLs.
 
@@ -151,7 +154,9 @@ def write_map(
         file.parent.mkdir(parents=True, exist_ok=True)
     with naming_place(path), TemporaryDirectory(dir=file and file.parent, prefix=".map-") as folder:
         plain, final = Path(folder, "plain.tif"), Path(folder, "map.tif")
-        _write_plain(labels, plain, place, colours, names)
+        _write_plain(
+            labels, plain, place, colours, names, {key.upper(): str(value) for key, value in (tags or {}).items()}
+        )
         _write_cog(plain, final)
         if file is None:
             fs, name = filesystem(path, storage_options)
@@ -173,7 +178,14 @@ def dtype_of(n_labels: int) -> str:
     return next(name for name in LARGEST_OF if n_labels <= LARGEST_OF[name] or name == "int32")
 
 
-def _write_plain(labels: zarr.Array, file: Path, place: Place | None, colours: Integers, names: Sequence[str]) -> None:
+def _write_plain(
+    labels: zarr.Array,
+    file: Path,
+    place: Place | None,
+    colours: Integers,
+    names: Sequence[str],
+    tags: Mapping[str, str],
+) -> None:
     rasterio = needed("rasterio", "maps")
     dtype = dtype_of(len(colours))
     nodata, (height, width) = LARGEST_OF[dtype], labels.shape
@@ -191,6 +203,7 @@ def _write_plain(labels: zarr.Array, file: Path, place: Place | None, colours: I
         if dtype != "int32":
             table = {i: (*map(int, colour), 255) for i, colour in enumerate(colours)}
             target.write_colormap(1, table | {nodata: (0, 0, 0, 0)})
+        target.update_tags(**tags)
         target.update_tags(1, **{f"CATEGORY_{i}": name for i, name in enumerate(names)})
         for lines, columns in _blocks(labels):
             block: AnyArray = np.asarray(labels[lines, columns])

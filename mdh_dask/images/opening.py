@@ -13,6 +13,7 @@ from ..io.nodes import Options, find_node, local_path, refuse_streams
 from ..io.rows import check_complete, open_array
 from ..io.stored import StoredArray
 from .axes import AxesView, view_of
+from .bands import names_in, names_in_gdal
 from .georeference import kept
 from .image import Image, Source
 from .ome import multiscale_of
@@ -150,7 +151,8 @@ def _tiff_image(
         lines *= -(-LEAST_STRIP // (lines * columns))
     own_mask = None if found.mask is None else AxesView(found.mask, ("y", "x"))
     about = {"declared": found.nodata, "alpha": found.n_alpha > 0, "own_mask": own_mask}
-    return Image(view, path, "TIFF", (lines, columns), found.georeference, geo_tags=found.geo_tags), about
+    image = Image(view, path, "TIFF", (lines, columns), found.georeference, geo_tags=found.geo_tags)
+    return replace(image, bands=names_in_gdal(found.described, image.shape[2])), about
 
 
 def _zarr_image(
@@ -166,7 +168,9 @@ def _zarr_image(
     chunks = _chunks_of(view, array.shards or array.chunks)
     plane = multiscale.in_plane() if multiscale and axes is None else None
     attributes, kind = array.attrs.asdict(), "OME-Zarr" if multiscale else "Zarr"
-    return Image(view, path, kind, chunks, kept(attributes), plane), {"declared": declared_by(attributes)}
+    image = Image(view, path, kind, chunks, kept(attributes), plane)
+    named = {**attributes, **(node.attrs.asdict() if multiscale and node else {})}
+    return replace(image, bands=names_in(named, image.shape[2])), {"declared": declared_by(attributes)}
 
 
 def _view(path: str, *about: Any) -> AxesView:

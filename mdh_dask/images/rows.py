@@ -12,7 +12,7 @@ from ..chunks import Progress, Statistic, reduce_rows
 from .features import Features
 from .image import Image, opened
 from .order import PixelOrder
-from .validity import OpenPixels
+from .validity import NoDataError, OpenPixels
 
 
 def pixel_rows(image: Image, features: Features | None = None, lines: int | None = None) -> da.Array:
@@ -102,9 +102,9 @@ def counted(image: Image, progress: Progress | None = None) -> Image:
     return replace(image, n_valid=n_valid)
 
 
-def no_data(image: Image) -> ValueError:
+def no_data(image: Image) -> NoDataError:
     """Return the error for an image without a pixel that holds data."""
-    return ValueError(
+    return NoDataError(
         f"expected pixels with data in {image.path}; got none among {image.order.n_rows}: leave the image out, or say "
         "which pixels hold none with nodata=... and mask=..."
     )

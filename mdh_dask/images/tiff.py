@@ -23,6 +23,9 @@ PAGES = {"q": "c", "i": "c"}
 GDAL_NODATA = 42113
 """Tag with the value of pixels without data."""
 
+GDAL_METADATA = 42112
+"""Tag with descriptions of the bands."""
+
 ALPHA = (1, 2)
 """Types of extra samples that hold opacity."""
 
@@ -95,6 +98,8 @@ class TiffImage:
     """A mask of the image in the same file, zero where there are no data."""
     geo_tags: tuple[tuple[Any, ...], ...] = ()
     """The tags that place a GeoTIFF, as tifffile writes them."""
+    described: str = ""
+    """Metadata that GDAL writes, with descriptions of the bands."""
 
 
 def open_tiff(path: str, series: int | None = None, storage_options: Options = None) -> TiffImage:
@@ -124,11 +129,13 @@ def _image_of(path: str, tiff: Any, number: int, storage_options: Options) -> Ti
     found = TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options)
     n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in axes else 0
     place, tag = georeference(page.geotiff_tags) if page.is_geotiff else {}, page.tags.get(GDAL_NODATA)
+    described = "" if (text := page.tags.get(GDAL_METADATA)) is None else str(text.value)
     nodata = () if tag is None else (str(tag.value).strip(" \0"),)
     geo_tags = tuple(
         (tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in page.tags if tag.code in GEO_TAGS
     )
-    return TiffImage(found, axes, n_alpha, place, nodata, _mask_of(path, tiff, page, storage_options), geo_tags)
+    return TiffImage(found, axes, n_alpha, place, nodata, _mask_of(path, tiff, page, storage_options), geo_tags,
+                     described)  # fmt: skip
 
 
 def _mask_of(path: str, tiff: Any, page: Any, storage_options: Options) -> TiffArray | None:

@@ -20,6 +20,10 @@ ATTRIBUTES = ("_FillValue", "missing_value", "nodata")
 """Attributes of Zarr arrays that declare the value of pixels without data."""
 
 
+class NoDataError(ValueError):
+    """An image has no pixel that holds data."""
+
+
 PIECE = 2**17
 """Values of a piece of a block."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ._check import check_job
-from ._run import run_job
+from ._nights import run_any
 from .job import read_job
 from .telling import telling
 
@@ -65,7 +65,7 @@ def run(
     """
     with telling(path, lambda error: 1) as told:
         told.job = read_job(Path(path), cluster)
-        return run_job(told.job, restart=restart, overwrite=overwrite, progress=progress)
+        return run_any(told.job, restart=restart, overwrite=overwrite, progress=progress)
 
 
 def check(path: str | Path, *, overwrite: bool = False, cluster: Mapping[str, Any] | None = None) -> str:

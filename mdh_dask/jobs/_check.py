@@ -3,8 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..workflows.estimates import Estimate
+from ._nights import about_scenes, checked_outputs, new_scenes
+from ._nights import outputs_of as scene_outputs_of
 from ._run import check_outputs, outputs_of, with_own
+from .inputs import Input
 from .job import Job
+from .ledger import Ledger
+from .outputs import JobOutputs
+from .scenes import ScenesInput, own
 from .state import FINISHED, Work, about_job
 
 
@@ -16,6 +23,8 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
     JobError
         If the job or its input has changed since the job began, and `on_change` does not allow it.
     """
+    if job.input["kind"] == "scenes":
+        return _check_scenes(job, overwrite)
     outputs, work = outputs_of(job, overwrite), Work(job.work)
     if not work.has_begun():
         check_outputs(job, outputs)
@@ -24,15 +33,34 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
     about = about_job(job, opened.array, job.fingerprint())
     outputs = with_own(job, work, outputs, about)
     need = opened.estimate(estimator, outputs)
-    size = f"{opened.array.nbytes / 1e6:,.1f} MB in {need.blocks} blocks"
     last = ", the one that {} included".format("writes the labels" if outputs.labels else "looks at the clusters")
+    passes = need.passes() + (last if opened.n_passes_after(outputs) else "")
+    return _lines(job, _stage(work, about), opened, outputs, need, passes)
+
+
+def _check_scenes(job: Job, overwrite: bool) -> str:
+    """Open the scenes, and return which are new and what the job needs for a model of all of them."""
+    outputs, work, opened = scene_outputs_of(job, overwrite), Work(job.work), job.open_input()
+    assert isinstance(opened, ScenesInput)
+    if work.has_begun():
+        work.check(about_scenes(job))
+    ledger = Ledger.load(job.work)
+    new = new_scenes(opened, ledger)
+    checked_outputs(job, own(outputs, work.replaces()), opened, ledger, new)
+    need = opened.estimate(job.estimator(), outputs)
+    stage = f"night {ledger.night}, {len(new)} of {len(opened.scenes)} scenes are new"
+    passes = f"{need.passes()} for a model of all scenes; otherwise up to 3 of every new one: counts, drift, labels"
+    return _lines(job, stage, opened, outputs, need, passes)
+
+
+def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estimate, passes: str) -> str:
     facts = {
-        "job": f"{job.path}, {_stage(work, about)}",
-        "input": f"{opened.path}, {opened.describe()}, {size}",
-        "method": " ".join(str(estimator).split()),
+        "job": f"{job.path}, {stage}",
+        "input": f"{opened.path}, {opened.describe()}, {opened.array.nbytes / 1e6:,.1f} MB in {need.blocks} blocks",
+        "method": " ".join(str(job.estimator()).split()),
         "cluster": ", ".join([job.kind, *(f"{key} {value}" for key, value in job.cluster.items() if value)]),
         "outputs": outputs.kept(),
-        "passes": need.passes() + (last if opened.n_passes_after(outputs) else ""),
+        "passes": passes,
         "tasks": f"{need.tasks} in every pass",
         "memory": f"{need.memory()} in every worker",
     }

@@ -9,8 +9,10 @@ from .._fields import Field, JobError, check_keys, checked_kind, checked_table, 
 from .._locations import name_of
 from ..columns import KINDS
 from ..images.features import KINDS as PIXEL_KINDS
+from ..images.scenes import names_scenes
 from .inputs import Input, open_image_input, open_rows_input
 from .outputs import ImageJobOutputs, JobOutputs
+from .scenes import SceneOutputs, open_scenes_input
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,30 @@ def _are_pixel_kinds(value: Any) -> bool:
     return isinstance(value, list) and all(kind in PIXEL_KINDS for kind in value)
 
 
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
+
+
+def _are_paths(value: Any) -> bool:
+    if isinstance(value, str):
+        return names_scenes(value) and "\0" not in value
+    return _are_names(value) and all(path and "\0" not in path for path in value)
+
+
+def _pattern(name: str, required: bool = False) -> Field:
+    """Return the field of a path that differs for every scene or version."""
+    return Field(
+        f"a path or URL with {{{name}}} in the last part only",
+        lambda value: isinstance(value, str) and _is_in_last(value, f"{{{name}}}") and "\0" not in value,
+        required=required,
+    )
+
+
+def _is_in_last(place: str, pattern: str) -> bool:
+    folder, _, name = place.rpartition("/")
+    return pattern in name and pattern not in folder
+
+
 PATH, MISSING = text("a path or URL", required=True), choice("error", "fill", default="error")
 
 ROWS = {
@@ -93,6 +119,13 @@ IMAGE = {
     "sieve": whole(2),
 }
 
+SCENES = {
+    "path": Field("a path or URL, with asterisks or of STAC items, or an array of these", _are_paths, required=True),
+    "bands": Field("an array of names", _are_names),
+    **{key: field for key, field in IMAGE.items() if key not in ("path", "mask", "coordinates")},
+}
+"""Keys of ``[input]`` for scenes."""
+
 PLACE = text("a path or URL")
 
 OF_IMAGES = {"preview": PLACE, "connected": PLACE, "regions": PLACE}
@@ -106,6 +139,18 @@ OUTPUT = {
     "performance_report": PLACE,
 }
 
+OF_SCENES = {
+    "labels": _pattern("scene", required=True),
+    "preview": _pattern("scene"),
+    "connected": _pattern("scene"),
+    "regions": _pattern("scene"),
+    "model": _pattern("version", required=True),
+    "report": PLACE,
+    "metrics": PLACE,
+    "manifest": PLACE,
+}
+"""Keys of ``[output]`` for scenes."""
+
 SIEVED = ("labels", "connected", "regions")
 """Keys of the outputs without which nothing is sieved."""
 
@@ -115,6 +160,7 @@ BESIDES = ("confidence", "metrics", "manifest", "performance_report")
 INPUTS = {
     "rows": InputKind(ROWS, OUTPUT | {"confidence": PLACE}, open_rows_input, JobOutputs),
     "image": InputKind(IMAGE, OUTPUT | OF_IMAGES, open_image_input, ImageJobOutputs),
+    "scenes": InputKind(SCENES, OF_SCENES, open_scenes_input, SceneOutputs),
 }
 """Values of ``input.kind``, the default first."""
 
@@ -132,6 +178,8 @@ def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, An
     """
     values = checked_kind("input", given, {kind: inputs.fields for kind, inputs in INPUTS.items()})
     kind, path = values["kind"], values["path"]
+    if kind == "image" and names_scenes(path):
+        raise JobError(f"input.path names several images, {path}: say so with kind = 'scenes' in [input]")
     if kind == "rows" and PurePosixPath(name_of(path)).suffix.lower() in PICTURES:
         raise JobError(f"input.path is an image, {path}: say so with kind = 'image' in [input]")
     fields = INPUTS[kind].outputs

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import SettingError
-from .._fields import JobError, check_keys, checked_table, choice, flag, text
+from .._fields import JobError, check_keys, checked_table, choice, flag, share, text
 from ..clusters.current import LOCAL_SCHEDULERS
 from ..clusters.kinds import CLUSTERS, cluster_settings
 from ..estimators.base import ClusterEstimator
@@ -20,6 +20,12 @@ from .input_kinds import INPUTS, checked_input
 from .inputs import Input, columns_and_kinds
 from .methods import estimator_of
 from .outputs import JobOutputs
+
+OF_SCENES = {
+    "on_drift": choice("label", "refit", default="label"),
+    "drift_threshold": share(0.1),
+}
+"""Keys of ``[run]`` that only jobs on scenes have."""
 
 RUN = {
     "work": text("the path of a folder"),
@@ -81,7 +87,8 @@ class Job:
 
     def inputs(self) -> list[str]:
         """Return the paths or URLs of the input, and of labels and mask if there are any."""
-        return [path for key in ("path", *BESIDE) if (path := self.input.get(key)) is not None]
+        given = [path for key in ("path", *BESIDE) if (path := self.input.get(key)) is not None]
+        return [path for one in given for path in ([one] if isinstance(one, str) else one)]
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the fingerprint of the input, with those of labels and mask if there are any."""
@@ -146,25 +153,26 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
     where = cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
     kind = where.pop("kind")
     given, output = checked_input(content.get("input", {}), content.get("output", {}))
-    run = checked_table("run", content.get("run", {}), RUN)
+    run = checked_table("run", content.get("run", {}), RUN | (OF_SCENES if given["kind"] == "scenes" else {}))
     sections = {"input": given, "output": output, "run": run, "cluster": where}
     of_cluster = CLUSTERS[kind].paths if cluster is None else ()
     for section, keys in (PATHS | {"cluster": of_cluster, "output": tuple(output)}).items():
         for key in keys:
-            if isinstance(place := sections[section].get(key), str):
+            if isinstance(place := sections[section].get(key), str | list):
                 try:
-                    sections[section][key] = rooted(place, path.parent)
+                    sections[section][key] = _all_rooted(place, path.parent)
                 except RuntimeError as error:
                     raise JobError(
                         f"{section}.{key} is {place}, but there is no such user: write the path out"
                     ) from error
-    _check_metrics(run["openmetrics"], given["path"], *map(given.get, BESIDE), *output.values(), str(path))
+    inputs = [given["path"]] if isinstance(given["path"], str) else given["path"]
+    _check_metrics(run["openmetrics"], *inputs, *map(given.get, BESIDE), *output.values(), str(path))
     estimator = estimator_of(content.get("method", {}), progress=False)
     try:
         check_labels(estimator, given.get("labels"))
     except SettingError as error:
         raise JobError(str(error)) from error
-    if output["performance_report"] is not None and kind in LOCAL_SCHEDULERS:
+    if output.get("performance_report") is not None and kind in LOCAL_SCHEDULERS:
         raise JobError(
             f"output.performance_report needs a cluster, but cluster.kind = {kind!r} has none: leave one out"
         )
@@ -182,6 +190,10 @@ def _check_metrics(metrics: str | None, *others: str | None) -> None:
             check_separate(metrics, *(other for other in others if other is not None))
         except SettingError as error:
             raise JobError(f"run.openmetrics: {error}") from error
+
+
+def _all_rooted(place: str | list[str], folder: Path) -> str | list[str]:
+    return rooted(place, folder) if isinstance(place, str) else [rooted(one, folder) for one in place]
 
 
 def rooted(place: str, folder: Path) -> str:

@@ -57,7 +57,7 @@ def manifest_of(
     parameters = job.estimator().get_params(deep=False)
     return {
         "format": FORMAT,
-        "job": {"path": str(job.path), "sha256": _digest_of(job.path), **about["job"]},
+        "job": {"path": str(job.path), "sha256": digest_of(job.path), **about["job"]},
         "input": {**about["input"], "chunks": list(rows.chunksize)},
         "parameters": json.loads(json.dumps(parameters, default=str)),
         "versions": versions(),
@@ -76,7 +76,7 @@ def manifest_of(
     }
 
 
-def _digest_of(path: Path) -> str:
+def digest_of(path: Path) -> str:
     """Return a digest of a job file from which its credentials cannot be guessed."""
     return hashlib.sha256(redacted(path.read_bytes().decode()).encode()).hexdigest()
 

@@ -164,16 +164,25 @@ def _are_attempts(value: Any) -> bool:
 def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything that the outputs depend on and that must not change while a job is interrupted."""
     input_is = {"shape": list(rows.shape), "dtype": rows.dtype.str, **found}
-    places = {key: stored(place) for key in ("path", *BESIDE) if (place := job.input.get(key)) is not None}
+    about = {"job": wanted_of(job), "input": input_is, "versions": {"mdh_dask": __version__}}
+    return json.loads(json.dumps(about))
+
+
+def wanted_of(job: Job) -> dict[str, Any]:
+    """Return what a job file asks for, apart from where and how it runs."""
+    places = {key: all_stored(place) for key in ("path", *BESIDE) if (place := job.input.get(key)) is not None}
     # Keys that the first version had not, so that its jobs do not seem changed.
     later = ("labels", "mask", "nodata", "sieve", "features")
     given = {key: value for key, value in job.input.items() if key not in later or value not in (None, [])} | places
     if "nodata" in given:
         given["nodata"] = str(given["nodata"])  # NaN differs from itself
     output = {key: None if place is None else stored(place) for key, place in job.output.items()}
-    wanted = {"input": given, "method": job.content.get("method", {}), "output": output}
-    about = {"job": wanted, "input": input_is, "versions": {"mdh_dask": __version__}}
-    return json.loads(json.dumps(about))
+    return {"input": given, "method": job.content.get("method", {}), "output": output}
+
+
+def all_stored(place: str | list[str]) -> str | list[str]:
+    """Return a place, or several, as in files; see `stored`."""
+    return stored(place) if isinstance(place, str) else [stored(one) for one in place]
 
 
 def name_of(about: Mapping[str, Any]) -> str:

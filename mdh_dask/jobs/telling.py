@@ -36,12 +36,19 @@ ABOUT = {
     "clusters": "Clusters that were found.",
     "passes": "Passes over the data.",
     "pass_seconds": "Time of all passes.",
+    "scenes": "Scenes that are done.",
+    "scenes_labelled": "Scenes that the last night labelled.",
+    "scenes_drifted": "Scenes of the last night that are not distributed as those of the model.",
+    "scenes_without_data": "Scenes of the last night without data.",
+    "model_version": "Version of the model that labelled the last scenes.",
     "attempts": "Runs that it took, with those that were interrupted.",
 }
 """Names of the metrics without `PREFIX`, and what they are."""
 
 OF_MANIFEST = {"rows": "n_rows", "rows_without_data": "n_without_data", "clusters": "n_clusters", "passes": "passes",
-               "pass_seconds": "seconds"}  # fmt: skip
+               "pass_seconds": "seconds", "scenes": "n_scenes", "scenes_labelled": "n_labelled",
+               "scenes_drifted": "n_drifted", "scenes_without_data": "n_scenes_without_data",
+               "model_version": "model_version"}  # fmt: skip
 
 
 @dataclass

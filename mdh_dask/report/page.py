@@ -31,7 +31,7 @@ from .entries import (
 )
 from .profiles import Overview, overview_of
 from .scatter import scatter_of
-from .segments import Segments
+from .segments import SceneTable, Segments
 from .spectrum import spectrum_of
 from .tiles import MAP_LEVELS, map_of
 
@@ -57,6 +57,7 @@ def write_report(
     colours: AnyArray | None = None,
     links: Mapping[str, str] | None = None,
     sample: tuple[AnyArray, Integers] | None = None,
+    scenes: SceneTable | None = None,
     overwrite: bool = False,
 ) -> Path | str:
     """Write a report of clusters as one HTML file that needs no other file and no network.
@@ -86,6 +87,8 @@ def write_report(
         Names and addresses of other pages; addresses of files are relative to the report.
     sample : (array of shape (n, n_features), array of shape (n,)), optional
         Some rows and their labels, for a picture of the clusters; needs `profiles`.
+    scenes : SceneTable, optional
+        A table of the scenes that a model has labelled.
     overwrite : bool
         Whether to replace an existing file.
 
@@ -135,6 +138,7 @@ def write_report(
         "spectrum": spectrum_of(feature_map) if feature_map is not None and drawn else None,
         "images": _all_embedded(images or {}),
         "segments": None if segments is None else _segments(segments, shown["n_clusters"]),
+        "scenes": scenes,
         "tree": tree,
         "max_pictures": MAX_PICTURES,
         "max_nesting": MAX_NESTING,

@@ -2,6 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class SceneTable(NamedTuple):
+    """The names of columns, and a row of texts for every scene."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)

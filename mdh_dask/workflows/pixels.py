@@ -1,6 +1,7 @@
 """Segmentation of an open image into labels, model, preview and report."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -128,11 +129,12 @@ def _prepared(
     features = columns_of(options)
     if options.coordinates is None and options.sample is None:
         return features, rows, 0
+    if options.coordinates is None:
+        assert options.sample is not None
+        return features, drawn(rows, estimator, options.sample), 1
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     wanted = options.sample or PIXELS_FOR_SCALES
     limit, bar = sample_limit(wanted, len(rows)), announced("drawing pixels", estimator.progress)
-    if options.coordinates is None:
-        return features, smallest_hashes(reduce_rows(SamplePass(seed, limit), rows, progress=bar), wanted).rows, 1
     first = reduce_rows(FirstPass(seed, limit), rows, progress=bar)
     sample = smallest_hashes(first.sample, wanted)
     # Weights need columns of one scale, and scaling by the estimator would undo the weights.
@@ -146,6 +148,13 @@ def _prepared(
     return features, sample.rows * factors.astype(rows.dtype), 1
 
 
+def drawn(rows: da.Array, estimator: Any, wanted: int) -> AnyArray:
+    """Return a sample of rows, drawn in one pass with the seed of an estimator."""
+    seed = int(check_random_state(estimator.random_state).randint(2**31))
+    limit, bar = sample_limit(wanted, len(rows)), announced("drawing pixels", estimator.progress)
+    return smallest_hashes(reduce_rows(SamplePass(seed, limit), rows, progress=bar), wanted).rows
+
+
 def labelled(
     image: Image,
     features: Features,
@@ -155,21 +164,26 @@ def labelled(
     resume: str | None = None,
     also: Statistic | None = None,
     sieve: int | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Seen:
-    """Label all pixels, write the labels and regions that have a path, and compute another statistic."""
+    """Label all pixels, write the labels and regions that have a path, and compute another statistic.
+
+    The labels have the number of clusters as an attribute, and those in `about`.
+    """
     label, n_clusters, noise = estimator.block_labels(), int(estimator.n_clusters_), int(estimator.noise)
+    attributes = {"n_clusters": n_clusters, **(about or {})}
     known: dict[str, Any] = {"n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also}
     if sieve is not None or outputs.connected or outputs.regions:
         return write_segments(
             label, image, RegionPaths(outputs.labels, outputs.connected, outputs.regions), sieve=sieve, **known,
-            overwrite=outputs.overwrite, attributes={"n_clusters": n_clusters},
+            overwrite=outputs.overwrite, attributes=attributes,
             bar=lambda text: announced(text, progress), resume=resume,
         )  # fmt: skip
     if outputs.labels is None:
         bar = announced("looking at segments", progress)
         return look(label, image, **known, progress=bar)
     seen = write_labels(
-        label, image, outputs.labels, **known, overwrite=outputs.overwrite, attributes={"n_clusters": n_clusters},
+        label, image, outputs.labels, **known, overwrite=outputs.overwrite, attributes=attributes,
         progress=announced("writing labels", progress), resume=resume,
     )  # fmt: skip
     logger.info("labels in %s", outputs.labels)

@@ -136,5 +136,4 @@ def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> 
         raise SettingError(f"{model} was fitted to an image, whose columns it knows: leave out columns=...")
     columns = PixelColumns.from_dict(estimator.pixel_columns_)
     image = reading.image(path, columns.axes, columns.nodata)
-    columns.check(image, model)
-    return image, columns.features
+    return columns.of(image, model), columns.features

@@ -11,6 +11,7 @@ from . import (
     faults,
     figures,
     giant,
+    holes,
     honesty,
     hppc,
     images,
@@ -66,6 +67,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "mixed": mixed,
     "text": text,
     "giant": giant,
+    "holes": holes,
     "faults": faults,
 }
 """The suites that hold single features to their bars."""

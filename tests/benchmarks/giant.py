@@ -40,7 +40,7 @@ def run(side: int = 40_000) -> Iterator[Table]:
     with TemporaryDirectory() as name:
         folder = Path(name)
         size = side * side * N_BANDS
-        _check_space(folder, size)
+        check_space(folder, size)
         with workers():
             _store_image(folder / "image.zarr", side)
             _store_image(folder / "warm.zarr", CHUNK)
@@ -83,7 +83,8 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _check_space(folder: Path, size: int) -> None:
+def check_space(folder: Path, size: int) -> None:
+    """Raise an error unless a folder has room for an image of `size` bytes and its labels."""
     free = shutil.disk_usage(folder).free
     if free < 1.6 * size:
         raise OSError(

@@ -178,7 +178,7 @@ ERRORS = {
     "output is no table": ("output = 3\n" + LEAST.split("[output]")[0], "[output] must be a table; got 3, an integer"),
     "unknown kind of input": (
         IMAGE.replace("image", "images"),
-        "input.kind must be 'rows' or 'image'; got 'images', a string (did you mean 'image'?)",
+        "input.kind must be 'rows', 'image' or 'scenes'; got 'images', a string (did you mean 'image'?)",
     ),
     "image without its kind": (
         IMAGE.replace('kind = "image"\n', "").replace("preview", "labels"),

@@ -1,0 +1,212 @@
+"""Scenes: many images of the same bands, found by a pattern, a list or a STAC item collection."""
+
+import itertools
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urljoin
+
+import dask.array as da
+from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
+
+from .._locations import hiding_credentials, name_of, without_query
+from ..io.files import read_file
+from ..io.nodes import local_path
+from .bands import stacked, with_bands
+from .features import Features
+from .image import Image
+from .rows import all_rows, pixel_rows
+
+LISTS = (".json", ".geojson")
+"""Endings of files that hold STAC items."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A scene that is not open.
+
+    Parameters
+    ----------
+    name : str
+        Its name, different for all scenes.
+    files : tuple of (str, tuple of str)
+        Paths or URLs, and the names of the bands of each; empty names are those in the file.
+    """
+
+    name: str
+    files: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the paths or URLs."""
+        return [path for path, _ in self.files]
+
+
+def names_scenes(given: Any) -> bool:
+    """Return whether a value names several scenes, and not one image.
+
+    Examples
+    --------
+    >>> names_scenes("scenes/*.tif"), names_scenes(["a.tif", "b.tif"]), names_scenes("items.json")
+    (True, True, True)
+    >>> names_scenes("scene.tif")
+    False
+    """
+    if isinstance(given, str | os.PathLike):
+        path = without_query(given)
+        return "*" in path or PurePosixPath(path).suffix.lower() in LISTS
+    return isinstance(given, list | tuple)
+
+
+@hiding_credentials()
+def find_scenes(given: str | os.PathLike[str] | Sequence[str], bands: Sequence[str] | None = None) -> list[Scene]:
+    """Return the scenes that a pattern, a list of paths or a STAC item collection names, in the order of their names.
+
+    Parameters
+    ----------
+    given : path, URL or sequence of these
+        A path or URL with asterisks; paths or URLs; or a JSON file of a STAC item or item collection, with assets
+        beside it or at URLs.
+    bands : sequence of str, optional
+        The bands that are needed, for STAC items: an asset is taken if it has one of them, by the names or common
+        names of its bands or by its key. By default the only asset with the role ``"data"``, or the only one.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    ValueError
+        If two have the same name, or an item lacks a band.
+    """
+    if isinstance(given, str | os.PathLike):
+        given = os.fspath(given)
+        scenes = _of_pattern(given) if "*" in without_query(given) else _of_items(given, bands)
+    else:
+        scenes = [_of_path(os.fspath(path)) for path in given]
+    if not scenes:
+        raise FileNotFoundError(f"there is no scene at {given}: check the path")
+    scenes = sorted(scenes, key=lambda scene: scene.name)
+    for one, other in itertools.pairwise(scenes):
+        if one.name == other.name:
+            raise ValueError(
+                f"expected scenes of different names; got {one.paths[0]} and {other.paths[0]}, both named {one.name}: "
+                "rename one"
+            )
+    return scenes
+
+
+def _of_path(path: str) -> Scene:
+    return Scene(PurePosixPath(name_of(path)).stem, ((path, ()),))
+
+
+def _of_pattern(pattern: str) -> list[Scene]:
+    fs, root = url_to_fs(pattern)
+    fs.invalidate_cache()
+    hidden = (path for path in fs.glob(root) if not name_of(path).startswith("."))
+    local = local_path(pattern) is not None
+    return [_of_path(path if local else fs.unstrip_protocol(path)) for path in hidden]
+
+
+def _of_items(path: str, bands: Sequence[str] | None) -> list[Scene]:
+    try:
+        content = json.loads(read_file(path))
+        items = content["features"] if content["type"] == "FeatureCollection" else [content]
+        return [_of_item(item, path, bands) for item in items]
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"expected a STAC item or item collection in {path}; got other JSON: {error!r:.99}") from error
+
+
+def _of_item(item: Mapping[str, Any], path: str, bands: Sequence[str] | None) -> Scene:
+    name, assets = PurePosixPath(str(item["id"])).name, {str(key): asset for key, asset in item["assets"].items()}
+    if not name.strip("."):
+        raise ValueError(f"expected an id of every item in {path}; got {item['id']!r}")
+    if bands is None:
+        keys = [key for key, asset in assets.items() if "data" in asset.get("roles", [])] or [*assets]
+        if len(keys) != 1:
+            raise ValueError(f"item {name} of {path} has the assets {', '.join(keys)}: choose among them by bands")
+        return Scene(name, ((_place(assets[keys[0]]["href"], path), _own_names(assets[keys[0]], ())),))
+    files: dict[str, tuple[str, ...]] = {}
+    for band in bands:
+        key = next((key for key, asset in assets.items() if band in (key, *_own_names(asset, bands))), None)
+        if key is None:
+            raise ValueError(f"expected a band {band!r} in item {name} of {path}; got the assets {', '.join(assets)}")
+        own = _own_names(assets[key], bands)
+        files[_place(assets[key]["href"], path)] = own if band in own else (band,)
+    return Scene(name, tuple(files.items()))
+
+
+def _own_names(asset: Mapping[str, Any], wanted: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of an asset's bands: common names where these are wanted, and nothing unless all have one."""
+    found = asset.get("bands") or asset.get("eo:bands") or []
+    wanted, names = set(wanted), []
+    for band in found:
+        common = band.get("common_name") or band.get("eo:common_name")
+        names.append(common if common in wanted else band.get("name") or common)
+    return tuple(map(str, names)) if all(names) else ()
+
+
+def _place(href: str, path: str) -> str:
+    """Return the path or URL of an asset, which may be relative to its collection."""
+    if "://" in href:
+        return href
+    folder = local_path(path)
+    return urljoin(path, href) if folder is None and path.startswith("http") else _joined(path, folder, href)
+
+
+def _joined(path: str, local: Path | None, href: str) -> str:
+    return str(local.parent / href) if local is not None else f"{path.rpartition('/')[0]}/{href.removeprefix('./')}"
+
+
+def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:
+    """Open a scene.
+
+    Parameters
+    ----------
+    scene : Scene
+    opening : callable
+        Opens an image at a path or URL.
+    bands : sequence of str or None
+        Names of the bands to use, in this order; all by default.
+    """
+    images = []
+    for path, names in scene.files:
+        image = opening(path)
+        if names and len(names) != image.shape[2]:
+            raise ValueError(f"expected {len(names)} bands, {', '.join(names)}, in {path}; got {image.shape[2]}")
+        images.append(replace(image, bands=names or image.bands))
+    image = stacked(images)
+    return image if bands is None else with_bands(image, bands)
+
+
+def matched(images: Mapping[str, Image]) -> dict[str, Image]:
+    """Return scenes with their bands in the order of the first, matched by name where they have names.
+
+    Raises
+    ------
+    ValueError
+        If scenes differ in their bands or in their dtype.
+    """
+    found: dict[str, Image] = {}
+    for name, image in images.items():
+        first = next(iter(found.values()), image)
+        if first.bands and image.bands:
+            image = with_bands(image, first.bands)
+        if (image.shape[2], image.dtype) != (first.shape[2], first.dtype):
+            raise ValueError(
+                f"expected scenes of {first.shape[2]} bands of {first.dtype}, as {first.path}; got {image.shape[2]} of "
+                f"{image.dtype} in {image.path}: leave it out, choose bands by name, or convert it"
+            )
+        found[name] = image
+    return found
+
+
+def rows_of(images: Iterable[Image], features: Features, *, counted: bool = True) -> da.Array:
+    """Return the rows of all scenes, one scene after another; of pixels with data only if these are `counted`.
+
+    Windows do not cross from one scene to another.
+    """
+    rows = pixel_rows if counted else all_rows
+    return da.concatenate([rows(image, features) for image in images])

@@ -1,0 +1,112 @@
+"""What a job on scenes has done in all its nights: models, drift and labels, from which a killed night resumes."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from .._fields import JobError
+from .._locations import all_redacted
+from ..io.folders import write_whole
+
+LEDGER = "scenes.json"
+
+FORMAT = 1
+
+TABLES = {"versions": list, "pending": dict, "drifts": dict, "scenes": dict}
+"""The tables of the file."""
+
+
+@dataclass
+class Ledger:
+    """A file that is replaced whole after every step, so that each is done or is not.
+
+    Parameters
+    ----------
+    file : Path
+    night : int
+        The night that is not finished, from 1.
+    versions : list of dict
+        Every model: its version, path, the digests of the scenes that it was fitted to, clusters, passes and seconds.
+    pending : dict
+        The version that is being fitted and the digests of its scenes; empty if there is none.
+    drifts : dict
+        By scene: its digest, the version that it was compared with, and what was found.
+    scenes : dict
+        By scene: its digest, the version that labelled it, the night, and its size and counts.
+    """
+
+    file: Path
+    night: int = 1
+    versions: list[dict[str, Any]] = field(default_factory=list)
+    pending: dict[str, Any] = field(default_factory=dict)
+    drifts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    scenes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Ledger":
+        """Return the ledger in a folder of work, empty if there is none.
+
+        Raises
+        ------
+        JobError
+            If it is damaged, or of another format.
+        """
+        file = folder / LEDGER
+        if not file.exists():
+            return cls(file)
+        remedy = "restore it from a copy, or discard the work of the job with restart=True"
+        try:
+            content = json.loads(file.read_text())
+            number, night = content["format"], content["night"]
+            tables = {name: content[name] for name in TABLES}
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise JobError(f"{file} is damaged ({error!r:.99}): {remedy}") from error
+        if number != FORMAT:
+            raise JobError(
+                f"{file} has format {number}; this is mdh_dask {__version__}, which reads format {FORMAT}: {remedy}"
+            )
+        if type(night) is not int or not all(isinstance(tables[name], kind) for name, kind in TABLES.items()):
+            raise JobError(f"{file} is damaged (it lacks what was written): {remedy}")
+        if not (_are_versions(tables["versions"]) and all(map(_are_entries, (tables["drifts"], tables["scenes"])))):
+            raise JobError(f"{file} is damaged (it lacks what was written): {remedy}")
+        return cls(file, night, **tables)
+
+    def write(self) -> None:
+        """Replace the file."""
+        content = {"format": FORMAT, "night": self.night, **{name: getattr(self, name) for name in TABLES}}
+        write_whole(self.file, json.dumps(all_redacted(content), indent=1).encode())
+
+    @property
+    def current(self) -> dict[str, Any] | None:
+        """The latest model."""
+        return self.versions[-1] if self.versions else None
+
+    def is_done(self, name: str, digest: str) -> bool:
+        """Return whether a scene has been labelled, or found to hold no data, and has not changed since."""
+        return name in self.scenes and self.scenes[name]["digest"] == digest
+
+    def drift_of(self, name: str, digest: str, version: int) -> dict[str, Any] | None:
+        """Return what a comparison of a scene with a model found, or None if there was none."""
+        found = self.drifts.get(name)
+        return found if found is not None and (found["digest"], found["version"]) == (digest, version) else None
+
+    def of_night(self) -> dict[str, dict[str, Any]]:
+        """Return the scenes that this night has done."""
+        return {name: about for name, about in self.scenes.items() if about["night"] == self.night}
+
+
+def _are_versions(value: Any) -> bool:
+    return all(
+        isinstance(one, Mapping) and type(one.get("version")) is int and isinstance(one.get("scenes"), Mapping)
+        for one in value
+    )
+
+
+def _are_entries(value: Mapping[str, Any]) -> bool:
+    return all(
+        isinstance(one, Mapping) and isinstance(one.get("digest"), str) and type(one.get("night")) is int
+        for one in value.values()
+    )

@@ -1,0 +1,113 @@
+"""The files of a night: report with a table of the scenes, metrics and manifest."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._locations import name_of, stored
+from ..report import SceneTable, write_report
+from ..workflows.facts import versions
+from .job import Job
+from .ledger import Ledger
+from .locks import now
+from .manifests import digest_of, write_json
+from .outputs import JobOutputs, checksum_of
+from .state import FORMAT, Work, wanted_of
+
+COLUMNS = ("scene", "night", "model", "pixels", "without data", "coordinates", "drift", "largest segments")
+
+
+def write_night(job: Job, ledger: Ledger, work: Work, growing: JobOutputs, model: Any, where: str) -> dict[str, Any]:
+    """Write the report, the metrics and the manifest that have a path; return the manifest."""
+    metrics = metrics_of_night(ledger)
+    if growing.metrics is not None:
+        write_json(growing.metrics, metrics)
+    manifest = {
+        "format": FORMAT,
+        "job": {"path": str(job.path), "sha256": digest_of(job.path), **wanted_of(job)},
+        "versions": versions(),
+        **{key: value for key, value in metrics.items() if key != "each_scene"},
+        "attempts": work.attempts(),
+        "models": [{**one, "model": stored(str(one["model"]))} for one in ledger.versions],
+        "scenes": ledger.scenes,
+        "drifts": ledger.drifts,
+        "finished": now(),
+        "summary": summary_of(metrics),
+    }
+    if growing.report is not None:
+        facts = {
+            "Scenes": manifest["summary"],
+            "Model": f"version {metrics['model_version']} of {len(ledger.versions)}, {stored(str(model[0]))}",
+            "Method": type(model[1]).__name__,
+            "Ran on": where,
+            "Versions": versions(),
+        }
+        write_report(
+            growing.report, model[1].state_.tree, title=f"Night {ledger.night} of {name_of(str(job.path))}",
+            facts=facts, scenes=_table(ledger), overwrite=True,
+            feature_map=getattr(model[1].state_, "feature_map", None),
+        )  # fmt: skip
+    manifest["outputs"] = {
+        key: {"path": stored(path), "checksum": checksum_of(path)}
+        for key, path in growing.places().items()
+        if key != "manifest"
+    }
+    if growing.manifest is not None:
+        write_json(growing.manifest, manifest)
+    return manifest
+
+
+def metrics_of_night(ledger: Ledger) -> dict[str, Any]:
+    """Return the numbers of a night."""
+    done, current = ledger.of_night(), ledger.current
+    assert current is not None
+    labelled = {name: about for name, about in done.items() if about["outputs"]}
+    drifted = [name for name, found in ledger.drifts.items() if found["night"] == ledger.night and found["found"]]
+    refitted = [one for one in ledger.versions if one["night"] == ledger.night]
+    return {
+        "night": ledger.night,
+        "n_scenes": len(ledger.scenes),
+        "n_labelled": len(labelled),
+        "n_scenes_without_data": len(done) - len(labelled),
+        "n_drifted": len(drifted),
+        "labelled": sorted(labelled),
+        "drifted": sorted(drifted),
+        "refitted": [one["version"] for one in refitted],
+        "model_version": current["version"],
+        "n_clusters": current["n_clusters"],
+        "n_rows": sum(about["n_rows"] for about in labelled.values()),
+        "n_without_data": sum(about["n_without"] for about in labelled.values()),
+        "passes": sum(one["passes"] for one in refitted) + len(labelled),
+        "seconds": sum(one["seconds"] for one in [*refitted, *labelled.values()]),
+        "each_scene": done,
+    }
+
+
+def summary_of(metrics: Mapping[str, Any]) -> str:
+    """Return a line on a night."""
+    told = [f"night {metrics['night']}: {metrics['n_labelled']} scenes labelled by version {metrics['model_version']}"]
+    if metrics["refitted"]:
+        told.append(f"which was fitted now and has {metrics['n_clusters']} segments")
+    if metrics["drifted"]:
+        told.append(f"{metrics['n_drifted']} with drift ({', '.join(metrics['drifted'][:5])})")
+    if metrics["n_scenes_without_data"]:
+        told.append(f"{metrics['n_scenes_without_data']} without data")
+    return ", ".join([*told, f"{metrics['n_scenes']} scenes in all"])
+
+
+def _table(ledger: Ledger) -> SceneTable:
+    rows = []
+    for name, about in sorted(ledger.scenes.items(), key=lambda item: (-item[1]["night"], item[0])):
+        found, sizes = ledger.drifts.get(name), about["sizes"]
+        total = max(sum(sizes), 1)
+        largest = sorted(range(len(sizes)), key=lambda i: -sizes[i])[:3]
+        shape = about.get("shape")
+        n_pixels = shape[0] * shape[1] if shape else 0
+        rows.append((
+            name, str(about["night"]), str(about["version"]),
+            f"{shape[1]:,} x {shape[0]:,}" if shape else "-",
+            f"{about['n_without'] / n_pixels:.1%}" if n_pixels else "all",
+            about.get("crs") or "-",
+            "-" if found is None else "; ".join(found["alarms"]) or "none",
+            ", ".join(f"{i}: {sizes[i] / total:.0%}" for i in largest if sizes[i]),
+        ))  # fmt: skip
+    return SceneTable(COLUMNS, rows)

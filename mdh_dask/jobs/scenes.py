@@ -1,0 +1,156 @@
+"""Scenes as the input of jobs, and the outputs of each."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
+from functools import cached_property
+from typing import Any
+
+import dask.array as da
+
+from .._errors import SettingError
+from ..images import Image
+from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
+from ..images.validity import nodata_of
+from ..io import codec
+from ..io.fingerprints import fingerprint
+from ..workflows._fit import Cluster, Made
+from ..workflows.estimates import Estimate, estimate
+from ..workflows.pixels import PixelOptions, columns_of
+from ..workflows.reading import Reading
+from .outputs import ImageJobOutputs
+
+OF_A_SCENE = ("labels", "preview", "connected", "regions")
+"""Outputs of which every scene has its own."""
+
+OF_A_NIGHT = ("report", "metrics", "manifest")
+"""Outputs that are replaced every night."""
+
+
+@dataclass(frozen=True)
+class SceneOutputs(ImageJobOutputs):
+    """The outputs of a job on scenes: paths with ``{scene}``, of models with ``{version}``, and files of a night."""
+
+    def check(self, *inputs: str) -> None:
+        """Raise an error if an output cannot be written, or would be taken for a scene."""
+        super().check(*(one for one in inputs if "*" not in one))
+        for place in self.places().values():
+            if found := next((one for one in inputs if "*" in one and fnmatch(place, one)), None):
+                raise SettingError(f"{place} would be taken for a scene of {found} the next night: name another place")
+
+    def of_scene(self, scene: str) -> ImageJobOutputs:
+        """Return the outputs of a scene."""
+        return self._only({key: place.replace("{scene}", scene) for key, place in self._given_of(OF_A_SCENE)})
+
+    def of_model(self, version: int) -> ImageJobOutputs:
+        """Return the model of a version as an output."""
+        return self._only({key: place.replace("{version}", str(version)) for key, place in self._given_of(("model",))})
+
+    def of_night(self) -> ImageJobOutputs:
+        """Return the outputs of a night."""
+        return self._only(dict(self._given_of(OF_A_NIGHT)))
+
+    def _given_of(self, keys: Iterable[str]) -> list[tuple[str, str]]:
+        return [(key, place) for key in keys if (place := getattr(self, key)) is not None]
+
+    def _only(self, places: Mapping[str, str]) -> ImageJobOutputs:
+        given: dict[str, Any] = {**places, "overwrite": self.overwrite, "own": self.own}
+        return ImageJobOutputs(**given)
+
+
+@dataclass(frozen=True)
+class AllPixels:
+    """Stands for the pixels of all scenes where only their size counts."""
+
+    rows: da.Array
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size of the rows in memory."""
+        return int(self.rows.nbytes)
+
+
+@dataclass(frozen=True)
+class ScenesInput:
+    """Scenes as an input.
+
+    Parameters
+    ----------
+    path : str
+        How the scenes were given, for messages.
+    scenes : mapping of str to Scene
+    reading : Reading
+    options : PixelOptions
+    bands : tuple of str or None
+        Names of the bands to use.
+    """
+
+    path: str
+    scenes: Mapping[str, Scene]
+    reading: Reading
+    options: PixelOptions
+    bands: tuple[str, ...] | None = None
+    digests: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def digest(self, name: str) -> str:
+        """Return a digest of a scene that changes with its files."""
+        if name not in self.digests:
+            files = self.scenes[name].files
+            self.digests[name] = codec.digest(*((*part, fingerprint(part[0])) for part in files))[:32]
+        return self.digests[name]
+
+    def images(self, names: Iterable[str], bands: tuple[str, ...] | None = None) -> dict[str, Image]:
+        """Open scenes by name, with bands that match those of the first, or with `bands`."""
+        bands = self.bands or bands
+        return matched({name: open_scene(self.scenes[name], self.reading.image, bands) for name in names})
+
+    @cached_property
+    def all_images(self) -> dict[str, Image]:
+        """All scenes, open."""
+        return self.images(self.scenes)
+
+    @property
+    def rows(self) -> da.Array:
+        """Return a row for each pixel of all scenes, with data or not."""
+        return rows_of(self.all_images.values(), columns_of(self.options), counted=False)
+
+    @property
+    def array(self) -> Any:
+        """Return a stand-in with the size of the scenes."""
+        return AllPixels(self.rows)
+
+    def describe(self) -> str:
+        """Return the number of scenes and of their pixels, and the columns of rows."""
+        image, rows = next(iter(self.all_images.values())), self.rows
+        bands = f"{image.shape[2]} {image.dtype} bands" + (f" ({', '.join(image.bands)})" if image.bands else "")
+        return f"{len(self.scenes)} scenes, {len(rows):,} pixels of {bands},  rows of {rows.shape[1]} columns"
+
+    def n_passes_after(self, outputs: Any) -> int:
+        """Return the number of passes after the tree has grown: one that labels."""
+        return 1
+
+    def estimate(self, estimator: Any, outputs: Any) -> Estimate:
+        """Return the estimate for fitting a model to all scenes and labelling them."""
+        need = estimate(self.rows, estimator, labels=True).on_pixels(self.options.sample is not None, False, 1)
+        holes = any(image.validity is not None for image in self.all_images.values())
+        return need.one_more() if holes else need
+
+    def cluster(self, estimator: Any, outputs: Any, cluster: Cluster, resume: str) -> Made:
+        """Raise an error, as scenes are not clustered in one go: see `_nights`."""
+        raise NotImplementedError("scenes are clustered night by night")
+
+
+def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:
+    """Find the scenes that the values of ``[input]`` name; they are opened later."""
+    nodata = None if given["nodata"] is None else nodata_of(str(given["nodata"]))
+    reading = Reading(given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata)
+    options = PixelOptions(given["window"], None, given["sample"], nodata, tuple(given["features"]), given["sieve"])
+    bands = None if given["bands"] is None else tuple(given["bands"])
+    found = find_scenes(given["path"], bands)
+    shown = given["path"] if isinstance(given["path"], str) else f"{len(found)} scenes"
+    return ScenesInput(shown, {scene.name: scene for scene in found}, reading, options, bands)
+
+
+def own(outputs: SceneOutputs, places: Iterable[str]) -> SceneOutputs:
+    """Return the outputs with further places that may be replaced."""
+    return replace(outputs, own=tuple(dict.fromkeys([*outputs.own, *places])))

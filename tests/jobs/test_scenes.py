@@ -1,0 +1,365 @@
+"""Jobs on many scenes: one model, labels of each, night after night."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rasterio
+from click.testing import CliRunner
+from disturbed import Killed, contents
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from mdh_dask import PCATree, load_model
+from mdh_dask._fields import JobError
+from mdh_dask.cli import exits, mdh
+from mdh_dask.images import Features, open_image, pixel_rows
+from mdh_dask.images.scenes import rows_of
+from mdh_dask.jobs import _nights, check, run
+from mdh_dask.jobs.ledger import Ledger
+from mdh_dask.jobs.staging import Staged
+from mdh_dask.jobs.state import Work
+
+BANDS = ("red", "green", "nir")
+
+GROUND = np.array([[40, 60, 30], [90, 200, 120], [200, 90, 220]])
+
+
+def scene(path, seed, height=30, width=40, shift=0, bands=BANDS, holes=0, zone=21, kinds=3):
+    """Write a GeoTIFF of three kinds of ground, with named bands, no data as 0, and a place of its own."""
+    rng = np.random.default_rng(seed)
+    kind = rng.permutation(np.arange(height * width) % kinds).reshape(height, width)
+    pixels = (GROUND[kind] + shift + rng.normal(scale=5, size=(height, width, 3))).clip(1, 254).astype("u1")
+    pixels[:holes] = 0
+    about = {"driver": "GTiff", "height": height, "width": width, "count": len(bands), "dtype": "uint8", "nodata": 0}
+    place = {"crs": f"EPSG:327{zone}", "transform": rasterio.Affine(30, 0, 5e5 + seed, 0, -30, 7e6)}
+    with rasterio.open(path, "w", **about, **place) as file:
+        for i, band in enumerate(bands):
+            file.write(pixels[..., BANDS.index(band)], i + 1)
+            file.set_band_description(i + 1, band)
+    return kind
+
+
+JOB = """
+[input]
+kind = "scenes"
+path = "scenes/*.tif"
+[method]
+name = "pca"
+[cluster]
+kind = "threads"
+[output]
+labels = "out/{scene}.tif"
+model = "out/model-{version}.zarr"
+report = "out/night.html"
+metrics = "out/metrics.json"
+manifest = "out/manifest.json"
+[run]
+openmetrics = "job.prom"
+on_drift = "refit"
+"""
+
+
+def new_job(folder, text=JOB):
+    for name in ("scenes", "out"):
+        (folder / name).mkdir()
+    (folder / "job.toml").write_text(text)
+    return folder / "job.toml"
+
+
+def metrics(job):
+    return json.loads((job.parent / "out/metrics.json").read_text())
+
+
+def labels_of(job, name):
+    with rasterio.open(job.parent / f"out/{name}.tif") as file:
+        return file.read(1), file.tags(), file.crs, file.transform
+
+
+NIGHTS = ([0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10], [11, 12, 13, 14, 15], [16, 17, 18, 19])
+"""Scenes that come in each of five nights."""
+
+DRIFTING = {9: 55, 17: -30}
+"""How much brighter two of them are than all before."""
+
+
+def bring(job, number):
+    size = {"height": 24 + number, "width": 41 - number % 7, "zone": 21 + number % 3}
+    bands = BANDS if number % 2 else BANDS[::-1]
+    return scene(job.parent / f"scenes/s{number:02d}.tif", number, **size, shift=DRIFTING.get(number, 0), bands=bands)
+
+
+def killing(patch, number, late):
+    """Kill a run before, or after, the step of this number: a record, or a publication."""
+    steps = iter(range(1000))
+
+    def wrapped(step):
+        def call(*args, **kwargs):
+            doomed = next(steps) == number
+            if doomed and not late:
+                raise Killed
+            step(*args, **kwargs)
+            if doomed:
+                raise Killed
+
+        return call
+
+    for where, name in ((Ledger, "write"), (Staged, "publish"), (_nights, "write_preview"), (Work, "finish")):
+        patch.setattr(where, name, wrapped(getattr(where, name)))
+
+
+def kill_some(job, night, monkeypatch):
+    """Kill some runs of a night at different steps; return how many were killed."""
+    n_killed = 0
+    for number in (night % 3, 3 + night, 7):
+        with monkeypatch.context() as patch, suppress(Killed):
+            killing(patch, number, late=night % 2)
+            run(job)
+            n_killed -= 1
+        n_killed += 1
+    return n_killed
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory):
+    """Twenty scenes over five nights with kills, and without; the metrics of every night."""
+    found, jobs = {}, {}
+    for name in ("undisturbed", "killed"):
+        jobs[name] = new_job(tmp_path_factory.mktemp(name))
+        for night, numbers in enumerate(NIGHTS, 1):
+            for number in numbers:
+                bring(jobs[name], number)
+            with pytest.MonkeyPatch.context() as patch:
+                if name == "killed":
+                    assert kill_some(jobs[name], night, patch) >= 2
+            line = run(jobs[name])
+            found[name, night] = line, metrics(jobs[name])
+    return jobs, found
+
+
+def test_twenty_scenes_of_five_nights_are_labelled_and_refitted_where_two_drift(nights):
+    jobs, found = nights
+    versions = {1: 1, 2: 1, 3: 2, 4: 2, 5: 3}
+    for night, numbers in enumerate(NIGHTS, 1):
+        line, told = found["undisturbed", night]
+        drifted = [f"s{number:02d}" for number in numbers if number in DRIFTING]
+        assert told["labelled"] == [f"s{number:02d}" for number in numbers]
+        assert told["drifted"] == drifted
+        assert (told["night"], told["model_version"], told["n_clusters"]) == (
+            night,
+            versions[night],
+            told["n_clusters"],
+        )
+        assert told["refitted"] == ([versions[night]] if drifted or night == 1 else [])
+        assert line.startswith(f"night {night}: {len(numbers)} scenes labelled by version {versions[night]}")
+    folder = jobs["undisturbed"].parent
+    assert sorted(path.name for path in folder.glob("out/model-*")) == [f"model-{i}.zarr" for i in (1, 2, 3)]
+    manifest = json.loads((folder / "out/manifest.json").read_text())
+    assert [len(one["scenes"]) for one in manifest["models"]] == [4, 11, 20]
+    assert len(manifest["scenes"]) == 20
+    for night, numbers in enumerate(NIGHTS, 1):
+        for number in numbers:
+            _, tags, crs, transform = labels_of(jobs["undisturbed"], f"s{number:02d}")
+            assert (tags["MODEL_VERSION"], tags["SCENE"]) == (str(versions[night]), f"s{number:02d}")
+            with rasterio.open(folder / f"scenes/s{number:02d}.tif") as file:
+                assert (crs, transform) == (file.crs, file.transform)
+
+
+def test_kills_change_no_label_model_or_decision(nights):
+    jobs, found = nights
+    undisturbed, killed = (contents(jobs[name].parent / "out") for name in ("undisturbed", "killed"))
+    assert undisturbed.keys() == killed.keys()
+    pixels = [name for name in undisturbed if name.endswith(".tif")]
+    assert len(pixels) == 20
+    for name in pixels:
+        for one, other in zip(*(labels_of(job, name[:-4]) for job in jobs.values()), strict=True):
+            np.testing.assert_array_equal(one, other) if isinstance(one, np.ndarray) else None
+    models = [name for name in undisturbed if name.startswith("model-")]
+    assert {name: undisturbed[name] for name in models} == {name: killed[name] for name in models}
+    for night in range(1, 6):
+        one, other = (found[name, night][1] for name in ("undisturbed", "killed"))
+        for key in ("labelled", "drifted", "refitted", "model_version", "n_rows", "n_clusters", "passes"):
+            assert one[key] == other[key]
+
+
+def test_a_night_without_new_scenes_does_nothing(nights):
+    jobs, _ = nights
+    before = contents(jobs["killed"].parent / "out")
+    assert run(jobs["killed"]) == "no new scene: 20 done in 5 nights, nothing to do"
+    assert contents(jobs["killed"].parent / "out") == before
+
+
+def test_the_report_has_a_table_of_the_scenes_and_monitors_are_told(nights):
+    jobs, _ = nights
+    page = (jobs["killed"].parent / "out/night.html").read_text()
+    assert page.count('<th scope="row">s') == 20
+    assert "EPSG:32722" in page
+    (*families,) = text_string_to_metric_families((jobs["killed"].parent / "job.prom").read_text())
+    values = {family.name.removeprefix("mdh_dask_job_"): family.samples[0].value for family in families}
+    assert (values["exit_code"], values["scenes"], values["model_version"]) == (0, 20, 3)
+
+
+def test_labels_are_those_of_one_table_of_all_pixels(tmp_path):
+    job, rows = new_job(tmp_path), []
+    for number, holes in enumerate((3, 0, 30)):
+        scene(tmp_path / f"scenes/{number}.tif", number, height=30 + number, holes=holes)
+        with rasterio.open(tmp_path / f"scenes/{number}.tif") as file:
+            pixels = file.read().transpose(1, 2, 0)
+        there = (pixels != 0).all(axis=2)
+        rows.append((pixels[there], there))
+    run(job)
+    model = load_model(tmp_path / "out/model-1.zarr")
+    expected = PCATree().fit(np.concatenate([pixels for pixels, _ in rows]))
+    assert model.n_clusters_ == expected.n_clusters_ == 3
+    for number, (pixels, there) in enumerate(rows):
+        labels = labels_of(job, str(number))[0]
+        np.testing.assert_array_equal(labels[there], expected.predict(pixels))
+        assert (labels[~there] == 255).all()
+
+
+def test_windows_do_not_cross_from_one_scene_to_the_next(tmp_path):
+    for number in range(2):
+        scene(tmp_path / f"{number}.tif", number)
+    images = [open_image(tmp_path / f"{number}.tif") for number in range(2)]
+    features = Features(window=5)
+    rows = rows_of(images, features).compute()
+    np.testing.assert_array_equal(rows, np.concatenate([pixel_rows(image, features).compute() for image in images]))
+
+
+def test_a_scene_without_data_gets_no_labels_and_stops_no_night(tmp_path):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    scene(tmp_path / "scenes/b.tif", 1, holes=30)
+    run(job)
+    found = metrics(job)
+    assert (found["labelled"], found["n_scenes_without_data"]) == (["a"], 1)
+    assert "nothing to do" in run(job)
+
+
+def test_a_scene_that_changes_is_labelled_again_and_one_that_goes_keeps_its_labels(tmp_path):
+    job = new_job(tmp_path)
+    for name in "ab":
+        scene(tmp_path / f"scenes/{name}.tif", ord(name))
+    run(job)
+    before = labels_of(job, "a")[0]
+    scene(tmp_path / "scenes/a.tif", 7, height=33)
+    (tmp_path / "scenes/b.tif").unlink()
+    run(job)
+    assert metrics(job)["labelled"] == ["a"]
+    assert labels_of(job, "a")[0].shape != before.shape
+    assert len(labels_of(job, "b")[0]) == 30
+
+
+def test_drift_only_labels_unless_refitting_is_asked_for(tmp_path):
+    job = new_job(tmp_path, JOB.replace('on_drift = "refit"', ""))
+    scene(tmp_path / "scenes/a.tif", 0)
+    run(job)
+    scene(tmp_path / "scenes/b.tif", 1, shift=55)
+    assert "version 1, 1 with drift (b)" in run(job)
+    assert not (tmp_path / "out/model-2.zarr").exists()
+
+
+def test_a_scene_that_lacks_segments_of_the_model_has_not_drifted(tmp_path):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    run(job)
+    for kinds in (1, 2):
+        scene(tmp_path / f"scenes/{kinds}.tif", 1, kinds=kinds)
+    run(job)
+    found = json.loads((tmp_path / "out/manifest.json").read_text())
+    assert (found["drifted"], found["model_version"], found["labelled"]) == ([], 1, ["1", "2"])
+    assert len(np.unique(labels_of(job, "1")[0])) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("{scene}.tif", "labels.tif", "output.labels must be a path or URL with {scene} in the last part only"),
+        ('"out/{scene}.tif"', '"scenes/{scene}-labels.tif"', "would be taken for a scene"),
+        ('"scenes/*.tif"', '"scenes/a.tif"', "input.path must be a path or URL, with asterisks"),
+        ('"scenes/*.tif"', '"none/*.tif"', "there is no scene"),
+        ('kind = "scenes"', 'kind = "image"', "several images"),
+        ('path = "scenes/*.tif"', 'path = "scenes/*.tif"\nbands = ["blue"]', "expected one band 'blue'"),
+    ],
+)
+def test_a_job_file_that_cannot_work_is_refused_before_any_work(old, new, message, tmp_path):
+    job = new_job(tmp_path, JOB.replace(old, new))
+    scene(tmp_path / "scenes/a.tif", 0)
+    result = CliRunner().invoke(mdh, ["run", str(job)], prog_name="mdh-dask")
+    assert result.exit_code in (exits.BAD_JOB, exits.NO_INPUT, exits.BAD_DATA, exits.USAGE)
+    assert message in " ".join(result.stderr.split())
+    assert list(job.parent.glob("out/*")) == []
+
+
+def test_the_job_of_the_page_labels_scenes_and_keeps_versions_of_the_model(tmp_path):
+    page = (Path(__file__).parents[2] / "deploy/jobs.md").read_text()
+    (text,) = (part for part in page.split("```") if "# night.toml" in part)
+    job = new_job(tmp_path, text.removeprefix("toml\n").replace("s3://archive/2026/", "scenes/"))
+    for name in ("labels", "models"):
+        (tmp_path / name).mkdir()
+    for number in range(2):
+        scene(tmp_path / f"scenes/{number}.tif", number, shift=55 * number)
+        run(job, cluster={"kind": "threads"})
+    assert sorted(path.name for path in tmp_path.glob("*/*") if path.parent.name in ("labels", "models")) == [
+        "0.tif", "1.tif", "1.zarr", "2.zarr"
+    ]  # fmt: skip
+
+
+def test_labels_of_others_are_not_replaced(tmp_path):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    (tmp_path / "out/a.tif").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"a\.tif exists"):
+        run(job)
+    assert (tmp_path / "out/a.tif").read_text() == "mine"
+
+
+def test_the_check_says_what_is_new_and_a_changed_job_is_refused(tmp_path):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    assert "night 1, 1 of 1 scenes are new" in check(job)
+    run(job)
+    scene(tmp_path / "scenes/b.tif", 1)
+    assert "night 2, 1 of 2 scenes are new" in check(job)
+    job.write_text(JOB.replace('name = "pca"', 'name = "rp"'))
+    with pytest.raises(JobError, match="since the job began"):
+        run(job)
+
+
+def test_a_damaged_record_is_an_error_with_the_remedy(tmp_path):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    run(job)
+    file = tmp_path / "job.work/scenes.json"
+    whole = json.loads(file.read_text())
+    for content in ("{", json.dumps(whole | {"format": 2}), json.dumps(whole | {"scenes": {"a": 1}})):
+        file.write_text(content)
+        with pytest.raises(JobError, match="restart=True"):
+            run(job)
+    run(job, restart=True)
+    assert metrics(job)["labelled"] == ["a"]
+
+
+def item(name, assets):
+    return {"type": "Feature", "id": name, "assets": assets}
+
+
+def test_stac_items_of_a_file_for_every_band_are_scenes(tmp_path):
+    job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"items.json"\nbands = ["nir", "red"]'))
+    items = []
+    for number in range(2):
+        for band in BANDS:
+            scene(tmp_path / f"scenes/{number}-{band}.tif", number, bands=(band,))
+        named = {"B8": [{"name": "B8", "eo:common_name": "nir"}], "red": [], "green": []}
+        files = {"B8": "nir", "red": "red", "green": "green"}
+        assets = {key: {"href": f"./scenes/{number}-{files[key]}.tif", "bands": named[key]} for key in named}
+        items.append(item(f"scene-{number}", assets))
+    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": items}))
+    run(job)
+    assert metrics(job)["labelled"] == ["scene-0", "scene-1"]
+    model = load_model(tmp_path / "out/model-1.zarr")
+    assert (model.n_features_in_, model.pixel_columns_["bands"]) == (2, ["nir", "red"])
+    with rasterio.open(tmp_path / "scenes/1-nir.tif") as nir, rasterio.open(tmp_path / "scenes/1-red.tif") as red:
+        rows = np.stack([nir.read(1), red.read(1)], axis=2).reshape(-1, 2)
+    np.testing.assert_array_equal(labels_of(job, "scene-1")[0].ravel(), model.predict(rows))
