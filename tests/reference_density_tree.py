@@ -24,13 +24,14 @@ def excess_in_balls(squares, core, ends, apart, radii):
 
 
 def sums_in_balls(rows, balls):
-    """Sums over rows of the weighted numbers of balls of each test, their squares, and rows in cores and on cuts."""
-    sums = np.zeros((*balls.radii.shape, 4), dtype=np.int64)
+    """Sums over rows of the weighted numbers of balls of each test and their squares, and the rows in each ball."""
+    sums = np.zeros((*balls.radii.shape, 2), dtype=np.int64)
+    counts = np.zeros((len(balls.places), balls.radii.shape[1]), dtype=np.int64)
     for test, radius in np.ndindex(balls.radii.shape):
         own = np.flatnonzero(balls.test == test)
         for row in rows:
             inside = [b for b in own if ((row - balls.places[b]) ** 2).sum() <= balls.radii[test, radius]]
             excess = sum(int(balls.weight[b]) for b in inside)
-            in_core = sum(balls.weight[b] > 0 for b in inside)
-            sums[test, radius] += [excess, excess**2, in_core, len(inside) - in_core]
-    return sums
+            sums[test, radius] += [excess, excess**2]
+            counts[inside, radius] += 1
+    return sums, counts

@@ -94,7 +94,7 @@ def excess_in_balls(squares, core, ends, apart, radii, sums):
 
 
 @jit
-def rows_in_balls(rows, nearest, balls, sums):
+def rows_in_balls(rows, nearest, balls, sums, counts):
     """Add to `sums` what each row's weighted number of balls in the core exceeds that on the cut, by test and radius.
 
     Parameters
@@ -102,9 +102,11 @@ def rows_in_balls(rows, nearest, balls, sums):
     rows : array of shape (n_rows, n_columns), float64
     nearest : array of shape (n_rows,)
         The landmark nearest to each row.
-    balls : mdh_dask.density_trees.recount.Places
-    sums : array of shape (n_tests, n_radii, 4), int64
-        As in `excess_in_balls`.
+    balls : mdh_dask.density_trees.places.Places
+    sums : array of shape (n_tests, n_radii, 2), int64
+        Sum of the excess, and sum of its squares.
+    counts : array of shape (n_balls, n_radii), int64
+        The rows in each ball are added to it.
     """
     excess = np.zeros(balls.radii.shape[1], np.int64)
     for i in range(rows.shape[0]):
@@ -118,7 +120,7 @@ def rows_in_balls(rows, nearest, balls, sums):
             for r in range(excess.shape[0]):
                 if square <= balls.radii[test, r]:
                     excess[r] += balls.weight[ball]
-                    sums[test, r, 2 if balls.weight[ball] > 0 else 3] += 1
+                    counts[ball, r] += 1
             if e + 1 == last or balls.test[balls.listed[e + 1]] != test:
                 for r in range(excess.shape[0]):
                     sums[test, r, 0] += excess[r]

@@ -3,6 +3,7 @@
 One half of the rows chooses places on the cut and in the cores, the other half is counted in balls around them.
 """
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,13 @@ RADII = (2, 5, 10, 20)
 most rows."""
 
 
+WIDE_RADII = (10, 20, 40, 80)
+"""The same for one ball in the core, as many of the smallest would be needed to count enough rows."""
+
+NO_BALL = -1.0
+"""Squared radius of a ball without rows."""
+
+
 class Balls(NamedTuple):
     """Balls in the core of a group and as many on a cut, as indices of landmarks."""
 
@@ -62,12 +70,14 @@ class Half:
 
     def __init__(self, points: Floats, choosing: Booleans, n_landmarks: int = LANDMARKS) -> None:
         ours = np.flatnonzero(choosing)
+        self.choosing = ours
         self.places = ours[distinct(points[ours])[:n_landmarks]]
         self.to_choosing = squared_distances(points[self.places], points[ours])
         self.to_counted = squared_distances(points[self.places], points[~choosing])
         self.apart = squared_distances(points[self.places], points[self.places])
         self.k = min(NEIGHBOUR, len(ours) - 1)
         self.reach = np.partition(self.to_choosing, self.k, axis=1)[:, self.k]
+        self.fair = _fair_share(points.shape[1])
 
     def counts(self, group: Integers, pair: tuple[int, int]) -> Integers | None:
         """Return the sums of `excess_in_balls` for both groups, shape (2, n_radii, 4), or None without landmarks.
@@ -94,9 +104,44 @@ class Half:
         if size == 0:
             return None
         ends, apart = self._cut(one, other, min(max(size // ROWS_OF_PLACE, LEAST_PLACES), PLACES))
-        cores = [self._core(side, len(apart)) for side in (one, other)]
-        first, second = (Balls(core, ends[:, : len(core)], apart[: len(core)], self._radii(core)) for core in cores)
+        n_one, n_other = (int(np.sum(group[self.choosing] == side)) for side in pair)
+        return self._balls(one, n_one, ends, apart), self._balls(other, n_other, ends, apart)
+
+    def ranked_by(self, neighbour: int) -> "Half":
+        """Return the same landmarks with places ranked by the distance to another neighbour."""
+        other = copy(self)
+        other.k = min(neighbour, self.to_choosing.shape[1] - 1)
+        other.reach = np.partition(self.to_choosing, other.k, axis=1)[:, other.k]
+        return other
+
+    def peaks(self, group: Integers, pair: tuple[int, int]) -> tuple[Balls, Balls] | None:
+        """Return one ball at the densest place of either group, and those on the whole cut, or None."""
+        ours = group[self.places]
+        one, other = (np.flatnonzero(ours == side) for side in pair)
+        if min(len(one), len(other)) == 0:
+            return None
+        ends, apart = self._cut(one, other, PLACES)
+        tops = [side[self.reach[side].argmin()][None] for side in (one, other)]
+        sizes = [int(np.sum(group[self.choosing] == side)) for side in pair]
+        first, second = (Balls(top, ends, apart, self._radii(top, WIDE_RADII, n)) for top, n in zip(tops, sizes))
         return first, second
+
+    def _balls(self, side: Integers, n_rows: int, ends: Integers, apart: Floats) -> Balls:
+        """Return the balls in the core of a group of so many rows, and those on a cut as near to its densest place.
+
+        Rows grow sparser along a cut, too. Its places would be farther from the densest one than those of a core are
+        from theirs, as a cut has a dimension less: in skewed and curved clouds they would be sparser without a valley.
+        """
+        core, farthest = self._core(side, len(apart))
+        near = self._squares_from_first(ends, apart) <= farthest * self.fair * (1 + TIES)
+        ends, apart = ends[:, near], apart[near]
+        size = min(len(core), len(apart))
+        return Balls(core[:size], ends[:, :size], apart[:size], self._radii(core, RADII, n_rows))
+
+    def _squares_from_first(self, ends: Integers, apart: Floats) -> Floats:
+        """Return the squared distances of places on a cut from the first of them."""
+        to_first = self.apart[ends[:, 0]].mean(axis=0) - apart[0] / 4
+        return to_first[ends].mean(axis=0) - apart / 4
 
     def _cut(self, one: Integers, other: Integers, most: int) -> tuple[Integers, Floats]:
         """Return the densest places between two groups, as the landmarks in whose middles they are, and their distance.
@@ -128,23 +173,45 @@ class Half:
         order = order[reach[order] <= SPREAD * reach[order[0]]]
         return ends[:, order], np.where(sparsest == 1, apart, 0)[order].astype(np.float64)
 
-    def _core(self, side: Integers, size: int) -> Integers:
-        """Return `size` of the landmarks of a group that are nearest to its densest one, the densest first.
+    def _core(self, side: Integers, size: int) -> tuple[Integers, float]:
+        """Return `size` of the landmarks of a group that are near its densest one, and their largest squared distance.
 
-        The densest landmarks of a thin group all lie on its ridge, but those on a cut through it do not. Landmarks are
-        in the order of hashes, so the first of those around the densest one are a random choice.
+        They are in descending order of density. The densest landmarks of a thin group all lie on its ridge, but those
+        on a cut through it do not. Landmarks are in the order of hashes, so the first of those around the densest one
+        are a random choice.
         """
         peak = side[self.reach[side].argmin()]
         around = side[np.argsort(self.apart[peak, side], kind="stable")[: WIDTH * size]]
+        farthest = float(self.apart[peak, around[-1]])
         around = np.sort(around)[:size]
-        return around[np.argsort(self.reach[around], kind="stable")]
+        return around[np.argsort(self.reach[around], kind="stable")], farthest
 
-    def _radii(self, core: Integers) -> Floats:
-        """Return the squared radii of balls, the medians of the squared distances to some neighbours."""
+    def _radii(self, core: Integers, neighbours: tuple[int, ...], n_rows: int) -> Floats:
+        """Return the squared radii of balls, the medians of the squared distances to some neighbours.
+
+        A ball that would hold more rows than the group, which has `n_rows`, is given a radius below zero: no row is in
+        it.
+        """
         n = self.to_choosing.shape[1] - 1
-        which = [min(k, n) for k in RADII]
+        which = [min(k, n) for k in neighbours]
         near = np.partition(self.to_choosing[core], sorted(set(which)), axis=1)[:, which]
-        return np.median(near, axis=0).astype(np.float64) * (1 + TIES)
+        radii = np.median(near, axis=0).astype(np.float64) * (1 + TIES)
+        return np.where(np.array(neighbours) <= max(n_rows, neighbours[0]), radii, NO_BALL)
+
+
+def _fair_share(n_columns: int) -> float:
+    """Return by how much the squared radius of a cut may exceed that of a core.
+
+    The mean squared distance from the middle is then the same, so a density that falls with it has the same mean on a
+    cut through the middle, which has one dimension less, as in the core.
+
+    Examples
+    --------
+    >>> _fair_share(2)
+    1.5
+    """
+    d = n_columns
+    return d * (d + 1) / ((d + 2) * (d - 1)) if d > 1 else np.inf
 
 
 def _unpaired(order: Integers, first: Integers, second: Integers, most: int) -> Integers:

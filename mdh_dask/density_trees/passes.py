@@ -13,7 +13,7 @@ from .._jit.lattices import Lattices, spread_rows
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from .recount import Places
+from .places import Places
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,11 @@ class NearestCounts(Statistic):
 
 @storable
 class LandmarksAndBalls(NamedTuple):
-    """Rows nearest to each landmark, and the sums of `mdh_dask._jit.communities.rows_in_balls`."""
+    """Rows nearest to each landmark, and the sums and counts of `mdh_dask._jit.communities.rows_in_balls`."""
 
     counts: Integers
     sums: Integers
+    in_balls: Integers
 
 
 @dataclass(frozen=True)
@@ -75,24 +76,26 @@ class BallCounts(Statistic):
         nearest = nearest_landmarks(rows, each.centre, each.scale, each.points)
         counts = np.bincount(nearest, minlength=len(each.points))
         if not self.lattices:
-            return LandmarksAndBalls(counts, self._sums(rows, nearest))
-        return LandmarksAndBalls(counts, self.sums(rows, hash_rows(self.seed, start, len(rows))))
+            return LandmarksAndBalls(counts, *self._sums(rows, nearest))
+        return LandmarksAndBalls(counts, *self.sums(rows, hash_rows(self.seed, start, len(rows))))
 
-    def sums(self, rows: AnyArray, hashes: Integers) -> Integers:
-        """Return the sums of raw rows with given hashes, shape (n_tests, n_radii, 4)."""
+    def sums(self, rows: AnyArray, hashes: Integers) -> tuple[Integers, Integers]:
+        """Return the sums and counts of raw rows with given hashes."""
         rows = rows.astype(np.float64)
         spread_rows(rows, hashes, self.lattices)
         each = self.landmarks
         return self._sums(rows, nearest_landmarks(rows, each.centre, each.scale, each.points))
 
-    def _sums(self, rows: AnyArray, nearest: Integers) -> Integers:
-        sums = np.zeros((*self.balls.radii.shape, 4), dtype=np.int64)
-        rows_in_balls((rows - self.landmarks.centre) * self.landmarks.scale, nearest, self.balls, sums)
-        return sums
+    def _sums(self, rows: AnyArray, nearest: Integers) -> tuple[Integers, Integers]:
+        n_radii = self.balls.radii.shape[1]
+        sums = np.zeros((len(self.balls.radii), n_radii, 2), dtype=np.int64)
+        in_balls = np.zeros((len(self.balls.places), n_radii), dtype=np.int64)
+        rows_in_balls((rows - self.landmarks.centre) * self.landmarks.scale, nearest, self.balls, sums, in_balls)
+        return sums, in_balls
 
     def combine(self, left: LandmarksAndBalls, right: LandmarksAndBalls) -> LandmarksAndBalls:
         """Add the counts and the sums."""
-        return LandmarksAndBalls(left.counts + right.counts, left.sums + right.sums)
+        return LandmarksAndBalls(*(one + other for one, other in zip(left, right)))
 
 
 def nearest_landmarks(rows: AnyArray, centre: Floats, scale: Floats, points: Floats) -> Integers:

@@ -18,7 +18,8 @@ from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import smallest_gaps
 from .model import DensityModel
 from .passes import BallCounts, LandmarksAndBalls, NearestCounts, nearest_landmarks
-from .recount import places_of, tested_again
+from .places import places_of
+from .recount import tested_again
 from .structure import MANY_COLUMNS, clusters_of, structure_of
 
 logger = logging.getLogger(__name__)
@@ -82,8 +83,9 @@ def cluster(
     else:
         counting = BallCounts(landmarks, again, lattices, settings.seed)
         found: LandmarksAndBalls = yield Pass("counting", counting)
-        counts, sums = found.counts, found.sums - counting.sums(sample.rows, sample.hashes)
-        structure = tested_again(structure, again, sums, 1 - settings.quantile)
+        counts, ours = found.counts, counting.sums(sample.rows, sample.hashes)
+        others = (found.sums - ours[0], found.in_balls - ours[1])
+        structure = tested_again(structure, again, *others, 1 - settings.quantile)
     n_cells = len(structure.links) + 1
     rows = np.zeros(n_cells, dtype=np.int64)
     np.add.at(rows, cells, counts)

@@ -27,11 +27,11 @@ MANY_COLUMNS = 8
 COARSE_RESOLUTION = 3.0
 """Resolution of the communities in many columns: their evidence needs larger cells."""
 
-LEAST_EVIDENCE, BY_ROWS, MOST_NEEDED = 2.1, 0.6, 3.8
+LEAST_EVIDENCE, BY_ROWS, MOST_NEEDED = 2.0, 0.4, 3.8
 """Least evidence that separates clusters of 200 rows, its increase with each doubling of the rows, and its maximum.
 
 Cells are drawn from all rows, and so have borders where the counted rows happen to be sparse. In clouds without
-clusters in two columns, one in twenty had evidence above 1.8 (200 rows), 2.7 (500), 3.4 (1000), 3.2 (2000) and 3.5
+clusters in two columns, one in twenty had evidence above 1.7 (200 rows), 2.3 (500), 2.5 (1000), 2.7 (2000) and 3.5
 (5000)."""
 
 HALVES = 1

@@ -1,5 +1,7 @@
 """Density trees: cells of a neighbour graph, their order of merging, and the held-out test between them."""
 
+from zlib import crc32
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from mdh_dask.density_trees.graph import communities, nearest_others, neighbourh
 from mdh_dask.density_trees.linkage import linkage
 from mdh_dask.density_trees.model import DensityModel
 from mdh_dask.density_trees.passes import nearest_landmarks
-from mdh_dask.density_trees.recount import places_of
+from mdh_dask.density_trees.places import places_of
 from mdh_dask.density_trees.structure import clusters_of, structure_of
 
 
@@ -73,9 +75,12 @@ class TestCountingAgain:
         balls = places_of(points, structure, 60)
         rows = rng.normal(size=(150, 2)) * 2 + 5 * rng.integers(2, size=(150, 1))
         nearest = nearest_landmarks(rows, np.zeros(2), np.ones(2), points[:60])
-        sums = np.zeros((*balls.radii.shape, 4), dtype=np.int64)
-        rows_in_balls(rows, nearest, balls, sums)
-        np.testing.assert_array_equal(sums, reference_density_tree.sums_in_balls(rows, balls))
+        sums = np.zeros((*balls.radii.shape, 2), dtype=np.int64)
+        counts = np.zeros((len(balls.places), balls.radii.shape[1]), dtype=np.int64)
+        rows_in_balls(rows, nearest, balls, sums, counts)
+        expected = reference_density_tree.sums_in_balls(rows, balls)
+        np.testing.assert_array_equal(sums, expected[0])
+        np.testing.assert_array_equal(counts, expected[1])
         assert sums.any()
 
     def test_rows_of_clouds_without_clusters_do_not_split_them(self):
@@ -83,6 +88,16 @@ class TestCountingAgain:
         few = {"sample_size": 600, "n_landmarks": 300}
         clouds = rng.normal(size=(20_000, 2)), rng.uniform(size=(20_000, 2)), rng.poisson(20, (20_000, 2))
         assert [DensityTree(**few).fit(X).n_clusters_ for X in clouds] == [1, 1, 1]
+
+    def test_all_rows_find_clusters_that_the_sample_does_not_show(self):
+        rng = np.random.default_rng(5)
+        y = rng.integers(9, size=9000)
+        X = 5.0 * np.column_stack([y % 3, y // 3]) + rng.normal(size=(9000, 2))
+        few = {"sample_size": 600, "n_landmarks": 600}
+        assert DensityTree(**few).fit(X[:601]).n_clusters_ < 9
+        model = DensityTree(**few).fit(X)
+        assert model.n_clusters_ == 9
+        assert adjusted_rand_score(model.labels_, y) > 0.9
 
 
 class TestGraph:
@@ -138,6 +153,11 @@ class TestDensityTree:
             rng.standard_t(3, size=(1000, 2)), rng.poisson(20, (2000, 2)).astype(float),
         ]  # fmt: skip
         assert [DensityTree().fit(X).n_clusters_ for X in clouds] == [1] * len(clouds)
+
+    def test_skewed_clouds_of_few_rows_are_not_split(self):
+        key = crc32(b"geometric(0.4)")  # each was split while cuts reached farther than cores
+        clouds = [np.random.default_rng([seed, 200, 2, key]).geometric(0.4, (200, 2)) for seed in (7003, 7012, 7013)]
+        assert [DensityTree(random_state=seed).fit(X).n_clusters_ for seed, X in zip((3, 12, 13), clouds)] == [1, 1, 1]
 
     def test_known_number_of_clusters_is_reached_exactly(self):
         X, y = rings(600)

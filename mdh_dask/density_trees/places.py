@@ -1,0 +1,94 @@
+"""The balls in which a pass counts rows, to test the merges of a density tree on all of them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from .._typing import Booleans, Floats, Integers
+from .evidence import Balls, Half
+from .structure import Structure
+
+LANDMARKS = 3000
+"""Largest number of sample rows that may be centres of balls."""
+
+IN_CORE, ON_CUT = 4, 5
+"""Weights of a row in a core and on the cut, as the density of the core must be higher by more than a quarter.
+
+A cut also has places beside its densest one, so with many rows any smaller difference would be significant."""
+
+SMOOTH = 10
+"""Places of links that the sample does not show are ranked by the distance to this neighbour. By a nearer one, the
+places on a long cut would be those where the sample is dense by chance."""
+
+
+class Places(NamedTuple):
+    """Balls around places of several tests, and for each landmark the balls in which its nearest rows may be."""
+
+    places: Floats
+    """Shape (n_balls, n_columns)."""
+    test: Integers
+    """Test of each ball, in ascending order."""
+    weight: Integers
+    """Weight of the rows in each ball, below zero on a cut."""
+    radii: Floats
+    """Squared radii, shape (n_tests, n_radii)."""
+    start: Integers
+    """The balls of landmark i are ``listed[start[i]:start[i + 1]]``, in ascending order; shape (n_landmarks + 1,)."""
+    listed: Integers
+    links: Integers
+    """Tests 2 i and 2 i + 1 are those of both groups of link ``links[i]`` of the structure."""
+    shown: Booleans
+    """Whether the sample shows the link of each pair of tests. If not, the core has one ball."""
+
+
+def places_of(points: Floats, structure: Structure, n_landmarks: int) -> Places | None:
+    """Return the balls that test all links again, or None if there is no link with two groups.
+
+    Parameters
+    ----------
+    points : array of shape (n_rows, n_columns), float64
+        The sample; its first `n_landmarks` rows are the landmarks of the model.
+    structure : Structure
+        The structure of the sample.
+    n_landmarks : int
+
+    Notes
+    -----
+    A row in a ball of radius r is nearer than r + s to its nearest landmark, if s is the distance from the place to the
+    nearest landmark; so only landmarks within 2 r + s of a place can have rows in its ball.
+    """
+    if len(structure.sides) == 0:
+        return None
+    shown = structure.evidence >= structure.threshold
+    every = Half(points, np.ones(len(points), dtype=bool), LANDMARKS)
+    smooth = every.ranked_by(SMOOTH)
+    groups = [sides[structure.cell] for sides in structure.sides]
+    chosen = {
+        link: every.chosen(group, (0, 1)) if shown[link] else smooth.peaks(group, (0, 1))
+        for link, group in enumerate(groups)
+    }
+    links = np.array([link for link, pair in chosen.items() if pair is not None], dtype=np.int64)
+    found = [balls for pair in chosen.values() if pair is not None for balls in pair]
+    return _listed(points, every.places, found, n_landmarks, links, shown[links]) if found else None
+
+
+def _listed(
+    points: Floats, rows: Integers, found: Sequence[Balls], n_landmarks: int, links: Integers, shown: Booleans
+) -> Places:
+    """Return the balls of all tests, whose landmarks are some rows, with the balls near each landmark of the model."""
+    at = points[rows]
+    places = np.concatenate([np.concatenate([at[b.core], (at[b.ends[0]] + at[b.ends[1]]) / 2]) for b in found])
+    sizes = np.array([(len(b.core), len(b.apart)) for b in found])
+    test = np.repeat(np.arange(len(found)), sizes.sum(axis=1))
+    weight = np.repeat(np.tile([IN_CORE, -ON_CUT], len(found)), sizes.ravel())
+    radii = np.array([b.radii for b in found])
+    tree = cKDTree(points[:n_landmarks])
+    reach = 2 * np.sqrt(radii.max(axis=1))[test] + tree.query(places)[0]
+    near = tree.query_ball_point(places, reach * (1 + 1e-9), return_sorted=True)
+    landmark = np.concatenate([np.array(own, dtype=np.int64) for own in near])
+    ball = np.repeat(np.arange(len(places)), [len(own) for own in near])
+    order = np.argsort(landmark, kind="stable")
+    start = np.searchsorted(landmark[order], np.arange(min(n_landmarks, len(points)) + 1))
+    return Places(places, test, weight, radii, start, ball[order], links, shown)
