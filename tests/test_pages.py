@@ -337,6 +337,15 @@ def test_commands_for_kubernetes_name_what_the_manifests_make(text):
 
 
 @pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
+@snippet("deploy/kubernetes/README.md", "kubectl apply -k deploy/kubernetes/reader")
+def test_the_reader_of_reports_is_waited_for_reached_and_removed(text):
+    applied, *rest = commands(text)
+    (pod,) = rendered(ROOT / applied[applied.index("-k") + 1])
+    assert re.findall(r"pod[/ ](\S+)", text) == [pod["metadata"]["name"]] * len(rest)
+    assert pod["spec"]["containers"][0]["args"][-1] in rest[1]
+
+
+@pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
 @snippet("deploy/kubernetes/README.md", "# in your kustomization.yaml")
 def test_the_patch_sizes_the_workers_and_nothing_else(text, tmp_path):
     overlay = DEPLOY / "kubernetes/overlays/local"

@@ -48,13 +48,19 @@ LOST_CLUSTER = (
     "ClosedClientError",
 )
 
-LOST_SERVER = ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ClientConnectorError")
-"""Errors of object store clients, by name, as the clients need not be installed."""
+LOST_SERVER = (
+    "EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ClientConnectorError",
+    "ServiceRequestError", "ServiceResponseError", "TransportError",
+)  # fmt: skip
+"""Errors of object store clients (S3, Azure, GCS), by name, as the clients need not be installed."""
 
 LACK_OF_MEMORY = ("KilledWorker", "DiedWorkersError")
 """Names of errors that mean that one task has killed several workers."""
 
-NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError")
+NO_CREDENTIALS = (
+    "NoCredentialsError", "PartialCredentialsError", "ClientAuthenticationError", "DefaultCredentialsError",
+    "RefreshError",
+)  # fmt: skip
 
 SPELLINGS = {
     "expected labels, model or report": "expected --out, --model or --report",
@@ -98,9 +104,10 @@ def exit_code(error: BaseException) -> int:
     name = type(error).__name__
     if name in LACK_OF_MEMORY or isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return NO_MEMORY
-    if name in LOST_CLUSTER + LOST_SERVER or isinstance(error, (TimeoutError, ConnectionError)):
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & {*LOST_CLUSTER, *LOST_SERVER} or isinstance(error, (TimeoutError, ConnectionError)):
         return TRY_AGAIN
-    if name in NO_CREDENTIALS:
+    if names & {*NO_CREDENTIALS}:
         return NOT_PERMITTED
     for kinds, code in (
         (Terminated, TERMINATED),

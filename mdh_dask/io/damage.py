@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-CLIENTS = ("aiobotocore", "aiohttp", "botocore", "gcsfs", "google", "requests", "s3fs", "urllib3")
+CLIENTS = ("adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google", "requests", "s3fs", "urllib3")
 """Packages for access to servers, whose errors do not concern contents."""
 
 REMEDY = "restore it from a copy, or write it again"

@@ -10,8 +10,11 @@ from .nodes import Options
 REMEDIES = {
     "s3": 'pip install "mdh_dask[s3]"',
     "s3a": 'pip install "mdh_dask[s3]"',
-    "gs": "pip install gcsfs",
-    "gcs": "pip install gcsfs",
+    "gs": 'pip install "mdh_dask[gcs]"',
+    "gcs": 'pip install "mdh_dask[gcs]"',
+    "az": 'pip install "mdh_dask[azure]"',
+    "abfs": 'pip install "mdh_dask[azure]"',
+    "abfss": 'pip install "mdh_dask[azure]"',
     "http": "pip install aiohttp",
     "https": "pip install aiohttp",
 }

@@ -503,6 +503,10 @@ def test_an_error_names_parameters_in_python_and_options_on_the_command_line(out
         (FutureCancelledError("x", "lost dependencies"), exits.TRY_AGAIN),
         (FuturesCancelledError([]), exits.TRY_AGAIN),
         (ClosedClientError("closed"), exits.TRY_AGAIN),
+        (type("DNSError", (type("ClientConnectorError", (OSError,), {}),), {})(), exits.TRY_AGAIN),  # of aiohttp
+        (type("ServiceRequestError", (Exception,), {})(), exits.TRY_AGAIN),  # of Azure's client
+        (type("ClientAuthenticationError", (Exception,), {})(), exits.NOT_PERMITTED),
+        (type("DefaultCredentialsError", (Exception,), {})(), exits.NOT_PERMITTED),  # of GCS's client
         (PermissionError(), exits.NOT_PERMITTED),
         (OSError(28, "No space left on device"), exits.NOT_READ_OR_WRITTEN),
         (KeyboardInterrupt(), exits.INTERRUPTED),

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import tomllib
 from importlib import import_module
+from ipaddress import ip_address, ip_network
 from shutil import copytree
 
 import dask
@@ -20,7 +21,7 @@ from tests.pods import amount
 
 KUBERNETES = DEPLOY / "kubernetes"
 
-FOLDERS = ["overlays/local", "overlays/s3", "overlays/spot", "once"]
+FOLDERS = ["overlays/local", "overlays/s3", "overlays/gcs", "overlays/azure", "overlays/spot", "once"]
 
 pytestmark = pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
 
@@ -187,7 +188,7 @@ def test_the_job_file_is_right_and_what_it_writes_is_kept(resources, templates, 
     for key, place in job.content["output"].items():
         # Labels and models are written by workers too.
         also = persistent(templates["worker"]["spec"]) if key in ("labels", "model") else kept
-        assert place.startswith("s3://") or place.startswith(tuple({*kept} & {*also})), key
+        assert place.startswith(("s3://", "gs://", "az://")) or place.startswith(tuple({*kept} & {*also})), key
 
 
 def persistent(spec):
@@ -206,20 +207,36 @@ def test_no_manifest_holds_credentials(folder, resources, containers):
         for source in container.get("envFrom", ())
         if "secretRef" in source
     }
+    volumes = [volume for _, pod in containers.values() for volume in pod["volumes"]]
+    secrets |= {volume["secret"]["secretName"] for volume in volumes if "secret" in volume}
     assert secrets == (set() if folder == "overlays/local" else {"object-store"})
 
 
 def test_only_workers_and_jobs_get_the_credentials(containers):
-    for name, (container, _) in containers.items():
+    for name, (container, pod) in containers.items():
         if name.endswith("scheduler"):
             assert "envFrom" not in container
+            assert not any("secret" in volume for volume in pod["volumes"])
 
 
-def test_the_example_of_credentials_has_no_values():
-    text = (KUBERNETES / "overlays/s3/credentials.env.example").read_text()
+def test_the_file_with_the_key_is_where_its_variable_says():
+    for name, template in pods(rendered(KUBERNETES / "overlays/gcs")).items():
+        (container,) = template["spec"]["containers"]
+        env = {variable["name"]: variable.get("value") for variable in container["env"]}
+        mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
+        key = env.get("GOOGLE_APPLICATION_CREDENTIALS")
+        assert (key is None) == ("object-store" not in mounts) == (name == "scheduler")
+        assert key is None or (mounts["object-store"]["readOnly"], key.rpartition("/")[0]) == (
+            True, mounts["object-store"]["mountPath"],
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("overlay", "prefix"), [("s3", "AWS"), ("azure", "AZURE_STORAGE")])
+def test_the_example_of_credentials_has_no_values(overlay, prefix):
+    text = (KUBERNETES / f"overlays/{overlay}/credentials.env.example").read_text()
     variables = [line for line in text.splitlines() if not line.startswith("#")]
     assert len(variables) > 2
-    assert all(re.fullmatch(r"AWS_\w+=", variable) for variable in variables)
+    assert all(re.fullmatch(rf"{prefix}_\w+=", variable) for variable in variables)
     assert "credentials.env" in (DEPLOY.parent / ".gitignore").read_text().split()
 
 
@@ -250,7 +267,7 @@ OPERATOR = {"app.kubernetes.io/name": "dask-kubernetes-operator"}
 def selects(selector, labels):
     wanted = selector.get("matchLabels", {}).items() <= labels.items()
     return wanted and all(
-        {"In": labels.get(rule["key"]) in rule["values"]}[rule["operator"]]
+        (labels.get(rule["key"]) in rule["values"]) == {"In": True, "NotIn": False}[rule["operator"]]
         for rule in selector.get("matchExpressions", ())
     )
 
@@ -450,3 +467,77 @@ def test_workers_spread_and_give_way_and_images_are_pulled_with_a_secret(with_co
     accounts = {one["metadata"]["name"]: one for one in with_components if one["kind"] == "ServiceAccount"}
     for pod in (worker, scheduler, job):
         assert accounts[pod["serviceAccountName"]]["imagePullSecrets"] == [{"name": "mdh-dask-registry"}]
+
+
+def leaves(resources, origin, port, labels=None, namespace=None, address=None):
+    """Tell whether policies let a pod with some labels reach a port of another one, or of an address outside."""
+    policies = [one["spec"] for one in resources if one["kind"] == "NetworkPolicy"]
+    rules = [
+        rule
+        for policy in policies
+        if "Egress" in policy["policyTypes"] and selects(policy["podSelector"], origin)
+        for rule in policy["egress"]
+        if any(port == one["port"] for one in rule.get("ports", [{"port": port}]))
+    ]
+    peers = [peer for rule in rules for peer in rule["to"]]
+    if address is not None:
+        return any(inside(peer["ipBlock"], ip_address(address)) for peer in peers if "ipBlock" in peer)
+    return any(
+        selects(peer["podSelector"], labels)
+        and (selects(peer["namespaceSelector"], namespace or {}) if "namespaceSelector" in peer else not namespace)
+        for peer in peers
+        if "podSelector" in peer
+    )
+
+
+def inside(block, address):
+    return address in ip_network(block["cidr"]) and not any(address in ip_network(out) for out in block["except"])
+
+
+def test_pods_leave_for_each_other_names_and_https_outside_only(with_components):
+    system = {"kubernetes.io/metadata.name": "kube-system"}
+    found = {name: template["metadata"]["labels"] for name, template in pods(with_components).items()}
+    for name, own in found.items():
+        assert all(leaves(with_components, own, port, found["scheduler"]) for port in (8786, 40000))
+        assert leaves(with_components, own, 53, {"k8s-app": "kube-dns"}, system)
+        assert not leaves(with_components, own, 443, {"k8s-app": "kube-dns"}, system)
+        assert not leaves(with_components, own, 443, {"app": "other"})
+        for address in ("8.8.8.8", "2001:4860::1"):
+            assert leaves(with_components, own, 443, address=address) == (name != "scheduler")
+            assert not leaves(with_components, own, 80, address=address)
+        for address in ("10.1.2.3", "172.20.0.1", "192.168.1.1", "169.254.169.254", "fd00:ec2::254"):
+            assert not leaves(with_components, own, 443, address=address)
+
+
+def test_the_quota_holds_all_pods_and_one_worker_more(with_components):
+    hard = of_kind(with_components, "ResourceQuota")["spec"]["hard"]
+    maximum = of_kind(with_components, "DaskAutoscaler")["spec"]["maximum"]
+    specs = {name: template["spec"] for name, template in pods(with_components).items()}
+    specs["reader"] = of_kind(rendered(KUBERNETES / "reader"), "Pod")["spec"]
+    numbers = dict.fromkeys(specs, 1) | {"worker": maximum + 1}
+    assert sum(numbers.values()) <= int(hard["pods"])
+    for kind in ("requests", "limits"):
+        for resource in ("cpu", "memory"):
+            each = {name: amount(spec["containers"][0]["resources"][kind][resource]) for name, spec in specs.items()}
+            asked = sum(numbers[name] * each[name] for name in specs)
+            assert asked <= amount(hard[f"{kind}.{resource}"]) < asked + each["worker"]
+
+
+def test_the_reader_may_do_no_more_than_the_job_and_cannot_change_what_it_shows(operator):
+    reader, nightly = (
+        of_kind(rendered(KUBERNETES / "reader"), "Pod"),
+        pods(rendered(KUBERNETES / "overlays/s3"))["nightly"],
+    )
+    check(reader)
+    assert reader["metadata"]["namespace"] == "mdh-dask"
+    shared = ("securityContext", "serviceAccountName", "automountServiceAccountToken", "restartPolicy")
+    assert [reader["spec"][key] for key in shared] == [nightly["spec"][key] for key in shared]
+    (own,), (job,) = reader["spec"]["containers"], nightly["spec"]["containers"]
+    assert (own["securityContext"], own["image"]) == (job["securityContext"], job["image"])
+    claims = [volume for volume in nightly["spec"]["volumes"] if "persistentVolumeClaim" in volume]
+    assert claims == [volume for volume in reader["spec"]["volumes"] if "persistentVolumeClaim" in volume]
+    (mount,) = [mount for mount in own["volumeMounts"] if mount["name"] == claims[0]["name"]]
+    assert mount["readOnly"] is True
+    assert own["args"][own["args"].index("--directory") + 1] == mount["mountPath"]
+    assert own["args"][own["args"].index("--bind") + 1] == "127.0.0.1"
+    assert 0 < reader["spec"]["activeDeadlineSeconds"] <= 3600

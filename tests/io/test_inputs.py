@@ -459,7 +459,7 @@ def test_what_cannot_be_opened_is_told_to_the_word(folder, name):
     ("module", "place", "message"),
     [
         ("s3fs", "s3://b/x.zarr", '{} cannot be reached, as a package is missing: pip install "mdh_dask[s3]"'),
-        ("gcsfs", "gs://b/x.zarr", "{} cannot be reached, as a package is missing: pip install gcsfs"),
+        ("gcsfs", "gs://b/x.zarr", '{} cannot be reached, as a package is missing: pip install "mdh_dask[gcs]"'),
         (
             "fsspec.implementations.http", "https://b/x.npy",
             "{} cannot be reached, as a package is missing: pip install aiohttp",
