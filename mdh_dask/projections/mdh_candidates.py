@@ -7,12 +7,13 @@ import numpy as np
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS
 from ..density.modes import CERTAIN_DEPTH
+from .fixed_point import non_normal_directions
 from .mdh import SearchedRows, Starts, searched_rows
 from .pca import centred_rows
 from .pursuit import MDHResult, pursue
 from .rows import NO_COLUMNS
-from .starts import MOST_COMPONENTS, valley_starts
-from .whitening import whitening_of
+from .starts import MOST_COMPONENTS, Start, starts_along, valley_starts
+from .whitening import is_thin, whitening_of
 
 MUCH_NARROWER = 0.6
 """A start along which the rows spread less than this share of the first component is pursued with its own bandwidth,
@@ -22,7 +23,10 @@ round clusters, where the bandwidths hardly differ."""
 MAX_ITERATIONS = 50
 
 N_WHITENED = 4
-"""Number of starts among whitened rows, if the rows are thin in some direction."""
+"""Number of starts among whitened rows that are independent components, and of random ones where rows are thin."""
+
+ROWS_UNMIXED = 2000
+"""About as many rows set the independent components."""
 
 
 def mdh_candidates(
@@ -51,7 +55,8 @@ def mdh_candidates(
     ndarray of shape (k, n_features), float64
         Unit directions: those of `mdh_directions`; the ends of pursuits with their own bandwidth, if these differ; the
         starts that showed valleys, unchanged; and starts and ends among whitened rows, if the rows are thin in some
-        direction. If the deepest start and its end show valleys beyond doubt, only this end and the starts.
+        direction or `starts` is ``"valleys"``. If the deepest start and its end show valleys beyond doubt, only this
+        end and the starts.
 
     Raises
     ------
@@ -86,7 +91,8 @@ def mdh_candidates(
     ends += _narrow_ends(searched)
     found = np.array([*(end.direction for end in ends), *(start.direction for start in valleys)])
     found = found if searched.basis is None else found @ searched.basis
-    return np.concatenate([found, _ends_across_thin_directions(rows, rng)])[:n_directions]
+    among_whitened = _ends_among_whitened_rows(rows, rng, unmix=starts == "valleys")
+    return np.concatenate([found, among_whitened])[:n_directions]
 
 
 def _certain_end(searched: SearchedRows) -> MDHResult | None:
@@ -109,13 +115,24 @@ def _narrow_ends(searched: SearchedRows) -> Iterator[MDHResult]:
                 yield result
 
 
-def _ends_across_thin_directions(rows: AnyArray, rng: np.random.Generator) -> Floats:
-    """Return starts and ends of pursuits among whitened rows, as directions of the given rows."""
-    whitening = whitening_of(rows)
+def _ends_among_whitened_rows(rows: AnyArray, rng: np.random.Generator, unmix: bool) -> Floats:
+    """Return starts and ends of pursuits among whitened rows, as directions of the given rows.
+
+    Where the rows are thin in some direction, pursuits start at random combinations of the whitened rows, and with
+    `unmix` always at their independent components: these show clusters beside each other in a direction along which the
+    rows spread less than in many others, which combinations of rows hardly contain.
+    """
+    whitening = whitening_of(rows, only_thin=not unmix)
     if whitening is None:
         return np.empty((0, rows.shape[1]))
     whitened = centred_rows(rows).astype(np.float64) @ whitening.T
-    starts = valley_starts(rng, whitened, N_WHITENED)
+    starts: list[Start] = []
+    if unmix:
+        # Any rows will do; evenly spaced ones are the same for the same sample.
+        independent = non_normal_directions(whitened[:: max(1, len(whitened) // ROWS_UNMIXED)])
+        starts += starts_along(independent, whitened, N_WHITENED)
+    if is_thin(1 / np.linalg.norm(whitening, axis=1)):
+        starts += valley_starts(rng, whitened, N_WHITENED)
     ends = [pursue(whitened, start, 1.0, None, MAX_ITERATIONS) for start in starts]
     chosen = [start.direction for start in starts] + [end.direction for end in ends if end.relative_depth > 0]
     found = np.array(chosen).reshape(-1, len(whitening)) @ whitening

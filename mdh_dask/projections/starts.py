@@ -104,6 +104,15 @@ def valley_starts(
     return sorted(found, key=lambda start: -start.depth)[:n_starts]
 
 
+def starts_along(directions: Floats, centred: Floats, n_starts: int) -> list[Start]:
+    """Return the starts with the deepest valleys among given unit directions; see `valley_starts`."""
+    depth, alpha = _deepest_valleys(
+        np.ascontiguousarray(directions @ centred.T), np.sqrt(len(centred)) / len(centred), np.inf
+    )
+    best = np.argsort(-depth, kind="stable")[:n_starts]
+    return [Start(directions[i], (float(alpha[i]) + ROOM,), float(depth[i])) for i in best if depth[i] > 0]
+
+
 def _weights(rng: np.random.Generator, n: int, base: Floats) -> Floats:
     """Return the weights of random combinations of length one of some rows."""
     weights = rng.standard_normal((n, len(base)), dtype=np.float32)

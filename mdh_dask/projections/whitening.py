@@ -12,20 +12,22 @@ MOST_COMPONENTS, ROWS_FOR_A_COMPONENT = 50, 20
 """With fewer rows for each component, whitening amplifies noise, as some direction separates any few rows."""
 
 
-def whitening_of(rows: AnyArray) -> Floats | None:
+def whitening_of(rows: AnyArray, only_thin: bool = True) -> Floats | None:
     """Return the linear map to rows of unit covariance, or None unless the rows are thin in some direction.
 
     Parameters
     ----------
     rows : array of shape (n, n_features)
         Finite values, in columns of comparable scale; at least one row.
+    only_thin : bool
+        False to return the map of round rows, too.
 
     Returns
     -------
     ndarray of shape (k, n_features), float64, or None
         Leading principal components, divided by the standard deviations along them: ``w @ whitening`` is the direction
         of the given rows that corresponds to a direction `w` of whitened rows. None if the standard deviations differ
-        little.
+        little, or if there are too few rows for two components.
 
     Examples
     --------
@@ -38,10 +40,17 @@ def whitening_of(rows: AnyArray) -> Floats | None:
     n_components = min(n // ROWS_FOR_A_COMPONENT, MOST_COMPONENTS, d)
     if n_components < 2:
         return None
-    if d <= 2 * n_components and _certainly_round(rows, n_components):
+    if only_thin and d <= 2 * n_components and _certainly_round(rows, n_components):
         return None
     components, sd = scaled_components(centred_rows(rows), n_components)
-    return components / sd[:, None] if sd[-1] < THIN * sd[0] else None
+    if sd[0] == 0 or (only_thin and not is_thin(sd)):
+        return None
+    return components / sd[:, None]
+
+
+def is_thin(sd: Floats) -> bool:
+    """Return whether rows are thin, by the standard deviations along their components in descending order."""
+    return bool(sd[-1] < THIN * sd[0])
 
 
 def _certainly_round(rows: AnyArray, n_components: int) -> bool:

@@ -54,10 +54,11 @@ def test_what_is_proposed_of_rows_that_are_not_thin_is_as_without_it(name, monke
 
 
 @pytest.mark.parametrize(
-    ("method", "n_clusters"), [(HierarchicalMDH, 2), (HierarchicalMDH, 3), (RandomProjectionTree, 2)]
+    ("method", "n_clusters", "n"),
+    [(HierarchicalMDH, 2, 600), (HierarchicalMDH, 3, 600), (HierarchicalMDH, 4, 1500), (RandomProjectionTree, 2, 600)],
 )
-def test_clusters_across_a_thin_direction_are_found(method, n_clusters):
-    rows, labels = thin_rows(n_clusters=n_clusters, seed=1)
+def test_clusters_across_a_thin_direction_are_found(method, n_clusters, n):
+    rows, labels = thin_rows(n, n_clusters=n_clusters, seed=1)
     found = method().fit_predict(rows)
     assert len(np.unique(found)) == n_clusters
     assert adjusted_rand_index(found, labels) > 0.8
