@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from benchmarks import costs
+from benchmarks.shared import cell_text
 from click.testing import CliRunner
 from PIL import Image
 from test_images import beach
@@ -270,6 +272,15 @@ def test_the_table_of_times_follows_from_the_formula(text):
         blocks = nbytes / (128 if nbytes > 1e12 else 32) / 2**20
         reading = max(rows * 50 * 18e-9 / threads, nbytes / (2e9 * max(threads / 16, 1)))
         assert 3 * (reading + blocks * 1.5e-3) == pytest.approx(int(seconds), rel=0.05)
+
+
+def test_the_table_of_costs_is_what_its_command_prints():
+    (table,) = costs.run()
+    units = {"million": 10**6, "billion": 10**9}
+    found = re.findall(r"^\| (\d+) (\w+illion) \| ([\d. |]+) \|$", TEXT["deploy/README.md"], re.M)
+    found = [[str(int(count) * units[unit]), *cells.split(" | ")] for count, unit, cells in found]
+    assert found == [[cell_text(value) for value in row] for row in table.rows]
+    assert all(f"${price}" in TEXT["deploy/README.md"] for price in (costs.PRICE, costs.SPOT_PRICE))
 
 
 @snippet("deploy/README.md", "bytes of a worker = 400 MB")

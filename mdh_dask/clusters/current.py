@@ -9,6 +9,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import dask
+from dask.system import CPU_COUNT
 from dask.utils import parse_bytes
 
 from .._errors import SettingError
@@ -66,6 +67,20 @@ def local_cluster(
     local = {"workers": workers, "threads-per-worker": threads_per_worker, "memory-limit": memory_limit}
     given = {name: value for name, value in local.items() if value is not None}
     return _local(dask.config.get("mdh-dask.cluster") | given, processes)
+
+
+def local_size(
+    workers: int | None = None, threads_per_worker: int | None = None, memory_limit: str | None = None
+) -> tuple[int, int]:
+    """Return the number of workers of a cluster on this machine, and the threads of each."""
+    from distributed.deploy.utils import nprocesses_nthreads
+
+    default = dask.config.get("mdh-dask.cluster")
+    workers, threads = workers or default["workers"], threads_per_worker or default["threads-per-worker"]
+    if workers is None and threads is None:
+        workers, threads = nprocesses_nthreads()
+    workers = workers or max(1, CPU_COUNT // threads)
+    return workers, threads or max(1, CPU_COUNT // workers)
 
 
 def running_cluster(

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from dask.system import CPU_COUNT
+
 from .._fields import Field, checked_kind, positive, text, whole
 from . import kubernetes, slurm
-from .current import is_memory, local_cluster, running_cluster, this_process
+from .current import is_memory, local_cluster, local_size, running_cluster, this_process
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,14 @@ class ClusterKind:
         Checks their values and returns the cluster, which starts nothing before it is entered.
     paths : tuple of str
         Keys that are paths, relative to the folder of the job file.
+    size : callable
+        Returns the most workers and the threads of each from the values of the keys, or None if they are unknown.
     """
 
     fields: Mapping[str, Field]
     make: Callable[..., AbstractContextManager[str]]
     paths: tuple[str, ...] = ()
+    size: Callable[..., tuple[int, int] | None] = lambda **_: None
 
 
 CLUSTERS = {
@@ -40,8 +45,9 @@ CLUSTERS = {
             ),
         },
         local_cluster,
+        size=local_size,
     ),
-    "threads": ClusterKind({}, partial(this_process, "threads")),
+    "threads": ClusterKind({}, partial(this_process, "threads"), size=lambda: (1, CPU_COUNT)),
     "scheduler": ClusterKind(
         {"address": text("an address, as 'tcp://host:8786'", required=True), "timeout": positive(60)},
         running_cluster,
@@ -51,9 +57,9 @@ CLUSTERS = {
         running_cluster,
         paths=("file",),
     ),
-    "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, paths=("log_directory",)),
-    "kubernetes": ClusterKind(kubernetes.FIELDS, kubernetes.kubernetes_cluster),
-    "synchronous": ClusterKind({}, partial(this_process, "synchronous")),
+    "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, paths=("log_directory",), size=slurm.size),
+    "kubernetes": ClusterKind(kubernetes.FIELDS, kubernetes.kubernetes_cluster, size=kubernetes.size),
+    "synchronous": ClusterKind({}, partial(this_process, "synchronous"), size=lambda: (1, 1)),
 }
 """Values of ``cluster.kind``, the default first."""
 

@@ -122,6 +122,13 @@ def kubernetes_cluster(
     return _while_needed(spec, namespace, minimum, maximum, timeout)
 
 
+def size(
+    threads_per_worker: int, workers: int | None = None, maximum: int | None = None, **given: Any
+) -> tuple[int, int]:
+    """Return the most workers, and the threads of each."""
+    return workers or maximum or 2, threads_per_worker
+
+
 @contextmanager
 def _while_needed(
     spec: dict[str, Any], namespace: str | None, minimum: int | None, maximum: int | None, seconds: float

@@ -97,6 +97,12 @@ def slurm_cluster(
     return _jobs(settings, Path(log_directory), minimum, maximum, tls, timeout)
 
 
+def size(maximum: int, cores: int | None = None, **given: Any) -> tuple[int, int] | None:
+    """Return the most jobs, and the cores of each; None if the cores are not known."""
+    cores = cores or dask.config.get("jobqueue.slurm.cores", None)
+    return None if cores is None else (maximum, cores)
+
+
 @contextmanager
 def _jobs(settings: dict[str, Any], logs: Path, minimum: int, maximum: int, tls: bool, timeout: float) -> Iterator[str]:
     from distributed import Client

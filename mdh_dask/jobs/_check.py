@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..workflows.durations import is_known, time_of
 from ..workflows.estimates import Estimate
 from ._nights import about_scenes, checked_outputs, new_scenes
 from ._nights import outputs_of as scene_outputs_of
@@ -63,8 +64,16 @@ def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estim
         "passes": passes,
         "tasks": f"{need.tasks} in every pass",
         "memory": f"{need.memory()} in every worker",
+        "time": _time(job, need),
     }
     return "\n".join(f"{name + ':':9}{value}" for name, value in facts.items())
+
+
+def _time(job: Job, need: Estimate) -> str:
+    if not is_known(job.estimator()):
+        return "not known: measure this method on a part of the rows"
+    size = job.cluster_size()
+    return time_of(need, *(size or (1, 1))) + ("" if size else ", as the size of the cluster is not known")
 
 
 def _stage(work: Work, about: Mapping[str, Any]) -> str:

@@ -107,6 +107,10 @@ class Job:
         """Return a context in which the cluster of the job is the current one."""
         return CLUSTERS[self.kind].make(**self.cluster)
 
+    def cluster_size(self) -> tuple[int, int] | None:
+        """Return the most workers of the cluster and the threads of each; None if they are unknown."""
+        return CLUSTERS[self.kind].size(**self.cluster)
+
 
 def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
     """Read and check a job file, with another table for ``[cluster]`` if one is given.

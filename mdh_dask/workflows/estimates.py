@@ -27,6 +27,8 @@ class Estimate:
         Size of the largest block of rows.
     state_bytes : int
         Size of the result of a task, and of what it holds beside the rows.
+    n_values, n_bytes : int
+        Values of all rows, and their size.
     """
 
     fewest: int
@@ -34,6 +36,8 @@ class Estimate:
     blocks: int
     block_bytes: int
     state_bytes: int
+    n_values: int
+    n_bytes: int
 
     @property
     def tasks(self) -> int:
@@ -88,6 +92,8 @@ def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
         merged.numblocks[0],
         max(merged.chunks[0]) * rows.dtype.itemsize * rows.shape[1],
         estimator._task_bytes(rows),
+        rows.shape[0] * rows.shape[1],
+        rows.nbytes,
     )
 
 

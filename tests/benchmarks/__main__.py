@@ -7,6 +7,7 @@ from types import ModuleType
 import click
 
 from . import (
+    costs,
     ensembles,
     faults,
     figures,
@@ -69,6 +70,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "giant": giant,
     "holes": holes,
     "faults": faults,
+    "costs": costs,
 }
 """The suites that hold single features to their bars."""
 

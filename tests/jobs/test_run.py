@@ -177,7 +177,32 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
     assert lines["passes"].strip() == "about 3 to 5, the one that writes the labels included"
     assert lines["tasks"].strip() == "15 in every pass"
     assert re.search(r"400 MB \+ threads x .* MB \(5 x 0.006 MB of a block \+ 2 x .* of results\)", lines["memory"])
+    assert re.fullmatch(r"about 0.05\d to 0.09\d s, .* node-hours: 1 node of \d+ threads?", lines["time"].strip())
     assert not (here / "job.work").exists()
+
+
+@pytest.mark.parametrize(
+    ("cluster", "time"),
+    [
+        ('kind = "synchronous"', ": 1 node of 1 thread"),
+        ('kind = "local"\nworkers = 3\nthreads_per_worker = 2', ": 3 nodes of 2 threads"),
+        ('kind = "slurm"\ncores = 8\nmemory = "16GB"\ninterface = "lo"\nmaximum = 4', ": 4 nodes of 8 threads"),
+        ('kind = "kubernetes"\nimage = "a:1"\nmaximum = 8', ": 8 nodes of 2 threads"),
+        (
+            'kind = "scheduler"\naddress = "tcp://host:8786"',
+            ": 1 node of 1 thread, as the size of the cluster is not known",
+        ),
+    ],
+)
+def test_the_time_of_a_job_is_that_of_the_largest_cluster_that_it_asks_for(cluster, time, here):
+    (here / "job.toml").write_text(re.sub(r"(?s)kind = \"threads\"", cluster, JOB))
+    result = run("--check", "job.toml")
+    assert re.search(rf"time: +about .*{time}$", result.stdout, re.MULTILINE), result.output
+
+
+def test_no_time_is_told_for_kernels(here):
+    (here / "job.toml").write_text(JOB.replace("[method]", "[method]\nfeature_map = 'rbf'"))
+    assert "time:    not known: measure" in run("--check", "job.toml").stdout
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,50 @@
+"""Estimates of the time that a fit takes, from constants that `deploy/README.md` explains."""
+
+from typing import Any
+
+from ..estimators.divisive import DivisiveClustering
+from .estimates import Estimate
+
+VALUE_SECONDS = 18e-9
+"""Time of a thread for one value of the rows in one pass."""
+
+BLOCK_SECONDS = 1.5e-3
+"""Time of the scheduler for one block in one pass."""
+
+BANDWIDTH, SHARING = 2e9, 16
+"""Bytes per second that a store is taken to serve, and the threads for which it is: more of them get more."""
+
+
+def seconds_of_passes(n_passes: int, n_values: float, n_bytes: float, n_blocks: float, n_threads: int) -> float:
+    """Return the time of passes over rows for a method without kernels.
+
+    Examples
+    --------
+    >>> round(seconds_of_passes(3, 50 * 10**8, 200 * 10**8, 600, 16))
+    33
+    """
+    bandwidth = BANDWIDTH * max(n_threads / SHARING, 1)
+    reading = max(n_values * VALUE_SECONDS / n_threads, n_bytes / bandwidth)
+    return n_passes * (reading + n_blocks * BLOCK_SECONDS)
+
+
+def is_known(estimator: Any) -> bool:
+    """Return whether the constants hold for an estimator: kernels cost much more than the values themselves."""
+    return isinstance(estimator, DivisiveClustering) and estimator.feature_map is None
+
+
+def time_of(need: Estimate, n_workers: int, n_threads: int) -> str:
+    """Return the time of a fit on workers of `n_threads` each in words, and how many hours of them it takes.
+
+    Examples
+    --------
+    >>> time_of(Estimate(3, 5, 600, 2**25, 0, 50 * 10**8, 200 * 10**8), 8, 2)
+    'about 33 to 54 s, 0.073 to 0.12 node-hours: 8 nodes of 2 threads'
+    """
+    ends = {need.fewest, need.fewest if need.most is None else need.most}
+    each = [seconds_of_passes(n, need.n_values, need.n_bytes, need.blocks, n_workers * n_threads) for n in sorted(ends)]
+    seconds = " to ".join(f"{one:,.2g}" if one < 100 else f"{one:,.0f}" for one in each)
+    hours = " to ".join(f"{one * n_workers / 3600:,.2g}" for one in each)
+    more = " or more" if need.most is None else ""
+    nodes, threads = (f"{n} {what}{'s' * (n > 1)}" for n, what in ((n_workers, "node"), (n_threads, "thread")))
+    return f"about {seconds} s, {hours} node-hours{more}: {nodes} of {threads}"
