@@ -1,4 +1,4 @@
-"""Sparse rows: blocks of which only the values other than zero are in memory."""
+"""Rows that take less memory than as dense ones: sparse rows, and rows that stand for several equal ones."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,8 +15,32 @@ SLAB_VALUES = 2**21
 SLAB_ROWS = 256
 
 
-class SparseRows:
-    """Rows in compressed form, with as much of the interface of an array as passes over rows need.
+class CompactRows:
+    """Rows with as much of the interface of an array as passes need, which see few of them at a time as dense rows."""
+
+    ndim = 2
+    __array_priority__ = 10.0
+    shape: tuple[int, int]
+    dtype: np.dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, *args: Any, **options: Any) -> AnyArray:
+        """Refuse to become dense unnoticed."""
+        raise TypeError("expected dense rows in this step; got compact ones: use X.toarray(), and report this as a bug")
+
+    def __getitem__(self, which: Any) -> Any:
+        """Return some of the rows, of all columns or of a slice of them."""
+        raise NotImplementedError
+
+    def plain(self, sparse: bool) -> "AnyArray | SparseRows":
+        """Return the rows as they are stored, each by itself; sparse ones only if wanted, else as a NumPy array."""
+        raise NotImplementedError
+
+
+class SparseRows(CompactRows):
+    """Rows in compressed form.
 
     SciPy's sparse arrays have no length, and their type depends on how they were made; the compiled loops need one
     form. Columns ascend within each row, so that sums over them have the bits of those of dense rows: adding zeros
@@ -34,16 +58,10 @@ class SparseRows:
     (2, (2, 3), [[1, 0, 0]])
     """
 
-    ndim = 2
-    __array_priority__ = 10.0
-
     def __init__(self, csr: csr_array) -> None:
         self.csr = csr
-        self.shape: tuple[int, int] = csr.shape
-        self.dtype: np.dtype = csr.dtype
-
-    def __len__(self) -> int:
-        return self.shape[0]
+        self.shape = csr.shape
+        self.dtype = csr.dtype
 
     @property
     def nbytes(self) -> int:
@@ -56,16 +74,16 @@ class SparseRows:
         some = self.csr[rows]
         return SparseRows(some if not columns or columns[0] == slice(None) else some[:, columns[0]])
 
-    def __array__(self, *args: Any, **options: Any) -> AnyArray:
-        """Refuse to become dense unnoticed."""
-        raise TypeError("expected dense rows in this step; got sparse ones: use X.toarray(), and report this as a bug")
-
     def __dask_tokenize__(self) -> Any:
         return SparseRows, self.shape, self.csr.data, self.csr.indices, self.csr.indptr
 
     def astype(self, dtype: npt.DTypeLike, **options: Any) -> "SparseRows":
         """Return the rows with another dtype."""
         return SparseRows(self.csr.astype(dtype))
+
+    def plain(self, sparse: bool) -> "AnyArray | SparseRows":
+        """Return these rows, or a NumPy array of them."""
+        return self if sparse else self.dense()
 
     def dense(self) -> AnyArray:
         """Return the rows as a NumPy array."""
@@ -86,9 +104,65 @@ class SparseRows:
         return csr.data.astype(np.float64), csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
 
 
-def is_sparse(rows: object) -> bool:
-    """Return whether rows are sparse ones of SciPy, of the package sparse, or of this one."""
-    return isinstance(rows, SparseRows) or hasattr(rows, "tocsr") or hasattr(rows, "to_scipy_sparse")
+class RepeatedRows(CompactRows):
+    """Rows of which each stands for a number of equal ones that follow each other.
+
+    Parameters
+    ----------
+    rows : array or SparseRows of shape (n, n_columns)
+    ends : array of shape (n,), int64
+        Sums of the numbers up to each row.
+
+    Examples
+    --------
+    >>> rows = RepeatedRows(np.array([[1.0], [2.0], [3.0]]), np.cumsum([2, 0, 3]))
+    >>> len(rows), rows.plain(False).ravel().tolist(), rows[1:3].plain(False).ravel().tolist(), rows[np.array([4])]
+    (5, [1.0, 1.0, 3.0, 3.0, 3.0], [1.0, 3.0], array([[3.]]))
+    """
+
+    def __init__(self, rows: Any, ends: Integers) -> None:
+        self.rows, self.ends = rows, ends
+        self.shape = (int(ends[-1]) if len(ends) else 0, rows.shape[1])
+        self.dtype = rows.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return int(self.rows.nbytes + self.ends.nbytes)
+
+    def __getitem__(self, which: Any) -> Any:
+        """Return some of the rows: for a slice without gaps as `RepeatedRows`, for numbers each by itself."""
+        chosen, *columns = which if isinstance(which, tuple) else (which,)
+        rows = self.rows if not columns or columns[0] == slice(None) else self.rows[:, columns[0]]
+        if not isinstance(chosen, slice):
+            return rows[sources(self.ends, chosen)]
+        start, stop, _ = chosen.indices(len(self))
+        if start >= stop:
+            return RepeatedRows(rows[:0], self.ends[:0])
+        held = slice(int(sources(self.ends, start)), int(sources(self.ends, stop - 1)) + 1)
+        return RepeatedRows(rows[held], np.minimum(self.ends[held], stop) - start)
+
+    def __dask_tokenize__(self) -> Any:
+        return RepeatedRows, self.rows, self.ends
+
+    def astype(self, dtype: npt.DTypeLike, **options: Any) -> "RepeatedRows":
+        """Return the rows with another dtype."""
+        return RepeatedRows(self.rows.astype(dtype), self.ends)
+
+    def plain(self, sparse: bool) -> AnyArray | SparseRows:
+        """Return each row as often as it counts."""
+        own = self.rows[np.repeat(np.arange(len(self.rows)), np.diff(self.ends, prepend=0))]
+        return own.plain(sparse) if isinstance(own, SparseRows) else own
+
+
+def sources(ends: Integers, numbers: Any) -> Any:
+    """Return which row each of the repeated rows is, by the sums of their numbers."""
+    return np.searchsorted(ends, numbers, side="right")
+
+
+def is_compact(rows: object) -> bool:
+    """Return whether rows are sparse ones of SciPy or of the package sparse, or compact ones."""
+    return isinstance(rows, CompactRows) or hasattr(rows, "tocsr") or hasattr(rows, "to_scipy_sparse")
 
 
 def sparse_rows(rows: Any) -> SparseRows:
@@ -107,22 +181,22 @@ def parts_of(blocks: Sequence[Any], sparse: bool) -> Iterator[tuple[int, tuple[A
 
     Parameters
     ----------
-    blocks : sequence of arrays or SparseRows
+    blocks : sequence of arrays or CompactRows
     sparse : bool
         Whether sparse rows may stay so. Otherwise a few of them at a time become dense.
     """
-    compressed = [block for block in blocks if isinstance(block, SparseRows)]
-    if sparse or not compressed:
+    compact = [block for block in blocks if isinstance(block, CompactRows)]
+    if not compact or (sparse and all(isinstance(block, SparseRows) for block in compact)):
         yield 0, tuple(blocks)
         return
-    height = max(SLAB_ROWS, SLAB_VALUES // max(block.shape[1] for block in compressed))
+    height = max(SLAB_ROWS, SLAB_VALUES // max(block.shape[1] for block in compact))
     for start in range(0, max(len(blocks[0]), 1), height):
         some = (block[start : start + height] for block in blocks)
-        yield start, tuple(part.dense() if isinstance(part, SparseRows) else part for part in some)
+        yield start, tuple(part.plain(sparse) if isinstance(part, CompactRows) else part for part in some)
 
 
-def concatenated(blocks: Sequence[SparseRows], axis: int = 0, **options: Any) -> SparseRows:
+def concatenated(blocks: Sequence[Any], axis: int = 0, **options: Any) -> CompactRows:
     """Return blocks of rows, or of columns, as one."""
     if len(blocks) == 1:
-        return blocks[0]
+        return blocks[0]  # as blocks of repeated rows, which nothing merges, always are
     return sparse_rows((hstack if axis else vstack)([block.csr for block in blocks], format="csr"))

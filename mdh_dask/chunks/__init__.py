@@ -13,7 +13,15 @@ To add a statistic, subclass `Statistic` as a frozen dataclass and add an instan
 ``tests/chunks/test_statistics.py``, which checks the law and chunk invariance for all of them.
 """
 
-from .layout import default_block_bytes, fit_chunks, holds_sparse, is_dask, known_chunks, merge_chunks, sparse_blocks
+from .layout import (
+    default_block_bytes,
+    fit_chunks,
+    is_dask,
+    known_chunks,
+    merge_chunks,
+    repeated_rows,
+    sparse_blocks,
+)
 from .mapping import map_rows, select_rows
 from .nodes import under_own_names
 from .plans import Announce, Outcome, Pass, Plan, run, run_together, together
@@ -34,13 +42,13 @@ __all__ = [
     "announced",
     "default_block_bytes",
     "fit_chunks",
-    "holds_sparse",
     "is_dask",
     "known_chunks",
     "map_rows",
     "merge_chunks",
     "one_bar",
     "reduce_rows",
+    "repeated_rows",
     "run",
     "run_together",
     "select_rows",

@@ -9,12 +9,12 @@ from dask.array.dispatch import concatenate_lookup
 from dask.utils import parse_bytes
 from scipy.sparse import csr_array
 
-from .._sparse import SparseRows, concatenated, sparse_rows
-from .._typing import RowArray
+from .._sparse import CompactRows, RepeatedRows, concatenated, sparse_rows
+from .._typing import AnyArray, Integers, RowArray
 
 LEAST_BLOCKS, LEAST_BLOCK_BYTES = 32, 4 * 2**20
 
-concatenate_lookup.register(SparseRows, concatenated)
+concatenate_lookup.register(CompactRows, concatenated)
 
 
 def is_dask(array: object) -> bool:
@@ -27,18 +27,40 @@ def known_chunks(array: RowArray) -> bool:
     return not any(np.isnan(rows) for rows in array.chunks[0])
 
 
-def holds_sparse(array: object) -> bool:
-    """Return whether rows, or the blocks of a Dask array, are `SparseRows`."""
-    return isinstance(array._meta if is_dask(array) else array, SparseRows)  # type: ignore[attr-defined]
+def holds_compact(array: object) -> bool:
+    """Return whether rows, or the blocks of a Dask array, are `CompactRows`."""
+    return isinstance(array._meta if is_dask(array) else array, CompactRows)  # type: ignore[attr-defined]
 
 
 def sparse_blocks(array: RowArray) -> RowArray:
     """Return rows with blocks of `SparseRows`, instead of those of SciPy or of the package sparse."""
-    if holds_sparse(array):
+    if holds_compact(array):
         return array
     dtype = array.dtype if array.dtype.kind in "biuf" else np.float64  # the estimator refuses others
     meta = sparse_rows(csr_array((0, max(array.shape[1], 1)), dtype=dtype))
     return da.map_blocks(sparse_rows, array, dtype=array.dtype, meta=meta)
+
+
+def repeated_rows(array: RowArray, ends: Integers) -> RowArray:
+    """Return rows of which each stands for several, by the sums of their numbers up to each of them.
+
+    Examples
+    --------
+    >>> repeated_rows(da.ones((4, 2), chunks=2), np.cumsum([1, 2, 0, 5])).chunks[0]
+    (3, 5)
+    """
+    if not is_dask(array):
+        return RepeatedRows(array, ends)
+    borders = np.cumsum([0, *array.chunks[0]])
+    before = np.concatenate([[0], ends])[borders]
+    own = [ends[a:b] - start for a, b, start in zip(borders, borders[1:], before)]
+    counts = da.from_array(np.concatenate(own)[:, None], chunks=(array.chunks[0], 1))
+    chunks, meta = (tuple(np.diff(before).tolist()), array.chunks[1]), RepeatedRows(array._meta[:0], ends[:0])
+    return da.map_blocks(_repeated, array, counts, chunks=chunks, dtype=array.dtype, meta=meta)
+
+
+def _repeated(rows: AnyArray, ends: Integers) -> RepeatedRows:
+    return RepeatedRows(rows, ends[:, 0])
 
 
 def default_block_bytes(nbytes: int) -> int:
@@ -59,14 +81,14 @@ def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
     """Merge neighbouring row chunks of a Dask array until each holds about `block_bytes`; none is divided.
 
     A task costs the scheduler about a millisecond, so many small chunks are slower than a few large ones. The default
-    is `default_block_bytes`. A NumPy array is returned as it is, and so are blocks of sparse rows of unknown bytes.
+    is `default_block_bytes`. A NumPy array is returned as it is, and so are blocks of compact rows of unknown bytes.
 
     Examples
     --------
     >>> merge_chunks(da.zeros((10, 2), chunks=(1, 2)), block_bytes=64).chunks[0]
     (4, 4, 2)
     """
-    if not is_dask(array) or holds_sparse(array):
+    if not is_dask(array) or holds_compact(array):
         return array
     if block_bytes is None:
         block_bytes = default_block_bytes(array.nbytes)
@@ -78,14 +100,14 @@ def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
 def fit_chunks(array: RowArray, row_bytes: int) -> RowArray:
     """Merge and divide the row chunks of a Dask array for rows that become `row_bytes` long in every block.
 
-    Others than Dask arrays, and blocks of sparse rows of unknown bytes, are returned as they are.
+    Others than Dask arrays, and blocks of compact rows of unknown bytes, are returned as they are.
 
     Examples
     --------
     >>> fit_chunks(da.zeros((3000, 2), chunks=((10, 990, 2000), 2)), 8192).chunks[0]
     (10, 495, 495, 500, 500, 500, 500)
     """
-    if not is_dask(array) or holds_sparse(array):
+    if not is_dask(array) or holds_compact(array):
         return array
     most = max(1, default_block_bytes(row_bytes * len(array)) // row_bytes)
     divided = []

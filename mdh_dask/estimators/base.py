@@ -89,7 +89,7 @@ class ClusterEstimator(ClusterMixin, Planned):
             rows, learnt, n_passes = without_missing(self, as_rows(self, X, reset=True))
             self._take_target(y, rows.shape[0])
             self.pixel_columns_ = None
-            self.n_passes_ = self._input_passes + n_passes + self._learn(learnt, self._seed())
+            self.n_passes_ = self._input_passes + n_passes + self._learn(self._weighted(learnt), self._seed())
             self._finish(rows, X)
         return self
 
@@ -97,6 +97,10 @@ class ClusterEstimator(ClusterMixin, Planned):
         """Cluster rows and return their labels; see `fit`."""
         labels: RowArray = self.fit(X, y, **kwargs).labels_  # scikit-learn's leaves out `y`, which may hold labels
         return labels
+
+    def _weighted(self, rows: RowArray) -> RowArray:
+        """Return the rows to learn from, each as often as its weight says in estimators that take weights."""
+        return rows
 
     def _take_target(self, y: Any, n_rows: int) -> None:
         """Check and keep the labels of so many rows, in estimators that learn from labels."""

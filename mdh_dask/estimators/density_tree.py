@@ -1,7 +1,7 @@
 """Clusters of any shape from the density of the rows along the cuts between cells."""
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -140,6 +140,7 @@ class DensityTree(Exemplary, Confident):
         return cluster(settings, shape, partial(check_first_look, names=names))
 
     def _adopt(self, state: DensityModel) -> None:
+        state = replace(state, peak_numbers=self._original(state.peak_numbers))
         super()._adopt(state)
         columns = (*state.links.T, state.evidence, state.core_rows, state.cut_rows, state.separates)
         self.merges_ = np.array(list(zip(*columns)), dtype=MERGES_DTYPE)

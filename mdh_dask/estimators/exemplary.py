@@ -10,10 +10,10 @@ from ..chunks import is_dask
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.growth import Grown
 from ..tree.structure import Tree
-from .base import ClusterEstimator
+from .weighted import Weighted
 
 
-class Exemplary(ClusterEstimator):
+class Exemplary(Weighted):
     """A mixin for estimators of one tree that adds `exemplars_`."""
 
     tree_: Tree
@@ -60,4 +60,4 @@ class Exemplary(ClusterEstimator):
         chosen = in_memory if mapped else sample.rows[best]
         if chosen is not None:
             chosen = np.where(numbers[:, None] >= 0, chosen, np.zeros(1, dtype=chosen.dtype))
-        self._exemplars = Exemplars(chosen, numbers)
+        self._exemplars = Exemplars(chosen, self._original(numbers))

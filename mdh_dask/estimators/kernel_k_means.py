@@ -19,11 +19,12 @@ from .mapped import Mapped
 from .missing import MISSING
 from .transformer import FeatureTransformer
 from .validation import check_first_look
+from .weighted import Weighted
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelKMeans(Mapped):
+class KernelKMeans(Mapped, Weighted):
     """K-means in the feature space of a kernel, or of the rows themselves, with exact sums over any number of rows.
 
     Clusters are compact in the feature space. The centroids of the best of several starts on a sample are moved by

@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import validate_data
 
-from .._sparse import SparseRows, is_sparse, sparse_rows
+from .._sparse import CompactRows, RepeatedRows, is_compact, sparse_rows
 from .._typing import RowArray
 from ..chunks import is_dask, sparse_blocks
 from .shapes import checked_lazy
@@ -17,8 +17,8 @@ MAP = "truncated_svd"
 
 
 def given_sparse(X: Any) -> bool:
-    """Return whether an input has sparse rows, by the type of the blocks that a Dask array promises."""
-    return is_sparse(X._meta if is_dask(X) else X)
+    """Return whether an input has sparse or compact rows, by the type of the blocks that a Dask array promises."""
+    return is_compact(X._meta if is_dask(X) else X)
 
 
 def checked_sparse(estimator: Any, X: Any, *, reset: bool) -> RowArray:
@@ -30,8 +30,10 @@ def checked_sparse(estimator: Any, X: Any, *, reset: bool) -> RowArray:
         If the parameters are for missing values or kinds of columns, or the estimator needs dense rows of so many
         columns.
     """
+    if isinstance(X._meta if is_dask(X) else X, RepeatedRows):
+        return checked_lazy(estimator, X, reset)  # from an estimator, for its feature map
     _check_parameters(estimator)
-    if is_dask(X) or isinstance(X, SparseRows):
+    if is_dask(X) or isinstance(X, CompactRows):
         rows = checked_lazy(estimator, sparse_blocks(X), reset)
     else:
         X = X.to_scipy_sparse() if hasattr(X, "to_scipy_sparse") else X

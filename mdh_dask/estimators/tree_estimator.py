@@ -54,7 +54,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
     _guides: Guides | None = None
     _grown_from: Grown | None = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster rows, guided by the labels of some of them if there are any.
 
         Parameters
@@ -66,6 +66,8 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
             Or links between rows. No split cuts the rows of one label; a valley between different labels needs no
             test. Anything else, such as the classes of all rows that a pipeline passes on, is ignored: clusters should
             not follow what they are later compared with. At most 100,000 labelled rows are used.
+        sample_weight : array-like or Dask array of shape (n_samples,), or None
+            How many equal rows each row stands for: whole numbers from 0, also as floats. They are held in memory.
 
         Returns
         -------
@@ -74,7 +76,15 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
         Raises
         ------
         ValueError
-            If a parameter, `X` or `y` is invalid; before any work if possible, otherwise in the first pass.
+            If a parameter, `X`, `y` or `sample_weight` is invalid; before any work if possible, otherwise in the first
+            pass.
+
+        Notes
+        -----
+        A fit with weights is that of the repeated rows to the last bit: ``fit(np.repeat(X, sample_weight, axis=0))``,
+        but for the row numbers of exemplars, and without their memory. It takes as long. A row of weight w is w
+        independent observations of the same values, of which either half of the rows that confirms a split gets some.
+        So weights that are no such counts would make chance valleys significant, and fractions are refused.
 
         Examples
         --------
@@ -88,7 +98,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
         >>> model.n_clusters_, model.known_labels_.tolist(), sorted(model.label_counts_.tolist())
         (2, [5, 7], [[0, 2], [4, 0]])
         """
-        return super().fit(X, y)
+        return super().fit(X, y, sample_weight)
 
     @property
     def state_(self) -> TreeState:

@@ -8,7 +8,7 @@ import numpy as np
 import zarr
 from sklearn.utils.validation import validate_data
 
-from .._sparse import SparseRows
+from .._sparse import RepeatedRows, SparseRows
 from .._typing import AnyArray, RowArray
 from ..chunks import is_dask
 from ..columns.coding import TypedRows
@@ -159,6 +159,7 @@ def _column(j: int, names: Sequence[str] | None) -> str:
 
 def check_finite(rows: AnyArray, missing: bool = False) -> None:
     """Raise an error if a block of rows contains infinity, or NaN unless values may be missing."""
+    rows = rows.rows if isinstance(rows, RepeatedRows) else rows
     stored = rows.data if isinstance(rows, SparseRows) else rows
     if stored.dtype.kind == "f" and not np.isfinite(stored).all():
         bad = np.isinf(stored) if missing else ~np.isfinite(stored)

@@ -1,0 +1,118 @@
+"""A fit with weights is that of the repeated rows, to the last bit; weights that are no counts are refused."""
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from mdh_dask import HierarchicalMDH, KernelKMeans, RandomProjectionTree, SemiSupervisedMDH
+from mdh_dask._sparse import RepeatedRows
+from mdh_dask.chunks import repeated_rows
+from mdh_dask.estimators.registry import METHODS
+from mdh_dask.growth.passes import FirstPass
+
+N = 240
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    rows = np.repeat([[0.0, 0, 0], [7, 0, 7], [0, 7, 0]], N // 3, axis=0) + rng.normal(size=(N, 3))
+    return np.where(np.abs(rows) < 0.7, 0.0, rows)
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return np.random.default_rng(1).integers(0, 5, N)
+
+
+@pytest.mark.parametrize("name", ["rp", "mdh", "kernel-mdh", "hyperplane", "density", "kernel-kmeans"])
+def test_a_fit_with_weights_is_that_of_the_repeated_rows(rows, weights, name):
+    settings = {"n_clusters": 3} if name == "kernel-kmeans" else {}
+    repeated = METHODS[name](**settings).fit(np.repeat(rows, weights, axis=0))
+    for X, w in (
+        (rows, weights.tolist()),
+        (csr_array(rows), weights.astype(float)),
+        (da.from_array(rows, chunks=(70, 2)), da.from_array(weights, chunks=50)),
+    ):
+        model = METHODS[name](**settings).fit(X, sample_weight=w)
+        labels = np.asarray(model.labels_)
+        assert labels.shape == (N,)
+        np.testing.assert_array_equal(np.repeat(labels, weights), repeated.labels_)
+        if hasattr(model, "tree_"):
+            for field in ("planes", "thresholds", "bins", "n_rows"):
+                np.testing.assert_array_equal(getattr(model.tree_, field), getattr(repeated.tree_, field))
+        if name != "kernel-kmeans":
+            sources = np.repeat(np.arange(N), weights)
+            np.testing.assert_array_equal(model.exemplar_indices_, sources[repeated.exemplar_indices_])
+    np.testing.assert_array_equal(
+        METHODS[name]().fit(rows).labels_, METHODS[name]().fit(rows, None, np.ones(N)).labels_
+    )
+
+
+def test_weights_of_many_columns_of_sparse_rows_count_in_the_map_and_its_landmarks(weights):
+    words = np.random.default_rng(0).poisson(0.02, (N, 1200)) + np.repeat(np.eye(3, 1200) * 9, N // 3, axis=0)
+    model = HierarchicalMDH().fit(csr_array(words), sample_weight=weights)
+    repeated = HierarchicalMDH().fit(csr_array(np.repeat(words, weights, axis=0)))
+    np.testing.assert_array_equal(model.feature_map_.map_.components, repeated.feature_map_.map_.components)
+    np.testing.assert_array_equal(np.repeat(model.labels_, weights), repeated.labels_)
+
+
+def test_weights_as_a_column_of_a_frame_keep_the_index(rows, weights):
+    frame = pd.DataFrame(rows, index=np.arange(N)[::-1], columns=list("abc"))
+    found = RandomProjectionTree().fit(frame, sample_weight=pd.Series(weights)).labels_
+    assert (found.index == frame.index).all()
+    np.testing.assert_array_equal(found, RandomProjectionTree().fit(rows, sample_weight=weights).labels_)
+
+
+def test_weights_of_one_change_nothing(rows):
+    model, weighted = RandomProjectionTree().fit(rows), RandomProjectionTree().fit(rows, None, np.ones(N))
+    np.testing.assert_array_equal(weighted.tree_.bins, model.tree_.bins)
+    np.testing.assert_array_equal(weighted.exemplars_, model.exemplars_)
+
+
+def test_weights_do_not_stay_for_the_next_fit(rows, weights):
+    model = RandomProjectionTree().fit(rows, sample_weight=weights)
+    assert model.tree_.n_rows[0] == weights.sum()
+    assert model.fit(rows).tree_.n_rows[0] == N
+
+
+def test_repeated_rows_are_made_a_few_at_a_time(rows, monkeypatch):
+    lengths = []
+    plain = RepeatedRows.plain
+    monkeypatch.setattr(RepeatedRows, "plain", lambda self, sparse: lengths.append(len(self)) or plain(self, sparse))
+    FirstPass(0, 2**40).state_of(0, repeated_rows(rows[:3], np.cumsum([1_500_000, 0, 1_500_000])))
+    assert sum(lengths) == 3_000_000
+    assert max(lengths) < 10**6
+
+
+BAD = {
+    "shape": (np.ones(5), r"of shape \(240,\), one for each row; got shape \(5,\)"),
+    "negative": (np.full(N, -1), "finite numbers of at least 0"),
+    "NaN": (np.full(N, np.nan), "finite numbers of at least 0"),
+    "text": (["a"] * N, "finite numbers of at least 0"),
+    "fraction": (np.full(N, 0.25), "whole numbers.*got the fraction 0.25: give counts"),
+    "too many": (np.full(N, 1e13), "a sum of 2.4e[+]15: give counts"),
+    "none": (np.zeros(N), "other than zero with a sum of at least 2; got 0"),
+}
+
+
+@pytest.mark.parametrize(("given", "message"), BAD.values(), ids=BAD)
+def test_weights_that_are_no_counts_are_refused(rows, given, message):
+    with pytest.raises(ValueError, match=message):
+        RandomProjectionTree().fit(rows, sample_weight=given)
+
+
+def test_what_does_not_go_with_weights_is_refused(rows, weights):
+    labels = np.where(np.arange(N) % 9, -1, np.arange(N) // 80)
+    with pytest.raises(ValueError, match="sample_weight or labels of some rows"):
+        RandomProjectionTree().fit(rows, labels, sample_weight=weights)
+    with pytest.raises(ValueError, match="sample_weight or labels of some rows"):
+        SemiSupervisedMDH().fit(rows, np.minimum(labels, 1), sample_weight=weights)
+    with pytest.raises(ValueError, match="missing='error' with sample_weight"):
+        RandomProjectionTree(missing="drop").fit(rows, sample_weight=weights)
+    with pytest.raises(ValueError, match="precomputed kernel"):
+        KernelKMeans(n_clusters=2, feature_map="precomputed").fit(rows @ rows.T, sample_weight=weights)
+    with pytest.raises(ValueError, match="columns of numbers with sample_weight"):
+        HierarchicalMDH(feature_map="gower").fit(pd.DataFrame({"a": ["x", "y"] * (N // 2)}), sample_weight=weights)
