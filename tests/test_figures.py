@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from benchmarks import figure_projections, figures, pursuit_speed
+from benchmarks.figure_criteria import EXPERIMENTS
 from benchmarks.figure_projections import BEST, DEEPEST, deepest_split
 from benchmarks.figure_regret import COMPARISONS, regret_of
 from benchmarks.published import JMLR_METHODS, JMLR_TABLE, KERNEL_METHODS, KERNEL_TABLE
@@ -19,6 +20,8 @@ SIZES = {
     "projected": (20,),
     "names": ("wine", "usps"),
     "seeds": (0,),
+    "simulated": ((2, 20),),
+    "counts": (10,),
 }
 
 
@@ -37,7 +40,9 @@ def test_every_figure_has_a_complete_table_and_a_plot(folder, tmp_path, monkeypa
         monkeypatch.setattr(module, "BI_PARTITIONS", kinds)
     tables = list(figures.run(**SIZES, folder=folder))
     assert all(len(row) == len(table.columns) for table in tables for row in table.rows)
-    splits, trees, projections, jmlr, kernel = tables
+    splits, trees, projections, on_features, objectives, jmlr, kernel, *criteria = tables
+    assert [table.rows[0][2] for table in (on_features, objectives)] == ["wine", "wine"]
+    assert {row[3] for row in objectives.rows} == {BEST, "sse", "ev2", "missing: not in $MDH_DASK_DATA"}
     assert [row[:4] for row in splits.rows] == [
         ("rows", 100, 20, 2), ("rows", 200, 20, 2), ("columns", 200, 20, 2), ("columns", 200, 30, 2)
     ]  # fmt: skip
@@ -53,8 +58,13 @@ def test_every_figure_has_a_complete_table_and_a_plot(folder, tmp_path, monkeypa
         assert len(table.rows) == 2 * len(printed)
         assert {row[-1] for row in table.rows} == {"-", "missing: not in $MDH_DASK_DATA"}
         assert (table.rows[0][0], table.rows[0][2]) == ("banknote", 1.0)
+    for table, experiment in zip(criteria, EXPERIMENTS.values(), strict=True):
+        assert {row[2] for row in table.rows} >= {*experiment.makers, *experiment.others}
+        assert {row[0] for row in table.rows if row[4] == "-"} == {"usps"}
+        assert all(0 <= row[5] <= 1 <= row[6] for row in table.rows if row[4] != "-")
     figures.plot(tables, tmp_path / "figures.png")
-    ends = {"thesis-6.1", "thesis-6.2", "thesis-6.3", *COMPARISONS}
+    numbers = ("6.1", "6.2", "6.3", "6.4", "6.10", "6.11", "6.16", "7.1", *EXPERIMENTS)
+    ends = {*(f"thesis-{number}" for number in numbers), *COMPARISONS}
     assert {path.stem for path in tmp_path.glob("*.png")} == {f"figures-{end}" for end in ends}
 
 
