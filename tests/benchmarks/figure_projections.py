@@ -140,18 +140,20 @@ KINDS = {
 
 def draw(figure: Any, table: Table) -> None:
     """Draw simulated data on the left and the labelled sets on the right."""
-    panels = figure.subplots(1, 2, sharey=True)
-    for axes, simulated in zip(panels, (True, False)):
-        rows = [row for row in table.rows if row[2].endswith("simulated clusters") == simulated and row[0] != "-"]
-        for number, row in enumerate(rows):
-            label = (f"{row[1]} columns" if simulated else row[2]) if row[3] == BEST else None
-            style = "-" if row[3] == BEST else ":"
-            axes.semilogx(COUNTS, row[4:], style, marker=".", color=f"C{number // 2}", label=label)
-        axes.set(
-            xlabel="random projections", title=f"{N_CLUSTERS} simulated clusters" if simulated else "labelled sets"
-        )
+    drawn = [row for row in table.rows if row[0] != "-"]
+    simulated = [row for row in drawn if row[2].endswith("simulated clusters")]
+    sides = {f"{N_CLUSTERS} simulated clusters": simulated, "labelled sets": [r for r in drawn if r not in simulated]}
+    sides = {title: rows for title, rows in sides.items() if rows}
+    panels = figure.subplots(1, max(len(sides), 1), sharey=True, squeeze=False)[0]
+    splits = dict.fromkeys(row[3] for row in drawn if row[3] != BEST)
+    for axes, (title, rows) in zip(panels, sides.items()):
+        for number, (best, chosen) in enumerate(zip(rows[::2], rows[1::2])):
+            name = f"{best[1]} columns" if rows is simulated else best[2]
+            label = f"{name}, {chosen[3]}" if len(splits) > 1 else name
+            axes.semilogx(COUNTS, best[4:], "-", marker=".", color=f"C{number}", label=label)
+            axes.semilogx(COUNTS, chosen[4:], ":", marker=".", color=f"C{number}")
+        axes.set(xlabel="random projections", title=title)
         axes.grid(alpha=0.3)
-        if rows:
-            axes.legend(fontsize="small")
+        axes.legend(fontsize="small")
     panels[0].set_ylabel("success ratio")
     figure.suptitle(f"{table.title}\nsolid: {BEST}; dotted: as chosen", fontsize="medium")
