@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-import fsspec  # type: ignore[import-untyped, unused-ignore]
 import zarr
 
 from .._locations import has_query, hiding_credentials
 from ..io.nodes import Options, find_node, local_path, refuse_streams
+from ..io.remote import open_parts
 from ..io.rows import check_complete, open_array
 from ..io.stored import StoredArray
 from .axes import AxesView, view_of
@@ -133,7 +133,7 @@ def kind_of(path: str, storage_options: Options = None) -> Literal["TIFF", "pict
 
 def _magic(path: str, storage_options: Options) -> bytes:
     try:
-        with fsspec.open(path, "rb", **(storage_options or {})) as file:
+        with open_parts(path, storage_options) as file:
             return bytes(file.read(4)) or b"?"
     except (FileNotFoundError, IsADirectoryError):
         return b""

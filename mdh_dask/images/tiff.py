@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 import zarr
 
@@ -14,6 +13,7 @@ from .._packages import needed
 from .._typing import AnyArray
 from ..io.damage import naming
 from ..io.nodes import Options
+from ..io.remote import open_parts
 from ..io.stored import StoredArray
 from .georeference import GEO_TAGS, georeference
 
@@ -162,7 +162,7 @@ def opened(path: str, storage_options: Options = None) -> Any:
 
     @contextmanager
     def opening() -> Iterator[Any]:
-        with fsspec.open(path, "rb", **(storage_options or {})) as file:
+        with open_parts(path, storage_options) as file:
             with naming(f"{path} is a TIFF file that cannot be read"):
                 tiff = tifffile.TiffFile(file)
             with tiff:

@@ -21,6 +21,10 @@ REMEDIES = {
 """Remedies for the missing package of a protocol."""
 
 
+AHEAD = 2**17
+"""Bytes that are read beyond those asked for."""
+
+
 def filesystem(location: str | os.PathLike[str], storage_options: Options = None) -> tuple[Any, str]:
     """Return the file system of a path or URL, and the path there.
 
@@ -60,3 +64,12 @@ def about_file(location: str | os.PathLike[str], storage_options: Options = None
             raise ConnectionError(f"{location} cannot be reached ({error.__cause__}); try again later") from error
         raise FileNotFoundError(f"there is no file at {location}; check the path") from error
     return about
+
+
+def open_parts(location: str | os.PathLike[str], storage_options: Options = None) -> Any:
+    """Return an open file of which only parts are read, as by range requests; a context.
+
+    File systems of fsspec read 5 MiB ahead by default, several times what a tile of an image takes.
+    """
+    fs, name = filesystem(location, storage_options)
+    return fs.open(name, "rb", block_size=AHEAD)
