@@ -30,6 +30,10 @@ def _odd(ctx: click.Context, param: click.Parameter, value: int | None) -> int |
     return value
 
 
+def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else [name.strip() for name in value.split(",")]
+
+
 def _features(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
     if not value:
         return ()
@@ -67,6 +71,10 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--window", type=click.IntRange(min=3), callback=_odd, metavar="N",
             help="Add mean and standard deviation of every band in a square of N x N pixels around each pixel.",
         ),
+        click.option(
+            "--bands", callback=_names, metavar="NAMES",
+            help="Bands of several images to use, by name, as red,green,nir.",
+        ),
         MISSING_CHUNKS,
         reading_options,
         click.argument("image"),
@@ -78,7 +86,7 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
 OWN_OPTIONS = (
     "model", "preview", "connected", "regions", "sieve",
     "report", "performance_report", "window", "coordinates", "sample", "features", "axes", "index",
-    "nodata", "mask", "missing_chunks", "overwrite",
+    "nodata", "mask", "bands", "missing_chunks", "overwrite",
 )  # fmt: skip
 """Options of ``segment`` that belong neither to a method nor to a cluster."""
 
@@ -107,7 +115,9 @@ def segment(ctx: click.Context, image: str, progress: bool | None, **options: An
     """Segment IMAGE: cluster its pixels by their bands.
 
     IMAGE is the path or URL of a picture as PNG or JPEG, a TIFF, an OME-Zarr group or a Zarr array of lines, columns
-    and bands in any order. It is read block by block; PNG and JPEG are read at once.
+    and bands in any order. It is read block by block; PNG and JPEG are read at once. A pattern in quotes, as
+    'scenes/*.tif', or a JSON file of STAC items names several images: one model of all, and labels of each, at a path
+    with {scene} in place of its name.
     """
     from .. import workflows
     from .options import estimator_of

@@ -18,10 +18,8 @@ from ..workflows._fit import Cluster, Made
 from ..workflows.estimates import Estimate, estimate
 from ..workflows.pixels import PixelOptions, columns_of
 from ..workflows.reading import Reading
+from ..workflows.scenes import OF_A_SCENE
 from .outputs import ImageJobOutputs
-
-OF_A_SCENE = ("labels", "preview", "connected", "regions")
-"""Outputs of which every scene has its own."""
 
 OF_A_NIGHT = ("report", "metrics", "manifest")
 """Outputs that are replaced every night."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._errors import SettingError
 from ..clusters.current import current_cluster
+from ..images.scenes import names_scenes
 from ..images.validity import Nodata
 from ._fit import Cluster
 from .data_arrays import segment_data_array
@@ -13,6 +14,7 @@ from .labels import check_labels
 from .outputs import ImageOutputs
 from .pixels import PixelOptions, segment_image
 from .reading import MissingChunks, Reading
+from .scenes import segment_scenes
 
 
 def segment(
@@ -36,6 +38,7 @@ def segment(
     missing_chunks: MissingChunks = "error",
     nodata: Nodata = None,
     mask: str | None = None,
+    bands: Sequence[str] | None = None,
     overwrite: bool = False,
     cluster: Cluster | None = None,
 ) -> Any:
@@ -47,9 +50,11 @@ def segment(
 
     Parameters
     ----------
-    image : str, path or xarray DataArray
+    image : str, path, sequence of these, or xarray DataArray
         Path or URL of a PNG, JPEG or TIFF, an OME-Zarr group or a Zarr array of lines, columns and bands; or an array
-        in memory or of Dask, whose dimensions have the names of axes, such as y, x and band.
+        in memory or of Dask, whose dimensions have the names of axes, such as y, x and band. Several images, by a
+        pattern with asterisks, a list or a JSON file of STAC items, make one model; the paths of what is written for
+        each then hold ``{scene}`` for its name.
     estimator : estimator
         The estimator to fit. With coordinates it does not scale, as the columns are scaled before they are weighted.
     labels, model : str, optional
@@ -86,6 +91,9 @@ def segment(
         NaN. See `mdh_dask.images.open_image`.
     mask : str, optional
         Path or URL of an image with one band, zero where there are no data.
+    bands : sequence of str, optional
+        Names of the bands of several images to use, in this order. By default those of the first; they are matched
+        by name where they have names.
     overwrite : bool, default=False
         Whether to replace existing outputs.
     cluster : context manager, optional
@@ -124,6 +132,13 @@ def segment(
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
     check_labels(estimator, None)
     options = PixelOptions(window, coordinates, sample, nodata, tuple(features), sieve)
+    if names_scenes(image):
+        if mask is not None:
+            raise SettingError("expected no mask with several scenes; got one: give the scenes masks of their own")
+        reading = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata)
+        return segment_scenes(image, bands, reading, estimator, options, outputs, cluster or current_cluster())
+    if bands is not None:
+        raise SettingError("expected several images with bands; got one: leave bands out, or give a list of one image")
     if not isinstance(image, str | os.PathLike):
         if axes is not None or mask is not None:
             raise SettingError("a DataArray has named axes, and NaN where there are no data: leave out axes and mask")

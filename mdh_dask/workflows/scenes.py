@@ -1,7 +1,9 @@
 """One model of many scenes, and its labels of each."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import dask.array as da
@@ -10,20 +12,19 @@ from .._errors import SettingError
 from ..chunks import announced
 from ..images import Image, PixelColumns
 from ..images.rows import counted
-from ..images.scenes import rows_of
+from ..images.scenes import find_scenes, matched, open_scene, rows_of
 from ..images.validity import NoDataError
+from ._fit import Cluster
 from .estimates import telling_of_memory
-from .pixels import PixelOptions, columns_of, drawn
+from .outputs import ImageOutputs
+from .performance import recorded
+from .pixels import PixelOptions, columns_of, drawn, labelled, write_preview
+from .reading import Reading
 
 logger = logging.getLogger(__name__)
 
-
-def check_options(options: PixelOptions) -> None:
-    """Raise an error for an option that has no meaning for several scenes."""
-    if options.coordinates is not None:
-        raise SettingError(
-            "expected no coordinates with several scenes: their lines and columns have nothing in common"
-        )
+OF_A_SCENE = ("labels", "preview", "connected", "regions")
+"""Outputs of which every scene has its own."""
 
 
 def counted_scene(image: Image, progress: bool = False) -> Image | None:
@@ -58,3 +59,51 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
     columns = PixelColumns(first.shape[2], features, first.axes, options.nodata, first.bands or None)
     estimator.pixel_columns_ = columns.to_dict()
     logger.info("%s segments in %s passes", estimator.n_clusters_, estimator.n_passes_)
+
+
+def segment_scenes(
+    given: Any, bands: Sequence[str] | None, reading: Reading, estimator: Any, options: PixelOptions,
+    outputs: ImageOutputs, cluster: Cluster,
+) -> str:  # fmt: skip
+    """Fit one model to several scenes and write its labels of each; return a summary. See `segment`."""
+    if options.coordinates is not None:
+        raise SettingError("expected no coordinates with several scenes, whose lines have nothing in common; got some")
+    if outputs.report is not None:
+        raise SettingError("expected no report with several scenes; got one: a job with kind = 'scenes' writes one")
+    started = perf_counter()
+    found = find_scenes(given, bands)
+    own = {scene.name: _outputs_of(scene.name, outputs) for scene in found}
+    for scene in found:
+        own[scene.name].check(*scene.paths)
+    images = matched({scene.name: open_scene(scene, reading.image, bands) for scene in found})
+    with cluster, recorded(outputs):
+        known = {name: counted_scene(image, estimator.progress) for name, image in images.items()}
+        held = {name: image for name, image in known.items() if image is not None}
+        if not held:
+            raise NoDataError(f"expected pixels with data in {len(images)} scenes; got none: leave them out")
+        fit_scenes(held, estimator, options)
+        if outputs.model:
+            estimator.save(outputs.model, overwrite=outputs.overwrite)
+        features = columns_of(options)
+        for name, image in held.items():
+            if own[name].shows_pixels:
+                about = {"scene": name}
+                seen = labelled(
+                    image, features, estimator, own[name], estimator.progress, sieve=options.sieve, about=about
+                )
+                write_preview(seen, own[name])
+    without = f", {len(images) - len(held)} without data," if len(held) < len(images) else ""
+    seconds = perf_counter() - started
+    return f"{estimator.n_clusters_} segments of {len(images)} scenes{without} in {seconds:.1f} s: {outputs.kept()}"
+
+
+def _outputs_of(scene: str, outputs: ImageOutputs) -> ImageOutputs:
+    """Return the outputs of a scene and the model."""
+    given = {key: place for key in OF_A_SCENE if (place := getattr(outputs, key)) is not None}
+    for key, place in given.items():
+        folder, _, name = place.rpartition("/")
+        if "{scene}" not in name or "{scene}" in folder:
+            raise SettingError(
+                f"expected a path with {{scene}} in its last part for the {key} of all scenes; got {place}"
+            )
+    return replace(outputs, **{key: place.replace("{scene}", scene) for key, place in given.items()})

@@ -12,6 +12,7 @@ from disturbed import Killed, contents
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from mdh_dask import PCATree, load_model
+from mdh_dask._errors import SettingError
 from mdh_dask._fields import JobError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import Features, open_image, pixel_rows
@@ -20,6 +21,7 @@ from mdh_dask.jobs import _nights, check, run
 from mdh_dask.jobs.ledger import Ledger
 from mdh_dask.jobs.staging import Staged
 from mdh_dask.jobs.state import Work
+from mdh_dask.workflows import segment
 
 BANDS = ("red", "green", "nir")
 
@@ -363,3 +365,45 @@ def test_stac_items_of_a_file_for_every_band_are_scenes(tmp_path):
     with rasterio.open(tmp_path / "scenes/1-nir.tif") as nir, rasterio.open(tmp_path / "scenes/1-red.tif") as red:
         rows = np.stack([nir.read(1), red.read(1)], axis=2).reshape(-1, 2)
     np.testing.assert_array_equal(labels_of(job, "scene-1")[0].ravel(), model.predict(rows))
+
+
+def test_a_command_segments_many_scenes_and_another_predicts_by_the_names_of_bands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    new_job(tmp_path)
+    for number, bands in enumerate((BANDS, BANDS[::-1], BANDS)):
+        scene(tmp_path / f"scenes/{number}.tif", number, height=30 + number, bands=bands, holes=3)
+
+    def mdh_dask(*args):
+        result = CliRunner().invoke(mdh, [*args, "--scheduler", "threads"], prog_name="mdh-dask")
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    out = ("--out", "out/{scene}.tif", "--model", "m.zarr", "--preview", "out/{scene}.png")
+    line = mdh_dask("segment", "scenes/*.tif", *out, "--method", "pca", "--bands", "nir,red")
+    assert line.startswith("3 segments of 3 scenes in ")
+    model = load_model("m.zarr")
+    for number in range(3):
+        with rasterio.open(f"scenes/{number}.tif") as file:
+            rows = np.stack([file.read(file.descriptions.index(band) + 1) for band in ("nir", "red")], axis=2)
+        labels = labels_of(tmp_path / "job.toml", str(number))[0]
+        there = (rows != 0).all(axis=2)
+        np.testing.assert_array_equal(labels[there], model.predict(rows[there]))
+        assert (tmp_path / f"out/{number}.png").exists()
+    mdh_dask("predict", "scenes/1.tif", "--model", "m.zarr", "--out", "again.tif")
+    with rasterio.open("again.tif") as file:
+        np.testing.assert_array_equal(file.read(1), labels_of(tmp_path / "job.toml", "1")[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"labels": "labels.tif"}, "{scene} in its last part for the labels"),
+        ({"model": "m.zarr", "coordinates": 1}, "no coordinates with several scenes"),
+        ({"model": "m.zarr", "report": "r.html"}, "no report with several scenes"),
+        ({"model": "m.zarr", "mask": "mask.tif"}, "no mask with several scenes"),
+    ],
+)
+def test_options_without_a_meaning_for_several_scenes_are_refused(options, message, tmp_path):
+    scene(tmp_path / "a.tif", 0)
+    with pytest.raises(SettingError, match=message):
+        segment([tmp_path / "a.tif"], PCATree(), **options)
