@@ -5,9 +5,10 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, RowArray
-from ..chunks import Progress, is_dask, merge_chunks, run, select_rows
+from ..chunks import Progress, is_dask, merge_chunks, run_together, select_rows
 from ..growth.recount import recount
 from ..summaries.drift import Drift
+from .level_counts import compared_levels, level_plans, with_unseen_levels
 from .missing import complete_rows
 from .validation import as_rows, check_finite
 
@@ -44,8 +45,8 @@ def drift(
     Returns
     -------
     Drift
-        `found` says whether there is drift and `alarms` where; `splits` and `clusters` hold the changes, `to_text` and
-        `to_dict` return all of them; `mdh_dask.plotting.plot_drift` draws the two densities at a node.
+        `found` says whether there is drift and `alarms` where; `splits`, `clusters` and `levels` hold the changes,
+        `to_text` and `to_dict` return all of them; `mdh_dask.plotting.plot_drift` draws the two densities at a node.
 
     Raises
     ------
@@ -58,6 +59,9 @@ def drift(
     Notes
     -----
     One pass over the new rows, which are counted in the bins of the tree; the tree holds the counts of the old rows.
+    Of columns with levels, the frequencies are compared, too. If new rows have levels that the model does not know, one
+    more pass over these columns of a table finds their names. They raise an alarm if so many rows cannot have a level
+    that no old row has by chance alone.
     Both densities have the bandwidth of the tree or, for fewer new rows, the larger bandwidth for their number. Changes
     that do not show along a direction of the tree are not detected, for example in a cluster that never had a valley.
     Few rows raise an alarm only for large changes: among 300 old and 300 new rows of two clusters, more than a quarter
@@ -82,15 +86,17 @@ def drift(
             f"expected a model of a tree, whose densities new rows are compared with; got a {type(model).__name__}: "
             "compare the sizes and profiles of its clusters instead"
         )
-    limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
-    Drift(tree, tree, **limits)  # checks the limits before any work
-    counted, _ = run(recount(tree), _rows_of_tree(model, X), announce=lambda description: progress)
-    return Drift(tree, counted, **limits)
-
-
-def _rows_of_tree(model: Any, X: Any) -> RowArray:
-    """Return the rows for the tree, mapped if the model maps them; values that are not finite raise an error."""
+    Drift(tree, tree, threshold, filled, false_alarms)  # checks the limits before any work
     rows, _ = complete_rows(model, as_rows(model, X, reset=False))
+    plans = [recount(tree), *level_plans(model.columns, array=1)]
+    arrays = (_rows_of_tree(model, rows), rows)[: len(plans)]
+    (counted, *new), _ = run_together(plans, *arrays, announce=lambda description: progress)
+    levels = compared_levels(model, *new) if new else ()
+    return with_unseen_levels(Drift(tree, counted, threshold, filled, false_alarms, levels), model, X)
+
+
+def _rows_of_tree(model: Any, rows: RowArray) -> RowArray:
+    """Return the rows for the tree, mapped if the model maps them; values that are not finite raise an error."""
     if (feature_map := model.feature_map_) is not None:
         return model._features_of(rows, feature_map)
     if is_dask(rows):

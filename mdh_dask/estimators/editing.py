@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Integers
-from ..chunks import is_dask, merge_chunks, run
+from ..chunks import is_dask, merge_chunks, run_together
 from ..growth.exemplars import Exemplars
 from ..growth.recount import recounted
 from ..tree.clusters import coarser
@@ -17,6 +17,7 @@ from ..tree.levels import Level
 from ..tree.structure import Tree
 from .aligned import labels_like, plain_labels, with_values
 from .base import ClusterEstimator
+from .level_counts import level_plans
 from .missing import complete_rows
 from .validation import as_rows
 
@@ -159,9 +160,12 @@ class Editing(ClusterEstimator):
         model.tree_ = tree
         if X is not None:
             rows = as_rows(model, X, reset=False)
-            there, _ = complete_rows(model, rows)
-            there = there if model.feature_map_ is None else model._features_of(there, model.feature_map_)
-            model.tree_, model.n_passes_ = run(recounted(tree), merge_chunks(there), announce=model._bar)
+            complete, _ = complete_rows(model, rows)
+            there = complete if model.feature_map_ is None else model._features_of(complete, model.feature_map_)
+            plans = [recounted(tree), *level_plans(model.columns, array=1)]
+            arrays = (merge_chunks(there), complete)[: len(plans)]
+            (model.tree_, *levels), model.n_passes_ = run_together(plans, *arrays, announce=model._bar)
+            model.level_counts_ = levels[0] if levels else None
             model.labels_ = labels_like(X, model._labels_of(rows))
         return model
 

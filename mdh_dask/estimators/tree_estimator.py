@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Announce, Plan, merge_chunks, run, together
+from ..chunks import Announce, Plan, merge_chunks, run_together, together
 from ..growth.growth import Grown, grow
 from ..growth.labelled import Guides, grow_by_labels
 from ..growth.merging import merged, merging_sample, rows_drawn
@@ -23,6 +23,7 @@ from ..tree.structure import Tree
 from .editing import Editing
 from .exemplary import Exemplary
 from .explaining import Explaining
+from .level_counts import level_plans
 from .regrowing import Regrowing
 from .suggesting import Suggesting
 from .targets import Target, partial_target
@@ -162,8 +163,10 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
             # A precomputed kernel has no points, which only its fitted map knows.
             samples = self.merge and not get_tags(self).input_tags.pairwise
             shape = (rows.shape[0], rows.shape[1])
-            beside = [merging_sample(shape, seed)] if samples else []
-            drawn = self.feature_map_._fit_beside(self._typed(rows), *beside)
+            beside: list[Plan[Any]] = [merging_sample(shape, seed)] if samples else []
+            counting = level_plans(self.columns, array=0)
+            drawn = self.feature_map_._fit_beside(self._typed(rows), *beside, *counting)
+            self.level_counts_ = drawn[-1] if counting else None
             n_passes = self._on_features(self.feature_map_, rows, partial(self._grow, seed))
             if self._merges():
                 leaf_of, points = self.state_.for_labels().labels, self.feature_map_.map_.points
@@ -181,7 +184,13 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
         """Grow the tree and return the number of passes, including the earlier ones."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
         labels = () if self._target is None else (self._target.labels,)
-        grown, n_passes = run(plan, rows, *labels, announce=announce, n_passes=n_passes)
+        # With a feature map, the levels are counted while it is fitted.
+        counting = level_plans(self.columns, array=0) if self.feature_map_ is None else []
+        (grown, *levels), n_passes = run_together(
+            [plan, *counting], rows, *labels, announce=announce, n_passes=n_passes
+        )
+        if self.feature_map_ is None:
+            self.level_counts_ = levels[0] if levels else None
         self.tree_, self._grown_from = grown.tree, grown
         self._keep(grown.standardise)
         return n_passes

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from .._typing import AnyArray
 from ..tree.saving import FIELDS
+from .level_counts import restored_level_counts, saved_counts
 from .mapped import Mapped, with_feature_map
 from .saved import count, part, refuse_others
 from .targets import restored_counts
@@ -24,7 +25,7 @@ class TreeSaving(Mapped, Updating):
     """A mixin for estimators of one tree that saves and loads them."""
 
     def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
-        own = {**settings, "n_batches": self.n_batches_}
+        own = {**settings, "n_batches": self.n_batches_, **saved_counts(self.level_counts_)}
         if self.label_counts_ is not None and self.known_labels_ is not None:
             own["labels"] = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
         return own
@@ -40,6 +41,7 @@ class TreeSaving(Mapped, Updating):
             raise ValueError(f"expected {n} columns in the array planes, got {self.tree_.n_features}")
         # Models of 0.1.0 were fitted once.
         self.n_batches_ = count(saved, "n_batches", 1) if "n_batches" in saved else 1
+        self.level_counts_ = restored_level_counts(saved, self.columns)
         if "labels" in saved:
             labels = part(saved, "labels", dict)
             self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)

@@ -5,18 +5,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 
 from .._random import generator
 from .._typing import AnyArray, Integers
-from ..chunks import merge_chunks, run
+from ..chunks import merge_chunks, run_together
 from ..growth.exemplars import Exemplars
 from ..growth.scaling import Standardiser
 from ..growth.settings import GrowthSettings
 from ..growth.update import update
+from ..summaries.level_drift import weighted
 from ..tree.structure import Tree
 from .base import ClusterEstimator
+from .level_counts import LevelCounts, level_plans
 from .missing import complete_rows
 from .transformer import FeatureTransformer
 from .validation import as_rows, check_first_look
@@ -29,6 +32,7 @@ class Updating(ClusterEstimator):
     feature_map_: FeatureTransformer | None
     tree_: Tree
     n_batches_: int
+    level_counts_: LevelCounts | None = None
     known_labels_: AnyArray | None
     label_counts_: Integers | None
     _exemplars: Exemplars | None
@@ -102,7 +106,8 @@ class Updating(ClusterEstimator):
         first = self._seed()
         seed = int(generator(first, n_batches).integers(2**31))
         n_old = round(self.decay * int(self.tree_.n_rows[0]))
-        there, n_passes = complete_rows(self, rows)
+        complete, n_passes = complete_rows(self, rows)
+        there = complete
         settings = self._settings(n_old + there.shape[0], seed)
         if settings.direction_seed is not None:
             settings = replace(settings, direction_seed=first)
@@ -119,11 +124,16 @@ class Updating(ClusterEstimator):
             merged=self._merges(),
         )
         n_passes += self._input_passes
-        grown, self.n_passes_ = run(plan, merge_chunks(there), announce=self._bar, n_passes=n_passes)
+        plans, arrays = [plan, *level_plans(self.columns, array=1)], (merge_chunks(there), complete)
+        outcome = run_together(plans, *arrays[: len(plans)], announce=self._bar, n_passes=n_passes)
+        (grown, *levels), self.n_passes_ = outcome
         self.tree_ = grown.tree if (most := self._most_clusters()) is None else grown.tree.cut(most)
         self.n_batches_ = n_batches
         self.known_labels_ = self.label_counts_ = None  # of other clusters
         self._exemplars = None
+        if self.level_counts_ is not None and levels:
+            old = weighted(self.level_counts_, self.decay)
+            self.level_counts_ = tuple(map(np.add, old, levels[0]))
         self._keep(grown.standardise, updated=True)
         self._finish(rows, X)
         return self

@@ -6,7 +6,15 @@ import numpy as np
 
 from ..plotting.parts import full_count, node_name
 from ..summaries.drift import Drift
-from ..summaries.drift_export import CLUSTER_COLUMNS, SPLIT_COLUMNS, change_text, cluster_cells, split_cells
+from ..summaries.drift_export import (
+    CLUSTER_COLUMNS,
+    LEVEL_COLUMNS,
+    SPLIT_COLUMNS,
+    change_text,
+    cluster_cells,
+    level_cells,
+    split_cells,
+)
 from .pictures import Picture, overlay_of
 
 MAX_OVERLAYS = 40
@@ -85,7 +93,8 @@ def differences_of(drift: Drift) -> Differences:
     overlays = [overlay for node in order[:MAX_OVERLAYS] if (overlay := _overlay(drift, node)) is not None]
     splits = Cells("Splits", SPLIT_COLUMNS, split_cells(drift))
     clusters = Cells("Clusters", CLUSTER_COLUMNS, cluster_cells(drift))
-    tables = [table for table in (splits, clusters) if table.rows]
+    levels = Cells("Levels of columns", LEVEL_COLUMNS, level_cells(drift))
+    tables = [table for table in (splits, clusters, levels) if table.rows]
     return Differences(headline, drift.alarms, tables, overlays, len(known) - len(overlays))
 
 

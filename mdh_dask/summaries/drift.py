@@ -10,6 +10,7 @@ import numpy as np
 from ..tree.structure import NodeDensity, Tree
 from .changes import Change, ValleyChange, distance, total_variation, valley_change
 from .drift_export import dict_of, text_of
+from .level_drift import LevelDrift
 
 Pair = tuple[float, float]
 """A number for the old rows and one for the new rows."""
@@ -75,6 +76,8 @@ class Drift:
     false_alarms : float
         Probability of reporting drift where there is none. It is divided among all comparisons, and a change counts
         by its lower confidence bound.
+    of_levels : tuple of LevelDrift
+        The levels of every column that has some; see `levels`.
 
     Examples
     --------
@@ -92,6 +95,7 @@ class Drift:
     threshold: float = 0.1
     filled: float = 0.5
     false_alarms: float = 1e-3
+    of_levels: tuple[LevelDrift, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise an error if a limit is out of its range."""
@@ -121,6 +125,11 @@ class Drift:
             )
             for node in self.old.leaves.tolist()
         )
+
+    @cached_property
+    def levels(self) -> tuple[LevelDrift, ...]:
+        """The levels of every column that has some; empty for columns of numbers."""
+        return tuple(replace(of_column, chance=self._chance) for of_column in self.of_levels)
 
     @cached_property
     def shares(self) -> Change:
@@ -169,7 +178,7 @@ class Drift:
     def _chance(self) -> float:
         """Probability of a false alarm for each comparison, so that all together have `false_alarms`."""
         known = np.diff(self.old.first_bin) > 0
-        return self.false_alarms / (1 + known.sum() + known[self.old.left >= 0].sum())
+        return self.false_alarms / (1 + known.sum() + known[self.old.left >= 0].sum() + 2 * len(self.of_levels))
 
     def _rows(self, node: int) -> tuple[int, int]:
         return int(self.old.n_rows[node]), int(self.new.n_rows[node])
@@ -210,3 +219,5 @@ class Drift:
                 yield f"cluster {cluster.label}: {moved}"
         if self.shares.exceeds(self.threshold):
             yield f"shares of the clusters: {self.shares.value:.0%} of the rows are in others"
+        for of_column in self.levels:
+            yield from of_column.alarms(self.threshold)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .changes import Change
+from .profiles import shortened
 
 if TYPE_CHECKING:
     from .drift import Drift
@@ -18,8 +19,9 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
     -------
     dict
         ``drift``, ``alarms``, ``rows``, the limits ``threshold``, ``filled`` and ``false_alarms``, ``shares`` (a
-        change), and ``splits`` and ``clusters``: lists of dicts. Values for old and new rows are lists of two; a
-        change has ``value`` and ``lower_bound``, its lower confidence bound. None replaces NaN and infinity.
+        change), and ``splits``, ``clusters`` and, for columns with levels, ``levels``: lists of dicts. Values for old
+        and new rows are lists of two; a change has ``value`` and ``lower_bound``, its lower confidence bound. None
+        replaces NaN and infinity.
     """
     splits = [
         {
@@ -43,10 +45,20 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
         }
         for cluster in drift.clusters
     ]
+    levels = [
+        {
+            "column": of_column.column,
+            "levels": {level: [old, new] for level, old, new in of_column.frequencies()},
+            "unseen": dict(of_column.unseen),
+            "distance": _change(of_column.distance),
+        }
+        for of_column in drift.levels
+    ]
     limits = {name: getattr(drift, name) for name in ("threshold", "filled", "false_alarms")}
     return {
         "drift": drift.found, "alarms": list(drift.alarms), "rows": list(drift.n_rows), **limits,
         "shares": _change(drift.shares), "splits": splits, "clusters": clusters,
+        **({"levels": levels} if levels else {}),
     }  # fmt: skip
 
 
@@ -58,12 +70,20 @@ SPLIT_COLUMNS = (
 CLUSTER_COLUMNS = ("cluster", "rows old", "rows new", "share old", "share new", "distance")
 
 
+LEVEL_COLUMNS = ("column", "level", "rows old", "rows new", "share old", "share new")
+
+MOST_LEVELS = 12
+"""Most levels of a column in a table: those whose shares differ most."""
+
+
 def text_of(drift: "Drift") -> str:
-    """Return a table of the splits, one of the clusters, and the alarms; lower confidence bounds are in brackets."""
+    """Return tables of the splits, the clusters and the levels, with lower bounds in brackets, and the alarms."""
     parts = []
     if drift.splits:
         parts.append(_table(SPLIT_COLUMNS, split_cells(drift)))
     parts.append(_table(CLUSTER_COLUMNS, cluster_cells(drift)))
+    if drift.levels:
+        parts.append(_table(LEVEL_COLUMNS, level_cells(drift)))
     return "\n\n".join([*parts, summary_of(drift)])
 
 
@@ -97,6 +117,20 @@ def cluster_cells(drift: "Drift") -> list[list[str]]:
         [str(c.label), *(f"{n:,}" for n in c.rows), *map(_share, c.share), change_text(c.distance)]
         for c in drift.clusters
     ]
+
+
+def level_cells(drift: "Drift") -> list[list[str]]:
+    """Return the cells of the table of levels, whose shares are those of old and of new rows."""
+    rows = []
+    for of_column in drift.levels:
+        n_old, n_new = (max(int(counts.sum()), 1) for counts in (of_column.old, of_column.new))
+        found = sorted(of_column.frequencies(), key=lambda level: -abs(level[1] / n_old - level[2] / n_new))
+        if others := found[MOST_LEVELS:]:
+            found[MOST_LEVELS:] = [(f"{len(others)} others", sum(o for _, o, _ in others), sum(n for *_, n in others))]
+        for level, old, new in found:
+            shares = _share(old / n_old), _share(new / n_new)
+            rows.append([shortened(of_column.column), shortened(level), f"{old:,}", f"{new:,}", *shares])
+    return rows
 
 
 def change_text(change: Change) -> str:

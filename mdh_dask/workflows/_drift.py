@@ -11,6 +11,7 @@ from ..clusters.current import current_cluster
 from ..columns.coding import TypedRows
 from ..estimators import drift as drift_of_rows
 from ..estimators import load_model
+from ..estimators.level_counts import with_unseen_levels
 from ..images.validity import Nodata
 from ..io.files import write_file
 from ..io.openmetrics import as_openmetrics
@@ -20,7 +21,7 @@ from ..summaries.drift import Drift
 from ._fit import Cluster
 from .estimates import telling_of_memory
 from .outputs import Outputs, check_separate, check_writable
-from .reading import MissingChunks, Reading, opened_for_model
+from .reading import MissingChunks, Reading, opened_for_model, source_for_model
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +56,8 @@ def drift(
 ) -> Drift:
     """Compare stored rows, or the pixels of an image, with the rows of a saved model, in one pass.
 
-    If some pixels may hold no data, one more pass counts the others.
+    If some pixels may hold no data, one more pass counts the others; if a column of a table has levels that the model
+    does not know, one more finds their names.
 
     Parameters
     ----------
@@ -117,6 +119,8 @@ def drift(
         with telling_of_memory(rows, estimator):
             there = rows if estimator.columns is None else TypedRows(rows, estimator.columns)
             found = drift_of_rows(estimator, there, **limits, progress=announced("counting", progress))
+            if any(of_column.n_unseen for of_column in found.levels):
+                found = with_unseen_levels(found, estimator, source_for_model(estimator, features, reading).source)
     if openmetrics is not None:
         _write_metrics(found, openmetrics, features, model)
     if outputs.report:

@@ -105,9 +105,7 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
             "nodata=... and mask=..."
         )
     fitted = getattr(estimator, "feature_names_in_", None)
-    if reading.columns is None and fitted is not None and inputs.kind_of(path) in inputs.TABLES:
-        reading = Reading(reading.missing_chunks, list(fitted))
-    table = reading.table(path, takes_types(estimator))
+    table = source_for_model(estimator, path, reading)
     rows, names = table.rows, table.names
     if rows.shape[1] != estimator.n_features_in_:
         raise ValueError(
@@ -120,6 +118,14 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
             "columns=..., or fit a model to these"
         )
     return estimator.valid_rows(table.source)
+
+
+def source_for_model(estimator: Any, path: str, reading: Reading) -> Any:
+    """Open the columns of a table that a model was fitted to, or rows of numbers, before they are coded."""
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if reading.columns is None and fitted is not None and inputs.kind_of(path) in inputs.TABLES:
+        reading = Reading(reading.missing_chunks, list(fitted))
+    return reading.table(path, takes_types(estimator))
 
 
 def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> tuple[Image, Features]:

@@ -31,6 +31,7 @@ from mdh_dask.growth.valleys import ValleyPass
 from mdh_dask.kernels import Gower
 from mdh_dask.kernels.gower_code import CodeProducts, gower_code
 from mdh_dask.metrics import Contingency
+from mdh_dask.summaries.levels import LevelPass, UnseenPass
 from mdh_dask.summaries.missing import MissingPass
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.support_vectors.passes import LandmarkCounts, LevelCounts
@@ -223,7 +224,24 @@ def ball_counts(draw):
     return BallCounts(landmarks, balls, draw(lattices(d)), draw(seeds)), arrays
 
 
+@st.composite
+def codes_of_levels(draw):
+    rng = np.random.default_rng(draw(seeds))
+    codes = rng.integers(0, 4, (draw(st.integers(2, 60)), 3)).astype("f4")
+    codes[rng.random(codes.shape) < 0.2] = np.nan
+    return LevelPass((0, 2), (3, 5)), (codes,)
+
+
+@st.composite
+def unseen_levels(draw):
+    rng = np.random.default_rng(draw(seeds))
+    known = tuple(tuple(map(str, range(n))) for n in (3, 0))
+    return UnseenPass((0, 1), known, most=4), (rng.integers(0, 9, (draw(st.integers(2, 60)), 2)),)
+
+
 STATISTICS = {
+    "LevelPass": codes_of_levels(),
+    "UnseenPass": unseen_levels(),
     "NearestCounts": nearest_counts(),
     "BallCounts": ball_counts(),
     "TypedPass": typed_looks(),
