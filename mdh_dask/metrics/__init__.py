@@ -9,6 +9,7 @@ from .scores import (
     matching_accuracy,
     normalized_mutual_information,
     purity,
+    rand_index,
     v_measure,
 )
 
@@ -23,6 +24,7 @@ __all__ = [
     "matching_accuracy",
     "normalized_mutual_information",
     "purity",
+    "rand_index",
     "success_ratio",
     "v_measure",
 ]

@@ -160,6 +160,36 @@ def adjusted_rand_index(labels_true: Labelling, labels_pred: RowArray | None = N
     return 2 * above_chance / best if best else 1.0
 
 
+def rand_index(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
+    """Return the share of pairs of rows on which two labellings agree, together in both or apart in both.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
+        NumPy or Dask; or one ContingencyTable in place of both.
+
+    Returns
+    -------
+    float
+        1 if and only if the labellings are equal up to the names of the labels. High by chance with many labels:
+        compare methods by `adjusted_rand_index`.
+
+    Notes
+    -----
+    One pass; none for a table. Pairs are counted in exact integers, for any number of rows.
+    Source: Rand, Journal of the American Statistical Association 66, 1971; thesis section 4.4.2.
+
+    Examples
+    --------
+    >>> round(rand_index([0, 0, 1, 1], [0, 1, 0, 1]), 3)
+    0.333
+    """
+    counts = as_table(labels_true, labels_pred).counts
+    together = _pairs(counts[counts > 0])
+    true, predicted, total = _pairs(counts.sum(axis=1)), _pairs(counts.sum(axis=0)), _pairs(counts.sum())
+    return (total + 2 * together - true - predicted) / total if total else 1.0
+
+
 def purity(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
     """Return the share of rows that belong to the most frequent class of their cluster.
 

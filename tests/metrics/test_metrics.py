@@ -20,6 +20,7 @@ from mdh_dask.metrics import (
     matching_accuracy,
     normalized_mutual_information,
     purity,
+    rand_index,
     success_ratio,
     v_measure,
 )
@@ -166,6 +167,10 @@ class TestAgainstScikitLearn:
     def test_homogeneity_completeness_and_v_measure(self, labels):
         expected = reference.homogeneity_completeness_v_measure(*labels)
         assert (*homogeneity_completeness(*labels), v_measure(*labels)) == pytest.approx(expected, abs=1e-12)
+
+    @given(labellings())
+    def test_rand_index(self, labels):
+        assert rand_index(*labels) == pytest.approx(reference.rand_score(*labels), abs=1e-12)
 
     @given(labellings())
     def test_adjusted_rand_index(self, labels):
