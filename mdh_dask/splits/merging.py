@@ -1,6 +1,7 @@
 """Merging cells until the density of the rows has a valley between any two neighbouring groups."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import cache
 from itertools import combinations
 from statistics import NormalDist
 from typing import NamedTuple
@@ -8,11 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Floats, Integers
-from .cuts import BLOCK, Landmarks, squared_distances
+from .cuts import Landmarks
+from .factors import Factors, factors_of
 from .slabs import Slabs, slabs
+from .smoothing import smoothed_cells
 
 LEVEL = 0.05
 """Probability that two cells without a valley between them are kept apart, shared among all neighbouring pairs."""
+
+KINDS = 2
+"""Kinds of evidence that share the level. Those of small and large balls and of two kinds of slabs rise and fall
+together, and each is the smaller of two: with two kinds, the evidence in clouds without clusters in ten columns stays
+more than two standard errors below the threshold."""
 
 FEWEST = 30
 """With fewer rows, cells are not merged."""
@@ -25,15 +33,6 @@ MOST_SPLITS = 6
 SHARED_EVIDENCE = 0.5
 """Correlation of the evidence of several halvings of the same rows: the mean of several is
 steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
-
-VOTERS = 4000
-"""Number of rows among which neighbours vote on the cells of rows."""
-
-VOTES = 15
-
-OWN_VOTE = 1.5
-
-ROUNDS = 5
 
 
 class Merged(NamedTuple):
@@ -66,7 +65,8 @@ def merge_cells(
     difference in standard errors must be larger than chance makes it in all but `LEVEL` of cases. Half of the rows
     choose the points, the other half is counted, and vice versa. In many columns, slabs between and through the groups
     are compared in the same way, and either of the two kinds is enough. Few rows are halved repeatedly and their
-    evidence is averaged.
+    evidence is averaged. Where two groups differ by a two-valued column, or by the indicators of one category, the
+    valley must also be there without these columns.
 
     Parameters
     ----------
@@ -107,10 +107,18 @@ def merge_cells(
     rows, hashes, cell = rows[order], hashes[order], cell[order]
     smoothed = smoothed_cells(rows, cell, n_cells)
     n_splits = max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)
-    splits = [_both_ways(rows, (hashes >> np.uint64(bit)) & np.uint64(1), smoothed) for bit in range(n_splits)]
+    halves = [(hashes >> np.uint64(bit)) & np.uint64(1) for bit in range(n_splits)]
+
+    @cache
+    def splits_without(columns: tuple[int, ...]) -> Splits:
+        kept = np.delete(rows, columns, axis=1)
+        return [_both_ways(kept, half, smoothed) for half in halves] if np.ptp(kept, axis=0).any() else []
+
+    splits = splits_without(())
     seen = np.unique([ours for split in splits for half in split for ours in half.landmarks.cell])
     group = _swallowed(cell, smoothed, n_cells, seen)
-    return _merged(splits, group, most_groups, fewest_groups, apart)
+    tests = _Tests(splits, splits_without, factors_of(rows, cell))
+    return _merged(tests, group, most_groups, fewest_groups, apart)
 
 
 class _Test(NamedTuple):
@@ -126,7 +134,41 @@ class _Test(NamedTuple):
         if balls is None or self.slabs is None:
             return balls
         contact = self.rows[self.landmarks.contact(group, pair)].mean(axis=0)
-        return np.concatenate([balls, self.slabs.evidence(group, pair, contact)[None]])
+        return np.concatenate([balls, self.slabs.evidence(group, pair, contact)])
+
+
+Splits = list[tuple[_Test, _Test]]
+"""For each way to halve the rows, the tests of either half."""
+
+
+class _Tests(NamedTuple):
+    """Tests of groups of cells with all columns, and without those of one category."""
+
+    splits: Splits
+    without: Callable[[tuple[int, ...]], Splits]
+    factors: Factors
+
+    def evidence(self, group: Integers, pair: tuple[int, int], enough: float) -> float:
+        """Return the evidence of a valley between two groups; infinite if they are not neighbours."""
+        found = _pooled(self.splits, group, pair)
+        if found >= enough and (columns := self.factors.between(group, pair)) is not None:
+            found = min(found, _pooled(self.without(tuple(columns.tolist())), group, pair))
+        return found
+
+    def meeting(self, group: Integers) -> set[tuple[int, int]]:
+        """Return the pairs of groups that have a link."""
+        chosen = [half.landmarks for split in self.splits for half in split]
+        ends = [group[landmarks.cell[np.stack(landmarks.balls[0].links[:2])]] for landmarks in chosen]
+        return {_pair(a, b) for both in ends for a, b in np.unique(both, axis=1).T.tolist() if a != b}
+
+
+def _pooled(splits: Splits, group: Integers, pair: tuple[int, int]) -> float:
+    """Return the mean evidence of all splits that found a cut, or infinity."""
+    found = [[e for half in split if (e := half.evidence(group, pair)) is not None] for split in splits]
+    means = [np.sum(halves, axis=0) / len(halves) ** 0.5 for halves in found if halves]
+    standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / max(len(splits), 1)) ** 0.5
+    # Both groups must be denser than what lies between them, by balls or by slabs.
+    return float(np.mean(means, axis=0).min(axis=-1).max()) / standard_error if means else np.inf
 
 
 def _both_ways(rows: Floats, half: Integers, cell: Integers) -> tuple[_Test, _Test]:
@@ -134,39 +176,6 @@ def _both_ways(rows: Floats, half: Integers, cell: Integers) -> tuple[_Test, _Te
     ways = (rows, first, second, cell), (rows, second, first, cell)
     one, other = (_Test(rows, Landmarks(*way), slabs(*way)) for way in ways)
     return one, other
-
-
-def smoothed_cells(rows: Floats, cell: Integers, n_cells: int) -> Integers:
-    """Return the cell of each row after repeated majority votes of its neighbours.
-
-    Borders between leaves cross dense regions here and there, and a border is judged by its densest points.
-    """
-    voters = rows[:VOTERS]
-    n_votes = min(VOTES, len(voters) - 1)
-    near = _nearest(voters, voters, n_votes, others=True)
-    smoothed = cell[: len(voters)]
-    for _ in range(ROUNDS):
-        votes = _votes(smoothed[near], n_cells)
-        votes[np.arange(len(votes)), smoothed] += OWN_VOTE
-        smoothed = votes.argmax(axis=1)
-    rest = _votes(smoothed[_nearest(rows[VOTERS:], voters, n_votes)], n_cells).argmax(axis=1)
-    return np.concatenate([smoothed, rest])
-
-
-def _nearest(rows: Floats, places: Floats, k: int, others: bool = False) -> Integers:
-    nearest = np.empty((len(rows), k), dtype=np.int64)
-    for i in range(0, len(rows), BLOCK):
-        distances = squared_distances(rows[i : i + BLOCK], places)
-        if others:
-            distances[np.arange(len(distances)), np.arange(i, i + len(distances))] = np.inf
-        nearest[i : i + BLOCK] = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    return nearest
-
-
-def _votes(cells: Integers, n_cells: int) -> Floats:
-    n = len(cells)
-    ballots = (np.arange(n)[:, None] * n_cells + cells).ravel()
-    return np.bincount(ballots, minlength=n * n_cells).reshape(n, n_cells).astype(np.float64)
 
 
 def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers) -> Integers:
@@ -180,25 +189,23 @@ def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers)
 
 
 def _merged(
-    splits: list[tuple[_Test, _Test]],
+    tests: _Tests,
     group: Integers,
     most_groups: int | None,
     fewest_groups: int,
     apart: Collection[tuple[int, int]],
 ) -> Merged:
-    standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / len(splits)) ** 0.5
+    meeting = tests.meeting(group)
+    enough = NormalDist().inv_cdf(1 - LEVEL / KINDS / max(len(meeting), 2))
 
     def evidence(pair: tuple[int, int]) -> float:
         if any(_pair(int(group[a]), int(group[b])) == pair for a, b in apart):
             return np.inf
-        found = [[e for half in split if (e := half.evidence(group, pair)) is not None] for split in splits]
-        means = [np.sum(halves, axis=0) / len(halves) ** 0.5 for halves in found if halves]
-        # Both groups must be denser than what lies between them, by balls or by slabs.
-        return float(np.mean(means, axis=0).min(axis=-1).max()) / standard_error if means else np.inf
+        return tests.evidence(group, pair, enough)
 
-    known = {pair: evidence(pair) for pair in sorted(_meeting(splits, group))}
-    kinds = 2 if splits[0][0].slabs is None else 3
-    enough = NormalDist().inv_cdf(1 - LEVEL / kinds / max(len(known), 2))
+    # Levels of a category may be so far apart that they have no link, and are neighbours nevertheless.
+    pairs = combinations(np.unique(group).tolist(), 2) if tests.factors else sorted(meeting)
+    known = {pair: evidence(pair) for pair in pairs}
     merged = {(int(group[lost]), lost): 0.0 for lost in np.flatnonzero(group != np.arange(len(group))).tolist()}
     while len(groups := np.unique(group)) > fewest_groups:
         too_many = most_groups is not None and len(groups) > most_groups
@@ -214,12 +221,6 @@ def _merged(
         known = {both: z for both, z in known.items() if not set(both) & set(pair)}
         known |= {both: evidence(both) for both in sorted(changed)}
     return _numbered(group, merged, enough)
-
-
-def _meeting(splits: list[tuple[_Test, _Test]], group: Integers) -> set[tuple[int, int]]:
-    chosen = [half.landmarks for split in splits for half in split]
-    ends = [group[landmarks.cell[np.stack(landmarks.balls[0].links[:2])]] for landmarks in chosen]
-    return {_pair(a, b) for both in ends for a, b in np.unique(both, axis=1).T.tolist() if a != b}
 
 
 def _pair(a: int, b: int) -> tuple[int, int]:

@@ -4,6 +4,7 @@ Balls hold too few rows to show valleys between groups of few rows in many colum
 groups, all their rows count.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,10 @@ WITHIN = 0.9
 """Share of these rows that are within the radius of the slabs, so that few rows of other groups are counted. With 0.8,
 clusters of a set of 358 rows in 34 columns were merged."""
 
+WIDER = 2.0
+"""Ratio of the spreads of two groups from which all their rows choose a line, too: the rows of a wide group that are
+nearest to a tight one are few and far apart. Halves of a bent group are about as wide as each other."""
+
 FEWEST = 3
 """With fewer rows in a group there is no line."""
 
@@ -43,7 +48,8 @@ class Slabs(NamedTuple):
 
         Three slabs of the same width and radius lie side by side on the line through the means of the rows that are
         nearest to the contact of both groups: the outer ones around the medians of these rows. Where the density along
-        the line has one mode, the slab between holds as many rows as one of the outer ones.
+        the line has one mode, the slab between holds as many rows as one of the outer ones. If one group is much wider
+        than the other, so for the line through the means of all their rows.
 
         Parameters
         ----------
@@ -55,26 +61,43 @@ class Slabs(NamedTuple):
 
         Returns
         -------
-        array of two floats
-            Zeros if a group has too few rows, or both have many.
+        array of shape (2, 2)
+            Along the line near the contact and along that of all rows, for each group. Zeros for the first if a group
+            has too few rows, or both have many, and for the second if none is much wider.
         """
         ours = group[self.cell]
         sides = [np.flatnonzero(ours == side) for side in pair]
-        if not FEWEST <= min(map(len, sides)) <= FEW_ROWS:
-            return np.zeros(2)
-        away = self.squares[0] - 2 * (self.choosing @ contact)
-        near = [self.choosing[side[np.argsort(away[side], kind="stable")[:NEAREST]]] for side in sides]
-        means = [rows.mean(axis=0) for rows in near]
+        fewest = min(map(len, sides))
+        near: Floats = np.zeros(2)
+        whole: Floats = np.zeros(2)
+        if FEWEST <= fewest <= FEW_ROWS:
+            away = self.squares[0] - 2 * (self.choosing @ contact)
+            nearest = [side[np.argsort(away[side], kind="stable")[:NEAREST]] for side in sides]
+            near = self._along([self.choosing[side] for side in nearest])
+        if fewest >= FEWEST and self._wider(sides):
+            whole = self._along([self.choosing[side] for side in sides])
+        return np.stack([near, whole])
+
+    def _wider(self, sides: Sequence[Integers]) -> bool:
+        """Return whether one group of rows is much wider than the other."""
+        spreads = [
+            float(self.squares[0][side].mean() - np.square(self.choosing[side].mean(axis=0)).sum()) for side in sides
+        ]
+        return max(spreads) >= WIDER**2 * min(spreads)
+
+    def _along(self, chosen: Sequence[Floats]) -> Floats:
+        """Return the evidence along the line through the means of some rows of both groups."""
+        means = [rows.mean(axis=0) for rows in chosen]
         line, middle = means[1] - means[0], (means[0] + means[1]) / 2
         length = float(np.linalg.norm(line))
         if length == 0:
             return np.zeros(2)
         line /= length
-        ends = [float(np.median((rows - middle) @ line)) for rows in near]
+        ends = [float(np.median((rows - middle) @ line)) for rows in chosen]
         if ends[0] >= ends[1]:
             return np.zeros(2)
-        chosen = np.concatenate(near) - middle
-        radius = np.quantile(np.square(chosen).sum(axis=1) - np.square(chosen @ line), WITHIN)
+        both = np.concatenate(chosen) - middle
+        radius = np.quantile(np.square(both).sum(axis=1) - np.square(both @ line), WITHIN)
         along = self.counted @ line - middle @ line
         across = self.squares[1] - 2 * (self.counted @ middle) + middle @ middle - np.square(along)
         return _excess(along[across <= radius], *ends)

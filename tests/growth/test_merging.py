@@ -1,5 +1,7 @@
 """Merging cells between which the density of the rows has no valley, and trees whose leaves were merged."""
 
+from itertools import pairwise
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -18,8 +20,10 @@ from mdh_dask.growth.passes import Sample
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.splits.cuts import PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
-from mdh_dask.splits.merging import merge_cells, smoothed_cells
+from mdh_dask.splits.factors import factors_of
+from mdh_dask.splits.merging import merge_cells
 from mdh_dask.splits.slabs import FEW_COLUMNS, NEAREST, WITHIN, slabs
+from mdh_dask.splits.smoothing import smoothed_cells
 from mdh_dask.tree.saving import check_clusters
 from mdh_dask.tree.structure import tree_from_nodes
 
@@ -291,8 +295,50 @@ def test_slabs_hold_the_rows_around_three_points_of_a_line_through_both_groups()
         at = (row @ line - low) / (high - low)
         if np.linalg.norm(row - line * (row @ line)) ** 2 <= np.quantile(np.square(away), WITHIN):
             n = [count + (abs(at - point) < 0.25) for count, point in zip(n, (0, 0.5, 1))]
-    assert found == pytest.approx([(n[i] - n[1]) / np.sqrt(n[i] + n[1]) for i in (0, 2)])
-    assert found.min() > 2
+    assert found[0] == pytest.approx([(n[i] - n[1]) / np.sqrt(n[i] + n[1]) for i in (0, 2)])
+    assert found[0].min() > 2
+    assert not found[1].any()
+
+
+@pytest.mark.parametrize(("n", "n_columns"), [(700, 10), (700, 30)])
+def test_a_tight_and_a_wide_group_in_many_columns_stay_apart(n, n_columns):
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        wide = (rng.random(n) < 0.35).astype(int)
+        rows = rng.normal(size=(n, n_columns)) * (1 + 3 * wide)[:, None] + 14 * wide[:, None] / np.sqrt(n_columns)
+        assert merge_cells(rows, hashes(n, seed), wide, 2).group.tolist() == [0, 1]
+        # Of one wide group, a tight core is no other group.
+        core = (np.linalg.norm(rows[wide == 1] - rows[wide == 1].mean(axis=0), axis=1) < 4 * n_columns**0.5).astype(int)
+        assert merge_cells(rows[wide == 1], hashes(wide.sum(), seed), core, 2).group.tolist() == [0, 0]
+
+
+def categories(n, seed, n_continuous=0):
+    """Independent categories as indicators, scaled, with continuous columns beside them."""
+    rng = np.random.default_rng(seed)
+    levels = [rng.choice(k, n, p=rng.dirichlet(np.full(k, 2.0))) for k in (2, 3, 9, 14, 2, 3)]
+    rows = np.concatenate([np.eye(of.max() + 1)[of] for of in levels], axis=1)
+    rows = rows[:, rows.std(axis=0) > 0]
+    return np.column_stack([rows / rows.std(axis=0), rng.normal(size=(n, n_continuous))]), levels
+
+
+@pytest.mark.parametrize("n_continuous", [0, 3])
+def test_levels_of_independent_categories_are_one_group_and_two_kinds_of_answers_are_two(n_continuous):
+    rows, levels = categories(600, 3, n_continuous)
+    assert merge_cells(rows, hashes(600), levels[3], levels[3].max() + 1).group.max() == 0
+    both = 2 * levels[0] + levels[4]
+    assert merge_cells(rows, hashes(600), both, 4).group.max() == 0
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 600)
+    answers = np.abs(rng.integers(0, 2, (2, 20))[kind] - (rng.random((600, 20)) < 0.1))
+    assert merge_cells(answers.astype(float), hashes(600), kind, 2).group.tolist() == [0, 1]
+
+
+def test_indicators_of_a_category_are_found_whatever_their_order():
+    rows, levels = categories(600, 0, 2)
+    order = np.random.default_rng(1).permutation(rows.shape[1])
+    found = [sorted(order[columns].tolist()) for columns in factors_of(rows[:, order], levels[0]).columns]
+    ends = np.cumsum([0, *(len(np.unique(of)) for of in levels)])
+    assert sorted(found) == [list(range(a, b)) for a, b in pairwise(ends)]
 
 
 def test_borders_are_smoothed_to_where_most_neighbours_agree():
