@@ -246,3 +246,13 @@ class TestDensityTree:
         y = rng.integers(4, size=1200)
         X = np.column_stack([rng.uniform(0, 1.2, 1200), 0.14 * y + rng.uniform(0, 0.1, 1200)])
         assert adjusted_rand_score(DensityTree().fit_predict(X), y) > 0.98
+
+
+def test_a_tree_says_by_how_much_its_best_merge_failed():
+    rng = np.random.default_rng(0)
+    cloud = rng.normal(size=(900, 2))
+    one, two = (DensityTree().fit(X) for X in (cloud, np.concatenate([cloud, np.add(cloud, (12, 0))])))
+    united = one.state_.evidence.max()
+    assert one.why().startswith("1 cluster of 900 rows: of the merges")
+    assert f"has {united:.2g} standard errors, and a cluster needs {one.state_.threshold:.2g};" in one.why()
+    assert two.why().startswith("2 clusters of 1,800 rows")
