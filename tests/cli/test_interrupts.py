@@ -74,7 +74,8 @@ DROPS = [in_a_weak_reference, in_a_finaliser, in_a_generator_that_is_dropped, in
 
 
 def state():
-    return signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), sys.unraisablehook, threading.enumerate()
+    ours = [thread for thread in threading.enumerate() if thread.name == "mdh-dask-signals"]  # others may end meanwhile
+    return signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), sys.unraisablehook, ours
 
 
 def ended_by(act):
