@@ -78,7 +78,7 @@ class TestFewRows:
         assert split <= binom.isf(1e-3, 3, 0.05)
 
     def test_the_chunks_make_no_difference(self):
-        rows = two_normals(FEW_ROWS // 8, 3, 4.2, 4)
+        rows = two_normals(FEW_ROWS // 8, 3, 5.0, 4)
         one = HierarchicalMDH().fit(rows)
         many = HierarchicalMDH().fit(da.from_array(rows, chunks=(37, -1)))
         assert one.n_clusters_ == 2
