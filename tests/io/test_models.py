@@ -602,7 +602,7 @@ def test_a_harmed_array_of_a_map_is_refused_with_its_name(originals, path, kerne
         (lambda p: p["parameters"].update(feature_map={"colour": 1}), "expected parameters of the .*; got colour"),
         (lambda p: p["parameters"].update(colour=1), "expected parameters among .*; got colour"),
         (lambda p: p["parameters"].update(n_projections="many"), "The 'n_projections' parameter of"),
-        (lambda p: p.update(pixel_columns={"n_bands": 3}), "expected n_bands, window, .*; got nodata, kinds, n_bands"),
+        (lambda p: p.update(pixel_columns={"n_bands": 3}), "expected n_bands, .*; got nodata, kinds, bands, n_bands"),
         (lambda p: p.update(pixel_columns=PIXELS | {"factors": [1, None, 1]}), "expected another factors of pixel"),
         (lambda p: p.update(pixel_columns=PIXELS | {"window": 4}), "expected an odd window"),
         (lambda p: p.update(pixel_columns=PIXELS | {"n_bands": 4}), "expected 3 pixel columns"),
