@@ -1,6 +1,7 @@
 """The outputs of a workflow, checked before any work is done."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from urllib.parse import quote
@@ -54,7 +55,7 @@ class Outputs:
         ImportError
             If the report needs a package that is missing.
         """
-        given = self._given()
+        given = self.given()
         if not any(self._options().values()):
             *names, last = (key for key in self._options() if key != "confidence")  # which needs labels
             raise SettingError(f"expected {', '.join(names)} or {last}; got none of them: nothing would be kept")
@@ -82,7 +83,7 @@ class Outputs:
 
     def kept(self) -> str:
         """Return a phrase that names the paths of the outputs."""
-        return ", ".join(self._given())
+        return ", ".join(self.given())
 
     def links(self) -> dict[str, str]:
         """Return the links of the report, with addresses relative to it."""
@@ -90,7 +91,8 @@ class Outputs:
             return {}
         return {PERFORMANCE: link_between(self.report, self.performance_report)}
 
-    def _given(self) -> list[str]:
+    def given(self) -> list[str]:
+        """Return the paths or URLs of all outputs."""
         return [path for path in (*self._options().values(), self.performance_report) if path is not None]
 
     def _options(self) -> dict[str, str | None]:
@@ -160,8 +162,25 @@ def check_writable(path: str) -> None:
 
 def check_separate(path: str, *others: str) -> None:
     """Raise an error if a path or URL is that of another, inside it or around it."""
-    for other in others:
-        if overlap(path, other):
+    check_all_separate([path], others)
+
+
+def check_all_separate(paths: Iterable[str], others: Iterable[str]) -> None:
+    """Raise an error if one of many paths or URLs is that of another, inside it or around it.
+
+    Examples
+    --------
+    >>> check_all_separate(["a/x.zarr", "s3://a/x"], ["a/y.zarr", "s3://a/xy"])
+    >>> check_all_separate(["b", "a/x"], ["a/../a/x/c"])
+    Traceback (most recent call last):
+    mdh_dask._errors.SettingError: expected separate paths; got a/x and a/../a/x/c, which overlap: name another
+    """
+    known = {_pure(other): other for other in others}
+    around = {folder: other for pure, other in known.items() for folder in pure.parents}
+    for path in paths:
+        pure = _pure(path)
+        other = around.get(pure) or next((known[one] for one in (pure, *pure.parents) if one in known), None)
+        if other is not None:
             raise SettingError(f"expected separate paths; got {path} and {other}, which overlap: name another")
 
 
@@ -201,18 +220,6 @@ def check_folder(folder: Path) -> None:
         raise CannotCreateError(f"the folder {folder} of an output does not exist: make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"the folder {folder} of an output is not writable: name another output")
-
-
-def overlap(path: str, other: str) -> bool:
-    """Return whether two paths or URLs are the same, or one is inside the other.
-
-    Examples
-    --------
-    >>> overlap("a/x.zarr", "a/../a/x.zarr/c"), overlap("s3://a/x", "s3://a/xy")
-    (True, False)
-    """
-    a, b = (_pure(p) for p in (path, other))
-    return a.is_relative_to(b) or b.is_relative_to(a)
 
 
 def _pure(path: str) -> PurePath:

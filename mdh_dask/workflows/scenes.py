@@ -16,7 +16,7 @@ from ..images.scenes import find_scenes, matched, open_scene, rows_of
 from ..images.validity import NoDataError
 from ._fit import Cluster
 from .estimates import telling_of_memory
-from .outputs import ImageOutputs
+from .outputs import ImageOutputs, check_all_separate
 from .performance import recorded
 from .pixels import PixelOptions, columns_of, drawn, labelled, write_preview
 from .reading import Reading
@@ -73,8 +73,9 @@ def segment_scenes(
     started = perf_counter()
     found = find_scenes(given, bands)
     own = {scene.name: _outputs_of(scene.name, outputs) for scene in found}
-    for scene in found:
-        own[scene.name].check(*scene.paths)
+    for one in own.values():
+        one.check()
+    check_all_separate((place for one in own.values() for place in one.given()), (p for s in found for p in s.paths))
     images = matched({scene.name: open_scene(scene, reading.image, bands) for scene in found})
     with cluster, recorded(outputs):
         known = {name: counted_scene(image, estimator.progress) for name, image in images.items()}

@@ -27,7 +27,7 @@ from mdh_dask.cli.options import description, method_options
 from mdh_dask.cli.parameters import ParameterType
 from mdh_dask.estimators.registry import METHODS, all_methods, options_of
 from mdh_dask.io import open_rows, write_rows
-from mdh_dask.workflows.outputs import ImageOutputs, Outputs, overlap
+from mdh_dask.workflows.outputs import ImageOutputs, Outputs, check_all_separate
 
 THREADS = ("--scheduler", "threads")
 QUICK = ("--n-projections", "20", *THREADS)
@@ -464,10 +464,11 @@ def test_a_bad_value_of_an_option_is_refused_with_what_is_expected(option, value
 
 def test_overlapping_places_are_found_through_links_and_in_urls(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path)
-    assert overlap(f"{tmp_path}/a", f"{tmp_path}/link/a/b")
-    assert overlap("s3://bucket/a/b", "s3://bucket/a")
-    assert not overlap("s3://bucket/a", "s3://bucket/ab")
-    assert not overlap("s3://bucket/a", "gs://bucket/a")
+    for one, other in ((f"{tmp_path}/a", f"{tmp_path}/link/a/b"), ("s3://bucket/a", "s3://bucket/a/b")):
+        for pair in ((one, other), (other, one), (one, one)):
+            with pytest.raises(SettingError, match=f"got {pair[0]} and {pair[1]}, which overlap"):
+                check_all_separate(["here", pair[0]], ["there", pair[1]])
+    check_all_separate(["s3://bucket/a"], ["s3://bucket/ab", "gs://bucket/a"])
     Outputs(f"{tmp_path}/a").check(f"{tmp_path}/b")
 
 
