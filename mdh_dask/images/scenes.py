@@ -130,7 +130,9 @@ def _of_item(item: Mapping[str, Any], path: str, bands: Sequence[str] | None) ->
         return Scene(name, ((_place(assets[keys[0]]["href"], path), _own_names(assets[keys[0]], ())),))
     files: dict[str, tuple[str, ...]] = {}
     for band in bands:
-        key = next((key for key, asset in assets.items() if band in (key, *_own_names(asset, bands))), None)
+        keys = [key for key, asset in assets.items() if band in (key, *_own_names(asset, bands))]
+        # Pictures for the eye may name bands, too.
+        key = min(keys, key=lambda key: (key != band, "data" not in assets[key].get("roles", [])), default=None)
         if key is None:
             raise ValueError(f"expected a band {band!r} in item {name} of {path}; got the assets {', '.join(assets)}")
         own = _own_names(assets[key], bands)
@@ -182,7 +184,7 @@ def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image
 
 
 def matched(images: Mapping[str, Image]) -> dict[str, Image]:
-    """Return scenes with their bands in the order of the first, matched by name where they have names.
+    """Return scenes with their bands in the order of the first with names; those without are taken to be in it.
 
     Raises
     ------
@@ -190,16 +192,16 @@ def matched(images: Mapping[str, Image]) -> dict[str, Image]:
         If scenes differ in their bands or in their dtype.
     """
     found: dict[str, Image] = {}
+    bands = next((image.bands for image in images.values() if image.bands), ())
     for name, image in images.items():
+        image = with_bands(image, bands) if image.bands else image
         first = next(iter(found.values()), image)
-        if first.bands and image.bands:
-            image = with_bands(image, first.bands)
         if (image.shape[2], image.dtype) != (first.shape[2], first.dtype):
             raise ValueError(
                 f"expected scenes of {first.shape[2]} bands of {first.dtype}, as {first.path}; got {image.shape[2]} of "
                 f"{image.dtype} in {image.path}: leave it out, choose bands by name, or convert it"
             )
-        found[name] = image
+        found[name] = replace(image, bands=bands)
     return found
 
 
