@@ -5,12 +5,12 @@ from typing import Any
 
 from ..workflows.durations import is_known, time_of
 from ..workflows.estimates import Estimate
-from ._nights import about_scenes, checked_outputs, new_scenes
-from ._nights import outputs_of as scene_outputs_of
 from ._run import check_outputs, outputs_of, with_own
 from .inputs import Input
 from .job import Job
 from .ledger import Ledger
+from .night_checks import about_scenes, checked_outputs, new_scenes
+from .night_checks import outputs_of as scene_outputs_of
 from .outputs import JobOutputs
 from .scenes import ScenesInput, own
 from .state import FINISHED, Work, about_job

@@ -3,9 +3,8 @@
 Every step is done when the ledger says so, and each can be done again: a night that was killed does what is left.
 """
 
-import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -30,8 +29,9 @@ from ._run import _alone, _telling, run_job
 from .job import Job
 from .ledger import LEDGER, Ledger
 from .locks import Fence, new_attempt, now
-from .night_files import write_night
-from .outputs import ImageJobOutputs
+from .night_checks import about_scenes, checked_outputs, new_scenes, outputs_of
+from .night_files import crs_of, write_night
+from .outputs import ImageJobOutputs, checksum_of
 from .scenes import SceneOutputs, ScenesInput, own
 from .state import ATTEMPT, PASSES, Work, wanted_of
 
@@ -81,36 +81,6 @@ def run_any(job: Job, **options: bool) -> str:
     return run_scenes(job, **options) if job.input["kind"] == "scenes" else run_job(job, **options)
 
 
-def about_scenes(job: Job) -> dict[str, Any]:
-    """Return what must not change from night to night; scenes may, and so may the version of this package."""
-    return dict(json.loads(json.dumps({"job": wanted_of(job), "input": {}, "versions": {}})))
-
-
-def outputs_of(job: Job, overwrite: bool = False) -> SceneOutputs:
-    """Return the outputs of a job on scenes, with permission to replace existing ones if `overwrite`."""
-    outputs = job.outputs(overwrite=overwrite or job.run["overwrite"])
-    assert isinstance(outputs, SceneOutputs)
-    return outputs
-
-
-def new_scenes(opened: ScenesInput, ledger: Ledger) -> list[str]:
-    """Return the scenes that are not done, or have changed since."""
-    return [name for name in opened.scenes if not ledger.is_done(name, opened.digest(name))]
-
-
-def checked_outputs(
-    job: Job, outputs: SceneOutputs, opened: ScenesInput, ledger: Ledger, new: list[str]
-) -> SceneOutputs:
-    """Check the outputs of a night before any work, and return them with all of these as the job's own."""
-    outputs.check(*job.inputs(), str(job.work), str(job.path))
-    version = len(ledger.versions) + 1
-    paths = [path for scene in opened.scenes.values() for path in scene.paths]
-    for one in [outputs.of_model(version), *map(outputs.of_scene, new)]:
-        one.check(*(paths if one.labels else ()))
-    all_outputs = [*map(outputs.of_scene, new), outputs.of_model(version), outputs.of_night()]
-    return own(outputs, (stored(place) for one in all_outputs for place in one.places().values()))
-
-
 @dataclass
 class Night:
     """One night of a job on scenes."""
@@ -130,7 +100,9 @@ class Night:
     def run(self, new: list[str]) -> str:
         """Compare, fit and label, write the files of the night, and return a summary."""
         with self.job.start_cluster() as where:
-            if self.ledger.current is None or (new and self._has_drifted(new)):
+            if self.ledger.current is None:
+                self._fit()
+            while self._has_drifted(new):  # scenes may have come after a fit was killed, which goes on without them
                 self._fit()
             for name in new_scenes(self.opened, self.ledger):
                 self._label(name)
@@ -179,6 +151,20 @@ class Night:
         version, begun = len(self.ledger.versions) + 1, self._begun()
         self.ledger.pending = {"version": version, "scenes": begun}
         self.ledger.write()
+        try:
+            found = self._fitted(version, begun)
+        except ValueError:  # of the data: with those that come later it may succeed
+            self.fence.check()
+            self.ledger.pending = {}
+            self.ledger.write()
+            raise
+        self.ledger.versions.append({"version": version, "scenes": begun, "night": self.ledger.night, **found})
+        self.ledger.pending = {}
+        self.ledger.write()
+        logger.info("version %s of the model, fitted to %s scenes, in %s", version, len(begun), found["model"])
+
+    def _fitted(self, version: int, begun: Mapping[str, str]) -> dict[str, Any]:
+        """Publish a model of some scenes, and return what the ledger says of it."""
         opened = self.opened.images(sorted(begun))
         self.images = {name: counted_scene(image, self.progress) for name, image in opened.items()}
         images = {name: image for name, image in self.images.items() if image is not None}
@@ -189,15 +175,12 @@ class Night:
         with self._published(outputs, name) as growing, keeping(journal):
             fit_scenes(images, estimator, self.opened.options)
             estimator.save(str(growing.model), overwrite=True)
-        self.ledger.versions.append({
-            "version": version, "model": outputs.model, "scenes": begun, "night": self.ledger.night, "made": now(),
+        return {
+            "model": outputs.model, "made": now(),
             "n_rows": sum(image.order.n_rows - image.n_without for image in images.values()),
             "n_clusters": int(estimator.n_clusters_), "passes": int(estimator.n_passes_),
             "seconds": sum(made.seconds for made in journal.passes),
-        })  # fmt: skip
-        self.ledger.pending = {}
-        self.ledger.write()
-        logger.info("version %s of the model, fitted to %s scenes, in %s", version, len(images), outputs.model)
+        }  # fmt: skip
 
     def _begun(self) -> dict[str, str]:
         """Return the digests of the scenes of a fit that was begun, if these are still there; otherwise of all."""
@@ -214,7 +197,8 @@ class Night:
             logger.warning("scene %s holds no data: it gets no labels", name)
             found: dict[str, Any] = {"n_rows": 0, "n_without": 0, "sizes": [], "seconds": 0.0, "outputs": {}}
         else:
-            job, sieve = self._name(name, digest, version), self.opened.options.sieve
+            # By its checksum, as another version 1 may follow a restart.
+            job, sieve = self._name(name, digest, checksum_of(self._place(version))), self.opened.options.sieve
             features = PixelColumns.from_dict(model.pixel_columns_).features
             told = {"scene": name, "model": stored(self._place(version)), "model_version": version}
             journal = FolderJournal(self.job.work / PASSES / "labels", job)
@@ -223,7 +207,8 @@ class Night:
                 write_preview(seen, growing)
             found = {
                 "shape": list(image.shape), "crs": crs_of(image), "n_rows": int(seen.sizes.sum()),
-                "n_without": seen.n_without or 0, "sizes": seen.sizes.tolist(), "seconds": perf_counter() - started,
+                "n_without": seen.n_without or 0, "sizes": seen.sizes.tolist(), "lowest": -int(model.noise),
+                "seconds": perf_counter() - started,
                 "outputs": {key: stored(path) for key, path in outputs.places().items()},
             }  # fmt: skip
         self.ledger.scenes[name] = about | found
@@ -245,7 +230,7 @@ class Night:
         """Return a scene with the bands of a model, counted; None if it holds no data."""
         if name not in self.images:
             columns = PixelColumns.from_dict(self._model(version).pixel_columns_)
-            image = columns.of(self.opened.images([name], columns.bands)[name], self._place(version))
+            image = columns.of(self.opened.images([name])[name], self._place(version))
             self.images[name] = counted_scene(image, self.progress)
         return self.images[name]
 
@@ -266,10 +251,3 @@ class Night:
         """Return a name for a step that differs for other scenes, methods and versions of this package."""
         wanted = wanted_of(self.job)
         return codec.digest(wanted["input"], wanted["method"], __version__, *about)[:32]
-
-
-def crs_of(image: Image) -> str | None:
-    """Return the coordinate system of an image, None if it is unknown."""
-    if "proj:code" in image.georeference:
-        return str(image.georeference["proj:code"])
-    return None if not image.georeference else "its own"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._locations import name_of, stored
+from ..images import Image
 from ..report import SceneTable, write_report
 from ..workflows.facts import versions
 from .job import Job
@@ -99,7 +100,7 @@ def _table(ledger: Ledger) -> SceneTable:
     for name, about in sorted(ledger.scenes.items(), key=lambda item: (-item[1]["night"], item[0])):
         found, sizes = ledger.drifts.get(name), about["sizes"]
         total = max(sum(sizes), 1)
-        largest = sorted(range(len(sizes)), key=lambda i: -sizes[i])[:3]
+        largest, lowest = sorted(range(len(sizes)), key=lambda i: -sizes[i])[:3], about.get("lowest", 0)
         shape = about.get("shape")
         n_pixels = shape[0] * shape[1] if shape else 0
         rows.append((
@@ -108,6 +109,13 @@ def _table(ledger: Ledger) -> SceneTable:
             f"{about['n_without'] / n_pixels:.1%}" if n_pixels else "all",
             about.get("crs") or "-",
             "-" if found is None else "; ".join(found["alarms"]) or "none",
-            ", ".join(f"{i}: {sizes[i] / total:.0%}" for i in largest if sizes[i]),
+            ", ".join(f"{i + lowest}: {sizes[i] / total:.0%}" for i in largest if sizes[i]),
         ))  # fmt: skip
     return SceneTable(COLUMNS, rows)
+
+
+def crs_of(image: Image) -> str | None:
+    """Return the coordinate system of an image, None if it is unknown."""
+    if "proj:code" in image.georeference:
+        return str(image.georeference["proj:code"])
+    return None if not image.georeference else "its own"

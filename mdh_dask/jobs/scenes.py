@@ -9,6 +9,7 @@ from typing import Any
 import dask.array as da
 
 from .._errors import SettingError
+from .._locations import redacted
 from ..images import Image
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
 from ..images.validity import nodata_of
@@ -93,14 +94,14 @@ class ScenesInput:
     def digest(self, name: str) -> str:
         """Return a digest of a scene that changes with its files."""
         if name not in self.digests:
-            files = self.scenes[name].files
-            self.digests[name] = codec.digest(*((*part, fingerprint(part[0])) for part in files))[:32]
+            # No token of a URL: it may be another one every night, and nobody shall guess it from the digest.
+            files = ((redacted(path), bands, fingerprint(path)) for path, bands in self.scenes[name].files)
+            self.digests[name] = codec.digest(*files)[:32]
         return self.digests[name]
 
-    def images(self, names: Iterable[str], bands: tuple[str, ...] | None = None) -> dict[str, Image]:
-        """Open scenes by name, with bands that match those of the first, or with `bands`."""
-        bands = self.bands or bands
-        return matched({name: open_scene(self.scenes[name], self.reading.image, bands) for name in names})
+    def images(self, names: Iterable[str]) -> dict[str, Image]:
+        """Open scenes by name, with bands that match."""
+        return matched({name: open_scene(self.scenes[name], self.reading.image, self.bands) for name in names})
 
     @cached_property
     def all_images(self) -> dict[str, Image]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import rasterio
 from click.testing import CliRunner
-from disturbed import Killed, contents
+from disturbed import Killed, contents, kill
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from mdh_dask import PCATree, load_model
@@ -16,19 +16,22 @@ from mdh_dask._errors import SettingError
 from mdh_dask._fields import JobError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import Features, open_image, pixel_rows
-from mdh_dask.images.scenes import rows_of
-from mdh_dask.jobs import _nights, check, run
+from mdh_dask.images.scenes import Scene, find_scenes, matched, rows_of
+from mdh_dask.jobs import _nights, check, night_files, run
 from mdh_dask.jobs.ledger import Ledger
+from mdh_dask.jobs.scenes import ScenesInput
 from mdh_dask.jobs.staging import Staged
 from mdh_dask.jobs.state import Work
 from mdh_dask.workflows import segment
+from mdh_dask.workflows.pixels import PixelOptions
+from mdh_dask.workflows.reading import Reading
 
 BANDS = ("red", "green", "nir")
 
 GROUND = np.array([[40, 60, 30], [90, 200, 120], [200, 90, 220]])
 
 
-def scene(path, seed, height=30, width=40, shift=0, bands=BANDS, holes=0, zone=21, kinds=3):
+def scene(path, seed, height=30, width=40, shift=0, bands=BANDS, holes=0, zone=21, kinds=3, named=True):
     """Write a GeoTIFF of three kinds of ground, with named bands, no data as 0, and a place of its own."""
     rng = np.random.default_rng(seed)
     kind = rng.permutation(np.arange(height * width) % kinds).reshape(height, width)
@@ -39,7 +42,8 @@ def scene(path, seed, height=30, width=40, shift=0, bands=BANDS, holes=0, zone=2
     with rasterio.open(path, "w", **about, **place) as file:
         for i, band in enumerate(bands):
             file.write(pixels[..., BANDS.index(band)], i + 1)
-            file.set_band_description(i + 1, band)
+            if named:
+                file.set_band_description(i + 1, band)
     return kind
 
 
@@ -239,6 +243,78 @@ def test_a_scene_without_data_gets_no_labels_and_stops_no_night(tmp_path):
     assert "nothing to do" in run(job)
 
 
+def test_scenes_that_cannot_be_fitted_do_not_stop_the_nights_after_more_have_come(tmp_path):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0, holes=30)
+    with pytest.raises(ValueError, match="expected pixels with data"):
+        run(job)
+    scene(tmp_path / "scenes/b.tif", 1)
+    run(job)
+    assert (metrics(job)["labelled"], metrics(job)["n_scenes_without_data"]) == (["b"], 1)
+
+
+def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatch):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    with monkeypatch.context() as patch, suppress(Killed):
+        patch.setattr(_nights, "write_preview", kill)
+        run(job)
+    for number in (1, 2):
+        scene(tmp_path / f"scenes/b{number}.tif", number, shift=-28)
+    run(job, restart=True)
+    model = load_model(tmp_path / "out/model-1.zarr")
+    with rasterio.open(tmp_path / "scenes/a.tif") as file:
+        rows = file.read().reshape(3, -1).T
+    np.testing.assert_array_equal(labels_of(job, "a")[0].ravel(), model.predict(rows))
+
+
+def test_scenes_that_come_after_a_fit_was_killed_are_compared_with_its_model(tmp_path, monkeypatch):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    with monkeypatch.context() as patch, suppress(Killed):
+        patch.setattr(_nights, "fit_scenes", kill)
+        run(job)
+    scene(tmp_path / "scenes/b.tif", 1, shift=55)
+    run(job)
+    assert (metrics(job)["drifted"], metrics(job)["refitted"]) == (["b"], [1, 2])
+
+
+def test_a_scene_without_names_of_bands_is_labelled_on_any_night(tmp_path):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    run(job)
+    scene(tmp_path / "scenes/b.tif", 1, named=False)
+    run(job)
+    assert metrics(job)["labelled"] == ["b"]
+
+
+def test_bands_are_matched_by_name_also_after_a_scene_without_names(tmp_path):
+    for name, bands in (("a", BANDS), ("b", BANDS), ("c", BANDS[::-1])):
+        scene(tmp_path / f"{name}.tif", 0, bands=bands, named=name != "a")
+    found = matched({name: open_image(tmp_path / f"{name}.tif") for name in "abc"})
+    assert {image.bands for image in found.values()} == {BANDS}
+    first, *others = (pixel_rows(image).compute() for image in found.values())
+    for rows in others:
+        np.testing.assert_array_equal(rows, first)
+
+
+def test_a_new_token_in_the_url_of_a_scene_is_no_change(monkeypatch):
+    monkeypatch.setattr("mdh_dask.jobs.scenes.fingerprint", lambda path: {"listing": "abc"})
+
+    def digest(path):
+        scenes = {"a": Scene("a", ((path, ()),))}
+        return ScenesInput("all", scenes, Reading("error"), PixelOptions()).digest("a")
+
+    assert digest("https://me:secret@host/a.tif?sig=1") == digest("https://me:other@host/a.tif?sig=2")
+    assert digest("https://host/a.tif?sig=1") != digest("https://host/b.tif?sig=1")
+
+
+def test_the_table_of_a_night_names_the_rows_of_no_segment_by_their_label(tmp_path):
+    about = {"digest": "", "version": 1, "night": 1, "n_without": 0, "sizes": [60, 0, 40], "lowest": -1}
+    ledger = Ledger(tmp_path / "scenes.json", scenes={"a": about})
+    assert night_files._table(ledger).rows[0][-1] == "-1: 60%, 1: 40%"
+
+
 def test_a_scene_that_changes_is_labelled_again_and_one_that_goes_keeps_its_labels(tmp_path):
     job = new_job(tmp_path)
     for name in "ab":
@@ -365,6 +441,27 @@ def test_stac_items_of_a_file_for_every_band_are_scenes(tmp_path):
     with rasterio.open(tmp_path / "scenes/1-nir.tif") as nir, rasterio.open(tmp_path / "scenes/1-red.tif") as red:
         rows = np.stack([nir.read(1), red.read(1)], axis=2).reshape(-1, 2)
     np.testing.assert_array_equal(labels_of(job, "scene-1")[0].ravel(), model.predict(rows))
+
+
+def test_an_asset_of_data_is_preferred_to_an_overview_of_the_same_bands(tmp_path):
+    bands = [{"name": "B4", "common_name": "red"}]
+    assets = {
+        "overview": {"href": "small.tif", "roles": ["overview"], "eo:bands": bands},
+        "B4": {"href": "whole.tif", "roles": ["data"], "eo:bands": bands},
+    }
+    (tmp_path / "item.json").write_text(json.dumps(item("a", assets)))
+    for band in ("red", "B4"):
+        (found,) = find_scenes(tmp_path / "item.json", [band])
+        assert found.files == ((str(tmp_path / "whole.tif"), (band,)),)
+
+
+def test_labels_of_one_scene_cannot_replace_another_scene(tmp_path):
+    for name in ("a", "a-labels"):
+        scene(tmp_path / f"{name}.tif", 0)
+    before = (tmp_path / "a-labels.tif").read_bytes()
+    with pytest.raises(SettingError, match="expected separate paths"):
+        segment(f"{tmp_path}/*.tif", PCATree(), labels=f"{tmp_path}/{{scene}}-labels.tif", overwrite=True)
+    assert (tmp_path / "a-labels.tif").read_bytes() == before
 
 
 def test_a_command_segments_many_scenes_and_another_predicts_by_the_names_of_bands(tmp_path, monkeypatch):
