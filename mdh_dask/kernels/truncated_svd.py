@@ -102,6 +102,8 @@ class SparseSample(NamedTuple):
     lengths: Integers
     """Stored values of each row."""
     hashes: Integers
+    last: int
+    """Rows with larger hashes are left out."""
     n_nan: int
     n_infinite: int
     first_bad_row: int
@@ -126,7 +128,7 @@ class SparseSamplePass(Statistic):
     limit : int
         Rows with a hash of at most this are sampled.
     most_values : int, default=`SAMPLED_VALUES`
-        Rows with larger hashes are left out once those before them hold so many values. One row is always sampled.
+        Rows are left out from the first one, by hashes, with which they hold more values. One row is always sampled.
     """
 
     seed: int
@@ -149,31 +151,30 @@ class SparseSamplePass(Statistic):
         largest = float(np.abs(values.astype(np.float64)).max(initial=0.0))
         some = rows[chosen].csr
         lengths = np.diff(some.indptr).astype(np.int64)
-        sample = some.data.astype(np.float64), some.indices.astype(np.int64), lengths, hashes[chosen]
+        sample = some.data.astype(np.float64), some.indices.astype(np.int64), lengths, hashes[chosen], self.limit
         return self._bounded(SparseSample(*sample, n_nan, int(bad.sum()) - n_nan, first, largest))
 
     def combine(self, left: SparseSample, right: SparseSample) -> SparseSample:
         """Join the samples, and the facts about all values."""
         data, columns, lengths, hashes = (np.concatenate(pair) for pair in zip(left[:4], right[:4]))
         first = left.first_bad_row if left.first_bad_row >= 0 else right.first_bad_row
-        n_nan, n_infinite = left.n_nan + right.n_nan, left.n_infinite + right.n_infinite
+        last, n_nan, n_infinite = min(left.last, right.last), left.n_nan + right.n_nan, left.n_infinite + right.n_infinite
         largest = max(left.largest, right.largest)
-        return self._bounded(SparseSample(data, columns, lengths, hashes, n_nan, n_infinite, first, largest))
+        return self._bounded(SparseSample(data, columns, lengths, hashes, last, n_nan, n_infinite, first, largest))
 
     def _bounded(self, sample: SparseSample) -> SparseSample:
         """Leave out rows from the first one, by hashes, with which there are too many values.
 
-        Whatever is left out of some rows is also left out of more, so that the chunks do not matter.
+        Whatever is left out of some rows is also left out of more. So are the rows behind it in other chunks, although
+        there may be room for them: so the chunks do not matter.
         """
-        if sample.lengths.sum() <= self.most_values:
-            return sample
         order = np.argsort(sample.hashes, kind="stable")
         n_kept = max(int(np.searchsorted(np.cumsum(sample.lengths[order]), self.most_values, side="right")), 1)
-        keep = np.zeros(len(order), dtype=bool)
-        keep[order[:n_kept]] = True
+        last = min(sample.last, int(sample.hashes[order[n_kept]]) - 1) if n_kept < len(order) else sample.last
+        keep = sample.hashes <= np.uint64(last)
         of_kept = np.repeat(keep, sample.lengths)
         data, columns = sample.data[of_kept], sample.columns[of_kept]
-        return sample._replace(data=data, columns=columns, lengths=sample.lengths[keep], hashes=sample.hashes[keep])
+        return SparseSample(data, columns, sample.lengths[keep], sample.hashes[keep], last, *sample[5:])
 
 
 def truncated_svd_map(rows: csr_array, n_components: int, unit_length: bool, seed: int) -> TruncatedSVDMap:
