@@ -9,6 +9,7 @@ import numpy as np
 from .._typing import Integers
 from ..chunks import Pass, Plan, reduce_rows
 from ..columns import ColumnTypes
+from ..columns.coding import Coder
 from ..columns.drafts import is_table, keys_of
 from ..columns.levels import array_of_table
 from ..io.tables import LazyTable, is_lazy_table, lazy_table
@@ -55,7 +56,8 @@ def compared_levels(model: Any, new: LevelCounts) -> tuple[LevelDrift, ...]:
 def with_unseen_levels(drift: Drift, model: Any, table: Any) -> Drift:
     """Return the drift with the names of levels that the model does not know, if there are any.
 
-    One more pass over the columns of a table that have some; none if `table` holds codes, whose texts are not known.
+    One more pass over the columns of a table that have some, or over all columns if the model leaves out rows with
+    missing values; none if `table` holds codes, whose texts are not known.
     """
     table = table.to_arrow() if hasattr(table, "to_arrow") and not hasattr(table, "iloc") else table
     table = lazy_table(table) if is_lazy_table(table) else table
@@ -63,11 +65,13 @@ def with_unseen_levels(drift: Drift, model: Any, table: Any) -> Drift:
     if not some or not (isinstance(table, LazyTable) or is_table(table)):
         return drift
     numbers = [columns_with_levels(model.columns)[i] for i in some]
-    names = model.columns.names
-    keys = tuple((keys_of(table) if names is None else names)[j] for j in numbers)
-    statistic = UnseenPass(keys, tuple(model.columns.levels[j] or () for j in numbers))
+    types = model.columns
+    every = tuple(keys_of(table) if types.names is None else types.names)
+    keys = tuple(every[j] for j in numbers)
+    coder = Coder(types, every, np.dtype(np.float64)) if model.missing == "drop" else None
+    statistic = UnseenPass(keys, tuple(types.levels[j] or () for j in numbers), coder)
     if isinstance(table, LazyTable):
-        unseen = reduce_rows(statistic, table.tables(keys))
+        unseen = reduce_rows(statistic, table.tables(keys if coder is None else every))
     else:
         unseen = statistic.chunk(0, array_of_table(table))
     levels = list(drift.levels)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic
+from ..columns.coding import Coder
 from ..columns.levels import column_of, tables_in
 from ..columns.values import coded
 from .frequencies import FrequencyPass
@@ -60,21 +61,26 @@ class UnseenPass(Statistic):
         Names of the columns in a table, or their numbers in a matrix.
     known : tuple of (tuple of str)
         Known levels of each column.
+    coder : Coder or None
+        The codes of all columns, to leave out rows without one of them; None to count all rows.
     most : int
         Most levels of a column in the value.
     """
 
     keys: tuple[Any, ...]
     known: tuple[tuple[str, ...], ...]
+    coder: Coder | None = None
     most: int = MOST_UNSEEN
 
     def chunk(self, start: int, *blocks: AnyArray) -> Unseen:
         """Return the unknown levels of one block."""
         counts: list[Counter[str]] = [Counter() for _ in self.keys]
         for table in tables_in(blocks[0]):
+            left_out = False if self.coder is None else np.isnan(self.coder(table)).any(axis=1)
             for found, key, known in zip(counts, self.keys, self.known):
                 column = coded(column_of(table, key))
-                n_rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
+                codes = np.where(left_out, -1, column.codes)
+                n_rows = np.bincount(codes[codes >= 0], minlength=len(column.texts))
                 others = set(column.texts).difference(known)
                 found.update({text: int(n) for text, n in zip(column.texts, n_rows) if n and text in others})
         return self._first(counts)

@@ -68,6 +68,17 @@ def test_levels_that_the_model_does_not_know_are_named(model, lazy):
     assert any(line.split()[-4:] == ["0.0", "%", "2.7", "%"] for line in found.to_text().splitlines() if EVIL in line)
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_rows_that_are_left_out_for_missing_values_count_for_no_level(lazy):
+    model = PCATree(feature_map="gower", missing="drop").fit(table(0, 300))
+    rows = table(1, 200, unknown=40).to_pandas()
+    rows.loc[:9, "x"], rows.loc[30:34, "size"] = np.nan, None
+    if lazy:
+        rows = pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=4)
+    colours = drift(model, rows).levels[0]
+    assert (colours.n_unseen, colours.unseen) == (25, ((EVIL, 25),))
+
+
 def test_one_row_with_a_new_level_is_named_but_no_alarm(model):
     found = drift(model, table(1, 1500, unknown=1))
     assert (found.found, found.levels[0].unseen) == (False, ((EVIL, 1),))
