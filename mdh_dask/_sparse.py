@@ -169,7 +169,10 @@ def sparse_rows(rows: Any) -> SparseRows:
     """Return dense or sparse rows of any format as `SparseRows`, without changing them."""
     if isinstance(rows, SparseRows):
         return rows
-    csr = csr_array(rows.to_scipy_sparse() if hasattr(rows, "to_scipy_sparse") else rows)
+    rows = rows.to_scipy_sparse() if hasattr(rows, "to_scipy_sparse") else rows
+    if isinstance(rows, np.ndarray) and (rows.dtype.itemsize == 2 and rows.dtype.kind == "f" or not rows.dtype.isnative):
+        rows = rows.astype(np.float64)  # SciPy has neither float16 nor another byte order
+    csr = csr_array(rows)
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()

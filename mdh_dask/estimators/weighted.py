@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from .._sparse import sources
 from .._typing import Integers, RowArray
@@ -58,6 +59,8 @@ class Weighted(ClusterEstimator):
                 "expected columns of numbers with sample_weight; got texts, categories or given kinds: leave out the "
                 "weights and repeat the rows"
             )
+        if get_tags(self).input_tags.pairwise:
+            raise ValueError("expected rows with sample_weight; got a precomputed kernel: repeat its rows and columns")
         self._ends = np.cumsum(whole_weights(self._given_weights, rows.shape[0]))
         if self._ends[-1] < 2:
             raise ValueError(f"expected weights other than zero with a sum of at least 2; got {self._ends[-1]}")

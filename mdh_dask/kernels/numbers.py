@@ -23,15 +23,16 @@ TURNS = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 
 
 def by_gap(values: Floats, entries: Floats, most: int) -> int:
-    """Return the number of leading eigenvalues before the largest gap.
+    """Return the number of leading eigenvalues before the largest gap; those that are not given are zero.
 
     Examples
     --------
     >>> by_gap(np.array([1.0, 0.98, 0.95, 0.5, 0.45]), np.empty((0, 5)), 4)
     3
     """
-    values = values[: most + 1]
-    return int(np.argmax(values[:-1] - values[1:])) + 1 if len(values) > 1 else 1
+    leading = np.zeros(most + 1)
+    leading[: len(values)] = values[: most + 1]
+    return int(np.argmax(leading[:-1] - leading[1:])) + 1
 
 
 def by_alignment(values: Floats, entries: Floats, most: int) -> int:

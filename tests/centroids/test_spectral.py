@@ -161,6 +161,8 @@ class TestFaces:
         model = SpectralClustering(kernel="rbf", number_rule=rule).fit(X)
         assert model.n_clusters_ == model.feature_map_.n_components_ == 3
         assert SpectralClustering(kernel="rbf", number_rule=rule, max_clusters=2).fit(X).n_clusters_ <= 2
+        equal = np.repeat(9 * np.eye(3), 20, axis=0)  # as many eigenvalues other than zero as clusters
+        assert SpectralClustering(number_rule=rule).fit(equal).n_clusters_ == 3
 
     def test_one_cluster_and_equal_rows_are_no_error(self):
         assert SpectralClustering(max_clusters=1).fit(rings(60)).n_clusters_ == 1

@@ -123,6 +123,10 @@ class TestManyColumns:
     def test_the_map_of_dense_rows_and_of_any_chunks_has_the_same_bits(self, texts):
         features = TruncatedSVDFeatures(n_components=5).fit_transform(csr_array(texts))
         np.testing.assert_array_equal(TruncatedSVDFeatures(n_components=5).fit_transform(texts), features)
+        np.testing.assert_array_equal(TruncatedSVDFeatures(n_components=5).fit_transform(texts.astype(">f8")), features)
+        half = texts.astype(np.float16)  # of which SciPy has no sparse rows
+        of_half = [TruncatedSVDFeatures(n_components=5).fit_transform(X) for X in (half, half.astype(float))]
+        np.testing.assert_array_equal(*of_half)
         lazy = blocks(texts, chunks=((1, 199, 100), 700))
         np.testing.assert_array_equal(TruncatedSVDFeatures(n_components=5).fit_transform(lazy).compute(), features)
         mapped = HierarchicalMDH(feature_map="truncated_svd").fit(texts)

@@ -112,7 +112,7 @@ def test_what_does_not_go_with_weights_is_refused(rows, weights):
         SemiSupervisedMDH().fit(rows, np.minimum(labels, 1), sample_weight=weights)
     with pytest.raises(ValueError, match="missing='error' with sample_weight"):
         RandomProjectionTree(missing="drop").fit(rows, sample_weight=weights)
-    with pytest.raises(ValueError, match="precomputed kernel"):
+    with pytest.raises(ValueError, match="precomputed kernel: repeat its rows and columns"):
         KernelKMeans(n_clusters=2, feature_map="precomputed").fit(rows @ rows.T, sample_weight=weights)
     with pytest.raises(ValueError, match="columns of numbers with sample_weight"):
         HierarchicalMDH(feature_map="gower").fit(pd.DataFrame({"a": ["x", "y"] * (N // 2)}), sample_weight=weights)
