@@ -170,8 +170,8 @@ def sparse_rows(rows: Any) -> SparseRows:
     if isinstance(rows, SparseRows):
         return rows
     rows = rows.to_scipy_sparse() if hasattr(rows, "to_scipy_sparse") else rows
-    if isinstance(rows, np.ndarray) and (rows.dtype.itemsize == 2 and rows.dtype.kind == "f" or not rows.dtype.isnative):
-        rows = rows.astype(np.float64)  # SciPy has neither float16 nor another byte order
+    if isinstance(rows, np.ndarray) and (rows.dtype == np.float16 or not rows.dtype.isnative):
+        rows = rows.astype(np.float64)  # SciPy has neither float16 nor other orders of bytes
     csr = csr_array(rows)
     if not csr.has_canonical_format:
         csr = csr.copy()

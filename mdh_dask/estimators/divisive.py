@@ -155,7 +155,8 @@ class DivisiveClustering(Directed, TreeEstimator):
         The labels in `y`, and how many labelled rows are in each cluster; None without partial labels, and after an
         update.
     level_counts_ : tuple of integer ndarray of shape (n_levels + 2,), or None
-        Rows with each level, with another one, and without a value, for every column with levels.
+        Rows with each level, with another one, and without a value, for every column with levels. With
+        ``missing="mean"``, rows without a value count as those of the level of the mean, rounded down.
     n_passes_ : int
         Passes over the data in `fit`, or over the batch in the last `partial_fit`.
     n_batches_ : int

@@ -117,10 +117,9 @@ class Heat(_NeighbourGraph):
     -----
     Other rows have the features that their links to landmarks give them (Nyström). Directions along which the
     affinities vary by less than a hundredth of the first are left out, as links do not show where rows lie along them.
-    Source: R. Kondor and J.
-    Lafferty, Diffusion kernels on graphs and other discrete input spaces, ICML 2002; the sum over times: H. Huang, S.
-    Yoo, D. Yu and H. Qin, Density-aware clustering based on aggregated heat kernel and its transformation, ACM
-    Transactions on Knowledge Discovery from Data 9 (2015), cited by the thesis in section 8.2.1.
+    Source: R. Kondor and J. Lafferty, Diffusion kernels on graphs and other discrete input spaces, ICML 2002; the sum
+    over times: H. Huang, S. Yoo, D. Yu and H. Qin, Density-aware clustering based on aggregated heat kernel and its
+    transformation, ACM Transactions on Knowledge Discovery from Data 9 (2015), cited by the thesis in section 8.2.1.
 
     Examples
     --------

@@ -158,8 +158,8 @@ class SparseSamplePass(Statistic):
         """Join the samples, and the facts about all values."""
         data, columns, lengths, hashes = (np.concatenate(pair) for pair in zip(left[:4], right[:4]))
         first = left.first_bad_row if left.first_bad_row >= 0 else right.first_bad_row
-        last, n_nan, n_infinite = min(left.last, right.last), left.n_nan + right.n_nan, left.n_infinite + right.n_infinite
-        largest = max(left.largest, right.largest)
+        n_nan, n_infinite = left.n_nan + right.n_nan, left.n_infinite + right.n_infinite
+        last, largest = min(left.last, right.last), max(left.largest, right.largest)
         return self._bounded(SparseSample(data, columns, lengths, hashes, last, n_nan, n_infinite, first, largest))
 
     def _bounded(self, sample: SparseSample) -> SparseSample:
