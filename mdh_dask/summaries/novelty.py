@@ -44,13 +44,14 @@ def novelty_of(found: Drift) -> Novelty:
     n_rows, most = found.n_rows[1], Novelty(0.0, 0.0, 0)
     for node in range(found.old.n_nodes):
         old, new = found.old.histogram(node), found.new.histogram(node)
-        if not (total := int(new.sum())):
+        if not (total := int(new.sum())) or not old.any():
             continue
         bandwidth = found.old.bandwidth[node] / found.old.width[node]
         reach = max(1, round(float(bandwidth))) if np.isfinite(bandwidth) else 1
-        around = np.convolve(old, np.ones(2 * reach + 1, old.dtype), "same")[: len(old)]
+        around = np.convolve(old, np.ones(2 * reach + 1, old.dtype))[reach : reach + len(old)]
         order = np.argsort(around, kind="stable")
-        sparse = order[np.cumsum(old[order]) <= SPARSE * old.sum()]
+        n_below = np.cumsum(old[order])
+        sparse = around < around[order[np.searchsorted(n_below, SPARSE * n_below[-1], "right")]]
         share = float(new[sparse].sum()) / total
         error = math.sqrt(math.log(found.old.n_nodes / found.false_alarms) / (2 * total))  # Hoeffding's bound
         here = int(found.new.n_rows[node]) / n_rows

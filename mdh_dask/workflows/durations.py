@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from ..estimators.divisive import DivisiveClustering
 from .estimates import Estimate
 
@@ -40,11 +42,17 @@ def time_of(need: Estimate, n_workers: int, n_threads: int) -> str:
     --------
     >>> time_of(Estimate(3, 5, 600, 2**25, 0, 50 * 10**8, 200 * 10**8), 8, 2)
     'about 33 to 54 s, 0.073 to 0.12 node-hours: 8 nodes of 2 threads'
+    >>> time_of(Estimate(3, None, 10**7, 2**25, 0, 50 * 10**8, 200 * 10**8), 64, 2)
+    'about 45,004 s, 800 node-hours or more: 64 nodes of 2 threads'
     """
     ends = {need.fewest, need.fewest if need.most is None else need.most}
     each = [seconds_of_passes(n, need.n_values, need.n_bytes, need.blocks, n_workers * n_threads) for n in sorted(ends)]
-    seconds = " to ".join(f"{one:,.2g}" if one < 100 else f"{one:,.0f}" for one in each)
-    hours = " to ".join(f"{one * n_workers / 3600:,.2g}" for one in each)
+    seconds, hours = (" to ".join(_shown(one * factor) for one in each) for factor in (1, n_workers / 3600))
     more = " or more" if need.most is None else ""
     nodes, threads = (f"{n} {what}{'s' * (n > 1)}" for n, what in ((n_workers, "node"), (n_threads, "thread")))
     return f"about {seconds} s, {hours} node-hours{more}: {nodes} of {threads}"
+
+
+def _shown(value: float) -> str:
+    """Return a number with two digits, or all before the point."""
+    return f"{value:,.0f}" if value >= 99.5 else np.format_float_positional(value, 2, fractional=False, trim="-")
