@@ -39,7 +39,7 @@ class HierarchicalMDH(DivisiveClustering):
     starts : {"valleys", "balanced", "pca2", "random"}
         Starts of the pursuits. ``"pca2"``: the first two principal components, as in the paper. ``"valleys"``: these,
         the eight directions with the deepest valleys among 1000 random combinations of rows and the single columns, and
-        four independent components, which show clusters beside each other in directions of little variance.
+        two independent components, which show clusters beside each other in directions of little variance.
         ``"balanced"``: the components and three such directions, with hyperplanes first held near the mean.
         ``"random"``: ten random directions.
     alpha_max : float

@@ -23,7 +23,11 @@ round clusters, where the bandwidths hardly differ."""
 MAX_ITERATIONS = 50
 
 N_WHITENED = 4
-"""Number of starts among whitened rows that are independent components, and of random ones where rows are thin."""
+"""Number of random starts among whitened rows, where rows are thin in some direction."""
+
+N_UNMIXED = 2
+"""Number of starts that are independent components. Few rows have deep valleys along several of them by chance, which
+the rows that test reject; more of them would take the places of all other candidates."""
 
 ROWS_UNMIXED = 2000
 """About as many rows set the independent components."""
@@ -130,7 +134,7 @@ def _ends_among_whitened_rows(rows: AnyArray, rng: np.random.Generator, unmix: b
     if unmix:
         # Any rows will do; evenly spaced ones are the same for the same sample.
         independent = non_normal_directions(whitened[:: max(1, len(whitened) // ROWS_UNMIXED)])
-        starts += starts_along(independent, whitened, N_WHITENED)
+        starts += starts_along(independent, whitened, N_UNMIXED)
     if is_thin(1 / np.linalg.norm(whitening, axis=1)):
         starts += valley_starts(rng, whitened, N_WHITENED)
     ends = [pursue(whitened, start, 1.0, None, MAX_ITERATIONS) for start in starts]
