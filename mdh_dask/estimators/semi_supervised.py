@@ -119,7 +119,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     uses_labels = "always"
     updates = False  # the hyperplane belongs to the labels of one fit
 
-    def fit(self, X: Any, y: Any = None, sample_weight: None = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # labels do not go with weights
         """Find the hyperplane.
 
         Parameters
@@ -129,8 +129,6 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         y : array-like or Dask array of shape (n_samples,)
             Two classes, as integers or strings; -1 (for strings, "-1" or "") for rows without a label. Dask arrays
             must hold integers.
-        sample_weight : None
-            Labels do not go with weights of rows.
 
         Returns
         -------
@@ -141,7 +139,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         ValueError
             If a parameter, `X` or `y` is invalid, or the labelled rows do not have two classes.
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y)
 
     def _validate_params(self) -> None:
         super()._validate_params()

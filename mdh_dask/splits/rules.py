@@ -65,7 +65,7 @@ def criteria_named(names: Sequence[Any]) -> tuple[str, ...]:
     """Return several different names of criteria, or raise an error."""
     known = ", ".join(CRITERIA)
     if not names or len({*names}) < len(names) or any(name not in CRITERIA for name in names):
-        raise ValueError(f"expected different names of criteria, from {known}; got {list(names)!r}")
+        raise ValueError(f"expected different names of criteria for criterion, from {known}; got {list(names)!r}")
     return tuple(names)
 
 

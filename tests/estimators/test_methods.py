@@ -116,8 +116,9 @@ def test_the_least_and_the_most_of_clusters_are_kept(method, rows):
 def test_bad_parameters_are_named_before_any_work(method):
     X = da.from_array(np.ones((100, 2))).map_blocks(lambda block: pytest.fail("rows were read"), meta=np.ones((0, 0)))
     for name in method.get_params():
-        with pytest.raises(ValueError, match=rf"The '{name}' parameter of {type(method).__name__} must be .* Got \(\)"):
-            clone(method).set_params(**{name: ()}).fit(X)
+        expected = rf"The '{name}' parameter of {type(method).__name__} must be .* Got <object"
+        with pytest.raises(ValueError, match=expected):
+            clone(method).set_params(**{name: object()}).fit(X)
 
 
 def test_every_parameter_has_a_constraint(method):

@@ -40,7 +40,7 @@ def test_trees_take_several_criteria_and_rank_all_directions_together(tmp_path):
     [
         ({"criterion": ["dip", "dip"]}, "expected different names of criteria"),
         ({"criterion": []}, "expected different names of criteria"),
-        ({"criterion": ["depth"]}, "expected different names of criteria, from relative_depth"),
+        ({"criterion": ["depth"]}, "expected different names of criteria for criterion, from relative_depth"),
         ({"criterion": ["dip", "kurtosis"], "order": "criterion"}, "expected one criterion with order='criterion'"),
         ({"criterion": ["dip", "kurtosis"], "stop_rule": "null"}, "expected one criterion"),
     ],
