@@ -68,10 +68,11 @@ def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, prog
         fence = Fence(job.work / ATTEMPT, new_attempt())
         fence.claim()
         with _telling(fence):
+            if restart:
+                ledger.write()  # first, so that a kill does not leave the old ledger with a job that has begun anew
             work.begin(about, fence.attempt, outputs.own, anew=restart)
             if restart:
                 work.clear()
-                ledger.write()
             night = Night(job, opened, outputs, work, ledger, fence, progress)
             return night.run(new)
 

@@ -268,6 +268,16 @@ def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatc
     np.testing.assert_array_equal(labels_of(job, "a")[0].ravel(), model.predict(rows))
 
 
+def test_a_restart_that_is_killed_at_once_is_not_forgotten(tmp_path, monkeypatch):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    run(job)
+    with monkeypatch.context() as patch, suppress(Killed):
+        patch.setattr(Work, "clear", kill)
+        run(job, restart=True)
+    assert run(job).startswith("night 1: 1 scenes labelled")
+
+
 def test_scenes_that_come_after_a_fit_was_killed_are_compared_with_its_model(tmp_path, monkeypatch):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
