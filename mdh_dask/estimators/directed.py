@@ -3,6 +3,7 @@
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -47,7 +48,7 @@ class Directed(ClusterEstimator):
         Raises
         ------
         NotFittedError, ValueError
-            As for `predict`; also if `n` is not positive.
+            As for `predict`; also if `n` is not a positive integer.
 
         Notes
         -----
@@ -68,8 +69,8 @@ class Directed(ClusterEstimator):
         (True, True)
         """
         check_is_fitted(self)
-        if n < 1:
-            raise ValueError(f"expected a positive number of directions for n; got {n}")
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"expected a positive integer for n, the number of directions; got {n!r}")
         model = copy(self)  # projections may keep what they pursued
         rows, _ = complete_rows(model, as_rows(model, X, reset=False))
         settings = model._settings(rows.shape[0], model._seed())

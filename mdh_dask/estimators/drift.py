@@ -4,13 +4,13 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import AnyArray, RowArray
-from ..chunks import Progress, is_dask, merge_chunks, run_together, select_rows
+from .._typing import RowArray
+from ..chunks import Progress, merge_chunks, run_together
 from ..growth.recount import recount
 from ..summaries.drift import Drift
 from .level_counts import compared_levels, level_plans, with_unseen_levels
 from .missing import complete_rows
-from .validation import as_rows, check_finite
+from .validation import as_rows, finite_rows
 
 
 def drift(
@@ -99,13 +99,4 @@ def _rows_of_tree(model: Any, rows: RowArray) -> RowArray:
     """Return the rows for the tree, mapped if the model maps them; values that are not finite raise an error."""
     if (feature_map := model.feature_map_) is not None:
         return model._features_of(rows, feature_map)
-    if is_dask(rows):
-        merged = merge_chunks(rows)
-        return select_rows(_finite, merged, merged.chunks[0])
-    check_finite(rows)
-    return rows
-
-
-def _finite(rows: AnyArray) -> AnyArray:
-    check_finite(rows)
-    return rows
+    return finite_rows(merge_chunks(rows))

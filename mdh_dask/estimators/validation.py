@@ -1,6 +1,7 @@
 """Validation of all input of estimators, before any work is done."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import ceil, sqrt
 from typing import Any
 
@@ -10,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from .._sparse import RepeatedRows, SparseRows
 from .._typing import AnyArray, RowArray
-from ..chunks import is_dask
+from ..chunks import is_dask, select_rows
 from ..columns.coding import TypedRows
 from ..columns.drafts import is_table, not_numbers
 from ..growth.passes import FirstLook
@@ -213,3 +214,16 @@ def rows_of_share(size: float | None, n_rows: int) -> int:
     if size is None:
         return ceil(sqrt(n_rows))
     return ceil(size * n_rows) if isinstance(size, float) and size < 1 else int(size)
+
+
+def finite_rows(rows: RowArray, missing: bool = False) -> RowArray:
+    """Return rows after `check_finite`, which Dask does when it computes them."""
+    if is_dask(rows):
+        return select_rows(partial(_checked, missing), rows, rows.chunks[0])
+    check_finite(rows, missing)
+    return rows
+
+
+def _checked(missing: bool, rows: AnyArray) -> AnyArray:
+    check_finite(rows, missing)
+    return rows

@@ -11,6 +11,7 @@ from ..chunks import is_dask, repeated_rows
 from .aligned import plain_labels
 from .base import ClusterEstimator
 from .targets import Target
+from .validation import finite_rows
 
 MOST = 1e12
 """Largest sum of weights: every row that another stands for takes time."""
@@ -59,12 +60,13 @@ class Weighted(ClusterEstimator):
                 "expected columns of numbers with sample_weight; got texts, categories or given kinds: leave out the "
                 "weights and repeat the rows"
             )
-        if get_tags(self).input_tags.pairwise:
+        tags = get_tags(self).input_tags
+        if tags.pairwise:
             raise ValueError("expected rows with sample_weight; got a precomputed kernel: repeat its rows and columns")
         self._ends = np.cumsum(whole_weights(self._given_weights, rows.shape[0]))
         if self._ends[-1] < 2:
             raise ValueError(f"expected weights other than zero with a sum of at least 2; got {self._ends[-1]}")
-        return repeated_rows(rows, self._ends)
+        return repeated_rows(finite_rows(rows, tags.allow_nan), self._ends)  # errors name rows of `fit`
 
     def _original(self, numbers: Integers) -> Integers:
         """Return the numbers of the rows of `fit` for those of rows that count several times."""

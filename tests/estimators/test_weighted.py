@@ -104,6 +104,17 @@ def test_weights_that_are_no_counts_are_refused(rows, given, message):
         RandomProjectionTree().fit(rows, sample_weight=given)
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_values_that_are_not_finite_are_refused_with_their_row_of_fit(rows, weights, lazy):
+    rows = rows.copy()
+    rows[7, 1] = np.nan
+    given = da.from_array(rows, chunks=((80, 160), -1)) if lazy else rows
+    with pytest.raises(
+        ValueError, match=f"got 1 NaN .* in a block of {80 if lazy else N} rows, the first in its row 7"
+    ):
+        RandomProjectionTree().fit(given, sample_weight=weights + 1)
+
+
 def test_what_does_not_go_with_weights_is_refused(rows, weights):
     labels = np.where(np.arange(N) % 9, -1, np.arange(N) // 80)
     with pytest.raises(ValueError, match="sample_weight or labels of some rows"):

@@ -89,6 +89,7 @@ def test_looking_at_rows_does_not_change_the_model(rows):
     assert (set(model.__dict__), model.n_passes_) == before
 
 
-def test_a_number_of_directions_is_positive(rows):
-    with pytest.raises(ValueError, match="expected a positive number of directions for n; got 0"):
-        PCATree().fit(rows).directions(rows, 0)
+@pytest.mark.parametrize("n", [0, 2.5])
+def test_a_number_of_directions_is_a_positive_integer(rows, n):
+    with pytest.raises(ValueError, match=f"expected a positive integer for n, the number of directions; got {n}"):
+        PCATree().fit(rows).directions(rows, n)
