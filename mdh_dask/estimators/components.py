@@ -106,5 +106,7 @@ class ICATree(DivisiveClustering):
     order: str | None = field(init=False, default=None)
     n_unmixed: int = UNMIXED
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
+    def _directions(
+        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
+    ) -> AnyArray:
         return leading_components(rows, self.n_projections, self.n_unmixed)

@@ -244,17 +244,17 @@ class DivisiveClustering(Directed, TreeEstimator):
     progress: bool = False
 
     def _directions(
-        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS
+        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
     ) -> AnyArray | tuple[AnyArray, AnyArray]:
         """Return directions for the standardised sample of a branch, and thresholds on them; see `Projection`.
 
-        The values of the columns in `coarse` were spread.
+        The values of the columns in `coarse` were spread. Splits leave at least `min_rows` of the rows on each side.
         """
         propose = PROJECTIONS[self.projection] if isinstance(self.projection, str) else self.projection
         return propose(rows, rng, self.n_projections)
 
-    def _propose(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers) -> Proposal:
-        proposal = checked_proposal(self._directions(rows, rng, coarse), rows.shape[1])
+    def _propose(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers, min_rows: float) -> Proposal:
+        proposal = checked_proposal(self._directions(rows, rng, coarse, min_rows), rows.shape[1])
         if proposal.thresholds is None and self._rule().at.needs_thresholds:
             raise ValueError(
                 f"expected directions and thresholds from the projection for threshold_rule={self.threshold_rule!r}; "

@@ -142,7 +142,7 @@ class MinimumDensityHyperplane(DivisiveClustering):
         return replace(super()._rule(), alpha=self.alpha_max)
 
     def _directions(
-        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS
+        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
     ) -> tuple[AnyArray, Floats]:
         ends = minimum_density_hyperplanes(
             rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components,

@@ -112,10 +112,13 @@ class HierarchicalMDH(DivisiveClustering):
         """
         return cls(**OF_THESIS | changes)
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
+    def _directions(
+        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
+    ) -> AnyArray:
         pursue = partial(
-            mdh_candidates, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components
-        )
+            mdh_candidates, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components,
+            min_rows=min_rows,
+        )  # fmt: skip
         if self.subspace is not None and self.subspace < rows.shape[1]:
             return in_random_subspace(pursue, rows, rng, self.subspace)
         return pursue(rows, rng, coarse=coarse)

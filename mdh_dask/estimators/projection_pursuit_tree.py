@@ -162,7 +162,9 @@ class ProjectionPursuitTree(DivisiveClustering):
         search = DirectionSearch(self.search, self.n_projections, genetic, self.step, self.whiten, score)
         return _Proposing(search, self.population)
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
+    def _directions(
+        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
+    ) -> AnyArray:
         return self._proposing()(rows, rng)
 
     def _search(self) -> Search:

@@ -107,8 +107,10 @@ class RandomProjectionTree(DivisiveClustering):
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
         return replace(super()._settings(n_rows, seed), direction_seed=seed if self.fixed_directions else None)
 
-    def _directions(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS) -> AnyArray:
-        drawn = np.asarray(super()._directions(rows, rng, coarse))
+    def _directions(
+        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
+    ) -> AnyArray:
+        drawn = np.asarray(super()._directions(rows, rng, coarse, min_rows))
         if self.projection != "row_combinations":
             return drawn
         return np.concatenate([drawn, single_columns(rows, coarse).astype(drawn.dtype)])

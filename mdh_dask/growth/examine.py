@@ -145,6 +145,10 @@ class Examiner:
             scoring = rows[half == 0]
         return near_rows(rows, scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
 
+    def _least_of(self, scoring: AnyArray, branch: Branch) -> float:
+        """Return the least number of the rows that score directions on each side of a split."""
+        return self.settings.chooser.min_rows * len(scoring) / branch.n_rows
+
     def _propose(self, branch: Branch, scoring: AnyArray, rng: np.random.Generator) -> Proposal:
         """Return directions for the rows that score them, or none if all rows are equal.
 
@@ -152,10 +156,12 @@ class Examiner:
         """
         if len(scoring) < 2:
             return Proposal(StandardDirections(np.empty((0, scoring.shape[1]))))
-        proposal = self.settings.propose(scoring, rng, self.standardise.lattices.columns)
+        propose, coarse = self.settings.propose, self.standardise.lattices.columns
+        min_rows = self._least_of(scoring, branch)
+        proposal = propose(scoring, rng, coarse, min_rows)
         if (others := self._other_columns()) is not None and proposal.thresholds is None:
             # The smoothing of two levels would hide clusters that only the other columns show.
-            proposal = joined(proposal, self.settings.propose(scoring * others, rng, self.standardise.lattices.columns))
+            proposal = joined(proposal, propose(scoring * others, rng, coarse, min_rows))
         if branch.groups is not None:
             proposal = joined(proposal, proposed_by(branch.groups.standardised(self.standardise), scoring))
         proposal = proposal[proposal.directions.vectors.any(axis=1)]
@@ -177,7 +183,7 @@ class Examiner:
         self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth, rng: np.random.Generator, n_kept: int
     ) -> Proposal:
         """Return the proposed directions with the best scores on the sample."""
-        min_rows = self.settings.chooser.min_rows * len(scoring) / branch.n_rows
+        min_rows = self._least_of(scoring, branch)
         rule = self.settings.chooser.rule
         proposal = self._propose(branch, scoring, rng)
         return screen(scoring, proposal, n_kept, rule, bandwidth, min_rows, self.standardise, branch.groups)

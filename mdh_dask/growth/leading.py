@@ -53,8 +53,10 @@ def _deflated(settings: GrowthSettings, rows: Floats, standardise: Standardiser,
     found = np.empty((0, rows.shape[1]))
     rows = rows - rows.mean(axis=0)
     varying = 1e-6 * np.abs(rows).max(initial=0.0)
+    min_rows = settings.chooser.min_rows * len(rows) / settings.chooser.n_root
     while len(found) < min(n, rows.shape[1]) and np.abs(rows).max(initial=0.0) > varying:
-        proposal = settings.propose(rows, generator(settings.seed, len(found)), standardise.lattices.columns)
+        rng = generator(settings.seed, len(found))
+        proposal = settings.propose(rows, rng, standardise.lattices.columns, min_rows)
         vectors = _across(proposal.directions.vectors.astype(np.float64), found)
         kept = np.linalg.norm(vectors, axis=1) > 1e-9 * np.linalg.norm(proposal.directions.vectors, axis=1)
         if not kept.any():

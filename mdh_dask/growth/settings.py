@@ -12,9 +12,9 @@ from ..density.bandwidth import Bandwidth
 from ..projections.directions import Proposal
 from ..splits.choose import Chooser
 
-Proposer = Callable[[Any, np.random.Generator, Integers], Proposal]
-"""A function ``(rows, rng, coarse) -> proposal`` of the standardised rows of a branch, and of the columns whose values
-were spread."""
+Proposer = Callable[[Any, np.random.Generator, Integers, float], Proposal]
+"""A function ``(rows, rng, coarse, min_rows) -> proposal`` of the standardised rows of a branch, of the columns whose
+values were spread, and of the least number of these rows on each side of a split."""
 
 
 @dataclass(frozen=True)

@@ -42,13 +42,18 @@ def _searched(kind: SearchKind) -> Projection:
     return lambda rows, rng, n_directions: DirectionSearch(kind, n_random=n_directions)(rows, rng, n_directions)
 
 
+def _pursued(rows: AnyArray, rng: np.random.Generator, n_directions: int) -> Floats:
+    # How few rows a split may leave on a side is not known here, so no valley ends the search.
+    return mdh_candidates(rows, rng, n_directions, min_rows=np.inf)
+
+
 PROJECTIONS: dict[str, Projection] = {
     "row_combinations": _combined_and_whitened,
     **{name: _whatever_the_rows(family) for name, family in RANDOM_PROJECTIONS.items()},
     "pca": lambda rows, rng, n_directions: principal_components(rows, n_directions),
     "ica": lambda rows, rng, n_directions: leading_components(rows, n_directions),
     "kurtosis": kurtosis_directions,
-    "mdh": mdh_candidates,
+    "mdh": _pursued,
     "two_means": two_means_direction,
     "clusterability": clusterable_direction,
     "normalised_cut": cutting_direction,

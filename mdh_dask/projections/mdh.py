@@ -220,6 +220,7 @@ def searched_rows(
     alpha_max: float,
     max_components: int | None,
     coarse: Integers = NO_COLUMNS,
+    min_rows: float = 0.0,
 ) -> SearchedRows:
     """Return the rows in coordinates of the span to search, with the starts; see `mdh_directions`."""
     if starts not in get_args(Starts):
@@ -237,9 +238,9 @@ def searched_rows(
         places = [Start(_unit(v), growing_alphas(alpha_max)) for v in drawn]
     n_components = len(places)
     if sd[0] > 0 and starts == "valleys":
-        places += valley_starts(rng, centred, N_VALLEYS, coarse=coarse)
+        places += valley_starts(rng, centred, N_VALLEYS, coarse=coarse, min_rows=min_rows)
     elif sd[0] > 0 and starts == "balanced":
-        near = valley_starts(rng, centred, N_BALANCED, within=alpha_max, coarse=coarse)
+        near = valley_starts(rng, centred, N_BALANCED, within=alpha_max, coarse=coarse, min_rows=min_rows)
         places += [Start(start.direction, growing_alphas(alpha_max)) for start in near]
     basis = None
     if in_span and sd[0] > 0:

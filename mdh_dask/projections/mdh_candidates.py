@@ -42,6 +42,7 @@ def mdh_candidates(
     alpha_max: float = 1.5,
     max_components: int | None = MOST_COMPONENTS,
     coarse: Integers = NO_COLUMNS,
+    min_rows: float = 0.0,
 ) -> Floats:
     """Return candidate directions: ends of pursuits with the common bandwidth and with their own, and starts.
 
@@ -53,6 +54,8 @@ def mdh_candidates(
         As for `mdh_directions`.
     coarse : array of int
         Columns of few values, none of which alone is a start although their values are spread.
+    min_rows : float
+        Least number of rows on each side of a valley that ends the search; infinity to search on in any case.
 
     Returns
     -------
@@ -81,10 +84,10 @@ def mdh_candidates(
     True
     """
     searched = searched_rows(
-        rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse
+        rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse, min_rows=min_rows
     )
     valleys = searched.starts[searched.n_components :]
-    certain = _certain_end(searched)
+    certain = _certain_end(searched, min_rows / len(rows))
     if certain is not None:
         found = np.array([certain.direction, *(start.direction for start in valleys)])
         return (found if searched.basis is None else found @ searched.basis)[:n_directions]
@@ -99,10 +102,10 @@ def mdh_candidates(
     return np.concatenate([found, among_whitened])[:n_directions]
 
 
-def _certain_end(searched: SearchedRows) -> MDHResult | None:
-    """Return the hyperplane from the start with the deepest valley if both valleys are beyond doubt."""
-    start = max(searched.starts, key=lambda start: start.depth)
-    if start.depth <= CERTAIN_DEPTH:
+def _certain_end(searched: SearchedRows, least_share: float) -> MDHResult | None:
+    """Return the hyperplane from the deepest start that may end the search if its valley is beyond doubt, too."""
+    start = max((s for s in searched.starts if s.ends_search(least_share)), key=lambda s: s.depth, default=None)
+    if start is None:
         return None
     result = pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS)
     return result if result.relative_depth > CERTAIN_DEPTH else None

@@ -37,6 +37,12 @@ class Start:
     alphas: tuple[float, ...]
     depth: float = 0.0
     """Relative depth of the valley that the direction shows, if that is known."""
+    share: float = 0.0
+    """Share of the rows on the smaller side of this valley."""
+
+    def ends_search(self, least_share: float) -> bool:
+        """Return whether the valley is beyond doubt and leaves at least such a share of the rows on either side."""
+        return self.depth > CERTAIN_DEPTH and self.share >= least_share
 
 
 def valley_starts(
@@ -45,6 +51,7 @@ def valley_starts(
     n_starts: int,
     within: float = np.inf,
     coarse: Integers = NO_COLUMNS,
+    min_rows: float = 0.0,
 ) -> list[Start]:
     """Return the directions with the deepest valleys, among random combinations of rows and single columns.
 
@@ -59,6 +66,8 @@ def valley_starts(
         Largest distance of valleys from the mean, in standard deviations.
     coarse : array of int
         Columns of few values, which are no starts although their values are spread.
+    min_rows : float
+        Least number of rows on each side of a valley that ends the search.
 
     Returns
     -------
@@ -71,7 +80,8 @@ def valley_starts(
     -----
     Only columns with at least half of their values distinct count (`columns_without_ties`). Combinations of twenty
     columns hardly show clusters that differ in one of them. Combinations are drawn and examined in batches, and none
-    after a batch that shows a valley beyond doubt (`CERTAIN_DEPTH`).
+    after a batch that shows a valley beyond doubt (`CERTAIN_DEPTH`). A group of less than `min_rows` rows must not end
+    the search, as no split can separate it.
 
     Examples
     --------
@@ -91,22 +101,22 @@ def valley_starts(
         weights = _weights(rng, min(DIRECTIONS_AT_ONCE, N_DRAWN - first), base)
         columns = columns_without_ties(looked_at, coarse) if first + len(weights) == N_DRAWN else NO_COLUMNS
         projections = np.concatenate([multi_dot([weights, base, looked_at.T]), looked_at.T[columns]])
-        depth, alpha = _deepest_valleys(projections, least_share, within)
+        depth, alpha, share = _deepest_valleys(projections, least_share, within)
         for i in np.argsort(-depth, kind="stable")[:n_starts]:
             if depth[i] > 0:
                 # With many columns, only the chosen combinations are computed in full.
                 column = i - len(weights)
                 chosen = weights[i] @ base if column < 0 else np.eye(1, centred.shape[1], columns[column])[0]
                 unit = chosen.astype(np.float64) / np.linalg.norm(chosen.astype(np.float64))
-                found.append(Start(unit, (min(float(alpha[i]) + ROOM, within),), float(depth[i])))
-        if depth.max() > CERTAIN_DEPTH:
+                found.append(Start(unit, (min(float(alpha[i]) + ROOM, within),), float(depth[i]), float(share[i])))
+        if any(start.ends_search(min_rows / len(centred)) for start in found):
             break
     return sorted(found, key=lambda start: -start.depth)[:n_starts]
 
 
 def starts_along(directions: Floats, centred: Floats, n_starts: int) -> list[Start]:
     """Return the starts with the deepest valleys among given unit directions; see `valley_starts`."""
-    depth, alpha = _deepest_valleys(
+    depth, alpha, _ = _deepest_valleys(
         np.ascontiguousarray(directions @ centred.T), np.sqrt(len(centred)) / len(centred), np.inf
     )
     best = np.argsort(-depth, kind="stable")[:n_starts]
@@ -123,8 +133,8 @@ def _weights(rng: np.random.Generator, n: int, base: Floats) -> Floats:
     return weights / length[:, None]
 
 
-def _deepest_valleys(projections: Floats, least_share: float, within: float) -> tuple[Floats, Floats]:
-    """Return the depth of each direction's deepest valley, and its distance from zero in standard deviations."""
+def _deepest_valleys(projections: Floats, least_share: float, within: float) -> tuple[Floats, Floats, Floats]:
+    """Return each direction's deepest valley: depth, standard deviations from zero, and smaller share of rows."""
     histograms = sample_histograms(projections)
     allowed = histograms.leaves_rows(least_share * projections.shape[1])
     if np.isfinite(within):
@@ -133,7 +143,9 @@ def _deepest_valleys(projections: Floats, least_share: float, within: float) -> 
     best = depths.argmax(axis=1)
     each = np.arange(len(best))
     sd = histograms.spread[1]
-    return depths[each, best], np.abs(histograms.threshold[each, best]) / np.where(sd > 0, sd, 1.0)
+    left = histograms.n_left[each, best] / projections.shape[1]
+    alpha = np.abs(histograms.threshold[each, best]) / np.where(sd > 0, sd, 1.0)
+    return depths[each, best], alpha, np.minimum(left, 1 - left)
 
 
 def sample_histograms(projections: Floats, rule: Bandwidth = BANDWIDTHS["multimodal"]) -> Histograms:

@@ -24,6 +24,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.estimators.registry import all_estimators, estimators
+from mdh_dask.estimators.validation import rows_of_share
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture
 
@@ -181,6 +182,8 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
 
     monkeypatch.setattr("mdh_dask.estimators.minimum_density.mdh_candidates", directions)
     HierarchicalMDH(starts=starts, alpha_max=0.7, max_components=None, max_levels=1).fit(rows)
+    least = given[0].pop("min_rows")
+    assert 0 < least < rows_of_share(None, len(rows))  # of the half that scores
     assert given == [{"starts": starts, "alpha_max": 0.7, "max_components": None}]
 
 

@@ -34,7 +34,7 @@ def grown(rows, place, *, propose=None, stop="none", min_rows=1, bandwidth="norm
     """Grow a tree on the first principal component, by default of every split that can be placed."""
     found = propose or (lambda rows, rng: principal_components(rows, 1))
     settings = GrowthSettings(
-        propose=lambda rows, rng, _: Proposal(StandardDirections(found(rows, rng))),
+        propose=lambda rows, rng, *_: Proposal(StandardDirections(found(rows, rng))),
         chooser=Chooser(SplitRule("variance", threshold_rule=place), STOP_RULES[stop](), 1, len(rows), min_rows),
         bandwidth=BANDWIDTHS[bandwidth],
         n_candidates=1,

@@ -17,6 +17,7 @@ from mdh_dask._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums, s
 from mdh_dask._jit.separators import index_along
 from mdh_dask._jit.valleys import grid_within, valleys
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
+from mdh_dask.projections import PROJECTIONS
 from mdh_dask.projections.mdh import mdh_directions, minimum_density_hyperplane, minimum_density_hyperplanes
 from mdh_dask.projections.mdh_candidates import mdh_candidates
 from mdh_dask.projections.pca import principal_components
@@ -367,6 +368,30 @@ class TestCandidates:
         monkeypatch.setattr("mdh_dask.projections.starts.N_DRAWN", 512)
         fewer = valley_starts(rng(), rows - rows.mean(axis=0), 8)
         assert all((a.direction == b.direction).all() for a, b in zip(starts, fewer, strict=True)) == certain
+
+    def test_a_group_too_small_for_a_cluster_ends_no_search(self):
+        rows = rng().normal(size=(1000, 3))
+        rows[:500, 0] += 4.5
+        rows[:60, 1] += 12  # more than the square root
+        first = (np.arange(1000) < 500)[60:]
+
+        def best(min_rows):
+            found = mdh_candidates(rows, rng(), min_rows=min_rows)
+            return max(success_ratio(first, side) for side in (rows @ found.T > rows.mean(axis=0) @ found.T)[60:].T)
+
+        assert best(60) < 0.7
+        assert best(61) > 0.95
+        np.testing.assert_array_equal(PROJECTIONS["mdh"](rows, rng(), 99), mdh_candidates(rows, rng(), min_rows=61))
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_a_few_rows_beside_two_clusters_of_a_branch_hide_none(self, seed):
+        rows, y = np.random.default_rng(seed).normal(size=(6000, 3)), np.arange(6000) // 500
+        rows[:500, 0] += 4.5
+        rows[1000:, 2] += 30
+        rows[:60, 1] += 10  # more than the square root of the rows of the branch, but not of all
+        labels = HierarchicalMDH(random_state=seed).fit_predict(rows)
+        assert len(np.unique(labels)) == 3
+        assert success_ratio(y[60:1000] == 0, labels[60:1000]) > 0.9
 
     @pytest.mark.parametrize("seed", range(4))
     def test_show_a_valley_across_the_thin_side_of_a_branch_that_pursuits_leave(self, seed):
