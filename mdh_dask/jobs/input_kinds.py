@@ -120,7 +120,9 @@ IMAGE = {
 }
 
 SCENES = {
-    "path": Field("a path or URL, with asterisks or of STAC items, or an array of these", _are_paths, required=True),
+    "path": Field(
+        "a path or URL, with asterisks or of STAC items, or an array of paths or URLs", _are_paths, required=True
+    ),
     "bands": Field("an array of names", _are_names),
     **{key: field for key, field in IMAGE.items() if key not in ("path", "mask", "coordinates")},
 }

@@ -1,12 +1,13 @@
 """Scenes as the input of jobs, and the outputs of each."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatch
 from functools import cached_property
 from typing import Any
 
 import dask.array as da
+from fsspec.utils import glob_translate  # type: ignore[import-untyped, unused-ignore]
 
 from .._errors import SettingError
 from .._locations import redacted
@@ -34,7 +35,7 @@ class SceneOutputs(ImageJobOutputs):
         """Raise an error if an output cannot be written, or would be taken for a scene."""
         super().check(*(one for one in inputs if "*" not in one))
         for place in self.places().values():
-            if found := next((one for one in inputs if "*" in one and fnmatch(place, one)), None):
+            if found := next((one for one in inputs if "*" in one and _is_found(place, one)), None):
                 raise SettingError(f"{place} would be taken for a scene of {found} the next night: name another place")
 
     def of_scene(self, scene: str) -> ImageJobOutputs:
@@ -148,6 +149,12 @@ def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:
     found = find_scenes(given["path"], bands)
     shown = given["path"] if isinstance(given["path"], str) else f"{len(found)} scenes"
     return ScenesInput(shown, {scene.name: scene for scene in found}, reading, options, bands)
+
+
+def _is_found(place: str, pattern: str) -> bool:
+    """Return whether a pattern names a place, or a folder around it."""
+    wanted = re.compile(glob_translate(pattern))
+    return any(wanted.match(place[: end.start()]) for end in re.finditer("/|$", place))
 
 
 def own(outputs: SceneOutputs, places: Iterable[str]) -> SceneOutputs:

@@ -365,6 +365,8 @@ def test_a_scene_that_lacks_segments_of_the_model_has_not_drifted(tmp_path):
     [
         ("{scene}.tif", "labels.tif", "output.labels must be a path or URL with {scene} in the last part only"),
         ('"out/{scene}.tif"', '"scenes/{scene}-labels.tif"', "would be taken for a scene"),
+        ('"scenes/*.tif"', '"**/*.tif"', "would be taken for a scene"),
+        ('"scenes/*.tif"', '"*"', "would be taken for a scene"),
         ('"scenes/*.tif"', '"scenes/a.tif"', "input.path must be a path or URL, with asterisks"),
         ('"scenes/*.tif"', '"none/*.tif"', "there is no scene"),
         ('kind = "scenes"', 'kind = "image"', "several images"),
@@ -401,6 +403,13 @@ def test_labels_of_others_are_not_replaced(tmp_path):
     with pytest.raises(FileExistsError, match=r"a\.tif exists"):
         run(job)
     assert (tmp_path / "out/a.tif").read_text() == "mine"
+
+
+def test_labels_may_be_in_a_folder_below_the_scenes_if_the_pattern_stays_above(tmp_path):
+    job = new_job(tmp_path, JOB.replace('"out/{scene}.tif"', '"scenes/labels/{scene}.tif"'))
+    (tmp_path / "scenes/labels").mkdir()
+    scene(tmp_path / "scenes/a.tif", 0)
+    assert "1 of 1 scenes are new" in check(job)
 
 
 def test_the_check_says_what_is_new_and_a_changed_job_is_refused(tmp_path):
