@@ -46,7 +46,7 @@ NO_BALL = -1.0
 
 
 class Balls(NamedTuple):
-    """Balls in the core of a group and as many on a cut, as indices of landmarks."""
+    """Balls in the core of a group and as many on a cut, or one at its peak and many on a cut; indices of landmarks."""
 
     core: Integers
     ends: Integers

@@ -93,7 +93,8 @@ class DivisiveClustering(Directed, TreeEstimator):
         ``"search-null"``: a quantile for the best direction of the same search in normal rows. It is more powerful with
         few rows than a hold-out, but mistakes long tails and skewness for clusters. ``"spacing"``: the gap is wider
         than a quantile of the widest of normal rows, for few directions, as of ``projection="kurtosis"``, and
-        thresholds in gaps; wide gaps are seen among few rows only.
+        thresholds in gaps; wide gaps are seen among few rows only. The quantile is that of one direction that nobody
+        chose: in many columns, the best of a search exceeds it more often.
     quantile : float
         Quantile of the null distribution. One minus this bounds the probability of splitting a branch without valleys.
         With at most 1000 rows, ``"hold-out"`` tests several divisions into halves, each at this level, and their

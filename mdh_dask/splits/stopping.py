@@ -93,7 +93,8 @@ class SpacingTest(StopRule):
     """Accept a spacing that is wider than a quantile of the widest spacing of normal rows.
 
     All rows choose the split and test it. The level is shared by the directions of a branch that are tested, not by all
-    that were scored: it is for projections that propose few directions.
+    that were scored or searched: it is for projections that propose few directions, and false splits are more frequent
+    than the level where these were found by a search in many columns.
     """
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
