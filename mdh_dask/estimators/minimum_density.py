@@ -117,7 +117,7 @@ class HierarchicalMDH(DivisiveClustering):
     ) -> AnyArray:
         pursue = partial(
             mdh_candidates, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components,
-            min_rows=min_rows,
+            min_rows=min_rows if self.alpha is None else np.inf,  # a valley beyond doubt may be beyond `alpha`
         )  # fmt: skip
         if self.subspace is not None and self.subspace < rows.shape[1]:
             return in_random_subspace(pursue, rows, rng, self.subspace)

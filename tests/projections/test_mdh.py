@@ -393,6 +393,13 @@ class TestCandidates:
         assert len(np.unique(labels)) == 3
         assert success_ratio(y[60:1000] == 0, labels[60:1000]) > 0.9
 
+    def test_a_valley_too_far_from_the_mean_ends_no_search(self):
+        rows = np.random.default_rng(2).normal(size=(3000, 3))
+        rows[:1500, 0] += 4.5
+        rows[::20, 1] += 10
+        labels = HierarchicalMDH(alpha=1.0, random_state=2).fit_predict(rows)
+        assert success_ratio(np.arange(3000) < 1500, labels) > 0.9
+
     @pytest.mark.parametrize("seed", range(4))
     def test_show_a_valley_across_the_thin_side_of_a_branch_that_pursuits_leave(self, seed):
         rows = sheets(seed)
