@@ -1,7 +1,7 @@
 """What a job on scenes has done in all its nights: models, drift and labels, from which a killed night resumes."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,19 @@ FORMAT = 1
 
 TABLES = {"versions": list, "pending": dict, "drifts": dict, "scenes": dict}
 """The tables of the file."""
+
+STEP = {"version": int, "night": int}
+
+ENTRIES: Mapping[str, Mapping[str, Any]] = {
+    "versions": {
+        **STEP, "model": str, "scenes": dict, "n_clusters": int, "passes": int, "seconds": int | float
+    },
+    "drifts": {**STEP, "digest": str, "found": bool, "alarms": list},
+    "scenes": {
+        **STEP, "digest": str, "n_rows": int, "n_without": int, "sizes": list, "seconds": int | float, "outputs": dict
+    },
+}  # fmt: skip
+"""What every entry of a table holds at least."""
 
 
 @dataclass
@@ -68,9 +81,8 @@ class Ledger:
             raise JobError(
                 f"{file} has format {number}; this is mdh_dask {__version__}, which reads format {FORMAT}: {remedy}"
             )
-        if type(night) is not int or not all(isinstance(tables[name], kind) for name, kind in TABLES.items()):
-            raise JobError(f"{file} is damaged (it lacks what was written): {remedy}")
-        if not (_are_versions(tables["versions"]) and all(map(_are_entries, (tables["drifts"], tables["scenes"])))):
+        whole = type(night) is int and all(isinstance(tables[name], kind) for name, kind in TABLES.items())
+        if not whole or not all(_have(_entries(tables[name]), kinds) for name, kinds in ENTRIES.items()):
             raise JobError(f"{file} is damaged (it lacks what was written): {remedy}")
         return cls(file, night, **tables)
 
@@ -98,15 +110,11 @@ class Ledger:
         return {name: about for name, about in self.scenes.items() if about["night"] == self.night}
 
 
-def _are_versions(value: Any) -> bool:
-    return all(
-        isinstance(one, Mapping) and type(one.get("version")) is int and isinstance(one.get("scenes"), Mapping)
-        for one in value
-    )
+def _entries(table: Any) -> Iterable[Any]:
+    return table.values() if isinstance(table, dict) else table
 
 
-def _are_entries(value: Mapping[str, Any]) -> bool:
+def _have(entries: Iterable[Any], kinds: Mapping[str, Any]) -> bool:
     return all(
-        isinstance(one, Mapping) and isinstance(one.get("digest"), str) and type(one.get("night")) is int
-        for one in value.values()
+        isinstance(one, dict) and all(isinstance(one.get(key), kind) for key, kind in kinds.items()) for one in entries
     )

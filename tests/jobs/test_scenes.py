@@ -430,7 +430,10 @@ def test_a_damaged_record_is_an_error_with_the_remedy(tmp_path):
     run(job)
     file = tmp_path / "job.work/scenes.json"
     whole = json.loads(file.read_text())
-    for content in ("{", json.dumps(whole | {"format": 2}), json.dumps(whole | {"scenes": {"a": 1}})):
+    (version,), done = whole["versions"], whole["scenes"]["a"]
+    damage = [{"format": 2}, {"scenes": {"a": 1}}, {"drifts": {"a": done}}, {"versions": [version | {"model": None}]}]
+    damage.append({"scenes": {"a": {key: done[key] for key in done if key != "sizes"}}})
+    for content in ("{", *(json.dumps(whole | one) for one in damage)):
         file.write_text(content)
         with pytest.raises(JobError, match="restart=True"):
             run(job)
