@@ -1,7 +1,7 @@
 """Merging cells until the density of the rows has a valley between any two neighbouring groups."""
 
-from collections.abc import Callable, Collection
-from functools import cache
+from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
 from itertools import combinations
 from statistics import NormalDist
 from typing import NamedTuple
@@ -13,6 +13,8 @@ from .cuts import Landmarks
 from .factors import Factors, factors_of
 from .slabs import Slabs, slabs
 from .smoothing import smoothed_cells
+
+Pair = tuple[int, int]
 
 LEVEL = 0.05
 """Probability that two cells without a valley between them are kept apart, shared among all neighbouring pairs."""
@@ -35,6 +37,10 @@ SHARED_EVIDENCE = 0.5
 steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
 
 
+CATEGORIES_KEPT = 8
+"""Number of categories whose tests are in memory together. Each takes up to 300 MB; tests of others are made anew."""
+
+
 class Merged(NamedTuple):
     """Groups of cells."""
 
@@ -43,7 +49,7 @@ class Merged(NamedTuple):
     evidence: tuple[float, ...]
     """For each merge in turn, by how many standard errors the density was lower between the two groups; zero for a cell
     without landmarks, which joins another one first."""
-    pairs: tuple[tuple[int, int], ...]
+    pairs: tuple[Pair, ...]
     """The groups of each merge, of which the first gives its name to both; cells are the first groups."""
     threshold: float
     """Evidence that keeps groups apart."""
@@ -56,7 +62,7 @@ def merge_cells(
     n_cells: int,
     most_groups: int | None = None,
     fewest_groups: int = 1,
-    apart: Collection[tuple[int, int]] = (),
+    apart: Collection[Pair] = (),
 ) -> Merged:
     """Merge cells of rows until a valley separates each group from its neighbours.
 
@@ -109,7 +115,7 @@ def merge_cells(
     n_splits = max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)
     halves = [(hashes >> np.uint64(bit)) & np.uint64(1) for bit in range(n_splits)]
 
-    @cache
+    @lru_cache(maxsize=CATEGORIES_KEPT)
     def splits_without(columns: tuple[int, ...]) -> Splits:
         kept = np.delete(rows, columns, axis=1)
         return [_both_ways(kept, half, smoothed) for half in halves] if np.ptp(kept, axis=0).any() else []
@@ -128,7 +134,7 @@ class _Test(NamedTuple):
     landmarks: Landmarks
     slabs: Slabs | None
 
-    def evidence(self, group: Integers, pair: tuple[int, int]) -> Floats | None:
+    def evidence(self, group: Integers, pair: Pair) -> Floats | None:
         """Return the evidence of balls, and of slabs with many columns, for each group; None if there is no cut."""
         balls = self.landmarks.evidence(group, pair)
         if balls is None or self.slabs is None:
@@ -148,21 +154,23 @@ class _Tests(NamedTuple):
     without: Callable[[tuple[int, ...]], Splits]
     factors: Factors
 
-    def evidence(self, group: Integers, pair: tuple[int, int], enough: float) -> float:
-        """Return the evidence of a valley between two groups; infinite if they are not neighbours."""
-        found = _pooled(self.splits, group, pair)
-        if found >= enough and (columns := self.factors.between(group, pair)) is not None:
-            found = min(found, _pooled(self.without(tuple(columns.tolist())), group, pair))
+    def evidence(self, group: Integers, pairs: Iterable[Pair], enough: float) -> dict[Pair, float]:
+        """Return the evidence of a valley between two groups, for pairs; infinite if they are not neighbours."""
+        found = {pair: _pooled(self.splits, group, pair) for pair in pairs}
+        between = {pair: self.factors.between(group, pair) for pair, z in found.items() if z >= enough}
+        again = [(tuple(columns.tolist()), pair) for pair, columns in between.items() if columns is not None]
+        for columns, pair in sorted(again):  # category by category, as not all tests fit in memory
+            found[pair] = min(found[pair], _pooled(self.without(columns), group, pair))
         return found
 
-    def meeting(self, group: Integers) -> set[tuple[int, int]]:
+    def meeting(self, group: Integers) -> set[Pair]:
         """Return the pairs of groups that have a link."""
         chosen = [half.landmarks for split in self.splits for half in split]
         ends = [group[landmarks.cell[np.stack(landmarks.balls[0].links[:2])]] for landmarks in chosen]
         return {_pair(a, b) for both in ends for a, b in np.unique(both, axis=1).T.tolist() if a != b}
 
 
-def _pooled(splits: Splits, group: Integers, pair: tuple[int, int]) -> float:
+def _pooled(splits: Splits, group: Integers, pair: Pair) -> float:
     """Return the mean evidence of all splits that found a cut, or infinity."""
     found = [[e for half in split if (e := half.evidence(group, pair)) is not None] for split in splits]
     means = [np.sum(halves, axis=0) / len(halves) ** 0.5 for halves in found if halves]
@@ -193,19 +201,18 @@ def _merged(
     group: Integers,
     most_groups: int | None,
     fewest_groups: int,
-    apart: Collection[tuple[int, int]],
+    apart: Collection[Pair],
 ) -> Merged:
     meeting = tests.meeting(group)
     enough = NormalDist().inv_cdf(1 - LEVEL / KINDS / max(len(meeting), 2))
 
-    def evidence(pair: tuple[int, int]) -> float:
-        if any(_pair(int(group[a]), int(group[b])) == pair for a, b in apart):
-            return np.inf
-        return tests.evidence(group, pair, enough)
+    def evidence(pairs: Collection[Pair]) -> dict[Pair, float]:
+        kept = {_pair(int(group[a]), int(group[b])) for a, b in apart} & {*pairs}
+        return tests.evidence(group, sorted({*pairs} - kept), enough) | dict.fromkeys(kept, np.inf)
 
     # Levels of a category may be so far apart that they have no link, and are neighbours nevertheless.
     pairs = combinations(np.unique(group).tolist(), 2) if tests.factors else sorted(meeting)
-    known = {pair: evidence(pair) for pair in pairs}
+    known = evidence([*pairs])
     merged = {(int(group[lost]), lost): 0.0 for lost in np.flatnonzero(group != np.arange(len(group))).tolist()}
     while len(groups := np.unique(group)) > fewest_groups:
         too_many = most_groups is not None and len(groups) > most_groups
@@ -219,14 +226,14 @@ def _merged(
         group[group == gone] = kept
         changed = {_pair(kept, other) for both in known if set(both) & set(pair) for other in both if other not in pair}
         known = {both: z for both, z in known.items() if not set(both) & set(pair)}
-        known |= {both: evidence(both) for both in sorted(changed)}
+        known |= evidence(changed)
     return _numbered(group, merged, enough)
 
 
-def _pair(a: int, b: int) -> tuple[int, int]:
+def _pair(a: int, b: int) -> Pair:
     return (a, b) if a < b else (b, a)
 
 
-def _numbered(group: Integers, merged: dict[tuple[int, int], float], threshold: float) -> Merged:
+def _numbered(group: Integers, merged: dict[Pair, float], threshold: float) -> Merged:
     _, first, number = np.unique(group, return_index=True, return_inverse=True)
     return Merged(np.argsort(np.argsort(first))[number], tuple(merged.values()), tuple(merged), threshold)
