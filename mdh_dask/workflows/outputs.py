@@ -176,7 +176,7 @@ def check_all_separate(paths: Iterable[str], others: Iterable[str]) -> None:
     mdh_dask._errors.SettingError: expected separate paths; got a/x and a/../a/x/c, which overlap: name another
     """
     known = {_pure(other): other for other in others}
-    around = {folder: other for pure, other in known.items() for folder in pure.parents}
+    around = {folder: other for pure, other in reversed(known.items()) for folder in pure.parents}  # the first of each
     for path in paths:
         pure = _pure(path)
         other = around.get(pure) or next((known[one] for one in (pure, *pure.parents) if one in known), None)
