@@ -1,5 +1,6 @@
 """Rows that take less memory than as dense ones: sparse rows, and rows that stand for several equal ones."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ SLAB_VALUES = 2**21
 SLAB_ROWS = 256
 
 
-class CompactRows:
+class CompactRows(ABC):
     """Rows with as much of the interface of an array as passes need, which see few of them at a time as dense rows."""
 
     ndim = 2
@@ -30,13 +31,13 @@ class CompactRows:
         """Refuse to become dense unnoticed."""
         raise TypeError("expected dense rows in this step; got compact ones: use X.toarray(), and report this as a bug")
 
+    @abstractmethod
     def __getitem__(self, which: Any) -> Any:
         """Return some of the rows, of all columns or of a slice of them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def plain(self, sparse: bool) -> "AnyArray | SparseRows":
         """Return the rows as they are stored, each by itself; sparse ones only if wanted, else as a NumPy array."""
-        raise NotImplementedError
 
 
 class SparseRows(CompactRows):

@@ -3,6 +3,7 @@
 One half of the rows chooses places on the cut and in the cores, the other half is counted in balls around them.
 """
 
+import sys
 from copy import copy
 from typing import NamedTuple
 
@@ -207,11 +208,11 @@ def _fair_share(n_columns: int) -> float:
 
     Examples
     --------
-    >>> _fair_share(2)
-    1.5
+    >>> _fair_share(2), _fair_share(1) * 0.0
+    (1.5, 0.0)
     """
     d = n_columns
-    return d * (d + 1) / ((d + 2) * (d - 1)) if d > 1 else np.inf
+    return d * (d + 1) / ((d + 2) * (d - 1)) if d > 1 else sys.float_info.max  # finite, as zero times it is zero
 
 
 def _unpaired(order: Integers, first: Integers, second: Integers, most: int) -> Integers:

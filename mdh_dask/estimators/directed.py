@@ -1,5 +1,6 @@
 """Several directions of rows, to look at them."""
 
+from abc import abstractmethod
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -22,8 +23,8 @@ class Directed(ClusterEstimator):
 
     feature_map_: Any
 
-    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
-        raise NotImplementedError("a tree of separators plans its growth")
+    @abstractmethod
+    def _settings(self, n_rows: int, seed: int) -> GrowthSettings: ...
 
     def directions(self, X: Any, n: int = 2) -> Floats:
         """Return several directions along which rows fall into clusters, to look at them in few dimensions.

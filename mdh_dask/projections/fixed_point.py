@@ -28,7 +28,8 @@ def non_normal_directions(white: Floats) -> Floats:
     -----
     An affine map of the rows does not change the clusters that are found, however thin or oblique they become. The
     hyperbolic tangent sees clusters of sizes whose kurtosis is zero, unlike the cumulants of `independent_components`,
-    and costs O(n k^2) operations an iteration in place of O(n k^4) in all.
+    and costs O(n k^2) operations an iteration in place of O(n k^4) in all. Scikit-learn's ``fastica`` warns of
+    directions that do not settle, as those that are normal need not; a warning cannot be silenced in one thread.
     Source: Hyvärinen, Fast and robust fixed-point algorithms for independent component analysis, IEEE Transactions on
     Neural Networks 10(3), 1999, with symmetric orthogonalisation.
 

@@ -20,9 +20,8 @@ LEVEL = 0.05
 """Probability that two cells without a valley between them are kept apart, shared among all neighbouring pairs."""
 
 KINDS = 2
-"""Kinds of evidence that share the level. Those of small and large balls and of two kinds of slabs rise and fall
-together, and each is the smaller of two: with two kinds, the evidence in clouds without clusters in ten columns stays
-more than two standard errors below the threshold."""
+"""Kinds of evidence that share the level: balls, and slabs. Those of small and large balls and of two kinds of slabs
+rise and fall together, and each is the smaller of two. ``python -m tests.benchmarks honesty`` checks it."""
 
 FEWEST = 30
 """With fewer rows, cells are not merged."""
@@ -38,7 +37,8 @@ steadier than one, but much less so than that of independent ones. ``python -m t
 
 
 CATEGORIES_KEPT = 8
-"""Number of categories whose tests are in memory together. Each takes up to 300 MB; tests of others are made anew."""
+"""Number of categories whose tests are in memory together. Each takes some hundred MB, for the distances of up to 2000
+landmarks in each half of each halving; tests of others are made anew."""
 
 
 class Merged(NamedTuple):
