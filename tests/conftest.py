@@ -1,6 +1,7 @@
 """Profiles of hypothesis, and the schedulers that tests run on."""
 
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -26,10 +27,27 @@ IDLE = {
 """Clusters watch themselves 50 times a second, which takes a tenth of a processor as long as there is one."""
 
 
+LONG = (
+    "clusters/test_slurm.py", "jobs/test_s3.py", "test_notebooks.py", "clusters/test_hosts.py", "cli/test_cli.py",
+    "test_benchmarks.py", "clusters/test_kubernetes.py",
+)  # fmt: skip
+"""Files that begin first: they take minutes, and of those that run at the same time some wait while others compute."""
+
+
 def pytest_configure(config):
-    """Let all that tests start use the loops that are compiled already, even with another home folder."""
-    os.environ |= IDLE | {"MDH_DASK_CACHE": str(base_folder() or "off")}
+    """Let all that tests start use what is compiled already: loops, even with another home folder, and modules.
+
+    Images often set ``PYTHONDONTWRITEBYTECODE``; then each of some hundred processes would compile 430 modules again.
+    """
+    os.environ |= IDLE | {"MDH_DASK_CACHE": str(base_folder() or "off"), "PYTHONDONTWRITEBYTECODE": ""}
+    sys.dont_write_bytecode = False
     dask.config.refresh()
+
+
+def pytest_collection_modifyitems(items):
+    """Put the tests of long files first, so that no process is left with one of them at the end."""
+    places = {name: i for i, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.location[0].removeprefix("tests/"), len(LONG)))
 
 
 @pytest.fixture(params=["synchronous", "threads"])

@@ -47,7 +47,8 @@ for version in $PYTHONS; do
         "$env/bin/lint-imports" --no-logo
         checked=yes
     fi
-    # Files in their order: by their numbers of tests the longest few would come last, one after the other.
-    "$env/bin/python" -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder "$@"
+    # A process more than two processors have, as many tests wait. Files in the order of tests/conftest.py: by their
+    # numbers of tests the longest few would come last, one after the other.
+    "$env/bin/python" -m pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder "$@"
 done
 [ -n "$checked" ] || { echo "None of the Pythons $PYTHONS was found; name yours with PYTHONS=3.13 bash tests/run.sh"; exit 1; }
