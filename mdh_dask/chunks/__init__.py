@@ -16,6 +16,7 @@ To add a statistic, subclass `Statistic` as a frozen dataclass and add an instan
 from .layout import (
     default_block_bytes,
     fit_chunks,
+    holds_compact,
     is_dask,
     known_chunks,
     merge_chunks,
@@ -42,6 +43,7 @@ __all__ = [
     "announced",
     "default_block_bytes",
     "fit_chunks",
+    "holds_compact",
     "is_dask",
     "known_chunks",
     "map_rows",

@@ -68,6 +68,17 @@ def main() -> None:
     help="Path or URL of the labels of some rows, for trees and for --method semi-supervised, which needs them: "
     "integers in a Zarr array or a .npy file, -1 for rows without a label; or a .csv file with the header row,label.",
 )
+@click.option(
+    "--weights",
+    metavar="PATH",
+    help="Path or URL of how many equal rows each row stands for: whole numbers from 0 in a Zarr array or a .npy file, "
+    "or in a table of one column.",
+)
+@click.option(
+    "--weight-column",
+    metavar="NAME",
+    help="Column of FEATURES with such weights, which is not clustered: a name in a table, otherwise a number from 0.",
+)
 @CONFIDENCE
 @click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
 @REPORT
@@ -82,14 +93,16 @@ def fit(
     """Cluster the rows of FEATURES.
 
     FEATURES is the path or URL of a Zarr array (store.zarr/array for an array in a group), of a .npy or .csv
-    file, or of a Parquet file or folder. Texts and categories need --feature-map gower.
+    file, or of a Parquet file or folder; or of sparse rows: a .npz file of SciPy, a .mtx or .mtx.gz file, or a Zarr
+    group like X of AnnData. Texts and categories need --feature-map gower.
     """
     from .. import workflows
     from .options import estimator_of
 
     cluster, labels = cluster_of(options), options.pop("out")
     places = {
-        name: options.pop(name) for name in ("known_labels", "model", "report", "performance_report", "confidence")
+        name: options.pop(name)
+        for name in ("known_labels", "weights", "weight_column", "model", "report", "performance_report", "confidence")
     }
     kinds = {kind: found for kind in KIND_NAMES if (found := options.pop(kind))}
     estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))

@@ -75,8 +75,8 @@ class Weighted(ClusterEstimator):
         return np.where(numbers >= 0, sources(self._ends, numbers), numbers).astype(np.int64)
 
 
-def whole_weights(weights: Any, n_rows: int) -> Integers:
-    """Return weights as whole numbers, after checking that they are.
+def whole_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Integers:
+    """Return weights as whole numbers, after checking that they are; `name` is their name in errors.
 
     Raises
     ------
@@ -91,14 +91,20 @@ def whole_weights(weights: Any, n_rows: int) -> Integers:
     weights = plain_labels(weights)
     values = np.asarray(weights.compute() if is_dask(weights) else weights)
     if values.shape != (n_rows,):
-        raise ValueError(f"expected sample_weight of shape ({n_rows},), one for each row; got shape {values.shape}")
-    if values.dtype.kind not in "biuf" or not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError("expected finite numbers of at least 0 for sample_weight; got others")
+        raise ValueError(f"expected {name} of shape ({n_rows},), one for each row; got shape {values.shape}")
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"expected finite numbers of at least 0 for {name}; got dtype {values.dtype}")
+    if not (good := np.isfinite(values) & (values >= 0)).all():
+        row = int(good.argmin())
+        raise ValueError(
+            f"expected finite numbers of at least 0 for {name}; got {values[row]} in row {row}: correct the weights of "
+            f"{np.count_nonzero(~good)} rows, or make them 0 to leave the rows out"
+        )
     if (values != np.rint(values)).any() or values.sum(dtype=np.float64) > MOST:
         bad = values[values != np.rint(values)][:1]
         got = f"the fraction {bad[0]:g}" if len(bad) else f"a sum of {values.sum(dtype=np.float64):g}"
         raise ValueError(
-            f"expected whole numbers with a sum up to {MOST:g} for sample_weight, as a weight is the number of equal "
+            f"expected whole numbers with a sum up to {MOST:g} for {name}, as a weight is the number of equal "
             f"rows that a row stands for, which tests take as independent; got {got}: give counts, not importances"
         )
     return values.astype(np.int64)

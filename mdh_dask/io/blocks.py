@@ -58,6 +58,11 @@ class WriteBlocks(Statistic):
     """Index of the array to write among row-aligned ones."""
 
     @property
+    def takes_sparse(self) -> bool:
+        """True: what is written is dense, and sparse rows beside it must not divide its blocks."""
+        return True
+
+    @property
     def journalled(self) -> bool:
         """False, as the written rows are not in the journal."""
         return False

@@ -85,13 +85,7 @@ def open_csv(
     ImportError
         If pyarrow is missing.
     """
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise ImportError('CSV is read with pyarrow, which is missing: pip install "mdh_dask[parquet]"') from error
-    fs, root = filesystem(path, storage_options)
-    if not fs.isfile(root):
-        raise FileNotFoundError(f"there is no file {path}; check the path")
+    fs, root = _found(path, storage_options)
     blocks = _blocks(root, fs.size(root), path, block_bytes)
     header, types = _head(fs, root, path)
     names = tuple(header) if columns is None else tuple(columns)
@@ -110,6 +104,23 @@ def open_csv(
     read = CsvReader(fs, tuple(header), tuple(types[name] for name in header))
     found = {name: LazyColumn(types[name]) for name in names}
     return LazyTable(found, tuple(b for b, _ in there), read, tuple(n for _, n in there), (fs.ukey(root), names))
+
+
+def csv_header(path: str | os.PathLike[str], storage_options: Options = None) -> tuple[str, ...]:
+    """Return the names of all columns of a CSV file; errors as for `open_csv`."""
+    return tuple(_head(*_found(path, storage_options), path)[0])
+
+
+def _found(path: str | os.PathLike[str], storage_options: Options) -> tuple[Any, str]:
+    """Return the file system and the path of a file that is there."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise ImportError('CSV is read with pyarrow, which is missing: pip install "mdh_dask[parquet]"') from error
+    fs, root = filesystem(path, storage_options)
+    if not fs.isfile(root):
+        raise FileNotFoundError(f"there is no file {path}; check the path")
+    return fs, root
 
 
 def _blocks(root: str, size: int, path: Any, block_bytes: int | str | None) -> list[Bytes]:

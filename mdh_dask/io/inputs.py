@@ -1,4 +1,4 @@
-"""Rows from a path or URL of a Zarr array, a .npy file, a Parquet table or a CSV file."""
+"""Rows from a path or URL of a Zarr array, a .npy file, a table in Parquet or CSV, or sparse rows."""
 
 import os
 from collections.abc import Sequence
@@ -13,16 +13,18 @@ from ..columns import ColumnTypes
 from ..columns.coding import Coder
 from ..columns.values import is_single
 from ..columns.values import kind_of as kind_of_values
-from .csv import is_csv, open_csv
+from .csv import csv_header, is_csv, open_csv
 from .nodes import Options, find_node, local_path, refuse_streams
 from .npy import open_npy
 from .parquet import open_parquet, open_parquet_table
 from .parquet_footers import SUFFIXES, parquet_files
 from .remote import filesystem
 from .rows import open_array, open_rows
+from .sparse_files import is_matrix_market, open_sparse_file
+from .sparse_groups import is_sparse_group, open_sparse_group
 from .tables import LazyTable
 
-Kind = Literal["Zarr", "npy", "Parquet", "CSV"]
+Kind = Literal["Zarr", "npy", "Parquet", "CSV", "npz", "Matrix Market", "sparse Zarr"]
 
 TABLES = ("Parquet", "CSV")
 """Kinds whose columns have names."""
@@ -64,8 +66,9 @@ def open_features(
     Parameters
     ----------
     path : path or URL
-        A Zarr array, a ``.npy`` file, a Parquet file, a folder of Parquet files, or a ``.csv`` file. URLs are those of
-        fsspec, as ``s3://``, ``gs://`` and ``https://``.
+        A Zarr array, a ``.npy`` file, a Parquet file, a folder of Parquet files, or a ``.csv`` file; or sparse rows: a
+        ``.npz`` file of SciPy, a ``.mtx`` file of Matrix Market, also compressed, or a Zarr group as AnnData writes it
+        for its ``X`` by rows. URLs are those of fsspec, as ``s3://``, ``gs://`` and ``https://``.
     columns : sequence of str or int, optional
         Columns to use, in this order: names in a Parquet table, otherwise numbers from 0. All by default.
     missing_chunks : {"error", "fill"}, default "error"
@@ -78,7 +81,8 @@ def open_features(
     Returns
     -------
     rows : dask Array of shape (n_rows, n_columns)
-        Rows in chunks of known sizes. No row is read before it is computed.
+        Rows in chunks of known sizes. No row is read before it is computed, but of ``.npz`` and ``.mtx`` files, which
+        every process reads whole. Sparse rows stay so.
     names : tuple of str, or None
         Names of the columns of a table.
 
@@ -106,16 +110,31 @@ def open_features(
         if kind == "Parquet":
             return Table(*open_parquet(path, names, block_bytes=block_bytes, storage_options=storage_options))
         return _numbers_of(open_csv(path, names, block_bytes=block_bytes, storage_options=storage_options), path)
-    if kind == "npy":
-        rows = open_npy(path, block_bytes=block_bytes, storage_options=storage_options)
+    options: dict[str, Any] = {"block_bytes": block_bytes, "storage_options": storage_options}
+    if kind == "Zarr":
+        rows = open_rows(path, missing_chunks=missing_chunks, **options)
+    elif kind == "npy":
+        rows = open_npy(path, **options)
     else:
-        rows = open_rows(path, block_bytes=block_bytes, missing_chunks=missing_chunks, storage_options=storage_options)
+        rows = _open_sparse(kind, path, missing_chunks, None, options)
     if rows.dtype.kind not in "biuf":
         raise ValueError(
             f"{path}: expected integers, booleans or floating-point numbers, got dtype {rows.dtype}; store the columns "
             "as numbers"
         )
-    return Table(rows if columns is None else rows[:, places(columns, rows.shape[1], path)], None)
+    if columns is None:
+        return Table(rows, None)
+    chosen = places(columns, rows.shape[1], path)
+    sparse = kind not in ("Zarr", "npy")
+    return Table(_open_sparse(kind, path, missing_chunks, chosen, options) if sparse else rows[:, chosen], None)
+
+
+def _open_sparse(
+    kind: Kind, path: Any, missing_chunks: Any, columns: Sequence[int] | None, options: dict[str, Any]
+) -> da.Array:
+    if kind == "sparse Zarr":
+        return open_sparse_group(path, columns, missing_chunks=missing_chunks, **options)
+    return open_sparse_file(path, columns, is_npz=kind == "npz", **options)
 
 
 @hiding_credentials()
@@ -178,26 +197,42 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
     refuse_streams(path)
     if suffix == ".npy":
         return "npy"
+    if suffix == ".npz":
+        return "npz"
+    if is_matrix_market(name_of(path)):
+        return "Matrix Market"
     if is_csv(name_of(path)):
         return "CSV"
     if "*" in without_query(path) or suffix in SUFFIXES:
         return "Parquet"
     if has_query(path):
         raise ValueError(
-            f"expected the name of a .npy, .csv or Parquet file before the query of a URL; got {path}: name one"
+            f"expected the name of a .npy, .csv, .npz, .mtx or Parquet file before the query of a URL; got {path}: "
+            "name one"
         )
-    if find_node(path, storage_options) is not None:
-        return "Zarr"
+    if (node := find_node(path, storage_options)) is not None:
+        return "sparse Zarr" if is_sparse_group(node) else "Zarr"
     folder = local_path(path)
     if (folder is None or folder.is_dir()) and parquet_files(*filesystem(path, storage_options)):
         return "Parquet"
     if folder is not None and folder.exists():
         raise ValueError(
-            f"{path} is not a Zarr array, which has zarr.json or .zarray, nor a .npy or .csv file, nor Parquet: give "
-            "the path of one of these"
+            f"{path} is not a Zarr array, which has zarr.json or .zarray, nor a .npy, .csv, .npz or .mtx file, nor "
+            "Parquet: give the path of one of these"
         )
     open_array(path, storage_options)  # raises the error for a missing input
     return "Zarr"
+
+
+@hiding_credentials()
+def column_names(path: str | os.PathLike[str]) -> tuple[str, ...] | range:
+    """Return the names of the columns of a table, otherwise their numbers from 0; errors as for `open_features`."""
+    kind = kind_of(path)
+    if kind == "CSV":
+        return csv_header(path)
+    if kind == "Parquet":
+        return tuple(open_parquet_table(path).column_names)
+    return range(open_features(path).rows.shape[1])
 
 
 def places(columns: Sequence[str | int], n_columns: int, path: object) -> list[int]:

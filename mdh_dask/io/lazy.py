@@ -22,6 +22,8 @@ def lazy_rows(
     n_columns: int,
     dtype: np.dtype,
     version: Any,
+    *,
+    meta: Any = None,
 ) -> da.Array:
     """Return lazy rows whose blocks come from calls of `read` with one argument each.
 
@@ -37,6 +39,8 @@ def lazy_rows(
     dtype : dtype
     version : object
         Identifies the input and its version.
+    meta : array, optional
+        No rows, of the type of the blocks; NumPy arrays by default.
 
     Examples
     --------
@@ -46,7 +50,7 @@ def lazy_rows(
     name = f"read-{tokenize(version, list(rows), n_columns, dtype)}"
     keys = [(name, i, 0) for i in range(len(blocks))]
     graph = {key: Task(key, _whole, read, block, n) for key, block, n in zip(keys, blocks, rows)}
-    return da.Array(graph, name, (tuple(rows), (n_columns,)), meta=np.empty((0, 0), dtype))
+    return da.Array(graph, name, (tuple(rows), (n_columns,)), meta=np.empty((0, 0), dtype) if meta is None else meta)
 
 
 def _whole(read: Callable[..., AnyArray], block: Any, n_rows: int) -> AnyArray:

@@ -7,6 +7,7 @@ from io import BytesIO
 from typing import Any
 
 import dask.array as da
+import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 from dask.utils import parse_bytes
 
@@ -124,6 +125,15 @@ def open_npy(
     check_blocks(file.shape[0], step, path)
     parts = [(i, min(i + step, file.shape[0])) for i in range(0, file.shape[0], step)]
     return lazy_rows(file.read, parts, [b - a for a, b in parts], file.shape[1], file.dtype, version)
+
+
+@hiding_credentials()
+def load_npy(path: str | os.PathLike[str]) -> AnyArray:
+    """Return the array of a ``.npy`` file of any shape, which is read at once."""
+    about_file(path)
+    with naming(f"{path} is not a .npy file of numbers", "write it with numpy.save"), fsspec.open(path, "rb") as file:
+        found: AnyArray = np.load(file, allow_pickle=False)
+    return found
 
 
 def _opened(location: str, path: Any, options: Options) -> tuple[NpyFile, int | None, Any]:

@@ -100,7 +100,8 @@ def open_array(source: str | os.PathLike[str], storage_options: Options = None) 
     if node is None:
         raise FileNotFoundError(f"there is no Zarr array at {source}; check the path")
     names = sorted(name for name, member in node.members(max_depth=None) if isinstance(member, zarr.Array))
-    remedy = f"add one to the path, for example {source}/{names[0]}" if names else "there is nothing to read"
+    rows = [name.removesuffix("/indptr") for name in names if name.endswith("/indptr")] or names  # sparse ones first
+    remedy = f"add one to the path, for example {source}/{rows[0]}" if names else "there is nothing to read"
     raise ValueError(f"{source} is a Zarr group of {len(names)} arrays ({', '.join(names[:10])}): {remedy}")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..chunks import holds_compact
 from ..workflows.durations import is_known, time_of
 from ..workflows.estimates import Estimate
 from ._run import check_outputs, outputs_of, with_own
@@ -57,20 +58,25 @@ def _check_scenes(job: Job, overwrite: bool) -> str:
 def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estimate, passes: str) -> str:
     facts = {
         "job": f"{job.path}, {stage}",
-        "input": f"{opened.path}, {opened.describe()}, {opened.array.nbytes / 1e6:,.1f} MB in {need.blocks} blocks",
+        "input": f"{opened.path}, {opened.describe()}, {_size(opened)} in {need.blocks} blocks",
         "method": " ".join(str(job.estimator()).split()),
         "cluster": ", ".join([job.kind, *(f"{key} {value}" for key, value in job.cluster.items() if value)]),
         "outputs": outputs.kept(),
         "passes": passes,
         "tasks": f"{need.tasks} in every pass",
         "memory": f"{need.memory()} in every worker",
-        "time": _time(job, need),
+        "time": _time(job, need, opened),
     }
     return "\n".join(f"{name + ':':9}{value}" for name, value in facts.items())
 
 
-def _time(job: Job, need: Estimate) -> str:
-    if not is_known(job.estimator()):
+def _size(opened: Input) -> str:
+    size = f"{opened.array.nbytes / 1e6:,.1f} MB"
+    return f"{size} if they were dense," if holds_compact(opened.array) else size
+
+
+def _time(job: Job, need: Estimate, opened: Input) -> str:
+    if holds_compact(opened.array) or not is_known(job.estimator()):
         return "not known: measure this method on a part of the rows"
     size = job.cluster_size()
     return time_of(need, *(size or (1, 1))) + ("" if size else ", as the size of the cluster is not known")

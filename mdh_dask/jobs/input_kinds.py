@@ -97,6 +97,8 @@ PATH, MISSING = text("a path or URL", required=True), choice("error", "fill", de
 ROWS = {
     "path": PATH,
     "labels": text("a path or URL"),
+    "weights": text("a path or URL"),
+    "weight_column": Field("the name of a column, or its number from 0", lambda value: type(value) in (str, int)),
     "columns": Field(
         "an array of names, or of numbers from 0, or a table of such arrays with the keys use, continuous, ordinal and "
         "categorical",

@@ -1,12 +1,13 @@
 """The inputs of jobs: rows, or the pixels of an image."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 import dask.array as da
 
+from ..chunks import holds_compact
 from ..images import Image
 from ..images.rows import all_rows
 from ..images.validity import nodata_of
@@ -16,6 +17,7 @@ from ..workflows.estimates import Estimate, estimate
 from ..workflows.labels import open_labels
 from ..workflows.pixels import PixelOptions, columns_of, segment_image
 from ..workflows.reading import Reading
+from ..workflows.weights import Weights
 from .outputs import ImageJobOutputs, JobOutputs
 
 
@@ -54,6 +56,7 @@ class RowsInput:
     path: str
     table: Table | TypedTable
     labels: str | None = None
+    weights: Weights = field(default_factory=Weights)
 
     @property
     def rows(self) -> da.Array:
@@ -68,7 +71,7 @@ class RowsInput:
     def describe(self) -> str:
         """Return the number of rows, columns and the dtype."""
         n, columns = self.rows.shape
-        return f"{n:,} rows of {columns} {self.rows.dtype} columns"
+        return f"{n:,} {'sparse ' * holds_compact(self.rows)}rows of {columns} {self.rows.dtype} columns"
 
     def n_passes_after(self, outputs: JobOutputs) -> int:
         """Return the number of passes after the tree has grown: one if labels or profiles are written."""
@@ -81,7 +84,8 @@ class RowsInput:
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> Made:
         """Fit the estimator and write the outputs."""
         target = None if self.labels is None else open_labels(self.labels, len(self.rows))
-        return fit_rows(self.path, self.table, estimator, outputs, cluster, resume, target)
+        weights = self.weights.open(self.path, len(self.rows))
+        return fit_rows(self.path, self.table, estimator, outputs, cluster, resume, target, weights)
 
 
 @dataclass(frozen=True)
@@ -145,8 +149,9 @@ def columns_and_kinds(given: Any) -> tuple[list[str | int] | None, dict[str, Any
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     """Open rows from the values of ``[input]``, and whether their columns are typed."""
     use, _ = columns_and_kinds(given["columns"])
-    table = Reading(given["missing_chunks"], use).table(given["path"], given.get("typed", False))
-    return RowsInput(given["path"], table, given.get("labels"))
+    path, weights = given["path"], Weights(given.get("weights"), given.get("weight_column"))
+    table = Reading(given["missing_chunks"], weights.others(path, use)).table(path, given.get("typed", False))
+    return RowsInput(path, table, given.get("labels"), weights)
 
 
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:

@@ -16,6 +16,7 @@ from ..io.fingerprints import fingerprint
 from ..workflows.labels import check_labels
 from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types
+from ..workflows.weights import Weights
 from .input_kinds import INPUTS, checked_input
 from .inputs import Input, columns_and_kinds
 from .methods import estimator_of
@@ -38,7 +39,7 @@ RUN = {
 
 SECTIONS = ("input", "method", "cluster", "output", "run")
 
-BESIDE = ("labels", "mask")
+BESIDE = ("labels", "weights", "mask")
 """Keys of ``[input]`` with paths of what belongs to the input."""
 
 PATHS = {"input": ("path", *BESIDE), "run": ("work", "openmetrics")}
@@ -86,12 +87,12 @@ class Job:
         return estimator.set_params(column_types=kinds) if kinds else estimator
 
     def inputs(self) -> list[str]:
-        """Return the paths or URLs of the input, and of labels and mask if there are any."""
+        """Return the paths or URLs of the input, and of labels, weights and mask if there are any."""
         given = [path for key in ("path", *BESIDE) if (path := self.input.get(key)) is not None]
         return [path for one in given for path in ([one] if isinstance(one, str) else one)]
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return the fingerprint of the input, with those of labels and mask if there are any."""
+        """Return the fingerprint of the input, with those of labels, weights and mask if there are any."""
         beside = {key: fingerprint(path) for key in BESIDE if (path := self.input.get(key)) is not None}
         return fingerprint(self.input["path"]) | beside
 
@@ -174,6 +175,7 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
     estimator = estimator_of(content.get("method", {}), progress=False)
     try:
         check_labels(estimator, given.get("labels"))
+        Weights(given.get("weights"), given.get("weight_column")).check(estimator, given.get("labels"))
     except SettingError as error:
         raise JobError(str(error)) from error
     if output.get("performance_report") is not None and kind in LOCAL_SCHEDULERS:

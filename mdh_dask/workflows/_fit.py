@@ -26,6 +26,7 @@ from .labels import check_labels, open_labels
 from .outputs import Outputs
 from .performance import recorded
 from .reading import MissingChunks, Reading, takes_types
+from .weights import RowWeights, Weights
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +75,8 @@ def fit(
     confidence: str | None = None,
     columns: Sequence[str | int] | None = None,
     known_labels: str | None = None,
+    weights: str | None = None,
+    weight_column: str | int | None = None,
     missing_chunks: MissingChunks = "error",
     overwrite: bool = False,
     cluster: Cluster | None = None,
@@ -86,7 +89,8 @@ def fit(
     ----------
     features : str
         Path or URL of rows of finite numbers, shape (n_rows, n_columns): a Zarr array, a ``.npy`` file, a Parquet
-        file or folder, or a ``.csv`` file; typed columns of tables for estimators that take them.
+        file or folder, or a ``.csv`` file; typed columns of tables for estimators that take them; sparse rows, as for
+        `open_features`.
     estimator : estimator
         The estimator to fit.
     labels, model : str, optional
@@ -100,6 +104,11 @@ def fit(
     known_labels : str, optional
         Path or URL of the labels of some rows, for trees and `SemiSupervisedMDH`: a Zarr array or ``.npy`` file of
         integers, -1 for rows without a label, or a ``.csv`` file with the header ``row,label``.
+    weights : str, optional
+        Path or URL of how many equal rows each row stands for, for estimators whose `fit` takes `sample_weight`: whole
+        numbers from 0 in a Zarr array or ``.npy`` file of shape (n_rows,), or in a table of one column.
+    weight_column : str or int, optional
+        Column of the rows with the weights instead, which is not clustered: a name in a table, otherwise a number.
     missing_chunks : {"error", "fill"}, default="error"
         Whether missing chunks of a Zarr array are an error or hold the fill value.
     overwrite : bool, default=False
@@ -133,10 +142,14 @@ def fit(
     """
     outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report, confidence=confidence)
     check_labels(estimator, known_labels)
-    outputs.check(features, *([known_labels] if known_labels else []))
-    table = Reading(missing_chunks, columns).table(features, takes_types(estimator))
+    given = Weights(weights, weight_column)
+    given.check(estimator, known_labels)
+    outputs.check(features, *(path for path in (known_labels, weights) if path))
+    table = Reading(missing_chunks, given.others(features, columns)).table(features, takes_types(estimator))
     target = None if known_labels is None else open_labels(known_labels, len(table.rows))
-    made = fit_rows(features, table, estimator, outputs, cluster or current_cluster(), target=target)
+    weighted = given.open(features, len(table.rows))
+    cluster = cluster or current_cluster()
+    made = fit_rows(features, table, estimator, outputs, cluster, target=target, weights=weighted)
     return f"{made.summary}: {outputs.kept()}"
 
 
@@ -148,18 +161,19 @@ def fit_rows(
     cluster: Cluster,
     resume: str | None = None,
     target: RowArray | None = None,
+    weights: RowWeights | None = None,
 ) -> Made:
     """Fit an estimator to lazy rows and write the outputs; `name` names the rows in the report.
 
-    `target` holds labels of some of them. With `resume`, writing continues where an interrupted call with the same text
-    stopped.
+    `target` holds labels of some of them, `weights` how often each counts. With `resume`, writing continues where an
+    interrupted call with the same text stopped.
     """
     check_confidence(estimator, outputs)
     started = perf_counter()
     rows = table.rows
     story = counts = None
     with cluster as where, recorded(outputs), telling_of_memory(rows, estimator):
-        estimator.fit(table.source, target)
+        estimator.fit(table.source, target, **({} if weights is None else {"sample_weight": weights.values}))
         estimator.name_columns(table.names)
         rows = estimator.valid_rows(table.source)
         logger.info("%s clusters in %s passes", estimator.n_clusters_, estimator.n_passes_)
@@ -175,10 +189,11 @@ def fit_rows(
     seconds = perf_counter() - started
     if outputs.report:
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
+        weighted = {} if weights is None else {"Weights": weights.describe()}
         facts = facts_of(estimator, where, seconds, pass_bytes=rows.nbytes)
         write_report(
             outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",
-            facts={"Input": f"{name}, {shape}", **facts}, links=outputs.links(),
+            facts={"Input": f"{name}, {shape}", **weighted, **facts}, links=outputs.links(),
             profiles=story and story.profiles, sample=story and (story.rows, story.labels),
             feature_map=getattr(estimator.state_, "feature_map", None), images=estimator.report_pictures(),
             overwrite=outputs.overwrite,

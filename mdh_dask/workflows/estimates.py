@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..chunks import COMBINE_EVERY, default_block_bytes, merge_chunks
+from .._sparse import SLAB_VALUES
+from ..chunks import COMBINE_EVERY, default_block_bytes, holds_compact, merge_chunks
 
 WORKER_BYTES = 400 * 10**6
 """Memory of a worker that has imported everything and compiled the loops."""
@@ -90,7 +91,12 @@ def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
         fewest + labels,
         None if most is None else most + labels,
         merged.numblocks[0],
-        max(merged.chunks[0]) * rows.dtype.itemsize * rows.shape[1],
+        # The files' readers make blocks of sparse rows, of which a few at a time become dense.
+        (
+            default_block_bytes(rows.nbytes) + SLAB_VALUES * 8
+            if holds_compact(rows)
+            else max(merged.chunks[0]) * rows.dtype.itemsize * rows.shape[1]
+        ),
         estimator._task_bytes(rows),
         rows.shape[0] * rows.shape[1],
         rows.nbytes,

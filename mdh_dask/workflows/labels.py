@@ -15,6 +15,7 @@ from .._typing import RowArray
 from ..estimators.registry import all_methods
 from ..growth.labelled import UNLABELLED
 from ..io import inputs, open_rows
+from ..io.npy import load_npy
 
 HEADER = ("row", "label")
 """First line of a table of labels."""
@@ -61,11 +62,7 @@ def open_labels(path: str, n_rows: int) -> RowArray:
     if PurePosixPath(name_of(path)).suffix.lower() == ".csv":
         with fsspec.open(path, "rt", newline="", encoding="utf-8") as lines:
             return _of_table(path, lines, n_rows)
-    if inputs.kind_of(path) == "npy":
-        with fsspec.open(path, "rb") as file:
-            labels = np.load(file, allow_pickle=False)
-    else:
-        labels = open_rows(path, ndim=1)
+    labels = load_npy(path) if inputs.kind_of(path) == "npy" else open_rows(path, ndim=1)
     if labels.shape != (n_rows,) or labels.dtype.kind not in "iu":
         raise ValueError(
             f"expected {n_rows} integers, one for each row, in {path}; got {labels.dtype} of shape {labels.shape}. For "

@@ -313,13 +313,13 @@ ERRORS = {
     "no parts": (nothing, "no*", None, FileNotFoundError, "there are no Parquet files at {}; check the path"),
     "empty folder": (
         nothing, "empty", None, ValueError,
-        "{} is not a Zarr array, which has zarr.json or .zarray, nor a .npy or .csv file, nor Parquet: give the path "
-        "of one of these",
+        "{} is not a Zarr array, which has zarr.json or .zarray, nor a .npy, .csv, .npz or .mtx file, nor Parquet: "
+        "give the path of one of these",
     ),
     "text": (
         nothing, "text.txt", None, ValueError,
-        "{} is not a Zarr array, which has zarr.json or .zarray, nor a .npy or .csv file, nor Parquet: give the path "
-        "of one of these",
+        "{} is not a Zarr array, which has zarr.json or .zarray, nor a .npy, .csv, .npz or .mtx file, nor Parquet: "
+        "give the path of one of these",
     ),
     "group": (
         nothing, "group.zarr", None, ValueError,

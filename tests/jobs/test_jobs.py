@@ -33,7 +33,8 @@ def job(text, folder):
 def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
     read = job(LEAST, tmp_path)
     assert read.input == {
-        "kind": "rows", "path": f"{tmp_path}/x.zarr", "labels": None, "columns": None, "missing_chunks": "error"
+        "kind": "rows", "path": f"{tmp_path}/x.zarr", "labels": None, "weights": None, "weight_column": None,
+        "columns": None, "missing_chunks": "error",
     }  # fmt: skip
     assert read.output["labels"] == f"{tmp_path}/l.zarr"
     assert [key for key, place in read.output.items() if place is not None] == ["labels"]
@@ -144,7 +145,7 @@ ERRORS = {
     "unknown key": (
         LEAST.replace("path", "pth"),
         "[input] with kind = 'rows' has no key 'pth' (did you mean 'path'?); its keys are kind, path, labels, "
-        "columns, missing_chunks",
+        "weights, weight_column, columns, missing_chunks",
     ),
     "no text": (LEAST.replace('"x.zarr"', "['x']"), "input.path must be a path or URL; got ['x'], an array"),
     "empty text": (LEAST.replace("x.zarr", ""), "input.path must be a path or URL; got '', a string"),
@@ -199,7 +200,8 @@ ERRORS = {
     ),
     "sample of rows": (
         LEAST.replace("[output]", "sample = 3\n[output]"),
-        "[input] with kind = 'rows' has no key 'sample'; its keys are kind, path, labels, columns, missing_chunks",
+        "[input] with kind = 'rows' has no key 'sample'; its keys are kind, path, labels, weights, weight_column, "
+        "columns, missing_chunks",
     ),
     "no path of an image": (IMAGE.replace('path = "x.tif"', ""), "input.path is missing; give a path or URL"),
     "axes": (

@@ -1,0 +1,178 @@
+"""Sparse rows in files of SciPy and of Matrix Market, which are held whole: neither can be read by rows."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import PurePosixPath
+from threading import Lock
+from typing import Any
+
+import dask.array as da
+import fsspec  # type: ignore[import-untyped, unused-ignore]
+import numpy as np
+from dask.utils import parse_bytes
+from scipy.io import mmread
+from scipy.sparse import load_npz
+
+from .._locations import hiding_credentials
+from .._sparse import SparseRows, sparse_rows
+from .._typing import Integers
+from ..chunks import default_block_bytes
+from .damage import naming
+from .lazy import lazy_rows
+from .nodes import Options, local_path
+from .remote import about_file, filesystem
+
+COMPRESSED = (".gz", ".bz2", ".xz")
+
+ROW_BYTES = 8
+"""Bytes that a row takes beside its values."""
+
+_LOCK = Lock()
+_HELD: dict[Any, SparseRows] = {}
+"""The rows of the file that was read last, by its version: every block of it needs all of the file."""
+
+
+def is_matrix_market(name: str) -> bool:
+    """Return whether a file name is one of Matrix Market, which may be compressed.
+
+    Examples
+    --------
+    >>> is_matrix_market("x.mtx"), is_matrix_market("x.MTX.gz"), is_matrix_market("x.gz")
+    (True, True, False)
+    """
+    suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes]
+    return suffixes[-1:] == [".mtx"] or (suffixes[-2:-1] == [".mtx"] and suffixes[-1] in COMPRESSED)
+
+
+@dataclass(frozen=True)
+class SparseFile:
+    """A file of sparse rows, which every process that needs a block of them reads once.
+
+    Parameters
+    ----------
+    location : str
+        Path or URL.
+    options : dict or None
+        Options of fsspec for a URL.
+    is_npz : bool
+        Whether SciPy wrote it, otherwise it is of Matrix Market.
+    version : object
+        Changes with its contents.
+    """
+
+    location: str = field(repr=False)
+    options: Options = field(repr=False)
+    is_npz: bool
+    version: Any
+
+    @hiding_credentials()
+    def rows(self) -> SparseRows:
+        """Return all rows."""
+        with _LOCK:
+            if self.version not in _HELD:
+                _HELD.clear()
+                _HELD[self.version] = self._read()
+            return _HELD[self.version]
+
+    def read(self, part: tuple[int, int, tuple[int, ...] | None]) -> SparseRows:
+        """Return the rows of a range (first, end), and all columns or some."""
+        return columns_of(self.rows()[part[0] : part[1]], part[2])
+
+    def _read(self) -> SparseRows:
+        kind, writer = ("SciPy", "scipy.sparse.save_npz") if self.is_npz else ("Matrix Market", "scipy.io.mmwrite")
+        remedy = f"write it with {writer}, or store dense rows by numpy.save in a .npy file"
+        with naming(f"{self.location} is not a file of sparse rows of {kind}", remedy):
+            with fsspec.open(self.location, "rb", compression="infer", **(self.options or {})) as file:
+                content = BytesIO(file.read())
+            rows = sparse_rows(load_npz(content) if self.is_npz else mmread(content))
+            rows.csr.check_format(full_check=True)
+        if 0 in rows.shape:
+            raise ValueError(
+                f"{self.location}: expected at least one row and one column, got an array of shape {rows.shape}"
+            )
+        return rows
+
+
+@hiding_credentials()
+def open_sparse_file(
+    path: str | os.PathLike[str],
+    columns: Sequence[int] | None = None,
+    *,
+    is_npz: bool,
+    block_bytes: int | str | None = None,
+    storage_options: Options = None,
+) -> da.Array:
+    """Open a file of sparse rows, which is read now, and once by every worker process.
+
+    Parameters
+    ----------
+    path : path or URL
+    columns : sequence of int, optional
+        Columns to use, in this order; all by default.
+    is_npz : bool
+        Whether it is of ``scipy.sparse.save_npz``, in any format; otherwise of Matrix Market.
+    block_bytes : int or str, optional
+        As for `open_rows`, of the values that are stored.
+    storage_options : dict, optional
+        Options of fsspec for URLs.
+
+    Returns
+    -------
+    dask Array of shape (n_rows, n_columns)
+        With blocks of `SparseRows`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing is there.
+    ValueError
+        If it is not such a file, or is damaged.
+    """
+    location = os.fspath(local_path(path) or path)
+    about_file(path, storage_options)
+    fs, name = filesystem(location, storage_options)
+    file = SparseFile(location, storage_options, is_npz, (location, fs.ukey(name)))
+    rows = file.rows()
+    csr, kept = rows.csr, None if columns is None else tuple(columns)
+    starts = csr.indptr.astype(np.int64)
+    blocks = list(row_blocks(starts, csr.data.itemsize + csr.indices.itemsize, block_bytes))
+    return lazy_sparse_rows(file.read, blocks, kept, rows.shape[1], rows.dtype, file.version)
+
+
+def lazy_sparse_rows(
+    read: Any,
+    blocks: Sequence[tuple[int, int]],
+    columns: tuple[int, ...] | None,
+    n_columns: int,
+    dtype: np.dtype,
+    version: Any,
+) -> da.Array:
+    """Return lazy sparse rows, as `lazy_rows`, from a function of (first, end, columns) of every block."""
+    n_kept = n_columns if columns is None else len(columns)
+    parts, sizes = [(*block, columns) for block in blocks], [b - a for a, b in blocks]
+    meta = sparse_rows(np.empty((0, max(n_kept, 1)), dtype))
+    return lazy_rows(read, parts, sizes, n_kept, dtype, (version, columns), meta=meta)
+
+
+def row_blocks(starts: Integers, value_bytes: int, block_bytes: int | str | None) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows of about `block_bytes` each, by the number of the first value of every row.
+
+    Examples
+    --------
+    >>> list(row_blocks(np.array([0, 1, 1, 9, 9]), 12, 40))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    ends = starts * value_bytes + ROW_BYTES * np.arange(len(starts))
+    size = default_block_bytes(int(ends[-1])) if block_bytes is None else parse_bytes(block_bytes)
+    first = 0
+    while first < len(starts) - 1:
+        end = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
+        yield first, end
+        first = end
+
+
+def columns_of(rows: SparseRows, columns: tuple[int, ...] | None) -> SparseRows:
+    """Return some columns of sparse rows in another order, or all."""
+    return rows if columns is None else sparse_rows(rows.csr[:, list(columns)])

@@ -1,0 +1,120 @@
+"""Weights of stored rows: in a file of their own, or in a column of the table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._errors import SettingError
+from .._typing import Integers, RowArray
+from ..estimators.registry import all_methods
+from ..estimators.weighted import whole_weights
+from ..io import inputs, open_rows
+from ..io.npy import load_npy
+
+
+class RowWeights(NamedTuple):
+    """The weights of all rows."""
+
+    values: Integers
+    source: str
+    """Where they come from, in words."""
+
+    def describe(self) -> str:
+        """Return where they come from, and what counts with them."""
+        return f"{self.source}, a sum of {self.values.sum():,}; the tree counts them, profiles count every row once"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Where the weights of rows are stored.
+
+    Parameters
+    ----------
+    path : str, optional
+        Path or URL of a Zarr array or a ``.npy`` file of shape (n_rows,), or of a table of one column.
+    column : str or int, optional
+        Column of the rows: a name in a table, otherwise a number from 0.
+    """
+
+    path: str | None = None
+    column: str | int | None = None
+
+    def check(self, estimator: Any, labels: str | None) -> None:
+        """Raise an error if an estimator takes no weights, or if there are other settings that exclude them.
+
+        Raises
+        ------
+        SettingError
+        """
+        if self.path is None and self.column is None:
+            return
+        if self.path is not None and self.column is not None:
+            raise SettingError(f"expected weights in a file or in a column; got {self.path} and {self.column}")
+        if not _takes_weights(type(estimator)):
+            able = ", ".join(method for method, cls in all_methods().items() if _takes_weights(cls))
+            raise SettingError(
+                f"{type(estimator).__name__} takes no weights of rows: leave them out, or take one of {able}"
+            )
+        if labels is not None:
+            raise SettingError("expected weights of rows or labels of some of them; got both: leave one out")
+
+    def others(self, features: str, columns: Sequence[str | int] | None) -> Sequence[str | int] | None:
+        """Return the columns to cluster: those asked for, by default all but the one of the weights.
+
+        Raises
+        ------
+        SettingError
+            If the column of the weights is not there, or is to be clustered, too.
+        """
+        if self.column is None:
+            return columns
+        own, there = str(self.column), list(map(str, inputs.column_names(features)))
+        if own not in there:
+            raise SettingError(f"expected one of the columns {', '.join(there):.300} for the weights; got {own}")
+        if columns is None:
+            return [name for name in there if name != own]
+        if own in map(str, columns):
+            raise SettingError(f"expected weights in a column that is not clustered; got {own} for both: leave it out")
+        return columns
+
+    def open(self, features: str, n_rows: int) -> RowWeights | None:
+        """Return the weights of so many rows after checking them, or None without any.
+
+        Raises
+        ------
+        ValueError
+            Unless they are whole numbers of at least 0, one for each row.
+        """
+        if self.column is not None:
+            source = f"the column {self.column} of {features}"
+            values = _values(inputs.open_features(features, [self.column]).rows)[:, 0]
+        elif self.path is not None:
+            source, values = self.path, _stored(self.path)
+        else:
+            return None
+        return RowWeights(whole_weights(values, n_rows, f"the weights in {source}"), source)
+
+
+def _takes_weights(cls: type) -> bool:
+    return "sample_weight" in signature(cls.fit).parameters  # type: ignore[attr-defined]
+
+
+def _stored(path: str) -> Any:
+    """Return the numbers of an array or of a table with one column."""
+    kind = inputs.kind_of(path)
+    if kind == "npy":
+        return load_npy(path)
+    if kind == "Zarr":
+        return np.asarray(open_rows(path, ndim=1))
+    rows = inputs.open_features(path).rows
+    if rows.shape[1] != 1:
+        raise ValueError(f"expected one column of weights in {path}; got {rows.shape[1]}: keep only one")
+    return _values(rows)[:, 0]
+
+
+def _values(rows: RowArray) -> Any:
+    found = rows.compute()
+    return found.dense() if hasattr(found, "dense") else found

@@ -1,0 +1,225 @@
+"""Sparse rows in files and Zarr groups: what is read and when, the labels of commands and jobs, and what is refused."""
+
+import gzip
+import re
+import shutil
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import zarr
+from click.testing import CliRunner
+from scipy.io import mmwrite
+
+from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask._sparse import SparseRows
+from mdh_dask.cli import mdh
+from mdh_dask.io import open_features, open_rows
+from mdh_dask.io.inputs import kind_of
+from mdh_dask.jobs import run
+from mdh_dask.jobs._check import check_job
+from mdh_dask.jobs.job import read_job
+from tests.helpers import counted_computes, serving
+
+N, COLUMNS = 600, 12
+
+NAMES = {
+    "x.npz": "npz", "csc.npz": "npz", "x.mtx": "Matrix Market", "x.mtx.gz": "Matrix Market", "a.zarr/X": "sparse Zarr",
+}  # fmt: skip
+
+
+def write_group(group, rows, **attributes):
+    """Write rows as AnnData does."""
+    group.attrs.update({"encoding-type": "csr_matrix", "encoding-version": "0.1.0", "shape": list(rows.shape)})
+    group.attrs.update(attributes)
+    for name in ("data", "indices", "indptr"):
+        values = getattr(rows, name)
+        group.create_array(name, shape=values.shape, chunks=(100,), dtype=values.dtype)[:] = values
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Counts of words of two topics, with an empty row."""
+    rng = np.random.default_rng(0)
+    topic = np.repeat([[6.0] * 6 + [0.2] * 6, [0.2] * 6 + [6.0] * 6], N // 2, axis=0)
+    counts = rng.poisson(topic).astype(np.float64)
+    counts[7] = 0
+    return sp.csr_array(counts)
+
+
+@pytest.fixture(scope="module")
+def written(rows, tmp_path_factory):
+    """The same rows in every format."""
+    folder = tmp_path_factory.mktemp("sparse")
+    sp.save_npz(folder / "x.npz", rows)
+    sp.save_npz(folder / "csc.npz", rows.tocsc(), compressed=False)
+    mmwrite(folder / "x.mtx", rows)
+    (folder / "x.mtx.gz").write_bytes(gzip.compress((folder / "x.mtx").read_bytes()))
+    store = zarr.open_group(folder / "a.zarr", mode="w", attributes={"encoding-type": "anndata"})
+    write_group(store.create_group("X"), rows)
+    store.create_array("obs/n_genes", shape=(N,), dtype="int64")[:] = 1
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_stay_sparse_in_blocks_of_any_size(written, rows, name):
+    assert kind_of(written / name) == NAMES[name]
+    for block_bytes in (None, 4000):
+        found, names = open_features(written / name, block_bytes=block_bytes)
+        assert names is None
+        assert found.shape == rows.shape
+        assert (found.numblocks[0] > 9) == (block_bytes == 4000)
+        blocks = found.to_delayed().ravel()
+        assert isinstance(blocks[0].compute(), SparseRows)
+        np.testing.assert_array_equal(found.compute().dense(), rows.toarray())
+    some = open_features(written / name, columns=["11", 2], block_bytes=4000).rows
+    np.testing.assert_array_equal(some.compute().dense(), rows.toarray()[:, [11, 2]])
+
+
+def test_opening_a_group_reads_no_values_and_a_block_only_its_own(written, rows, tmp_path):
+    shutil.copytree(written / "a.zarr", tmp_path / "a.zarr")
+    found = open_features(tmp_path / "a.zarr/X", block_bytes=4000, missing_chunks="fill").rows
+    for chunk in (tmp_path / "a.zarr/X/data/c").iterdir():
+        if int(chunk.name) > 3:  # the first block has some 320 values
+            chunk.write_bytes(b"nonsense")
+    first = found.blocks[0].compute()
+    np.testing.assert_array_equal(first.dense(), rows[: len(first)].toarray())
+    with pytest.raises(ValueError, match=r"X/data is damaged: its chunk c/\d+ cannot be decoded"):
+        found.compute()
+
+
+@pytest.mark.parametrize("name", ["x.npz", "x.mtx.gz", "a.zarr/X"])
+def test_files_are_read_over_http(written, rows, name):
+    with serving(written) as (url, _):
+        place = f"{url}/{name}"
+        options = {"missing_chunks": "fill"} if name == "a.zarr/X" else {}  # HTTP lists no chunks
+        found = open_features(place, **options).rows
+        np.testing.assert_array_equal(found.compute().dense(), rows.toarray())
+
+
+@pytest.fixture(scope="module")
+def labels(rows):
+    model = RandomProjectionTree(50).fit(rows)
+    assert model.n_clusters_ == 2
+    return model.labels_
+
+
+def command(*args):
+    return CliRunner().invoke(mdh, [*map(str, args), "--scheduler", "threads"], prog_name="mdh-dask")
+
+
+@pytest.mark.parametrize("name", ["x.npz", "x.mtx.gz", "a.zarr/X"])
+def test_commands_give_the_labels_of_the_estimator(written, labels, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("DASK_MDH_DASK__BLOCK_SIZE", "8kB")
+    model, report = tmp_path / "m.zarr", tmp_path / "r.html"
+    found = command("fit", written / name, "--out", tmp_path / "l.zarr", "--model", model, "--report", report,
+                    "--n-projections", 50, "--confidence", tmp_path / "c.zarr")  # fmt: skip
+    assert found.exit_code == 0, found.output
+    np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), labels)
+    assert "600 rows of 12 float64 features" in report.read_text()
+    assert command("predict", written / name, "--model", model, "--out", tmp_path / "p.zarr").exit_code == 0
+    np.testing.assert_array_equal(open_rows(tmp_path / "p.zarr", ndim=1), labels)
+    assert command("drift", written / name, "--model", model).exit_code == 0
+
+
+def test_a_job_takes_sparse_rows_and_its_check_says_so(written, labels, tmp_path):
+    (tmp_path / "job.toml").write_text(
+        f'[input]\npath = "{written}/a.zarr/X"\n[method]\nn_projections = 50\n[cluster]\nkind = "threads"\n'
+        '[output]\nlabels = "l.zarr"\nmodel = "m.zarr"\nreport = "r.html"\n'
+    )
+    told = check_job(read_job(tmp_path / "job.toml"))
+    assert "600 sparse rows of 12 float64 columns, 0.1 MB if they were dense, in 1 blocks" in told
+    run(tmp_path / "job.toml")
+    np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), labels)
+    assert load_model(tmp_path / "m.zarr").n_features_in_ == COLUMNS
+
+
+def test_a_file_is_read_once_for_all_passes(written, monkeypatch):
+    reads = []
+    monkeypatch.setattr("mdh_dask.io.sparse_files.load_npz", lambda file: reads.append(1) or sp.load_npz(file))
+    monkeypatch.setattr("mdh_dask.io.sparse_files._HELD", {})
+    with counted_computes() as computes:
+        RandomProjectionTree(50).fit(open_features(written / "x.npz", block_bytes=4000).rows)
+    assert sum("read" in str(key) for key in computes[0]) > 9
+    assert len(reads) == 1
+
+
+def of_columns(group):
+    group.attrs["encoding-type"] = "csc_matrix"
+
+
+def unshaped(group):
+    del group.attrs["shape"]
+
+
+def too_few(group):
+    group.attrs["shape"] = [N - 1, COLUMNS]
+
+
+def outside(group):
+    group["indices"][3] = COLUMNS
+
+
+def descending(group):
+    group["indptr"][5] = 10**6
+
+
+BAD_GROUPS = {
+    "by columns": (of_columns, "expected sparse rows, encoding-type 'csr_matrix'; got 'csc_matrix', .*tocsr"),
+    "no shape": (unshaped, "expected the attribute shape of the group, .*; got None: set it"),
+    "other shape": (too_few, "expected 600 ascending integers from 0 in indptr"),
+    "places": (outside, r"a.zarr/X is damaged \(indices must be < 12\)"),
+    "starts": (descending, "expected 601 ascending integers"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_GROUPS)
+def test_groups_that_are_not_what_they_claim_are_refused(written, tmp_path, name):
+    spoil, message = BAD_GROUPS[name]
+    shutil.copytree(written / "a.zarr", tmp_path / "a.zarr")
+    spoil(zarr.open_group(tmp_path / "a.zarr/X", mode="r+"))
+    with pytest.raises(ValueError, match=message):
+        open_features(tmp_path / "a.zarr/X").rows.compute()
+
+
+def test_a_whole_store_of_anndata_names_its_rows_as_the_remedy(written):
+    arrays = "a Zarr group of 4 arrays (X/data, X/indices, X/indptr, obs/n_genes)"
+    message = f"{arrays}: add one to the path, for example {written}/a.zarr/X"
+    with pytest.raises(ValueError, match=re.escape(message) + "$"):
+        open_features(written / "a.zarr")
+
+
+def test_files_of_anything_else_are_refused_with_a_remedy(tmp_path):
+    np.savez(tmp_path / "dense.npz", x=np.eye(3))
+    (tmp_path / "x.npz").write_bytes(b"PK")
+    (tmp_path / "x.mtx").write_text("1 2 3\n")
+    (tmp_path / "c.mtx").write_text("%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 1 0\n")
+    (tmp_path / "far.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n")
+    (tmp_path / "none.mtx").write_text("%%MatrixMarket matrix coordinate real general\n0 2 0\n")
+    for name, message in {
+        "dense.npz": "is not a file of sparse rows of SciPy .*save_npz, or store dense rows by numpy.save",
+        "x.npz": "is not a file of sparse rows of SciPy",
+        "x.mtx": "is not a file of sparse rows of Matrix Market .*mmwrite",
+        "far.mtx": "is not a file of sparse rows of Matrix Market",
+        "c.mtx": "expected integers, booleans or floating-point numbers, got dtype complex128",
+        "none.mtx": "expected at least one row and one column, got an array of shape",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            open_features(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="there is no file at"):
+        open_features(tmp_path / "gone.mtx")
+    sp.save_npz(tmp_path / "x.npz", sp.eye_array(3))
+    with pytest.raises(ValueError, match="expected numbers of columns from 0 to 2"):
+        open_features(tmp_path / "x.npz", columns=["3"])
+
+
+def test_a_report_of_many_columns_is_made_in_the_pass_that_writes_the_labels(tmp_path):
+    rng = np.random.default_rng(0)
+    topic = np.repeat([0, 1], 500)
+    words = np.zeros((1000, 3000), dtype=np.float32)  # 699 rows of so many columns are dense at once
+    words[np.arange(1000)[:, None], rng.integers(0, 300, (1000, 20)) + 300 * topic[:, None]] = 1
+    sp.save_npz(tmp_path / "x.npz", sp.csr_array(words))
+    found = command("fit", tmp_path / "x.npz", "--out", tmp_path / "l.zarr", "--report", tmp_path / "r.html")
+    assert found.exit_code == 0, found.output
+    labels = open_rows(tmp_path / "l.zarr", ndim=1).compute()
+    np.testing.assert_array_equal(labels != labels[0], topic)

@@ -1,0 +1,136 @@
+"""Weights of rows in commands and jobs: files and columns, what is refused, and what the report says."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner
+
+from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask._fields import JobError
+from mdh_dask.cli import mdh
+from mdh_dask.io import open_rows, write_rows
+from mdh_dask.jobs import run
+from mdh_dask.jobs.job import read_job
+
+N = 300
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Rows and their weights in files of every kind, and in tables with a column of weights."""
+    folder = tmp_path_factory.mktemp("weights")
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(N, 2)) + np.repeat([[0], [6]], N // 2, axis=0)
+    weights = rng.integers(0, 4, N)
+    write_rows(rows, folder / "x.zarr", chunk_rows=100)
+    np.save(folder / "w.npy", weights)
+    write_rows(weights, folder / "w.zarr", chunk_rows=70)
+    table = pa.table({"a": rows[:, 0], "times": weights, "b": rows[:, 1]})
+    pa.csv.write_csv(table.select(["times"]), folder / "w.csv")
+    pa.csv.write_csv(table, folder / "x.csv")
+    pq.write_table(table, folder / "x.parquet")
+    np.save(folder / "x.npy", np.column_stack([rows, weights]))
+    sp.save_npz(folder / "x.npz", sp.csr_array(np.column_stack([rows, weights])))
+    model = RandomProjectionTree(30).fit(rows, sample_weight=weights)
+    assert model.n_clusters_ == 2
+    assert model.tree_ != RandomProjectionTree(30).fit(rows).tree_
+    return folder, model
+
+
+def fit(folder, *args):
+    places = [str(folder / arg) if "." in str(arg) and "/" not in str(arg) else str(arg) for arg in args]
+    options = [] if "--method" in args else ["--n-projections", "30"]
+    return CliRunner().invoke(mdh, ["fit", *places, "--scheduler", "threads", *options], prog_name="mdh-dask")
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        ("x.zarr", "--weights", "w.npy"), ("x.zarr", "--weights", "w.zarr"), ("x.zarr", "--weights", "w.csv"),
+        ("x.csv", "--weight-column", "times"), ("x.parquet", "--weight-column", "times"),
+        ("x.npy", "--weight-column", "2"), ("x.npz", "--weight-column", "2"),
+    ],
+)  # fmt: skip
+def test_commands_weight_rows_as_the_estimator_does(store, tmp_path, name, option, value):
+    folder, model = store
+    report = tmp_path / "r.html"
+    found = fit(folder, name, option, value, "--out", tmp_path / "l.zarr", "--model", tmp_path / "m.zarr",
+                "--report", report)  # fmt: skip
+    assert found.exit_code == 0, found.output
+    loaded = load_model(tmp_path / "m.zarr")
+    assert loaded.tree_ == model.tree_
+    np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), model.labels_)
+    said = f"{value} of .*{name}" if option == "--weight-column" else value
+    assert re.search(f"{said}, a sum of {model.tree_.n_rows[0]}; the tree counts them", report.read_text())
+
+
+def test_the_column_of_weights_is_never_clustered(store, tmp_path):
+    folder, _ = store
+    found = fit(folder, "x.csv", "--weight-column", "times", "--columns", "b", "--model", tmp_path / "m.zarr")
+    assert found.exit_code == 0, found.output
+    assert load_model(tmp_path / "m.zarr").feature_names_in_.tolist() == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["x.zarr", "--weights", "short.npy"], r"expected the weights in .*short.npy of shape \(300,\), one for each"),
+        (["x.zarr", "--weights", "negative.npy"], "at least 0 for the weights in .*negative.npy; got -1 in row 5"),
+        (["x.zarr", "--weights", "nan.npy"], "at least 0 for the weights in .*nan.npy; got nan in row 9"),
+        (["x.zarr", "--weights", "share.npy"], "whole numbers .* the fraction 0.5: give counts"),
+        (["x.zarr", "--weights", "gone.npy"], "there is no file at .*gone.npy"),
+        (["x.zarr", "--weights", "x.csv"], "expected one column of weights in .*x.csv; got 3"),
+        (["x.zarr", "--weights", "x.npy"], r"of shape \(300,\), one for each row; got shape \(300, 3\)"),
+        (["x.csv", "--weight-column", "time"], "expected one of the columns a, times, b for the weights; got time"),
+        (["x.npy", "--weight-column", "3"], "expected one of the columns 0, 1, 2 for the weights; got 3"),
+        (["x.csv", "--weight-column", "a", "--columns", "a,b"], "in a column that is not clustered; got a for both"),
+        (["x.csv", "--weight-column", "a", "--weights", "w.npy"], "weights in a file or in a column; got .* and a"),
+        (["x.zarr", "--weights", "w.npy", "--labels", "w.npy"], "weights of rows or labels of some of them; got both"),
+        (["x.zarr", "--weights", "w.npy", "--method", "svc"], "takes no weights of rows: .* one of rp, pca, "),
+    ],
+)
+def test_weights_that_cannot_be_used_are_refused_before_any_work(store, tmp_path, options, message):
+    folder, _ = store
+    weights = np.ones(N)
+    np.save(folder / "short.npy", weights[:-1])
+    np.save(folder / "negative.npy", np.where(np.arange(N) == 5, -1, 1))
+    np.save(folder / "nan.npy", np.where(np.arange(N) == 9, np.nan, 1))
+    np.save(folder / "share.npy", weights / 2)
+    found = fit(folder, *options, "--model", tmp_path / "m.zarr")
+    assert found.exit_code in (2, 65, 66), found.output
+    assert re.search(message, found.output), found.output
+    assert not (tmp_path / "m.zarr").exists()
+
+
+@pytest.mark.parametrize(("path", "key"), [("x.zarr", 'weights = "w.npy"'), ("x.csv", 'weight_column = "times"')])
+def test_a_job_weights_rows_and_notices_when_the_weights_change(store, tmp_path, path, key):
+    folder, model = store
+    np.save(tmp_path / "w.npy", np.load(folder / "w.npy"))
+    job = tmp_path / "job.toml"
+    text = (
+        f'[input]\npath = "{folder}/{path}"\n{key}\n[method]\nn_projections = 30\n[cluster]\nkind = "threads"\n'
+        '[output]\nmodel = "m.zarr"\n'
+    )
+    job.write_text(text)
+    run(job)
+    assert load_model(tmp_path / "m.zarr").tree_ == model.tree_
+    assert "nothing to do" in run(job)
+    if "w.npy" in key:
+        np.save(tmp_path / "w.npy", np.load(folder / "w.npy") + 1)
+    else:
+        job.write_text(text.replace("times", "b"))
+    with pytest.raises(JobError, match=r"input\.weight"):
+        run(job)
+
+
+def test_a_job_whose_method_takes_no_weights_is_refused(store, tmp_path):
+    (tmp_path / "job.toml").write_text(
+        f'[input]\npath = "{store[0]}/x.zarr"\nweights = "w.npy"\n[method]\nname = "svc"\n[output]\nmodel = "m.zarr"\n'
+    )
+    with pytest.raises(JobError, match="SupportVectorClustering takes no weights of rows"):
+        read_job(tmp_path / "job.toml")
