@@ -133,12 +133,13 @@ class Image:
 
 def opened(image: Image) -> Delayed:
     """Return the open pixels as one node of a graph, so that a picture is decoded once per pass."""
-    return dask.delayed(_open, pure=False)(dask.delayed((image.source, image.validity), traverse=False))
+    return dask.delayed(_open, pure=False)(dask.delayed((image.source, image.validity, image.chunks), traverse=False))
 
 
-def _open(about: tuple[Source, Validity | None]) -> OpenPixels:
-    source, rule = about
-    return OpenPixels(source.open(), rule, rule.mask.open() if rule is not None and rule.mask is not None else None)
+def _open(about: tuple[Source, Validity | None, tuple[int, int]]) -> OpenPixels:
+    source, rule, tiles = about
+    mask = None if rule is None or rule.mask is None else rule.mask.open()
+    return OpenPixels(source.open(), rule, mask, tiles)
 
 
 def _read_chunk(pixels: OpenPixels, block_info: Mapping[Any, Any]) -> AnyArray:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import AnyArray, Booleans, Integers
+from .._typing import AnyArray, Integers
 from ..chunks import Statistic
 from ..io.blocks import WriteBlocks
 from .order import PixelOrder
+from .validity import MarkedRows
 
 NO_DATA = -1
 """The stored label of pixels without data."""
@@ -29,8 +30,8 @@ class WriteLabels(WriteBlocks):
     def pieces(self, start: int, block: AnyArray) -> Iterator[tuple[int, int, Any, AnyArray]]:
         """Yield the block as a rectangle of the image."""
         y, x = self.order.block_of(start, len(block))
-        if self.without is not None:
-            block = np.where(block == self.without, NO_DATA, block)
+        if self.without is not None and (without := block == self.without).any():
+            block = np.where(without, NO_DATA, block)
         labels = block.reshape(y.stop - y.start, x.stop - x.start)
         yield start, len(block), (y, x), np.ascontiguousarray(labels, self.target.dtype)
 
@@ -39,11 +40,6 @@ class WriteLabels(WriteBlocks):
         if start not in self.done:
             return None
         return np.asarray(self.target[self.order.block_of(start, n_rows)]).ravel()
-
-
-def _held(marked: AnyArray, valid: Booleans) -> AnyArray:
-    """Return the rows with data without their mark."""
-    return np.ascontiguousarray(marked.compress(valid, axis=0)[:, :-1])
 
 
 def _nothing(start: int, n_rows: int) -> None:
@@ -57,13 +53,13 @@ class LabelRows(Statistic):
     label: Label
     n_labels: int
     of: Statistic
-    """Computed from all pixels, and their marks; those without data have the label after the highest."""
+    """Computed from all pixels; those without data have the label after the highest."""
     stored: Callable[[int, int], Integers | None] = _nothing
     """Returns known labels from the first row of a block and its number of rows, or None."""
     lowest: int = 0
     """The lowest label; there are `n_labels` from it."""
     marked: bool = False
-    """Whether the last column of rows and pixels is 1 for pixels with data, otherwise 0."""
+    """Whether blocks of rows and pixels are `MarkedRows`."""
     also: Statistic | None = None
     """Computed from the pixels with data only."""
 
@@ -72,20 +68,26 @@ class LabelRows(Statistic):
         """False: labels may be written on the way."""
         return False
 
-    def chunk(self, start: int, *blocks: AnyArray) -> tuple[Any, Any]:
+    def chunk(self, start: int, *blocks: Any) -> tuple[Any, Any]:
         """Label a block and compute its state; the last of the blocks holds the pixels."""
-        rows, pixels, known = blocks[0], blocks[-1], self.stored(start, len(blocks[0]))
-        if not self.marked:
-            labels = self._labels(rows, known)
-            return self.of.chunk(start, labels, pixels), self._also(start, labels, pixels)
-        valid = pixels[:, -1] != 0
-        labels = np.full(len(rows), self.lowest + self.n_labels, np.int32)
-        more = None
+        if self.marked:
+            return self._marked_chunk(start, blocks[0], blocks[-1])
+        rows, pixels = blocks[0], blocks[-1]
+        labels = self._labels(rows, self.stored(start, len(rows)))
+        return self.of.chunk(start, labels, pixels), self._also(start, labels, pixels)
+
+    def _marked_chunk(self, start: int, rows: MarkedRows, pixels: MarkedRows) -> tuple[Any, Any]:
+        """Label the pixels with data; `rows` may be anything if their labels are known."""
+        known, valid = self.stored(start, len(pixels.rows)), pixels.valid
+        if valid is None:
+            labels = self._labels(rows.rows if known is None else pixels.rows, known)
+            return self.of.chunk(start, labels, pixels.rows), self._also(start, labels, pixels.rows)
+        labels, more = np.full(len(valid), self.lowest + self.n_labels, np.int32), None
         if valid.any():
-            inside = self._labels(_held(rows, valid), None if known is None else known[valid])
+            inside = self._labels(rows.held, None) if known is None else self._labels(pixels.held, known[valid])
             labels[valid] = inside
-            more = None if self.also is None else self._also(start, inside, _held(pixels, valid))
-        return self.of.chunk(start, labels, pixels), more
+            more = None if self.also is None else self._also(start, inside, pixels.held)
+        return self.of.chunk(start, labels, pixels.rows), more
 
     def combine(self, left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any]:
         """Combine the states of the statistics."""

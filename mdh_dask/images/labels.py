@@ -27,7 +27,7 @@ from .label_array import LABEL_IMAGE, create, finish, layout_of, path_inside
 from .label_blocks import Label, LabelRows, WriteLabels
 from .maps import beside, is_map, place_of, removed_at_the_end, write_map
 from .overview import Seen, overview_of
-from .rows import all_rows, no_data
+from .rows import all_rows, marked_rows, no_data
 
 
 @hiding_credentials()
@@ -200,13 +200,13 @@ def _seen(seen: Seen, more: Any, image: Image) -> Seen:
 
 def _rows(image: Image, features: Features, write: WriteLabels | None = None) -> tuple[da.Array, ...]:
     """Return the rows, and the pixels too unless rows start with them; for blocks that are done, only the pixels."""
-    marked = image.validity is not None
-    rows = all_rows(image, features, marked=marked)
+    of_pixels = all_rows if image.validity is None else marked_rows
+    rows = of_pixels(image, features)
     skips = write is not None and bool(write.done) and features != Features()
     if features.starts_with_bands and not skips:
         return (rows,)
     lines = rows.chunks[0][0] // min(image.order.panel, image.shape[1])
-    pixels = all_rows(image, lines=lines, marked=marked)
+    pixels = of_pixels(image, lines=lines)
     if write is not None and skips:
         rows = with_stored(rows, write.target, write.done, needed=False)
     return rows, pixels

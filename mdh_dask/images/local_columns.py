@@ -1,6 +1,7 @@
 """The columns of pixels that need their neighbours: means, deviations and gradients."""
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from .colours import lab_of
 
 PIECE_BYTES = 2**23
 """Bytes of float64 values per piece of a block."""
+
+STRIP = 256
+"""Most lines and columns of a piece where there may be holes: a piece with data all over takes the fast loops."""
 
 
 def write_columns(
@@ -34,14 +38,23 @@ def write_columns(
         Whether pixels are turned into colours as people see them first.
     """
     margin = len(padded) - len(out)
-    line_bytes = np.dtype(np.float64).itemsize * padded[0].size
-    step = max(PIECE_BYTES // line_bytes, 4 * margin, 1)  # a whole block in float64 would take several times its memory
-    for y in range(0, len(out), step):
-        lines = slice(y, y + step + margin)
-        values = lab_of(padded[lines]) if lab else padded[lines].astype(np.float64)
+    for own in _pieces(out.shape[:2], margin, padded.shape[2], valid is not None):
+        around = tuple(slice(s.start, s.stop + margin) for s in own)
+        there = None if valid is None else valid[around]
+        if there is not None and not _inside(there, margin // 2).any():
+            continue
+        values = lab_of(padded[around]) if lab else padded[around].astype(np.float64)
         # Pixels without a hole around them have the same bits in both, so that it does not matter where a block begins.
-        there = None if valid is None or valid[lines].all() else valid[lines]
-        _write_piece(values, there, parts, window, out[y : y + step])
+        _write_piece(values, None if there is None or there.all() else there, parts, window, out[own])
+
+
+def _pieces(shape: tuple[int, int], margin: int, bands: int, holes: bool) -> Iterator[tuple[slice, slice]]:
+    """Yield the pieces of a block, as a whole block in float64 would take several times its memory."""
+    sides = [max(STRIP, 4 * margin) if holes else n for n in shape]
+    line_bytes = np.dtype(np.float64).itemsize * (min(sides[1], shape[1]) + margin) * bands
+    sides[0] = min(sides[0], max(PIECE_BYTES // line_bytes, 4 * margin, 1))
+    for y, x in itertools.product(*(range(0, n, side) for n, side in zip(shape, sides))):
+        yield slice(y, min(y + sides[0], shape[0])), slice(x, min(x + sides[1], shape[1]))
 
 
 def _write_piece(

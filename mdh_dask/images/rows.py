@@ -1,6 +1,7 @@
 """The pixels of an image as rows, block by block."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import dask
 import dask.array as da
@@ -12,7 +13,7 @@ from ..chunks import Progress, Statistic, reduce_rows
 from .features import Features
 from .image import Image, opened
 from .order import PixelOrder
-from .validity import NoDataError, OpenPixels
+from .validity import MarkedRows, NoDataError, OpenPixels
 
 
 def pixel_rows(image: Image, features: Features | None = None, lines: int | None = None) -> da.Array:
@@ -58,27 +59,32 @@ def pixel_rows(image: Image, features: Features | None = None, lines: int | None
         )
     n_valid = valid_of_blocks(image.n_valid, image.order, lines)
     numbers = np.flatnonzero(n_valid)  # blocks without data are left out, and never read
+    full = full_blocks(image.n_valid, image.order, lines, features.margin)[numbers]
     return da.map_blocks(
-        _read_valid_rows, opened(image), features, image.order, lines, _node(numbers),
+        _read_valid_rows, opened(image), features, image.order, lines, _node((numbers, full)),
         chunks=(tuple(n_valid[numbers].tolist()), (n_columns,)), **options,
     )  # fmt: skip
 
 
-def all_rows(
-    image: Image, features: Features | None = None, lines: int | None = None, marked: bool = False
-) -> da.Array:
-    """Return a row for every pixel as `pixel_rows` does, also for pixels without data, whose rows are arbitrary.
-
-    With `marked`, the last column is 1 for pixels with data, otherwise 0.
-    """
+def all_rows(image: Image, features: Features | None = None, lines: int | None = None) -> da.Array:
+    """Return a row for every pixel as `pixel_rows` does, also for pixels without data, whose rows are arbitrary."""
     features, lines, dtype, n_columns = _layout(image, features, lines)
-    empty = None
-    if image.n_valid is not None:
-        empty = _node(valid_of_blocks(image.n_valid, image.order, lines) == 0)
     return da.map_blocks(
-        _read_marked_rows if marked else _read_rows, opened(image), features, image.order, lines,
-        *([empty] if marked else []), chunks=(image.order.sizes(lines), (n_columns + marked,)), dtype=dtype,
-        meta=np.empty((0, 0), dtype),
+        _read_rows, opened(image), features, image.order, lines, chunks=(image.order.sizes(lines), (n_columns,)),
+        dtype=dtype, meta=np.empty((0, 0), dtype),
+    )  # fmt: skip
+
+
+def marked_rows(image: Image, features: Features | None = None, lines: int | None = None) -> da.Array:
+    """Return `all_rows` in blocks of `MarkedRows`, which say which pixels hold data."""
+    features, lines, dtype, n_columns = _layout(image, features, lines)
+    known = None
+    if image.n_valid is not None:
+        empty = valid_of_blocks(image.n_valid, image.order, lines) == 0
+        known = _node((empty, full_blocks(image.n_valid, image.order, lines, features.margin)))
+    return da.map_blocks(
+        _read_marked_rows, opened(image), features, image.order, lines, known,
+        chunks=(image.order.sizes(lines), (n_columns,)), dtype=dtype, meta=np.empty((0, 0), dtype),
     )  # fmt: skip
 
 
@@ -116,6 +122,21 @@ def valid_of_blocks(n_valid: Integers, order: PixelOrder, lines: int) -> Integer
     return np.add.reduceat(of_lines, np.arange(0, order.height, lines), axis=1, dtype=np.int64).ravel()
 
 
+def full_blocks(n_valid: Integers, order: PixelOrder, lines: int, margin: int) -> Booleans:
+    """Return for each block of at most `lines` lines whether all of its pixels, and of a margin around it, hold data.
+
+    Nothing is searched for pixels without data where there are none.
+    """
+    n_panels = len(n_valid) // order.height
+    widths = np.minimum(order.panel, order.width - order.panel * np.arange(n_panels))
+    full = n_valid.reshape(n_panels, order.height) == widths[:, None]
+    reach = -(-margin // order.panel)  # panels beside this one
+    beside = np.pad(full, [(reach, reach), (0, 0)], constant_values=True)
+    full = np.asarray(np.lib.stride_tricks.sliding_window_view(beside, 2 * reach + 1, axis=0).all(axis=2))
+    starts = range(0, order.height, lines)
+    return np.array([bool(own[max(y - margin, 0) : y + lines + margin].all()) for own in full for y in starts])
+
+
 @dataclass(frozen=True)
 class ValidOnLines(Statistic):
     """Numbers of true values on the lines of every panel, in the order of rows."""
@@ -140,7 +161,7 @@ def _layout(image: Image, features: Features | None, lines: int | None) -> tuple
     return features, lines or image.block_lines(dtype.itemsize * n_columns), dtype, n_columns
 
 
-def _node(value: AnyArray) -> Delayed:
+def _node(value: Any) -> Delayed:
     return dask.delayed(value, traverse=False)
 
 
@@ -151,23 +172,25 @@ def _read_rows(
 
 
 def _read_valid_rows(
-    source: OpenPixels, features: Features, order: PixelOrder, lines: int, numbers: Integers, block_id: tuple[int, int]
-) -> AnyArray:
-    rows, valid = features.rows(source, order.height, order.width, order.block(int(numbers[block_id[0]]), lines))
-    return rows if valid is None else rows.compress(valid, axis=0)  # three times as fast as rows[valid]
+    source: OpenPixels, features: Features, order: PixelOrder, lines: int, known: tuple[Integers, Booleans],
+    block_id: tuple[int, int],
+) -> AnyArray:  # fmt: skip
+    number, full = (int(part[block_id[0]]) for part in known)
+    source = source.without_holes() if full else source
+    rows, valid = features.rows(source, order.height, order.width, order.block(number, lines))
+    return MarkedRows(rows, valid).held
 
 
 def _read_marked_rows(
-    source: OpenPixels, features: Features, order: PixelOrder, lines: int, empty: Booleans | None,
+    source: OpenPixels, features: Features, order: PixelOrder, lines: int, known: tuple[Booleans, Booleans] | None,
     block_id: tuple[int, int],
-) -> AnyArray:  # fmt: skip
+) -> MarkedRows:  # fmt: skip
     y, x = block = order.block(block_id[0], lines)
-    n_rows, n_columns = (y.stop - y.start) * (x.stop - x.start), features.n_columns(source.source.shape[2])
-    marked = np.zeros((n_rows, n_columns + 1), features.dtype(source.source.dtype))
-    if empty is None or not empty[block_id[0]]:
-        rows, valid = features.rows(source, order.height, order.width, block)
-        marked[:, :-1], marked[:, -1] = rows, 1 if valid is None else valid
-    return marked
+    empty, full = (False, False) if known is None else (part[block_id[0]] for part in known)
+    if empty:
+        n_rows, n_columns = (y.stop - y.start) * (x.stop - x.start), features.n_columns(source.source.shape[2])
+        return MarkedRows(np.zeros((n_rows, n_columns), features.dtype(source.source.dtype)), np.zeros(n_rows, bool))
+    return MarkedRows(*features.rows(source.without_holes() if full else source, order.height, order.width, block))
 
 
 def _read_flags(source: OpenPixels, order: PixelOrder, lines: int, block_id: tuple[int]) -> Booleans:

@@ -1,6 +1,7 @@
 """Pixels without data: left out of rows, windows, samples and counts, and labelled -1."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import dask
@@ -21,7 +22,7 @@ from test_resuming_images import Labeller, Stop, contents
 from mdh_dask import RandomProjectionTree
 from mdh_dask._jit.windows import valid_window_moments
 from mdh_dask.cli import exits, mdh
-from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
+from mdh_dask.images import Features, Image, open_image, pixel_rows, validity, write_labels
 from mdh_dask.images.axes import AxesView
 from mdh_dask.images.labels import look
 from mdh_dask.images.order import PixelOrder
@@ -201,6 +202,39 @@ def test_a_block_without_data_is_read_once_to_be_counted_and_labelled_without(st
     write_labels(bright, image, tmp_path / "l.zarr", n_labels=3)
     assert {lines.start for lines, _ in read} == {0, 48}
     assert (zarr.open_array(tmp_path / "l.zarr")[16:48] == -1).all()
+
+
+def test_tiles_that_a_mask_leaves_out_are_never_read(tmp_path, monkeypatch):
+    mask = np.zeros((60, 80), np.uint8)
+    mask[:16, 40:60] = mask[50, 3] = 1
+    zarr.create_array(tmp_path / "image.zarr", data=beach(), chunks=(16, 20, 3))
+    tifffile.imwrite(tmp_path / "mask.tif", mask)
+    image = open_image(tmp_path / "image.zarr", mask=tmp_path / "mask.tif")
+    read, old = [], AxesView.__getitem__
+    monkeypatch.setattr(
+        AxesView, "__getitem__", lambda self, block: read.append((self.shape[2], *block)) or old(self, block)
+    )
+    rows = pixel_rows(image, Features(window=3), lines=60).compute(scheduler="synchronous")
+    np.testing.assert_array_equal(rows[:, :3], beach()[mask == 1])
+    held = {(y.start // 16, x.start // 20) for bands, y, x in read if bands == 3}
+    assert held == {(0, 2), (3, 0)}
+
+
+@pytest.mark.parametrize(("features", "n_searched"), [(Features(), 2), (Features(window=3), 3)])
+def test_blocks_that_hold_data_all_over_are_not_searched_for_holes_once_counted(
+    features, n_searched, tmp_path, monkeypatch
+):
+    pixels = beach().clip(1, 250)
+    pixels[29, 5] = pixels[59, 79] = 0
+    zarr.create_array(tmp_path / "image.zarr", data=pixels, chunks=(15, 80, 3), attributes={"_FillValue": 0})
+    image = counted(open_image(tmp_path / "image.zarr"))
+    searched, old = [], validity._leave_out
+    monkeypatch.setattr(validity, "_leave_out", lambda *given: searched.append(given) or old(*given))
+    whole = replace(image, validity=None, n_valid=None)
+    for rows in (pixel_rows(image, features, 15), pixel_rows(image, features, 60)):
+        expected = pixel_rows(whole, features).compute()[(pixels != 0).all(axis=2).ravel()]
+        np.testing.assert_array_equal(rows.compute(scheduler="synchronous")[:, :3], expected[:, :3])
+    assert len(searched) == n_searched + 1
 
 
 def test_an_image_without_data_is_refused_and_nothing_is_written(stored, tmp_path):
