@@ -8,20 +8,23 @@ from ._config import load_defaults
 if TYPE_CHECKING:
     from .clusters import start_cluster as start_cluster
     from .ensembles.labels import consensus as consensus
-    from .estimators import *
+    from .estimators.drift import drift as drift
+    from .estimators.models import load_model as load_model
+    from .estimators.profiles import cluster_profiles as cluster_profiles
+    from .estimators.registry import *
     from .estimators.targets import Links as Links
     from .tree.structure import Tree as Tree
 
 ELSEWHERE = {
     "Links": ".estimators.targets",
     "Tree": ".tree.structure",
+    "cluster_profiles": ".estimators.profiles",
     "consensus": ".ensembles.labels",
+    "drift": ".estimators.drift",
+    "load_model": ".estimators.models",
     "start_cluster": ".clusters",
 }
 """Modules of the public names apart from the estimators."""
-
-FUNCTIONS = ("cluster_profiles", "drift", "load_model")
-"""Public functions that take or return estimators."""
 
 ROOMS = ("clusters", "jobs", "workflows")
 """Public subpackages."""
@@ -39,9 +42,5 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(ELSEWHERE[name], __name__), name)
     if name == "__all__":
         public = import_module(".estimators.registry", __name__).public_names()
-        return sorted([*public, *FUNCTIONS, *ELSEWHERE])
-    if not name.startswith("_"):
-        estimators = import_module(".estimators", __name__)
-        if name in FUNCTIONS or name in estimators.registry.public_names():
-            return getattr(estimators, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return sorted([*public, *ELSEWHERE])
+    return getattr(import_module(".estimators", __name__), name)

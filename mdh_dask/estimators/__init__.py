@@ -1,6 +1,16 @@
 """The estimators, with the interface of scikit-learn; `registry` lists them."""
 
-from .drift import drift as drift
-from .models import load_model as load_model
-from .profiles import cluster_profiles as cluster_profiles
-from .registry import *
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .registry import *
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimators on first use: workers that label rows need only the fitted states."""
+    if not name.startswith("_"):
+        registry = import_module(".registry", __name__)
+        if name in registry.public_names():
+            return getattr(registry, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

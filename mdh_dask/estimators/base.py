@@ -15,8 +15,9 @@ from .._typing import AnyArray, Integers, RowArray
 from ..chunks import merge_chunks, one_bar, run
 from ..io.models import save_model
 from .aligned import labels_like
+from .blocks import of_block, of_complete_rows
 from .missing import without_missing
-from .planned import Planned, of_block, of_complete_rows
+from .planned import Planned
 from .validation import as_rows
 
 

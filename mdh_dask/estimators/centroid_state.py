@@ -9,8 +9,7 @@ import numpy as np
 from .._state import FeatureMap, State, checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..centroids.passes import nearest_centroids
-from .transformer import map_settings
-from .tree_state import by_features
+from .tree_state import by_features, map_settings
 
 PREFIX = "cluster_"
 """Begins the names of the arrays of a model, so that they differ from those of its feature map."""

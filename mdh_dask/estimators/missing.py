@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import AnyArray, Floats, Integers, RowArray
+from .._typing import Floats, Integers, RowArray
 from ..chunks import Together, is_dask, map_rows, merge_chunks, reduce_rows, select_rows
 from ..columns import ColumnTypes
 from ..summaries.missing import CompleteRows, Missing, MissingPass
+from .blocks import complete, with_means
 from .saved import part
 
 MISSING = frozenset({"error", "mean", "drop"})
@@ -112,7 +113,7 @@ def filled(estimator: Any, rows: RowArray) -> RowArray:
     if getattr(estimator, "missing", "error") != "mean" or rows.dtype.kind != "f":
         return rows
     fill = estimator.missing_values_.fill
-    return map_rows(_filled, rows, dtype=rows.dtype, n_columns=rows.shape[1], shared=fill)
+    return map_rows(with_means, rows, dtype=rows.dtype, n_columns=rows.shape[1], shared=fill)
 
 
 def complete_rows(estimator: Any, rows: RowArray) -> tuple[RowArray, int]:
@@ -136,17 +137,4 @@ def _read(estimator: Any, rows: RowArray) -> tuple[Missing, RowArray, int]:
             f"expected at least 2 rows without missing values for missing='drop'; got {int(of_blocks.sum())} of "
             f"{rows.shape[0]}: use missing='mean', or feature_map='gower'"
         )
-    return found, select_rows(_complete, merged, of_blocks.tolist()), n_passes
-
-
-def _filled(fill: Floats, rows: AnyArray) -> AnyArray:
-    return np.where(np.isnan(rows), fill.astype(rows.dtype), rows)
-
-
-def _complete(rows: AnyArray) -> AnyArray:
-    return rows[is_complete(rows)]
-
-
-def is_complete(rows: AnyArray) -> Any:
-    """Return which rows have no missing values."""
-    return ~np.isnan(rows).any(axis=1)
+    return found, select_rows(complete, merged, of_blocks.tolist()), n_passes

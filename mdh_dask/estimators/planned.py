@@ -5,20 +5,20 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._state import Stored
-from .._typing import AnyArray, RowArray
+from .._typing import RowArray
 from ..chunks import Plan, Progress, announced, is_dask, map_rows
 from ..columns import ColumnTypes
 from .aligned import like_rows
-from .missing import MissingValues, is_complete
+from .blocks import check_finite, of_block, of_complete_rows
+from .missing import MissingValues
 from .saved import refuse_others
-from .validation import as_rows, check_finite
+from .validation import as_rows
 
 
 class Planned(BaseEstimator, ABC):
@@ -130,18 +130,3 @@ class Planned(BaseEstimator, ABC):
         made = cls(**parameters)
         made._validate_params()
         return made
-
-
-def of_block(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: Any) -> AnyArray:
-    """Return what a method of a fitted value returns for a block, or raise an error if values are not finite."""
-    check_finite(rows, fitted.missing)
-    return np.asarray(getattr(fitted, method)(rows), dtype=dtype)
-
-
-def of_complete_rows(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: Any) -> AnyArray:
-    """Return what `of_block` does for the rows without missing values; the others get the label -1, or NaN."""
-    complete = is_complete(rows)
-    found = of_block(method, dtype, fitted, rows[complete])
-    out = np.full((len(rows), *found.shape[1:]), -1 if found.dtype.kind == "i" else np.nan, dtype)
-    out[complete] = found
-    return out

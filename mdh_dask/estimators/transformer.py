@@ -11,10 +11,8 @@ from .._state import FeatureMap
 from .._typing import AnyArray, RowArray
 from ..chunks import Plan, merge_chunks, one_bar, run_together
 from .planned import Planned
+from .tree_state import NYSTROM
 from .validation import as_rows
-
-NYSTROM = "nystrom"
-"""The kind of saved maps without a kind, as from 0.1.0."""
 
 
 class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Planned):
@@ -124,9 +122,3 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
         # Features are float32 for every dtype of the rows.
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def map_settings(feature_map: FeatureMap) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Return the settings and arrays of a map for a saved model."""
-    settings, arrays = feature_map.to_arrays()
-    return settings if feature_map.kind == NYSTROM else {"map": feature_map.kind, **settings}, arrays

@@ -11,7 +11,9 @@ from .._typing import AnyArray, Floats, Integers
 from ..growth.exemplars import Exemplars
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
-from .transformer import map_settings
+
+NYSTROM = "nystrom"
+"""The kind of saved maps without a kind, as from 0.1.0."""
 
 ROWS_AT_ONCE = 8192
 """Rows whose features are in memory at once while rows are labelled."""
@@ -98,6 +100,12 @@ class TreeState(State):
             raise ValueError(f"expected the arrays of a tree alone; got {', '.join(others)}, too")
         tree = tree_from_arrays({name: array for name, array in arrays.items() if name in FIELDS})
         return cls(tree, exemplars=_exemplars_from(arrays, tree.n_clusters))
+
+
+def map_settings(feature_map: FeatureMap) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return the settings and arrays of a map for a saved model."""
+    settings, arrays = feature_map.to_arrays()
+    return settings if feature_map.kind == NYSTROM else {"map": feature_map.kind, **settings}, arrays
 
 
 def by_features(function: Callable[[AnyArray], AnyArray], rows: AnyArray, feature_map: FeatureMap | None) -> AnyArray:

@@ -9,7 +9,6 @@ import numpy as np
 import zarr
 from sklearn.utils.validation import validate_data
 
-from .._sparse import RepeatedRows, SparseRows
 from .._typing import AnyArray, RowArray
 from ..chunks import is_dask, select_rows
 from ..columns.coding import TypedRows
@@ -18,6 +17,7 @@ from ..growth.passes import FirstLook
 from ..io import open_rows
 from ..projections.directions import Proposal, StandardDirections
 from .aligned import plain_rows
+from .blocks import finite
 from .missing import filled
 from .shapes import check_dtype, check_shape, checked_lazy, set_columns
 from .sparse_input import checked_sparse, given_sparse
@@ -158,22 +158,6 @@ def _column(j: int, names: Sequence[str] | None) -> str:
     return f"column {j}" if names is None else f"column {names[j]!r}"
 
 
-def check_finite(rows: AnyArray, missing: bool = False) -> None:
-    """Raise an error if a block of rows contains infinity, or NaN unless values may be missing."""
-    rows = rows.rows if isinstance(rows, RepeatedRows) else rows
-    stored = rows.data if isinstance(rows, SparseRows) else rows
-    if stored.dtype.kind == "f" and not np.isfinite(stored).all():
-        bad = np.isinf(stored) if missing else ~np.isfinite(stored)
-        if not bad.any():
-            return
-        first = rows.row_of(int(bad.argmax())) if isinstance(rows, SparseRows) else int(bad.any(axis=1).argmax())
-        raise ValueError(
-            f"expected finite values; got {int(np.isnan(stored).sum())} NaN and {int(np.isinf(stored).sum())} infinite "
-            f"(inf) values in a block of {len(rows)} rows, the first in its row {first}. "
-            "Drop these rows or fill in the values first."
-        )
-
-
 def checked_proposal(proposed: Any, n_features: int) -> Proposal:
     """Return the proposal of a projection, after checking the directions and any thresholds.
 
@@ -219,11 +203,5 @@ def rows_of_share(size: float | None, n_rows: int) -> int:
 def finite_rows(rows: RowArray, missing: bool = False) -> RowArray:
     """Return rows after `check_finite`, which Dask does when it computes them."""
     if is_dask(rows):
-        return select_rows(partial(_checked, missing), rows, rows.chunks[0])
-    check_finite(rows, missing)
-    return rows
-
-
-def _checked(missing: bool, rows: AnyArray) -> AnyArray:
-    check_finite(rows, missing)
-    return rows
+        return select_rows(partial(finite, missing), rows, rows.chunks[0])
+    return finite(missing, rows)

@@ -14,7 +14,8 @@ from .. import __version__
 from .._journal import keeping
 from .._locations import stored
 from ..chunks import announced
-from ..estimators import drift, load_model
+from ..estimators.drift import drift
+from ..estimators.models import load_model
 from ..images import Image, PixelColumns
 from ..images.rows import all_rows, pixel_rows
 from ..images.validity import NoDataError

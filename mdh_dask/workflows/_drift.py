@@ -9,9 +9,9 @@ from .._locations import name_of, redacted
 from ..chunks import announced
 from ..clusters.current import current_cluster
 from ..columns.coding import TypedRows
-from ..estimators import drift as drift_of_rows
-from ..estimators import load_model
+from ..estimators.drift import drift as drift_of_rows
 from ..estimators.level_counts import with_unseen_levels
+from ..estimators.models import load_model
 from ..images.validity import Nodata
 from ..io.files import write_file
 from ..io.openmetrics import as_openmetrics

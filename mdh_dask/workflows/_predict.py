@@ -8,7 +8,7 @@ import numpy as np
 from .._errors import SettingError
 from .._typing import Integers
 from ..clusters.current import current_cluster
-from ..estimators import load_model
+from ..estimators.models import load_model
 from ..images.rows import all_rows
 from ..images.validity import Nodata
 from ._fit import Cluster, check_confidence, write_labels

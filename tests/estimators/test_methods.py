@@ -1,6 +1,9 @@
 """The composable estimator, and the named methods that are configurations of it."""
 
 import inspect
+import pickle
+import subprocess
+import sys
 
 import dask.array as da
 import numpy as np
@@ -11,12 +14,14 @@ import mdh_dask
 from mdh_dask import (
     PDDP,
     BisectingKernelKMeans,
+    ConsensusClustering,
     DePDDP,
     DivisiveClustering,
     HierarchicalKernelMDH,
     HierarchicalMDH,
     ICATree,
     KernelDePDDP,
+    KernelKMeans,
     MinimumDensityHyperplane,
     PCATree,
     ProjectionPursuitTree,
@@ -258,6 +263,21 @@ def test_density_between_the_outermost_modes_ends_where_it_has_one_mode():
     X = rng.normal(size=(2000, 3))
     assert DePDDP(min_cluster_size=100).fit(X).n_clusters_ == 1
     assert PDDP(max_clusters=4).fit(X).n_clusters_ == 4
+
+
+def test_workers_label_rows_without_scikit_learn(rows):
+    named = (PCATree(), PCATree(feature_map="rbf"), KernelKMeans(n_clusters=2), ConsensusClustering(n_trees=2))
+    models = [model.fit(rows) for model in named]
+    program = (
+        "import pickle, sys; label, rows = pickle.load(sys.stdin.buffer);"
+        "pickle.dump(([one(rows) for one in label], 'sklearn' in sys.modules), sys.stdout.buffer)"
+    )
+    sent = pickle.dumps(([model.block_labels() for model in models], rows))
+    done = subprocess.run([sys.executable, "-c", program], input=sent, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    labels, imported = pickle.loads(done.stdout)
+    assert not imported
+    np.testing.assert_array_equal(labels, [model.labels_ for model in models])
 
 
 def test_all_names_are_exported():
