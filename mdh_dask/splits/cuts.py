@@ -32,6 +32,9 @@ SPREAD = 2.0
 """Largest ratio of the squared radii of balls on a cut. Without it, balls on a cut through a thin cluster reach into
 its margins, where rows are sparser than in its core."""
 
+ELSEWHERE = -1
+"""Cell of rows that are in none of the groups to be compared. They are neighbours and counted like others."""
+
 TIES = 1e-5
 """Relative difference up to which distances are equal, as those of rounded values differ by rounding errors."""
 
@@ -69,17 +72,22 @@ class Landmarks:
     choosing, counted : arrays of int
         Indices of the rows of both halves; the landmarks are the first distinct rows of `choosing`.
     cell : array of shape (n_rows,), int
+        Rows of `ELSEWHERE` are no centres of balls.
     """
 
     def __init__(self, rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -> None:
-        places = choosing[distinct(rows[choosing])[:LANDMARKS]]
-        self.places, self.cell = places, cell[places]
-        to_choosing = squared_distances(rows[places], rows[choosing])
-        self.apart = squared_distances(rows[places], rows[places])
+        drawn = choosing[distinct(rows[choosing])[:LANDMARKS]]
+        own = np.flatnonzero(cell[drawn] != ELSEWHERE)
+        self.places, self.cell = drawn[own], cell[drawn[own]]
+        centres = rows[self.places]
+        to_choosing = squared_distances(centres, rows[choosing])
+        apart = to_choosing[:, np.searchsorted(choosing, drawn)]
+        pairs = _neighbours(apart, own, self.cell)
+        self.apart = apart if len(own) == len(drawn) else apart[:, own]
         most = len(choosing) // ROWS_FOR_A_NEIGHBOUR
         sizes = max(min(NEIGHBOURS, most), 3), max(min(MANY_NEIGHBOURS, most), 3)
-        self.balls = _balls(to_choosing, self.apart, self.cell, *sizes)
-        self.to_counted = squared_distances(rows[places], rows[counted])
+        self.balls = _balls(to_choosing, self.apart, pairs, *sizes)
+        self.to_counted = _Distances(centres, rows, counted)
 
     def evidence(self, group: Integers, pair: tuple[int, int]) -> Floats | None:
         """Return by how many standard errors each core has more rows than the cut, or None if there is no cut.
@@ -149,16 +157,39 @@ def middle(one: Floats, other: Floats, apart: Floats) -> Floats:
     return (one + other) / 2 - apart / 4
 
 
+class _Distances:
+    """Squared distances of centres to the counted rows, found for those centres that are asked for, which are few."""
+
+    def __init__(self, centres: Floats, rows: Floats, counted: Integers) -> None:
+        self.centres, self.rows, self.counted = centres, rows, counted
+        self.found = np.empty((len(centres), len(counted)), dtype=np.float32)
+        self.known = np.zeros(len(centres), dtype=bool)
+
+    def __getitem__(self, which: Integers) -> Floats:
+        unknown = np.unique(which[~self.known[which]])
+        if len(unknown):
+            self.found[unknown] = squared_distances(self.centres[unknown], self.rows[self.counted])
+            self.known[unknown] = True
+        return self.found[which]
+
+
 def squared_distances(rows: Floats, places: Floats) -> Floats:
     """Return the squared distances, shape (n_rows, n_places), float32; rounding errors of zero become zero."""
     out = np.empty((len(rows), len(places)), dtype=np.float32)
     squares = np.square(places).sum(axis=1)
     rounding = 16 * np.finfo(np.float64).eps
+    height = min(BLOCK, len(rows))
+    products, sums = np.empty((height, len(places))), np.empty((height, len(places)))
     for i in range(0, len(rows), BLOCK):
         block = rows[i : i + BLOCK]
-        sums = np.square(block).sum(axis=1)[:, None] + squares
-        distances = sums - 2 * (block @ places.T)
-        out[i : i + BLOCK] = np.where(distances <= rounding * sums, 0.0, distances)
+        product, total = products[: len(block)], sums[: len(block)]
+        np.matmul(block, places.T, out=product)
+        np.add(np.square(block).sum(axis=1)[:, None], squares, out=total)
+        product *= -2
+        product += total
+        total *= rounding
+        product[product <= total] = 0
+        out[i : i + BLOCK] = product
     return out
 
 
@@ -167,14 +198,16 @@ def distinct(rows: Floats) -> Integers:
     return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
 
-def _balls(to_choosing: Floats, among: Floats, cell: Integers, *numbers: int) -> tuple[Balls, ...]:
-    """Return balls of so many rows around all landmarks and the middles of their links.
+def _balls(to_choosing: Floats, among: Floats, pairs: tuple[Integers, Integers], *numbers: int) -> tuple[Balls, ...]:
+    """Return balls of so many rows around all landmarks and the middles of their links, which join `pairs`.
 
     `to_choosing` and `among` hold the squared distances of the landmarks to the rows of their half, and to each other.
     """
-    first, second = _neighbours(among, cell)
+    first, second = pairs
     apart = among[first, second]
-    reach = np.partition(to_choosing, numbers, axis=1)[:, numbers]
+    reach = np.empty((len(to_choosing), len(numbers)), dtype=np.float32)
+    for i in range(0, len(to_choosing), BLOCK):
+        reach[i : i + BLOCK] = np.partition(to_choosing[i : i + BLOCK], numbers, axis=1)[:, numbers]
     halfway = np.empty((len(first), len(numbers)), dtype=np.float32)
     nearest = [k - 1 for k in numbers]  # the middle is not itself a row
     for i in range(0, len(first), BLOCK):
@@ -194,15 +227,21 @@ def _ordered(first: Integers, second: Integers, apart: Floats, reach: Floats, ha
     return Links(first[order], second[order], bottleneck[order], ends[:, order], apart[order])
 
 
-def _neighbours(apart: Floats, cell: Integers) -> tuple[Integers, Integers]:
-    """Return the pairs of neighbours in different cells, each with the smaller index first."""
-    n = len(cell)
+def _neighbours(apart: Floats, own: Integers, cell: Integers) -> tuple[Integers, Integers]:
+    """Return the pairs of neighbours in different cells, each with the smaller index first.
+
+    `apart` holds the squared distances of landmarks to all rows that could be neighbours, of which they are `own`.
+    """
+    n, n_others = apart.shape
     apart = apart.copy()
-    np.fill_diagonal(apart, np.inf)
-    k = min(NEIGHBOURS, n - 1)
-    near = np.argpartition(apart, k - 1, axis=1)[:, :k].ravel()
-    own = np.repeat(np.arange(n), k)
-    pairs = np.unique(np.minimum(own, near) * n + np.maximum(own, near))
+    apart[np.arange(n), own] = np.inf
+    k = min(NEIGHBOURS, n_others - 1)
+    number = np.full(n_others, ELSEWHERE)
+    number[own] = np.arange(n)
+    near = number[np.argpartition(apart, k - 1, axis=1)[:, :k]].ravel()
+    known = near != ELSEWHERE
+    first, near = np.repeat(np.arange(n), k)[known], near[known]
+    pairs = np.unique(np.minimum(first, near) * n + np.maximum(first, near))
     first, second = pairs // n, pairs % n
     crossing = cell[first] != cell[second]
     return first[crossing], second[crossing]

@@ -16,9 +16,6 @@ MOST_COLUMNS = 1000
 DIFFERENT = 0.5
 """Two groups differ by a category if the shares of its levels differ by so much in all."""
 
-MOST_FACTORS = 2
-"""Groups that differ by more categories are more than levels of one: other columns change with it."""
-
 
 @dataclass(frozen=True)
 class Factors:
@@ -28,52 +25,65 @@ class Factors:
     ----------
     columns : list of int arrays
         Columns of each category.
-    levels : list of int arrays of shape (n_rows,)
-        Level of each row.
-    cell : array of shape (n_rows,), int
-        Cell of each row.
+    counts : array of shape (n_cells, n_levels), int
+        Number of rows of each cell with each level, of all categories in turn.
+    first : array of shape (n_categories,), int
+        First level of each category.
     """
 
     columns: Sequence[Integers]
-    levels: Sequence[Integers]
-    cell: Integers
+    counts: Integers
+    first: Integers
 
     def __bool__(self) -> bool:
         """Return whether there are any."""
         return len(self.columns) > 0
 
-    def between(self, group: Integers, pair: tuple[int, int]) -> Integers | None:
-        """Return the columns of the category by which two groups of cells differ most, or None without one.
+    def between(self, group: Integers, pair: tuple[int, int]) -> list[Integers]:
+        """Return the columns of each category by which the most alike cells of two groups differ.
 
-        None also if they differ by several.
+        Groups may have different shares of the levels of many categories, though some of their cells are levels of one.
+        The category by which the cells differ most is the first one.
         """
-        ours = group[self.cell]
-        sides = [np.flatnonzero(ours == side) for side in pair]
-        if not all(map(len, sides)):
-            return None
-        apart = [_difference(levels, *sides) for levels in self.levels]
-        if not 0 < np.count_nonzero(np.array(apart) >= DIFFERENT) <= MOST_FACTORS:
-            return None
-        return self.columns[int(np.argmax(apart))]
+        if not self:
+            return []
+        one, other = (self.counts[group == side] for side in pair)
+        alike = [self._different(a, b) for a in one if a.any() for b in other if b.any()]
+        return min(alike, key=len, default=[])
+
+    def _different(self, one: Integers, other: Integers) -> list[Integers]:
+        counts = np.stack([one, other])
+        n_rows = np.add.reduceat(counts, self.first, axis=1)[:, :1]  # each row has one level of the first category
+        # Half of the absolute differences of shares is the total variation distance.
+        apart = np.add.reduceat(np.abs(np.subtract(*counts / n_rows)), self.first) / 2
+        return [self.columns[i] for i in np.argsort(-apart, kind="stable") if apart[i] >= DIFFERENT]
 
 
-def factors_of(rows: Floats, cell: Integers) -> Factors:
+def factors_of(rows: Floats, cell: Integers, n_cells: int) -> Factors:
     """Return the categories among the two-valued columns of rows.
 
     Examples
     --------
     >>> levels = np.array([0, 1, 2, 1, 0, 2])
-    >>> [columns.tolist() for columns in factors_of(np.eye(3)[levels], levels).columns]
+    >>> [columns.tolist() for columns in factors_of(np.eye(3)[levels], levels, 3).columns]
     [[0, 1, 2]]
     """
     low, high = rows.min(axis=0), rows.max(axis=0)
     two = np.flatnonzero((low < high) & ((rows == low) | (rows == high)).all(axis=0))
     if not 0 < len(two) <= MOST_COLUMNS:
-        return Factors([], [], cell)
+        return Factors([], np.empty((n_cells, 0), dtype=np.int64), np.empty(0, dtype=np.int64))
     upper = rows[:, two] == high[two]
     groups = _categories(upper)
-    levels = [np.where(upper[:, own].any(axis=1), upper[:, own].argmax(axis=1), len(own)) for own in groups]
-    return Factors([two[own] for own in groups], levels, cell)
+    counts = [_counts(upper[:, own], cell, n_cells) for own in groups]
+    first = np.cumsum([0, *(of.shape[1] for of in counts[:-1])])
+    return Factors([two[own] for own in groups], np.concatenate(counts, axis=1), first)
+
+
+def _counts(upper: Booleans, cell: Integers, n_cells: int) -> Integers:
+    """Return the number of rows of each cell with each level of a category; the last is that of no indicator."""
+    n_levels = upper.shape[1] + 1
+    level = np.where(upper.any(axis=1), upper.argmax(axis=1), n_levels - 1)
+    return np.bincount(cell * n_levels + level, minlength=n_cells * n_levels).reshape(n_cells, n_levels)
 
 
 def _categories(upper: Booleans) -> list[Integers]:
@@ -91,10 +101,3 @@ def _categories(upper: Booleans) -> list[Integers]:
         found.append(np.array(own))
         left = [j for j in left if j not in own]
     return found
-
-
-def _difference(levels: Integers, one: Integers, other: Integers) -> float:
-    """Return the total variation distance between the levels of some rows and of others."""
-    n_levels = int(levels.max()) + 1
-    shares = [np.bincount(levels[side], minlength=n_levels) / len(side) for side in (one, other)]
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)

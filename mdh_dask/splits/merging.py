@@ -1,7 +1,6 @@
 """Merging cells until the density of the rows has a valley between any two neighbouring groups."""
 
-from collections.abc import Callable, Collection, Iterable
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from statistics import NormalDist
 from typing import NamedTuple
@@ -9,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Floats, Integers
-from .cuts import Landmarks
+from .cuts import ELSEWHERE, Landmarks
 from .factors import Factors, factors_of
 from .slabs import Slabs, slabs
 from .smoothing import smoothed_cells
@@ -23,6 +22,9 @@ KINDS = 2
 """Kinds of evidence that share the level: balls, and slabs. Those of small and large balls and of two kinds of slabs
 rise and fall together, and each is the smaller of two. ``python -m tests.benchmarks honesty`` checks it."""
 
+MOST_FACTORS = 2
+"""Groups that differ by more categories are more than levels of one: other columns change with it."""
+
 FEWEST = 30
 """With fewer rows, cells are not merged."""
 
@@ -34,11 +36,6 @@ MOST_SPLITS = 6
 SHARED_EVIDENCE = 0.5
 """Correlation of the evidence of several halvings of the same rows: the mean of several is
 steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
-
-
-CATEGORIES_KEPT = 8
-"""Number of categories whose tests are in memory together. Each takes some hundred MB, for the distances of up to 2000
-landmarks in each half of each halving; tests of others are made anew."""
 
 
 class Merged(NamedTuple):
@@ -72,7 +69,7 @@ def merge_cells(
     choose the points, the other half is counted, and vice versa. In many columns, slabs between and through the groups
     are compared in the same way, and either of the two kinds is enough. Few rows are halved repeatedly and their
     evidence is averaged. Where two groups differ by a two-valued column, or by the indicators of one category, the
-    valley must also be there without these columns.
+    valley must also be there without these columns, which is looked at where a merge would otherwise end.
 
     Parameters
     ----------
@@ -115,15 +112,10 @@ def merge_cells(
     n_splits = max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)
     halves = [(hashes >> np.uint64(bit)) & np.uint64(1) for bit in range(n_splits)]
 
-    @lru_cache(maxsize=CATEGORIES_KEPT)
-    def splits_without(columns: tuple[int, ...]) -> Splits:
-        kept = np.delete(rows, columns, axis=1)
-        return [_both_ways(kept, half, smoothed) for half in halves] if np.ptp(kept, axis=0).any() else []
-
-    splits = splits_without(())
+    splits = [list(_both_ways(rows, half, smoothed)) for half in halves]
     seen = np.unique([ours for split in splits for half in split for ours in half.landmarks.cell])
     group = _swallowed(cell, smoothed, n_cells, seen)
-    tests = _Tests(splits, splits_without, factors_of(rows, cell))
+    tests = _Tests(splits, rows, halves, smoothed, factors_of(rows, cell, n_cells))
     return _merged(tests, group, most_groups, fewest_groups, apart)
 
 
@@ -143,25 +135,35 @@ class _Test(NamedTuple):
         return np.concatenate([balls, self.slabs.evidence(group, pair, contact)])
 
 
-Splits = list[tuple[_Test, _Test]]
-"""For each way to halve the rows, the tests of either half."""
-
-
 class _Tests(NamedTuple):
     """Tests of groups of cells with all columns, and without those of one category."""
 
-    splits: Splits
-    without: Callable[[tuple[int, ...]], Splits]
+    splits: list[list[_Test]]
+    """For each way to halve the rows, the tests of either half."""
+    rows: Floats
+    halves: Sequence[Integers]
+    cell: Integers
     factors: Factors
 
-    def evidence(self, group: Integers, pairs: Iterable[Pair], enough: float) -> dict[Pair, float]:
+    def evidence(self, group: Integers, pairs: Iterable[Pair]) -> dict[Pair, float]:
         """Return the evidence of a valley between two groups, for pairs; infinite if they are not neighbours."""
-        found = {pair: _pooled(self.splits, group, pair) for pair in pairs}
-        between = {pair: self.factors.between(group, pair) for pair, z in found.items() if z >= enough}
-        again = [(tuple(columns.tolist()), pair) for pair, columns in between.items() if columns is not None]
-        for columns, pair in sorted(again):  # category by category, as not all tests fit in memory
-            found[pair] = min(found[pair], _pooled(self.without(columns), group, pair))
-        return found
+        return {pair: _pooled([_mean(split, group, pair) for split in self.splits]) for pair in pairs}
+
+    def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
+        """Return the evidence without some columns, that of the first halving without a valley if there is any.
+
+        These tests are not kept, as each may take a hundred MB.
+        """
+        rows = np.delete(self.rows, columns, axis=1)
+        if not np.ptp(rows, axis=0).any():
+            return np.inf
+        side = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))[self.cell]
+        found = []
+        for half in self.halves:
+            found.append(_mean(_both_ways(rows, half, side), np.arange(2), (0, 1)))
+            if (evidence := _pooled(found[-1:])) <= 0:
+                return evidence
+        return _pooled(found)
 
     def meeting(self, group: Integers) -> set[Pair]:
         """Return the pairs of groups that have a link."""
@@ -170,20 +172,24 @@ class _Tests(NamedTuple):
         return {_pair(a, b) for both in ends for a, b in np.unique(both, axis=1).T.tolist() if a != b}
 
 
-def _pooled(splits: Splits, group: Integers, pair: Pair) -> float:
+def _mean(split: Iterable[_Test], group: Integers, pair: Pair) -> Floats | None:
+    """Return the evidence of both halves of one split together, or None if neither found a cut."""
+    halves = [e for half in split if (e := half.evidence(group, pair)) is not None]
+    return np.sum(halves, axis=0) / len(halves) ** 0.5 if halves else None
+
+
+def _pooled(splits: Sequence[Floats | None]) -> float:
     """Return the mean evidence of all splits that found a cut, or infinity."""
-    found = [[e for half in split if (e := half.evidence(group, pair)) is not None] for split in splits]
-    means = [np.sum(halves, axis=0) / len(halves) ** 0.5 for halves in found if halves]
-    standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / max(len(splits), 1)) ** 0.5
+    found = [evidence for evidence in splits if evidence is not None]
+    standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / len(splits)) ** 0.5
     # Both groups must be denser than what lies between them, by balls or by slabs.
-    return float(np.mean(means, axis=0).min(axis=-1).max()) / standard_error if means else np.inf
+    return float(np.mean(found, axis=0).min(axis=-1).max()) / standard_error if found else np.inf
 
 
-def _both_ways(rows: Floats, half: Integers, cell: Integers) -> tuple[_Test, _Test]:
+def _both_ways(rows: Floats, half: Integers, cell: Integers) -> Iterator[_Test]:
     first, second = np.flatnonzero(half == 0), np.flatnonzero(half)
-    ways = (rows, first, second, cell), (rows, second, first, cell)
-    one, other = (_Test(rows, Landmarks(*way), slabs(*way)) for way in ways)
-    return one, other
+    for way in ((rows, first, second, cell), (rows, second, first, cell)):
+        yield _Test(rows, Landmarks(*way), slabs(*way))
 
 
 def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers) -> Integers:
@@ -205,10 +211,13 @@ def _merged(
 ) -> Merged:
     meeting = tests.meeting(group)
     enough = NormalDist().inv_cdf(1 - LEVEL / KINDS / max(len(meeting), 2))
+    confirmed: set[Pair] = set()
 
     def evidence(pairs: Collection[Pair]) -> dict[Pair, float]:
         kept = {_pair(int(group[a]), int(group[b])) for a, b in apart} & {*pairs}
-        return tests.evidence(group, sorted({*pairs} - kept), enough) | dict.fromkeys(kept, np.inf)
+        confirmed.difference_update(pairs)
+        confirmed.update(kept)
+        return tests.evidence(group, sorted({*pairs} - kept)) | dict.fromkeys(kept, np.inf)
 
     # Levels of a category may be so far apart that they have no link, and are neighbours nevertheless.
     pairs = combinations(np.unique(group).tolist(), 2) if tests.factors else sorted(meeting)
@@ -218,7 +227,7 @@ def _merged(
         too_many = most_groups is not None and len(groups) > most_groups
         if not known and too_many:  # no two groups are neighbours
             known = {pair: np.inf for pair in combinations(groups.tolist(), 2)}
-        pair = min(known, key=lambda p: (known[p], p), default=None)
+        pair = _weakest(tests, group, known, confirmed, enough)
         if pair is None or (known[pair] >= enough and not too_many):
             break
         merged[pair] = known[pair]
@@ -228,6 +237,24 @@ def _merged(
         known = {both: z for both, z in known.items() if not set(both) & set(pair)}
         known |= evidence(changed)
     return _numbered(group, merged, enough)
+
+
+def _weakest(
+    tests: _Tests, group: Integers, known: dict[Pair, float], confirmed: set[Pair], enough: float
+) -> Pair | None:
+    """Return the pair with the least evidence; tests without a category are made only if all others have enough."""
+    weakest = min(known, key=lambda p: (known[p], p), default=None)
+    if weakest is None or known[weakest] < enough:
+        return weakest
+    between = {pair: tests.factors.between(group, pair) for pair in known.keys() - confirmed}
+    # Levels of one category first: groups of unequal levels of several would look like more than levels.
+    for pair in sorted(between, key=lambda p: (len(between[p]), known[p], p)):
+        confirmed.add(pair)
+        if 0 < len(between[pair]) <= MOST_FACTORS:
+            known[pair] = min(known[pair], tests.without(between[pair][0], group, pair))
+            if known[pair] < enough:
+                return pair
+    return min(known, key=lambda p: (known[p], p))
 
 
 def _pair(a: int, b: int) -> Pair:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Floats, Integers
-from .cuts import BLOCK
+from .cuts import BLOCK, ELSEWHERE
 
 FEW_COLUMNS = 8
 """In at most as many columns, balls are sharp. There, lines leave curved groups: two moons were cut by slabs."""
@@ -107,6 +107,7 @@ def slabs(rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -
     """Return the halves of rows in many columns, or None with few columns, constant ones aside."""
     if np.count_nonzero(np.ptp(rows, axis=0)) <= FEW_COLUMNS:
         return None
+    choosing = choosing[cell[choosing] != ELSEWHERE]
     chosen, others = rows[choosing], rows[counted]
     return Slabs(chosen, others, cell[choosing], (_squares(chosen), _squares(others)))
 

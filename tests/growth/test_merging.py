@@ -21,7 +21,7 @@ from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.splits.cuts import PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
 from mdh_dask.splits.factors import factors_of
-from mdh_dask.splits.merging import merge_cells
+from mdh_dask.splits.merging import _Tests, merge_cells
 from mdh_dask.splits.slabs import FEW_COLUMNS, NEAREST, WITHIN, slabs
 from mdh_dask.splits.smoothing import smoothed_cells
 from mdh_dask.tree.saving import check_clusters
@@ -338,9 +338,36 @@ def test_levels_of_independent_categories_are_one_group_and_two_kinds_of_answers
 def test_indicators_of_a_category_are_found_whatever_their_order():
     rows, levels = categories(600, 0, 2)
     order = np.random.default_rng(1).permutation(rows.shape[1])
-    found = [sorted(order[columns].tolist()) for columns in factors_of(rows[:, order], levels[0]).columns]
+    found = [sorted(order[columns].tolist()) for columns in factors_of(rows[:, order], levels[0], 2).columns]
     ends = np.cumsum([0, *(len(np.unique(of)) for of in levels)])
     assert sorted(found) == [list(range(a, b)) for a, b in pairwise(ends)]
+
+
+def test_groups_are_compared_without_a_category_only_where_merging_would_end(monkeypatch):
+    compared = []
+
+    def without(tests, columns, group, pair):
+        compared.append(pair)
+        return without_columns(tests, columns, group, pair)
+
+    without_columns = _Tests.without
+    monkeypatch.setattr(_Tests, "without", without)
+    rows, levels = categories(400, 3)
+    assert merge_cells(rows, hashes(400), levels[3], levels[3].max() + 1).group.max() == 0
+    assert 0 < len(compared) <= levels[3].max()  # of some ninety pairs of levels
+    rows, cell = stripes(400, 1.0)
+    merge_cells(rows, hashes(400), cell, 16)
+    assert len(compared) <= levels[3].max()
+
+
+def test_groups_of_several_categories_differ_as_much_as_their_most_alike_cells():
+    levels = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]).repeat(20, axis=0)
+    factors = factors_of(levels.astype(float), np.arange(100) // 20, 5)
+    group = np.array([0, 0, 0, 1, 2])
+    assert len(factors.between(group, (0, 1))) == 1  # by shares of levels, two
+    assert [columns.tolist() for columns in factors.between(group, (1, 2))] == [[2]]
+    assert len(factors.between(group, (0, 2))) == 2
+    assert factors.between(np.zeros(5, dtype=int), (0, 1)) == []
 
 
 def test_borders_are_smoothed_to_where_most_neighbours_agree():
