@@ -152,10 +152,12 @@ class Server(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(folder, ranges=True):
-    """Serve a folder over HTTP for a while: its URL, and a list of the ranges that are asked for."""
+def serving(folder, ranges=True, context=None):
+    """Serve a folder over HTTP, or HTTPS with a context, for a while: its URL, and a list of the ranges asked for."""
     handler = type("Handler", (Server,), {"folder": folder, "ranges": ranges, "asked": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        if context is not None:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", handler.asked
+        yield f"http{'' if context is None else 's'}://127.0.0.1:{server.server_port}", handler.asked
         server.shutdown()

@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import ssl
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +34,7 @@ Exit codes:
   73   an output exists or cannot be made
   74   reading or writing failed
   75   the cluster or a server was not reached or was lost, or another run holds the lock: may succeed later
-  77   no permission
+  77   no permission, or a certificate that is not trusted
   78   the job file is wrong, or it or its input has changed since the job began
   130  interrupted (143: by SIGTERM); finished outputs stay, others are removed, but run resumes when run again
   1    anything else, with a traceback
@@ -93,6 +94,17 @@ JOB_SPELLINGS = {
 """The remedies as spelt in a job file, where that differs."""
 
 
+def _is_of_certificates(error: BaseException) -> bool:
+    """Return whether a certificate was refused: then trying again does not help, though no server was reached."""
+    cause: BaseException | None = error
+    while cause is not None:
+        reason = getattr(cause, "reason", None) if isinstance(cause, ssl.SSLError) else None
+        if isinstance(cause, ssl.SSLCertVerificationError) or "CERTIFICATE" in str(reason) or "_CA" in str(reason):
+            return True
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return False
+
+
 def exit_code(error: BaseException) -> int:
     """Return the exit code of an error, such as 75 if the same command may succeed later or 65 if the data are invalid.
 
@@ -104,6 +116,8 @@ def exit_code(error: BaseException) -> int:
     name = type(error).__name__
     if name in LACK_OF_MEMORY or isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return NO_MEMORY
+    if _is_of_certificates(error):
+        return NOT_PERMITTED
     names = {kind.__name__ for kind in type(error).__mro__}
     if names & {*LOST_CLUSTER, *LOST_SERVER} or isinstance(error, (TimeoutError, ConnectionError)):
         return TRY_AGAIN

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import ssl
 import subprocess
 import sys
 import threading
@@ -12,10 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import s3fs
 from click.testing import CliRunner
+from distributed.security import Security
 
 from mdh_dask.cli import exits, mdh
 from mdh_dask.io import write_rows
+from tests.helpers import serving
+from tests.s3 import ENVIRONMENT
 
 ROWS = np.random.default_rng(0).normal(size=(400, 3)).astype("f4")
 
@@ -96,6 +101,28 @@ def test_a_server_of_files_that_does_not_answer_may_do_so_later(here, name):
     assert result.exit_code == exits.TRY_AGAIN, result.output
     assert "127.0.0.1" in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
+
+
+@pytest.fixture
+def untrusted(here):
+    """A server of the current folder with a certificate of an authority that nobody knows."""
+    security = Security.temporary()
+    Path("pair.pem").write_text(security.tls_scheduler_cert + security.tls_scheduler_key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain("pair.pem")
+    with serving(here, context=context) as (url, _):
+        yield url
+
+
+@pytest.mark.parametrize("place", ["{}/x.npy", "{}/x.parquet", "{}/x.zarr", "s3://bucket/x.zarr", "s3://bucket/x.npy"])
+def test_a_certificate_that_is_not_trusted_will_not_be_so_later(untrusted, monkeypatch, place):
+    for name, value in (ENVIRONMENT | {"AWS_ENDPOINT_URL": untrusted, "AWS_MAX_ATTEMPTS": "1"}).items():
+        monkeypatch.setenv(name, value)
+    s3fs.S3FileSystem.clear_instance_cache()
+    result = run("fit", place.format(untrusted), "--out", "l.zarr", "--scheduler", "threads")
+    s3fs.S3FileSystem.clear_instance_cache()
+    assert result.exit_code == exits.NOT_PERMITTED, result.output
+    assert "certificate" in result.stderr.splitlines()[-1].lower()
 
 
 @contextmanager
