@@ -72,7 +72,7 @@ def local_cluster(
 def local_size(
     workers: int | None = None, threads_per_worker: int | None = None, memory_limit: str | None = None
 ) -> tuple[int, int]:
-    """Return the number of workers of a cluster on this machine, and the threads of each."""
+    """Return the nodes of a cluster on this machine, which is one, and the threads of all its workers."""
     from distributed.deploy.utils import nprocesses_nthreads
 
     default = dask.config.get("mdh-dask.cluster")
@@ -80,7 +80,7 @@ def local_size(
     if workers is None and threads is None:
         workers, threads = nprocesses_nthreads()
     workers = workers or max(1, CPU_COUNT // threads)
-    return workers, threads or max(1, CPU_COUNT // workers)
+    return 1, workers * (threads or max(1, CPU_COUNT // workers))
 
 
 def running_cluster(

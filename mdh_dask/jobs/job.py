@@ -109,7 +109,7 @@ class Job:
         return CLUSTERS[self.kind].make(**self.cluster)
 
     def cluster_size(self) -> tuple[int, int] | None:
-        """Return the most workers of the cluster and the threads of each; None if they are unknown."""
+        """Return the most nodes of the cluster and the threads of each; None if they are unknown."""
         return CLUSTERS[self.kind].size(**self.cluster)
 
 

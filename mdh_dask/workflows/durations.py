@@ -35,8 +35,8 @@ def is_known(estimator: Any) -> bool:
     return isinstance(estimator, DivisiveClustering) and estimator.feature_map is None
 
 
-def time_of(need: Estimate, n_workers: int, n_threads: int) -> str:
-    """Return the time of a fit on workers of `n_threads` each in words, and how many hours of them it takes.
+def time_of(need: Estimate, n_nodes: int, n_threads: int) -> str:
+    """Return the time of a fit on nodes of `n_threads` each in words, and how many hours of them it takes.
 
     Examples
     --------
@@ -46,10 +46,10 @@ def time_of(need: Estimate, n_workers: int, n_threads: int) -> str:
     'about 45,004 s, 800 node-hours or more: 64 nodes of 2 threads'
     """
     ends = {need.fewest, need.fewest if need.most is None else need.most}
-    each = [seconds_of_passes(n, need.n_values, need.n_bytes, need.blocks, n_workers * n_threads) for n in sorted(ends)]
-    seconds, hours = (" to ".join(_shown(one * factor) for one in each) for factor in (1, n_workers / 3600))
+    each = [seconds_of_passes(n, need.n_values, need.n_bytes, need.blocks, n_nodes * n_threads) for n in sorted(ends)]
+    seconds, hours = (" to ".join(_shown(one * factor) for one in each) for factor in (1, n_nodes / 3600))
     more = " or more" if need.most is None else ""
-    nodes, threads = (f"{n} {what}{'s' * (n > 1)}" for n, what in ((n_workers, "node"), (n_threads, "thread")))
+    nodes, threads = (f"{n} {what}{'s' * (n > 1)}" for n, what in ((n_nodes, "node"), (n_threads, "thread")))
     return f"about {seconds} s, {hours} node-hours{more}: {nodes} of {threads}"
 
 

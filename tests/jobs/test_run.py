@@ -185,7 +185,7 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
     ("cluster", "time"),
     [
         ('kind = "synchronous"', ": 1 node of 1 thread"),
-        ('kind = "local"\nworkers = 3\nthreads_per_worker = 2', ": 3 nodes of 2 threads"),
+        ('kind = "local"\nworkers = 3\nthreads_per_worker = 2', ": 1 node of 6 threads"),
         ('kind = "slurm"\ncores = 8\nmemory = "16GB"\ninterface = "lo"\nmaximum = 4', ": 4 nodes of 8 threads"),
         ('kind = "kubernetes"\nimage = "a:1"\nmaximum = 8', ": 8 nodes of 2 threads"),
         (
