@@ -26,7 +26,8 @@ class ClusterKind:
     paths : tuple of str
         Keys that are paths, relative to the folder of the job file.
     size : callable
-        Returns the most nodes, or jobs or pods in their place, and the threads of each from the values of the keys, or None if they are unknown.
+        Returns the most nodes, or jobs or pods in their place, and the threads of each from the values of the keys, or
+        None if they are unknown.
     """
 
     fields: Mapping[str, Field]

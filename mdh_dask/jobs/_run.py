@@ -11,7 +11,7 @@ from .._journal import keeping
 from .._locations import HIDDEN
 from ..io.journal import FolderJournal
 from ..workflows.outputs import check_folder, check_writable
-from .inputs import Input
+from .inputs import Clusterable, Input
 from .job import Job
 from .locks import Fence, locked, new_attempt
 from .manifests import manifest_of, metrics_of, write_json
@@ -138,6 +138,7 @@ def _made(
     growing = outputs.growing(fence.attempt.id, name)
     estimator = job.estimator(progress)
     journal = FolderJournal(job.work / PASSES, name)
+    assert isinstance(opened, Clusterable)
     with keeping(journal):
         made = opened.cluster(estimator, growing, job.start_cluster(), resume=name)
     n_after = opened.n_passes_after(outputs)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import dask.array as da
 
@@ -44,6 +44,11 @@ class Input(Protocol):
 
     def estimate(self, estimator: Any, outputs: Any) -> Estimate:
         """Return the estimate for clustering the input."""
+
+
+@runtime_checkable
+class Clusterable(Protocol):
+    """An input that is clustered in one run, as all are but scenes, whose nights are runs of their own."""
 
     def cluster(self, estimator: Any, outputs: Any, cluster: Cluster, resume: str) -> Made:
         """Cluster the input and write the outputs, resuming an interrupted call with the same text `resume`."""

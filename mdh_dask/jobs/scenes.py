@@ -16,7 +16,6 @@ from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
 from ..images.validity import nodata_of
 from ..io import codec
 from ..io.fingerprints import fingerprint
-from ..workflows._fit import Cluster, Made
 from ..workflows.estimates import Estimate, estimate
 from ..workflows.pixels import PixelOptions, columns_of
 from ..workflows.reading import Reading
@@ -134,10 +133,6 @@ class ScenesInput:
         need = estimate(self.rows, estimator, labels=True).on_pixels(self.options.sample is not None, False, 1)
         holes = any(image.validity is not None for image in self.all_images.values())
         return need.one_more() if holes else need
-
-    def cluster(self, estimator: Any, outputs: Any, cluster: Cluster, resume: str) -> Made:
-        """Raise an error, as scenes are not clustered in one go: see `_nights`."""
-        raise NotImplementedError("scenes are clustered night by night")
 
 
 def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:

@@ -1,6 +1,7 @@
 """Job files: what they may say, and what is said of all else, word for word."""
 
 from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from mdh_dask import HierarchicalMDH, RandomProjectionTree
 from mdh_dask._fields import JobError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.estimators.registry import METHODS, all_methods, options_of
+from mdh_dask.jobs.input_kinds import INPUTS
+from mdh_dask.jobs.inputs import Clusterable
 from mdh_dask.jobs.job import CLUSTERS, read_job
 from mdh_dask.jobs.methods import field_of
 from mdh_dask.jobs.state import about_job
@@ -25,6 +28,11 @@ def job(text, folder):
     path = Path(folder) / "job.toml"
     path.write_text(text)
     return read_job(path)
+
+
+def test_an_input_has_a_method_that_clusters_it_unless_it_comes_night_by_night():
+    opened = {kind: get_type_hints(one.open)["return"] for kind, one in INPUTS.items()}
+    assert {kind for kind, one in opened.items() if issubclass(one, Clusterable)} == {"rows", "image"}
 
 
 # What a job file may say
