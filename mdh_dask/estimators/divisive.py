@@ -246,8 +246,8 @@ class DivisiveClustering(Directed, TreeEstimator):
 
     def _directions(
         self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
-    ) -> AnyArray | tuple[AnyArray, AnyArray]:
-        """Return directions for the standardised sample of a branch, and thresholds on them; see `Projection`.
+    ) -> AnyArray | tuple[AnyArray, AnyArray] | list[AnyArray]:
+        """Return directions for the standardised sample of a branch, thresholds on them or families; see `Projection`.
 
         The values of the columns in `coarse` were spread. Splits leave at least `min_rows` of the rows on each side.
         """

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import AnyArray, Integers
+from .._typing import AnyArray, Floats, Integers
 from ..projections import Projection
 from ..projections.mdh import Starts
-from ..projections.mdh_candidates import mdh_candidates
+from ..projections.mdh_candidates import mdh_families
 from ..projections.rows import NO_COLUMNS
 from ..projections.starts import MOST_COMPONENTS
 from ..projections.subspaces import in_random_subspace
@@ -114,9 +114,9 @@ class HierarchicalMDH(DivisiveClustering):
 
     def _directions(
         self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
-    ) -> AnyArray:
+    ) -> list[Floats]:
         pursue = partial(
-            mdh_candidates, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components,
+            mdh_families, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components,
             min_rows=min_rows if self.alpha is None else np.inf,  # a valley beyond doubt may be beyond `alpha`
         )  # fmt: skip
         if self.subspace is not None and self.subspace < rows.shape[1]:

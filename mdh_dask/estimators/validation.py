@@ -164,9 +164,13 @@ def checked_proposal(proposed: Any, n_features: int) -> Proposal:
     Raises
     ------
     ValueError
-        If the directions are not an array of finite numbers of shape (n_directions, `n_features`), or the thresholds
-        do not have shape (n_directions,).
+        If the directions are not an array of finite numbers of shape (n_directions, `n_features`), or a list of such
+        arrays, or if the thresholds do not have shape (n_directions,).
     """
+    if isinstance(proposed, list) and len(proposed) and all(np.ndim(family) == 2 for family in proposed):
+        families = [checked_proposal(np.asarray(family), n_features) for family in proposed]
+        vectors = np.concatenate([one.directions.vectors for one in families])
+        return Proposal(StandardDirections(vectors), family=np.repeat(np.arange(len(families)), [*map(len, families)]))
     directions, thresholds = proposed if isinstance(proposed, tuple) and len(proposed) == 2 else (proposed, None)
     directions = np.asarray(directions)
     if directions.ndim != 2 or directions.shape[1] != n_features or directions.dtype.kind not in "iuf":

@@ -1,6 +1,6 @@
 """Repeated divisions of few rows into halves, so that the chance of a single division does not decide."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -32,13 +32,14 @@ HAS_A_SAY = 0.1
 """Splits with at most this p-value take part in the choice of the split."""
 
 Screened = Callable[[Branch, AnyArray, Bandwidth, np.random.Generator], Proposal]
-"""A function that returns the best direction for a branch on some of its rows, or none."""
+"""A function that returns the best direction of each family for a branch on some of its rows, or none."""
 
 
 class Trial(NamedTuple):
     """A split that one half of the rows chose, counted on all rows, and its p-value on the other half."""
 
     p_value: float
+    family: int
     candidates: Candidates
     verdict: Verdict
 
@@ -62,8 +63,9 @@ class Divisions:
     def split_of(self, branch: Branch, sample: Sample) -> Trial | None:
         """Return the split by the majority of the divisions, or None if the majority is against a split.
 
-        Each half of a division chooses a split, which the other half tests. If the combined test is significant, the
-        division votes for a split. Among the chosen splits, the one that agrees most with the others is made. As this
+        Each half of a division chooses a split of each family of directions, which the other half tests; the families
+        share the level. If the combined test of both halves is significant, the division votes for a split. Of the
+        family with most splits that are nearly significant, the one that agrees most with the others is made. As this
         choice comes after the vote, it does not change the probability of a false split.
 
         Parameters
@@ -84,31 +86,50 @@ class Divisions:
             for way, choosing in enumerate((first, ~first)):
                 # If the combined test can no longer be significant, the other half need not choose.
                 if way == 0 or joint_p_value(p_values[0], LEAST) <= level:
-                    trial = self._trial(branch, sample, rows, choosing, (branch.path, 3, len(votes), way))
-                    if trial is not None:
-                        p_values[way] = trial.p_value
-                        trials.append(trial)
+                    tested = self._trials(branch, sample, rows, choosing, (branch.path, 3, len(votes), way))
+                    p_values[way] = shared_p_value(tested)
+                    trials += [trial for trial in tested if trial is not None]
             votes.append(joint_p_value(*p_values) <= level)
-        with_a_say = [trial for trial in trials if trial.p_value <= HAS_A_SAY]
-        return medoid(with_a_say, sample.rows) if verdict else None
+        return medoid(with_a_say(trials), sample.rows) if verdict else None
 
-    def _trial(
+    def _trials(
         self, branch: Branch, sample: Sample, rows: AnyArray, choosing: Booleans, key: tuple[int, ...]
-    ) -> Trial | None:
-        """Return the split that some of the rows choose, tested on the others."""
+    ) -> list[Trial | None]:
+        """Return the splits that some of the rows choose, one of each family, tested on the others."""
         scoring = rows[choosing]
         rows, scoring = near_rows(rows, scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
         proposal = self.screened(branch, scoring, bandwidth, generator(self.settings.seed, *key))
         if len(proposal) == 0:
-            return None
+            return []
         candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups)
         waiting = replace(branch, state=State.WAITING, candidates=candidates, children=None, keyed=None)
         chooser, lattices = self.settings.chooser, self.standardise.lattices
         sweep = branch_pass([waiting], self.settings.seed, None, chooser.rule.at.needs_extremes, lattices)
         counts = counts_of_halves(sweep, sample, choosing)
-        tested = chooser.tested(counts, candidates, generator(self.settings.seed, *key, 1))
-        return None if tested is None else Trial(tested[0], candidates, tested[1])
+        families = np.zeros(len(proposal), dtype=int) if proposal.family is None else proposal.family
+        trials: list[Trial | None] = []
+        for i, family in enumerate(families.tolist()):
+            one, rng = slice(i, i + 1), generator(self.settings.seed, *key, 1 + family)
+            tested = chooser.tested(Counts(counts.counts[one], counts.extremes[one]), candidates[one], rng)
+            trials.append(None if tested is None else Trial(tested[0], family, candidates[one], tested[1]))
+        return trials
+
+
+def shared_p_value(trials: Sequence[Trial | None]) -> float:
+    """Return the least p-value of the families times their number, which no family without a cluster inflates."""
+    return min((len(trials) * trial.p_value for trial in trials if trial is not None), default=1.0)
+
+
+def with_a_say(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that take part in the choice of the split: those of the family that has most of them.
+
+    The first among several families: splits that differ little would be chosen from the noisiest, whitened rows, too.
+    """
+    most = max(HAS_A_SAY, min(trial.p_value for trial in trials))
+    significant = [trial for trial in trials if trial.p_value <= most]
+    commonest = int(np.bincount([trial.family for trial in significant]).argmax())
+    return [trial for trial in significant if trial.family == commonest]
 
 
 def counts_of_halves(sweep: BranchPass, sample: Sample, first: Booleans) -> Counts:

@@ -1,7 +1,7 @@
 """Examination of the samples of branches: directions are proposed, screened and tested on the sample."""
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -108,7 +108,8 @@ class Examiner:
         rows, scoring = self._rows(branch, sample)
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
         rng = generator(*self.settings.stream_of(branch.path))
-        proposal = self._screened(branch, scoring, bandwidth, rng, self.settings.n_candidates)
+        proposal = self._propose(branch, scoring, rng)
+        proposal = self._screened(branch, scoring, bandwidth, proposal, self.settings.n_candidates)
         branch.state = State.WAITING if len(proposal) else State.LEAF
         if len(proposal) == 0:
             return
@@ -129,12 +130,19 @@ class Examiner:
 
         A branch that one half has split already is split where most halves do, not where the first happened to.
         """
-        divisions = Divisions(self.settings, self.standardise, partial(self._screened, n_kept=1))
+        divisions = Divisions(self.settings, self.standardise, self._best_of_families)
         trial = divisions.split_of(branch, whole)
         if trial is not None:
             branch.candidates, branch.verdict = trial.candidates, replace(trial.verdict, accepted=True)
             branch.part(counted=True)
             branch.state = State.SPLIT
+
+    def _best_of_families(
+        self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth, rng: np.random.Generator
+    ) -> Proposal:
+        """Return the proposed direction of each family with the best score on some rows of a branch."""
+        families = self._propose(branch, scoring, rng).families()
+        return reduce(joined, (self._screened(branch, scoring, bandwidth, family, 1) for family in families))
 
     def _rows(self, branch: Branch, sample: Sample) -> tuple[AnyArray, AnyArray]:
         """Return the standardised sample rows, and those that score directions, without the half that tests them."""
@@ -180,12 +188,11 @@ class Examiner:
         return others if others.any() else None
 
     def _screened(
-        self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth, rng: np.random.Generator, n_kept: int
+        self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth, proposal: Proposal, n_kept: int
     ) -> Proposal:
         """Return the proposed directions with the best scores on the sample."""
         min_rows = self._least_of(scoring, branch)
         rule = self.settings.chooser.rule
-        proposal = self._propose(branch, scoring, rng)
         return screen(scoring, proposal, n_kept, rule, bandwidth, min_rows, self.standardise, branch.groups)
 
     def confirm(self, branch: Branch, counts: Counts, again: bool) -> None:

@@ -109,8 +109,12 @@ def proposed_by(groups: Groups, rows: AnyArray) -> Proposal:
 
 
 def joined(proposal: Proposal, more: Proposal) -> Proposal:
-    """Return two proposals as one, with thresholds if the first has any."""
+    """Return two proposals as one, with thresholds if the first has any, and equal families together."""
     vectors = np.concatenate([proposal.directions.vectors, more.directions.vectors])
+    both = proposal, more
+    family = None
+    if any(one.family is not None for one in both):
+        family = np.concatenate([np.zeros(len(one), dtype=int) if one.family is None else one.family for one in both])
     if proposal.thresholds is None or more.thresholds is None:
-        return Proposal(StandardDirections(vectors))
-    return Proposal(StandardDirections(vectors), np.concatenate([proposal.thresholds, more.thresholds]))
+        return Proposal(StandardDirections(vectors), family=family)
+    return Proposal(StandardDirections(vectors), np.concatenate([proposal.thresholds, more.thresholds]), family)

@@ -2,7 +2,8 @@
 
 A projection is a function ``(rows, rng, n_directions) -> array of shape (n_directions, n_features)`` of a branch's
 standardised sample. It may also return a pair of this array and an array of thresholds, shape
-(n_directions,). To add one, add it to `PROJECTIONS`.
+(n_directions,), or a list of such arrays, the families of its directions: few rows test the best direction of each
+family. To add one, add it to `PROJECTIONS`.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import numpy as np
 from .._typing import AnyArray, Floats
 from .ica import leading_components
 from .kurtosis import kurtosis_directions
-from .mdh_candidates import mdh_candidates
+from .mdh_candidates import mdh_families
 from .pca import principal_components
 from .random import RANDOM_PROJECTIONS, RandomProjection
 from .rows import row_combinations
@@ -25,7 +26,7 @@ __all__ = ["PROJECTIONS", "Projection"]
 WHITENED = 8
 """With rows that are thin in some direction, one random direction of whitened rows is added to this many others."""
 
-Projection = Callable[[AnyArray, np.random.Generator, int], Floats | tuple[Floats, Floats]]
+Projection = Callable[[AnyArray, np.random.Generator, int], Floats | tuple[Floats, Floats] | list[Floats]]
 
 
 def _whatever_the_rows(family: RandomProjection) -> Projection:
@@ -42,9 +43,9 @@ def _searched(kind: SearchKind) -> Projection:
     return lambda rows, rng, n_directions: DirectionSearch(kind, n_random=n_directions)(rows, rng, n_directions)
 
 
-def _pursued(rows: AnyArray, rng: np.random.Generator, n_directions: int) -> Floats:
+def _pursued(rows: AnyArray, rng: np.random.Generator, n_directions: int) -> list[Floats]:
     # How few rows a split may leave on a side is not known here, so no valley ends the search.
-    return mdh_candidates(rows, rng, n_directions, min_rows=np.inf)
+    return mdh_families(rows, rng, n_directions, min_rows=np.inf)
 
 
 PROJECTIONS: dict[str, Projection] = {

@@ -4,7 +4,7 @@ The two coordinate systems are two types, so that a direction for one kind of ro
 are counted along `Axes`, whose bins belong to their directions.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -65,13 +65,15 @@ class Axes:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The proposal of a projection for a branch: directions and, optionally, thresholds on them.
+    """The proposal of a projection for a branch: directions and, optionally, thresholds on them and their families.
 
     Parameters
     ----------
     directions : StandardDirections of shape (n_directions, n_features)
     thresholds : array of shape (n_directions,), optional
         In units of the projections of standardised rows.
+    family : integer array of shape (n_directions,), optional
+        Family of each direction: the ways in which they were found. Few rows test the best direction of each.
 
     Examples
     --------
@@ -82,19 +84,28 @@ class Proposal:
 
     directions: StandardDirections
     thresholds: Floats | None = None
+    family: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.directions)
 
+    def families(self) -> list[Self]:
+        """Return the proposal of each family."""
+        if self.family is None or len(self) == 0:
+            return [self]
+        return [self[self.family == one] for one in np.unique(self.family)]
+
     def __getitem__(self, which: Any) -> Self:
         """Return some of the directions with their thresholds."""
-        return type(self)(self.directions[which], None if self.thresholds is None else self.thresholds[which])
+        thresholds, family = (None if own is None else own[which] for own in (self.thresholds, self.family))
+        return type(self)(self.directions[which], thresholds, family)
 
     def of_length_one(self) -> Self:
         """Return the same hyperplanes with unit directions."""
         length = self.directions.length
         directions = StandardDirections(self.directions.vectors / length[:, None])
         if self.thresholds is None:
-            return type(self)(directions)
+            return replace(self, directions=directions)
         # Thresholds stay unchanged if the length is one up to rounding.
-        return type(self)(directions, self.thresholds / np.where(np.abs(length - 1) < 1e-12, 1.0, length))
+        thresholds = self.thresholds / np.where(np.abs(length - 1) < 1e-12, 1.0, length)
+        return replace(self, directions=directions, thresholds=thresholds)

@@ -1,6 +1,7 @@
 """Candidate directions for the branches of a tree: the ends of pursuits, and the valleys that they start from."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -26,14 +27,29 @@ N_WHITENED = 4
 """Number of random starts among whitened rows, where rows are thin in some direction."""
 
 N_UNMIXED = 2
-"""Number of starts that are independent components. Few rows have deep valleys along several of them by chance, which
-the rows that test reject; more of them would take the places of all other candidates."""
+"""Number of starts that are independent components. The rows that choose have deep valleys along several of them by
+chance, which the rows that test reject; more of them would take the places of all other candidates."""
 
 ROWS_UNMIXED = 2000
 """About as many rows set the independent components."""
 
 
 def mdh_candidates(
+    rows: AnyArray, rng: np.random.Generator, n_directions: int | None = None, **parameters: Any
+) -> Floats:
+    """Return the directions of all families, shape (k, n_features); parameters and errors are those of `mdh_families`.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(400, 2)) + np.repeat([[0.0, -3.0], [0.0, 3.0]], 200, axis=0)
+    >>> V = mdh_candidates(rows, np.random.default_rng(0))
+    >>> bool(np.abs(V[:, 1]).max() > 0.99)
+    True
+    """
+    return np.concatenate(mdh_families(rows, rng, n_directions, **parameters))
+
+
+def mdh_families(
     rows: AnyArray,
     rng: np.random.Generator,
     n_directions: int | None = None,
@@ -43,7 +59,7 @@ def mdh_candidates(
     max_components: int | None = MOST_COMPONENTS,
     coarse: Integers = NO_COLUMNS,
     min_rows: float = 0.0,
-) -> Floats:
+) -> list[Floats]:
     """Return candidate directions: ends of pursuits with the common bandwidth and with their own, and starts.
 
     Parameters
@@ -59,11 +75,11 @@ def mdh_candidates(
 
     Returns
     -------
-    ndarray of shape (k, n_features), float64
-        Unit directions: those of `mdh_directions`; the ends of pursuits with their own bandwidth, if these differ; the
-        starts that showed valleys, unchanged; and starts and ends among whitened rows, if the rows are thin in some
-        direction or `starts` is ``"valleys"``. If the deepest start and its end show valleys beyond doubt, only this
-        end and the starts.
+    list of two ndarrays of shape (k, n_features), float64
+        Unit directions. The first family: those of `mdh_directions`; the ends of pursuits with their own bandwidth, if
+        these differ; and the starts that showed valleys, unchanged. The second: starts and ends among whitened rows, if
+        the rows are thin in some direction or `starts` is ``"valleys"``. If the deepest start and its end show valleys
+        beyond doubt, only this end and the starts.
 
     Raises
     ------
@@ -73,13 +89,15 @@ def mdh_candidates(
     Notes
     -----
     A pursuit uses the bandwidth of the first component. In a branch that is long in one direction and whose clusters
-    are separated across it, this bandwidth hides the valley of the start, and the pursuit leaves it.
+    are separated across it, this bandwidth hides the valley of the start, and the pursuit leaves it. Whitened rows
+    show clusters that the others hide, but few of them have deep valleys by chance, which look deepest of all to the
+    rows that chose them: so they are a family of their own.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.normal(size=(400, 2)) * [20.0, 1.0] + np.repeat([[0.0, -3.0], [0.0, 3.0]], 200, axis=0)
-    >>> V = mdh_candidates(rows, rng)
+    >>> V = mdh_families(rows, rng)[0]
     >>> bool(np.abs(V[:, 1]).max() > 0.99)
     True
     """
@@ -90,7 +108,8 @@ def mdh_candidates(
     certain = _certain_end(searched, min_rows / len(rows))
     if certain is not None:
         found = np.array([certain.direction, *(start.direction for start in valleys)])
-        return (found if searched.basis is None else found @ searched.basis)[:n_directions]
+        found = found if searched.basis is None else found @ searched.basis
+        return [found[:n_directions], np.empty((0, rows.shape[1]))]
     results = [pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS) for start in searched.starts]
     results.sort(key=lambda result: -result.relative_depth)
     # A pursuit that leaves its valley and ends at the bound has found no hyperplane.
@@ -98,8 +117,9 @@ def mdh_candidates(
     ends += _narrow_ends(searched)
     found = np.array([*(end.direction for end in ends), *(start.direction for start in valleys)])
     found = found if searched.basis is None else found @ searched.basis
-    among_whitened = _ends_among_whitened_rows(rows, rng, unmix=starts == "valleys")
-    return np.concatenate([found, among_whitened])[:n_directions]
+    found = found[:n_directions]
+    left = None if n_directions is None else n_directions - len(found)
+    return [found, _ends_among_whitened_rows(rows, rng, unmix=starts == "valleys")[:left]]
 
 
 def _certain_end(searched: SearchedRows, least_share: float) -> MDHResult | None:

@@ -68,8 +68,8 @@ class Search:
     Parameters
     ----------
     propose : callable
-        Returns directions, ``(rows, rng) -> directions``, or a pair of these and thresholds. Hashable, as null
-        distributions are cached by it.
+        Returns directions, ``(rows, rng) -> directions``, a pair of these and thresholds, or a list of families.
+        Hashable, as null distributions are cached by it.
     n_features : int
     rule : SplitRule
         Scores the directions.
@@ -85,6 +85,8 @@ class Search:
         """Return the best score of the directions for nearly centred rows, or zero if none is admissible."""
         proposed = self.propose(rows, rng)
         directions, thresholds = proposed if isinstance(proposed, tuple) else (proposed, None)
+        if isinstance(directions, list):
+            directions = np.concatenate(directions)
         if len(directions) == 0:
             return 0.0
         histograms = sample_histograms(np.ascontiguousarray(directions @ rows.T, dtype=np.float64), self.bandwidth.free)

@@ -183,9 +183,9 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
 
     def directions(rows, rng, coarse, **parameters):
         given.append(parameters)
-        return np.eye(rows.shape[1])
+        return [np.eye(rows.shape[1])]
 
-    monkeypatch.setattr("mdh_dask.estimators.minimum_density.mdh_candidates", directions)
+    monkeypatch.setattr("mdh_dask.estimators.minimum_density.mdh_families", directions)
     HierarchicalMDH(starts=starts, alpha_max=0.7, max_components=None, max_levels=1).fit(rows)
     least = given[0].pop("min_rows")
     assert 0 < least < rows_of_share(None, len(rows))  # of the half that scores

@@ -11,8 +11,11 @@ from scipy.stats import binom
 from sklearn.datasets import load_wine
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree
-from mdh_dask.growth.divisions import FEW_ROWS, Divisions
+from mdh_dask.estimators.validation import checked_proposal
+from mdh_dask.growth.divisions import FEW_ROWS, Divisions, Trial, shared_p_value, with_a_say
+from mdh_dask.growth.groups import joined
 from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.projections.directions import Proposal, StandardDirections
 from mdh_dask.splits.majority import LEAD, LEAST, N_DIVISIONS, decided, joint_p_value
 
 METHODS = [RandomProjectionTree, HierarchicalMDH]
@@ -91,6 +94,53 @@ class TestFewRows:
         leaves = model.tree_.left < 0
         assert leaves.sum() > 2
         np.testing.assert_array_equal(np.sort(model.tree_.n_rows[leaves]), np.sort(np.bincount(model.labels_)))
+
+
+class TestFamilies:
+    """Directions found in different ways."""
+
+    @staticmethod
+    def proposed(rows, rng, n_directions):
+        """Return the column that shows two clusters, and a direction that separates random halves of the rows."""
+        sides = rng.choice([-1.0, 1.0], len(rows))
+        by_chance = np.linalg.lstsq(rows - rows.mean(axis=0), sides, rcond=None)[0]
+        return [np.eye(1, rows.shape[1]), by_chance[None]]
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_a_family_that_suits_the_choosing_rows_by_chance_hides_no_other(self, seed):
+        def together(*given):
+            return np.concatenate(self.proposed(*given))
+
+        rows = two_normals(300, 200, 5.0, seed)
+        labels = DivisiveClustering(projection=self.proposed, random_state=seed, n_candidates=1).fit_predict(rows)
+        assert adjusted_rand_index(labels, np.arange(300) >= 150) > 0.9
+        assert DivisiveClustering(projection=together, random_state=seed, n_candidates=1).fit(rows).n_clusters_ == 1
+
+    def test_share_the_level(self):
+        trials = [Trial(p_value, family, None, None) for family, p_value in enumerate((0.3, 0.02))]
+        assert shared_p_value(trials) == 0.04
+        assert shared_p_value([*trials, None]) == pytest.approx(0.06)
+        assert shared_p_value([None, None]) == shared_p_value([]) == 1
+
+    def test_the_family_with_most_splits_and_then_the_first_chooses_the_split(self):
+        def chosen(*trials):
+            return [trial.family for trial in with_a_say([Trial(*trial, None, None) for trial in trials])]
+
+        assert chosen((0.01, 1), (0.05, 0), (0.1, 1), (0.2, 0), (0.3, 0)) == [1, 1]
+        assert chosen((0.01, 1), (0.05, 0)) == [0]
+        assert chosen((0.3, 1), (0.4, 0)) == [1]
+
+    def test_of_proposals_stay_apart_when_these_are_joined(self):
+        families = [np.eye(3)[:1], np.empty((0, 3)), np.eye(3)[1:]]
+        proposal = checked_proposal(families, 3)
+        both = joined(Proposal(StandardDirections(np.ones((2, 3)))), proposal)
+        assert [one.directions.vectors.tolist() for one in both.families()] == [
+            [[1, 1, 1], [1, 1, 1], [1, 0, 0]],
+            [[0, 1, 0], [0, 0, 1]],
+        ]
+        assert [len(one) for one in proposal[1:].of_length_one().families()] == [2]
+        with pytest.raises(ValueError, match="expected directions of shape"):
+            checked_proposal([np.eye(3), np.eye(2)], 3)
 
 
 class TestWhoVotes:
