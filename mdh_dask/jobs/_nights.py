@@ -130,8 +130,7 @@ class Night:
             if compared is None:
                 compared = {"digest": digest, "version": version, "night": self.ledger.night}
                 compared |= self._compared(name, version)
-                self.ledger.drifts[name] = compared
-                self.ledger.write()
+                self.ledger.add("drifts", name, compared)
             found = found or bool(compared["found"])
         return found and self.job.run["on_drift"] == "refit"
 
@@ -213,8 +212,7 @@ class Night:
                 "seconds": perf_counter() - started,
                 "outputs": {key: stored(path) for key, path in outputs.places().items()},
             }  # fmt: skip
-        self.ledger.scenes[name] = about | found
-        self.ledger.write()
+        self.ledger.add("scenes", name, about | found)
         logger.info("scene %s labelled by version %s of the model", name, version)
 
     def _version(self) -> int:

@@ -1,10 +1,12 @@
 """What a job on scenes has done in all its nights: models, drift and labels, from which a killed night resumes."""
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from .. import __version__
 from .._fields import JobError
@@ -12,6 +14,9 @@ from .._locations import all_redacted
 from ..io.folders import write_whole
 
 LEDGER = "scenes.json"
+
+STEPS = "scenes.{}.steps"
+"""Name of the file of steps since the ledger was written, which names it."""
 
 FORMAT = 1
 
@@ -34,7 +39,9 @@ ENTRIES: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass
 class Ledger:
-    """A file that is replaced whole after every step, so that each is done or is not.
+    """A file that is replaced whole, and one to which steps on single scenes are appended: each is done or is not.
+
+    A night of thousands of scenes would take their square to write if each replaced the file.
 
     Parameters
     ----------
@@ -49,6 +56,8 @@ class Ledger:
         By scene: its digest, the version that it was compared with, and what was found.
     scenes : dict
         By scene: its digest, the version that labelled it, the night, and its size and counts.
+    since : str
+        Name of the file of steps; empty if none can be appended before the ledger is written whole.
     """
 
     file: Path
@@ -57,6 +66,7 @@ class Ledger:
     pending: dict[str, Any] = field(default_factory=dict)
     drifts: dict[str, dict[str, Any]] = field(default_factory=dict)
     scenes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    since: str = ""
 
     @classmethod
     def load(cls, folder: Path) -> "Ledger":
@@ -75,7 +85,13 @@ class Ledger:
             content = json.loads(file.read_text())
             number, night = content["format"], content["night"]
             tables = {name: content[name] for name in TABLES}
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            if not (since := content.get("since", "0")).isalnum():
+                raise ValueError("its steps are in no file of this folder")
+            steps = folder / STEPS.format(since)
+            *lines, cut_off = steps.read_bytes().split(b"\n") if steps.exists() else [b""]
+            for table, name, about in map(json.loads, lines):
+                tables[table][name] = about
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise JobError(f"{file} is damaged ({error!r:.99}): {remedy}") from error
         if number != FORMAT:
             raise JobError(
@@ -84,12 +100,27 @@ class Ledger:
         whole = type(night) is int and all(isinstance(tables[name], kind) for name, kind in TABLES.items())
         if not whole or not all(_have(_entries(tables[name]), kinds) for name, kinds in ENTRIES.items()):
             raise JobError(f"{file} is damaged (it lacks what was written): {remedy}")
-        return cls(file, night, **tables)
+        return cls(file, night, **tables, since="" if cut_off or "since" not in content else since)
 
     def write(self) -> None:
         """Replace the file."""
-        content = {"format": FORMAT, "night": self.night, **{name: getattr(self, name) for name in TABLES}}
+        self.since = uuid4().hex
+        tables = {name: getattr(self, name) for name in TABLES}
+        content = {"format": FORMAT, "night": self.night, "since": self.since, **tables}
         write_whole(self.file, json.dumps(all_redacted(content), indent=1).encode())
+        for steps in self.file.parent.glob(STEPS.format("*")):
+            steps.unlink(missing_ok=True)
+
+    def add(self, table: str, name: str, about: dict[str, Any]) -> None:
+        """Set what a table says of a scene, and append that to the steps."""
+        getattr(self, table)[name] = about
+        if not self.since:
+            self.write()
+            return
+        with (self.file.parent / STEPS.format(self.since)).open("ab") as steps:
+            steps.write(json.dumps([table, name, all_redacted(about)]).encode() + b"\n")
+            steps.flush()
+            os.fsync(steps.fileno())
 
     @property
     def current(self) -> dict[str, Any] | None:

@@ -443,7 +443,7 @@ def test_scenes_there_are_labelled_there_and_a_killed_night_goes_on(bucket, tmp_
         scene(tmp_path / "scene.tif", number, height=24 + number)
         fs.put_file(str(tmp_path / "scene.tif"), f"bucket/scenes/{number}.tif")
         if number == 2:
-            for step in ((StagedFile, "_commit"), (StagedFile, "_remove"), (Ledger, "write")):
+            for step in ((StagedFile, "_commit"), (StagedFile, "_remove"), (Ledger, "add"), (Ledger, "write")):
                 with monkeypatch.context() as patch:
                     patch.setattr(*step, kill)
                     with pytest.raises(Killed):

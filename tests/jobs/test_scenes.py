@@ -1,6 +1,7 @@
 """Jobs on many scenes: one model, labels of each, night after night."""
 
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -111,7 +112,14 @@ def killing(patch, number, late):
 
         return call
 
-    for where, name in ((Ledger, "write"), (Staged, "publish"), (_nights, "write_preview"), (Work, "finish")):
+    places = (
+        (Ledger, "write"),
+        (Ledger, "add"),
+        (Staged, "publish"),
+        (_nights, "write_preview"),
+        (Work, "finish"),
+    )
+    for where, name in places:
         patch.setattr(where, name, wrapped(getattr(where, name)))
 
 
@@ -431,7 +439,14 @@ def test_a_damaged_record_is_an_error_with_the_remedy(tmp_path):
     file = tmp_path / "job.work/scenes.json"
     whole = json.loads(file.read_text())
     (version,), done = whole["versions"], whole["scenes"]["a"]
-    damage = [{"format": 2}, {"scenes": {"a": 1}}, {"drifts": {"a": done}}, {"versions": [version | {"model": None}]}]
+    damage = [
+        {"format": 2},
+        {"since": "../a"},
+        {"since": 1},
+        {"scenes": {"a": 1}},
+        {"drifts": {"a": done}},
+        {"versions": [version | {"model": None}]},
+    ]
     damage.append({"scenes": {"a": {key: done[key] for key in done if key != "sizes"}}})
     for content in ("{", *(json.dumps(whole | one) for one in damage)):
         file.write_text(content)
@@ -439,6 +454,32 @@ def test_a_damaged_record_is_an_error_with_the_remedy(tmp_path):
             run(job)
     run(job, restart=True)
     assert metrics(job)["labelled"] == ["a"]
+
+
+def test_what_is_done_of_a_scene_is_appended_and_survives_a_kill_in_the_middle(tmp_path):
+    ledger = Ledger(tmp_path / "scenes.json")
+    ledger.write()
+    whole = ledger.file.read_bytes()
+    about = {"version": 1, "night": 1, "digest": "0", "found": False, "alarms": []}
+    sizes = [0]
+    for number in range(30):
+        ledger.add("drifts", f"s{number:02d}", about)
+        (steps,) = tmp_path.glob("scenes.*.steps")
+        sizes.append(steps.stat().st_size)
+    assert ledger.file.read_bytes() == whole
+    assert len(set(np.diff(sizes))) == 1
+    assert Ledger.load(tmp_path) == ledger
+    os.truncate(steps, sizes[-1] - 9)
+    killed = Ledger.load(tmp_path)
+    assert list(killed.drifts) == list(ledger.drifts)[:-1]
+    killed.add("drifts", "s30", about)
+    assert list(Ledger.load(tmp_path).drifts) == [*list(ledger.drifts)[:-1], "s30"]
+    assert os.listdir(tmp_path) == ["scenes.json"]
+    killed.add("drifts", "s31", about)
+    for damage in (b"{\n", b"[]\n", b'["drifts", "a", 1]\n', b'["none", "a", {}]\n'):
+        next(tmp_path.glob("scenes.*.steps")).write_bytes(damage)
+        with pytest.raises(JobError, match="restart=True"):
+            Ledger.load(tmp_path)
 
 
 def item(name, assets):
