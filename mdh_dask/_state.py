@@ -93,6 +93,11 @@ class State(Stored):
     tree: Any = None
     """The tree of splits for reports and drift, if there is one."""
 
+    @classmethod
+    def has_tree(cls) -> bool:
+        """Return whether states of this class hold a tree."""
+        return "tree" in getattr(cls, "__dataclass_fields__", ()) or isinstance(vars(cls).get("tree"), property)
+
     @property
     @abstractmethod
     def n_clusters(self) -> int:

@@ -73,7 +73,7 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--bands", callback=_names, metavar="NAMES",
-            help="Bands of several images to use, by name, as red,green,nir.",
+            help="Bands to use, by name, as red,green,nir.",
         ),
         MISSING_CHUNKS,
         reading_options,

@@ -201,7 +201,8 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for reading an image to a command."""
     for option in (
         click.option(
-            "--mask", metavar="PATH", help="Image with one band, zero where the pixels of the image hold no data."
+            "--mask", metavar="PATH",
+            help="Image with one band, zero where the pixels of the image hold no data; of several with {scene}.",
         ),
         click.option(
             "--nodata", callback=_nodata, metavar="VALUE",

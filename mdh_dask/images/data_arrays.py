@@ -1,7 +1,7 @@
 """Images that are xarray DataArrays, and their labels as DataArrays."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dask
@@ -12,6 +12,7 @@ from .._packages import needed
 from .._typing import AnyArray
 from ..chunks import is_dask
 from .axes import NAMES, view_of
+from .bands import names_in
 from .features import Features
 from .georeference import kept
 from .image import Image, opened
@@ -80,7 +81,16 @@ def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Ima
     declared = [*declared_by(array.attrs), *declared_by(array.encoding)]
     rule = validity_of(view.dtype, declared, nodata)
     name = "DataArray" if array.name is None else str(array.name)
-    return Image(view, name, "DataArray", (min(lines, view.shape[0]), sizes["x"]), kept(array.attrs), validity=rule)
+    image = Image(view, name, "DataArray", (min(lines, view.shape[0]), sizes["x"]), kept(array.attrs), validity=rule)
+    return replace(image, bands=_names_of_bands(array, image.shape[2]))
+
+
+def _names_of_bands(array: Any, n_bands: int) -> tuple[str, ...]:
+    """Return the names of the bands by the attributes of the array or the coordinates of their dimension."""
+    for dim in array.dims:
+        if NAMES.get(str(dim).lower()) == "c" and dim in array.coords and array.coords[dim].dtype.kind in "UOT":
+            return tuple(map(str, array.coords[dim].values))
+    return names_in(array.attrs, n_bands)
 
 
 def labels_like(array: Any, image: Image, features: Features, label: Label, n_labels: int, lowest: int) -> Any:

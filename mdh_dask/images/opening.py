@@ -15,11 +15,11 @@ from ..io.stored import StoredArray
 from .axes import AxesView, view_of
 from .bands import names_in, names_in_gdal
 from .georeference import kept
-from .image import Image, Source
+from .image import Image
 from .ome import multiscale_of
 from .pictures import open_picture
 from .tiff import open_tiff
-from .validity import Nodata, declared_by, validity_of
+from .validity import Nodata, Validity, declared_by, validity_of
 
 TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
@@ -105,18 +105,26 @@ def open_image(
     else:
         image, about = _zarr_image(where, axes, dict(index or {}), missing_chunks, storage_options)
     image = _checked(replace(image, axes=axes))
-    found = None if mask is None else _mask(os.fspath(mask), image, storage_options)
-    return replace(image, validity=validity_of(image.dtype, nodata=nodata, mask=found, **about))
+    image = replace(image, validity=validity_of(image.dtype, nodata=nodata, **about))
+    return image if mask is None else masked(image, mask, storage_options)
 
 
-def _mask(path: str, image: Image, storage_options: Options) -> Source:
+def masked(image: Image, mask: str | os.PathLike[str], storage_options: Options = None) -> Image:
+    """Return an image with the mask at a path or URL, in place of one of its own.
+
+    Raises
+    ------
+    ValueError
+        If the mask has another size, or several bands.
+    """
+    path = os.fspath(mask)
     found = open_image(path, nodata="none", storage_options=storage_options)
     if found.shape != (*image.shape[:2], 1):
         raise ValueError(
             f"expected a mask of {image.shape[0]} lines, {image.shape[1]} columns and one band, as {image.path} has; "
             f"got {found.shape} in {path}"
         )
-    return found.source
+    return replace(image, validity=replace(image.validity or Validity(), mask=found.source))
 
 
 @hiding_credentials()

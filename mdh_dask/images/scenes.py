@@ -12,12 +12,14 @@ from urllib.parse import urljoin
 import dask.array as da
 from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
+from .._errors import SettingError
 from .._locations import hiding_credentials, name_of, without_query
 from ..io.files import read_file
 from ..io.nodes import local_path
 from .bands import stacked, with_bands
 from .features import Features
 from .image import Image
+from .opening import masked
 from .rows import all_rows, pixel_rows
 
 LISTS = (".json", ".geojson")
@@ -34,15 +36,18 @@ class Scene:
         Its name, different for all scenes.
     files : tuple of (str, tuple of str)
         Paths or URLs, and the names of the bands of each; empty names are those in the file.
+    mask : str, optional
+        Path or URL of a mask.
     """
 
     name: str
     files: tuple[tuple[str, tuple[str, ...]], ...]
+    mask: str | None = None
 
     @property
     def paths(self) -> list[str]:
-        """Return the paths or URLs."""
-        return [path for path, _ in self.files]
+        """Return the paths or URLs, that of a mask the last."""
+        return [path for path, _ in self.files] + ([] if self.mask is None else [self.mask])
 
 
 def names_scenes(given: Any) -> bool:
@@ -62,7 +67,9 @@ def names_scenes(given: Any) -> bool:
 
 
 @hiding_credentials()
-def find_scenes(given: str | os.PathLike[str] | Sequence[str], bands: Sequence[str] | None = None) -> list[Scene]:
+def find_scenes(
+    given: str | os.PathLike[str] | Sequence[str], bands: Sequence[str] | None = None, mask: str | None = None
+) -> list[Scene]:
     """Return the scenes that a pattern, a list of paths or a STAC item collection names, in the order of their names.
 
     Parameters
@@ -73,13 +80,15 @@ def find_scenes(given: str | os.PathLike[str] | Sequence[str], bands: Sequence[s
     bands : sequence of str, optional
         The bands that are needed, for STAC items: an asset is taken if it has one of them, by the names or common
         names of its bands or by its key. By default the only asset with the role ``"data"``, or the only one.
+    mask : str, optional
+        Path or URL of the mask of every scene, with ``{scene}`` for its name.
 
     Raises
     ------
     FileNotFoundError
         If there is none.
     ValueError
-        If two have the same name, or an item lacks a band.
+        If two have the same name, an item lacks a band, or a mask is among the scenes.
     """
     if isinstance(given, str | os.PathLike):
         given = os.fspath(given)
@@ -95,7 +104,17 @@ def find_scenes(given: str | os.PathLike[str] | Sequence[str], bands: Sequence[s
                 f"expected scenes of different names; got {one.paths[0]} and {other.paths[0]}, both named {one.name}: "
                 "rename one"
             )
-    return scenes
+    return scenes if mask is None else _masked(scenes, mask)
+
+
+def _masked(scenes: Sequence[Scene], mask: str) -> list[Scene]:
+    if "{scene}" not in mask:
+        raise SettingError(f"expected a path with {{scene}} for the masks of several scenes; got {mask}")
+    found = [replace(scene, mask=mask.replace("{scene}", scene.name)) for scene in scenes]
+    files = {path for scene in scenes for path in scene.paths}
+    if among := next((scene.mask for scene in found if scene.mask in files), None):
+        raise SettingError(f"the mask {among} is taken for a scene, too: keep masks where the scenes are not searched")
+    return found
 
 
 def _of_path(path: str) -> Scene:
@@ -180,6 +199,7 @@ def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image
             raise ValueError(f"expected {len(names)} bands, {', '.join(names)}, in {path}; got {image.shape[2]}")
         images.append(replace(image, bands=names or image.bands))
     image = stacked(images)
+    image = image if scene.mask is None else masked(image, scene.mask)
     return image if bands is None else with_bands(image, bands)
 
 

@@ -159,7 +159,7 @@ def _leave_out(pixels: AnyArray, rule: Validity, valid: Booleans) -> None:
 
 
 def validity_of(
-    dtype: npt.DTypeLike, declared: Iterable[Any] = (), nodata: Nodata = None, *, alpha: bool = False, mask: Any = None,
+    dtype: npt.DTypeLike, declared: Iterable[Any] = (), nodata: Nodata = None, *, alpha: bool = False,
     own_mask: Any = None,
 ) -> Validity | None:  # fmt: skip
     """Return the rule for an image, or None if all of its pixels hold data.
@@ -174,8 +174,8 @@ def validity_of(
         What the user says, instead of what the file declares.
     alpha : bool
         Whether the file has bands of opacity.
-    mask, own_mask : Source, optional
-        The mask from the user, and that in the file.
+    own_mask : Source, optional
+        The mask in the file.
 
     Examples
     --------
@@ -183,10 +183,10 @@ def validity_of(
     ((0,), None, True)
     """
     if nodata == "none":
-        return None if mask is None else Validity(mask=mask)
+        return None
     values = [*declared] if nodata is None else [nodata]
     found = tuple(dict.fromkeys(v for value in values for v in _as_dtype(value, np.dtype(dtype))))
-    rule = Validity(found, np.dtype(dtype).kind == "f", alpha, own_mask if mask is None else mask)
+    rule = Validity(found, np.dtype(dtype).kind == "f", alpha, own_mask)
     return None if rule == Validity() else rule
 
 

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from .. import __version__
 from .._journal import keeping
 from .._locations import stored
+from .._typing import Integers
 from ..chunks import announced
 from ..estimators.drift import drift
 from ..estimators.models import load_model
@@ -138,7 +141,9 @@ class Night:
         """Return how many rows of a scene lie where a model has none; nothing without a tree or data."""
         model, image = self._model(version), self._image(name, version)
         if image is None or model.state_.tree is None:
-            return {"found": False, "novel": None, "alarms": []}
+            why = "no data" if image is None else f"{type(model).__name__} has no tree"
+            logger.info("scene %s: not compared, %s", name, why)
+            return {"found": False, "novel": None, "alarms": [], "not_compared": why}
         rows = pixel_rows(image, PixelColumns.from_dict(model.pixel_columns_).features)
         with telling_of_memory(rows, model):
             new = novelty_of(drift(model, rows, progress=announced(f"comparing {name}", self.progress)))
@@ -209,6 +214,7 @@ class Night:
             found = {
                 "shape": list(image.shape), "crs": crs_of(image), "n_rows": int(seen.sizes.sum()),
                 "n_without": seen.n_without or 0, "sizes": seen.sizes.tolist(), "lowest": -int(model.noise),
+                "transform": image.georeference.get("spatial:transform"), "moved": _moved(model, seen.sizes),
                 "seconds": perf_counter() - started,
                 "outputs": {key: stored(path) for key, path in outputs.places().items()},
             }  # fmt: skip
@@ -251,3 +257,11 @@ class Night:
         """Return a name for a step that differs for other scenes, methods and versions of this package."""
         wanted = wanted_of(self.job)
         return codec.digest(wanted["input"], wanted["method"], __version__, *about)[:32]
+
+
+def _moved(model: Any, sizes: Integers) -> float | None:
+    """Return the share of a scene's rows that are in other clusters than those of the fit, None if it is unknown."""
+    fitted, own = model.state_.sizes, sizes[int(model.noise) :]
+    if fitted is None or not own.any() or not fitted.any():
+        return None
+    return float(np.abs(own / own.sum() - fitted / fitted.sum()).sum() / 2)

@@ -119,14 +119,15 @@ IMAGE = {
     "nodata": Field("a number or 'none'", _is_nodata),
     "mask": text("a path or URL"),
     "sieve": whole(2),
+    "bands": Field("an array of names", _are_names),
 }
 
 SCENES = {
     "path": Field(
         "a path or URL, with asterisks or of STAC items, or an array of paths or URLs", _are_paths, required=True
     ),
-    "bands": Field("an array of names", _are_names),
-    **{key: field for key, field in IMAGE.items() if key not in ("path", "mask", "coordinates")},
+    **{key: field for key, field in IMAGE.items() if key not in ("path", "coordinates")},
+    "mask": _pattern("scene"),
 }
 """Keys of ``[input]`` for scenes."""
 

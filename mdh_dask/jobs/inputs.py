@@ -9,6 +9,7 @@ import dask.array as da
 
 from ..chunks import holds_compact
 from ..images import Image
+from ..images.bands import with_bands
 from ..images.rows import all_rows
 from ..images.validity import nodata_of
 from ..io.inputs import Table, TypedTable
@@ -165,8 +166,13 @@ def open_image_input(given: Mapping[str, Any]) -> ImageInput:
     reading = Reading(
         given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata, mask=given["mask"]
     )
-    kinds, sieve = tuple(given["features"]), given["sieve"]
-    options = PixelOptions(given["window"], given["coordinates"], given["sample"], nodata, kinds, sieve)
-    opened = ImageInput(given["path"], reading.image(given["path"]), options)
+    kinds, sieve, bands = (
+        tuple(given["features"]),
+        given["sieve"],
+        None if given["bands"] is None else tuple(given["bands"]),
+    )
+    options = PixelOptions(given["window"], given["coordinates"], given["sample"], nodata, kinds, sieve, bands)
+    image = reading.image(given["path"])
+    opened = ImageInput(given["path"], image if bands is None else with_bands(image, bands), options)
     _ = opened.rows  # raises the error for a window that does not fit
     return opened

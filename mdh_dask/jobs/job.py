@@ -178,6 +178,11 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
         Weights(given.get("weights"), given.get("weight_column")).check(estimator, given.get("labels"))
     except SettingError as error:
         raise JobError(str(error)) from error
+    if run.get("on_drift") == "refit" and not estimator.state_type.has_tree():
+        raise JobError(
+            f"run.on_drift = 'refit' needs a method whose tree shows drift; {type(estimator).__name__} has none: leave "
+            "it out, or take another method"
+        )
     if output.get("performance_report") is not None and kind in LOCAL_SCHEDULERS:
         raise JobError(
             f"output.performance_report needs a cluster, but cluster.kind = {kind!r} has none: leave one out"

@@ -5,7 +5,7 @@ from typing import Any
 
 from .._locations import name_of, stored
 from ..images import Image
-from ..report import SceneTable, write_report
+from ..report import SceneTable, Sizes, write_report
 from ..workflows.facts import versions
 from .job import Job
 from .ledger import Ledger
@@ -44,7 +44,7 @@ def write_night(job: Job, ledger: Ledger, work: Work, growing: JobOutputs, model
         }
         write_report(
             growing.report, model[1].state_.tree, title=f"Night {ledger.night} of {name_of(str(job.path))}",
-            facts=facts, scenes=_table(ledger), overwrite=True,
+            facts=facts, scenes=_table(ledger), sizes=_sizes(ledger, model[1]), overwrite=True,
             feature_map=getattr(model[1].state_, "feature_map", None),
         )  # fmt: skip
     manifest["outputs"] = {
@@ -57,12 +57,22 @@ def write_night(job: Job, ledger: Ledger, work: Work, growing: JobOutputs, model
     return manifest
 
 
+def _sizes(ledger: Ledger, model: Any) -> Sizes:
+    """Return the sizes of the latest model's clusters in all scenes that it has labelled."""
+    assert ledger.current is not None
+    noise, version = int(model.noise), ledger.current["version"]
+    own = (about["sizes"] for about in ledger.scenes.values() if about["version"] == version and about["sizes"])
+    total = [sum(counts) for counts in zip([0] * (int(model.n_clusters_) + noise), *own)]
+    return Sizes(total, -noise, int(model.n_features_in_))
+
+
 def metrics_of_night(ledger: Ledger) -> dict[str, Any]:
     """Return the numbers of a night."""
     done, current = ledger.of_night(), ledger.current
     assert current is not None
     labelled = {name: about for name, about in done.items() if about["outputs"]}
     drifted = [name for name, found in ledger.drifts.items() if found["night"] == ledger.night and found["found"]]
+    without = [name for name, found in ledger.drifts.items() if name in labelled and "not_compared" in found]
     refitted = [one for one in ledger.versions if one["night"] == ledger.night]
     return {
         "night": ledger.night,
@@ -70,8 +80,10 @@ def metrics_of_night(ledger: Ledger) -> dict[str, Any]:
         "n_labelled": len(labelled),
         "n_scenes_without_data": len(done) - len(labelled),
         "n_drifted": len(drifted),
+        "n_not_compared": len(without),
         "labelled": sorted(labelled),
         "drifted": sorted(drifted),
+        "not_compared": sorted(without),
         "refitted": [one["version"] for one in refitted],
         "model_version": current["version"],
         "n_clusters": current["n_clusters"],
@@ -90,6 +102,8 @@ def summary_of(metrics: Mapping[str, Any]) -> str:
         told.append(f"which was fitted now and has {metrics['n_clusters']} segments")
     if metrics["drifted"]:
         told.append(f"{metrics['n_drifted']} with drift ({', '.join(metrics['drifted'][:5])})")
+    if metrics["n_not_compared"]:
+        told.append(f"{metrics['n_not_compared']} not compared, as the model has no tree")
     if metrics["n_scenes_without_data"]:
         told.append(f"{metrics['n_scenes_without_data']} without data")
     return ", ".join([*told, f"{metrics['n_scenes']} scenes in all"])
@@ -108,10 +122,19 @@ def _table(ledger: Ledger) -> SceneTable:
             f"{shape[1]:,} x {shape[0]:,}" if shape else "-",
             f"{about['n_without'] / n_pixels:.1%}" if n_pixels else "all",
             about.get("crs") or "-",
-            "-" if found is None else "; ".join(found["alarms"]) or "none",
+            _drift_in_words(found, about.get("moved")),
             ", ".join(f"{i + lowest}: {sizes[i] / total:.0%}" for i in largest if sizes[i]),
         ))  # fmt: skip
     return SceneTable(COLUMNS, rows)
+
+
+def _drift_in_words(found: Mapping[str, Any] | None, moved: float | None) -> str:
+    if found is None:
+        return "-"
+    if "not_compared" not in found:
+        return "; ".join(found["alarms"]) or "none"
+    shares = "" if moved is None else f"; {moved:.0%} of the pixels are in other segments than those of the model"
+    return f"not compared: {found['not_compared']}{shares}"
 
 
 def crs_of(image: Image) -> str | None:

@@ -95,7 +95,14 @@ class ScenesInput:
         """Return a digest of a scene that changes with its files."""
         if name not in self.digests:
             # No token of a URL: it may be another one every night, and nobody shall guess it from the digest.
-            files = ((redacted(path), bands, fingerprint(path)) for path, bands in self.scenes[name].files)
+            scene = self.scenes[name]
+            files = [(redacted(path), bands, fingerprint(path)) for path, bands in scene.files]
+            if scene.mask is not None:
+                files.append((redacted(scene.mask), (), fingerprint(scene.mask)))
+                if not files[-1][2]["objects"]:
+                    raise FileNotFoundError(
+                        f"there is no mask {scene.mask} of the scene {name}: bring it, or the scene later"
+                    )
             self.digests[name] = codec.digest(*files)[:32]
         return self.digests[name]
 
@@ -141,7 +148,7 @@ def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:
     reading = Reading(given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata)
     options = PixelOptions(given["window"], None, given["sample"], nodata, tuple(given["features"]), given["sieve"])
     bands = None if given["bands"] is None else tuple(given["bands"])
-    found = find_scenes(given["path"], bands)
+    found = find_scenes(given["path"], bands, given["mask"])
     shown = given["path"] if isinstance(given["path"], str) else f"{len(found)} scenes"
     return ScenesInput(shown, {scene.name: scene for scene in found}, reading, options, bands)
 

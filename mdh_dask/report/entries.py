@@ -12,6 +12,7 @@ from ..tree.export import direction_text
 from ..tree.structure import Tree
 from ..tree.words import side_in_words
 from .pictures import Picture, picture_of
+from .segments import Sizes
 
 MAX_PICTURES = 150
 """Number of nodes whose density is drawn: those with the most rows."""
@@ -151,9 +152,9 @@ def entries_of(tree: Tree, colours: AnyArray | None, means: Floats | None = None
     return entries
 
 
-def clusters_of(profiles: Profiles, colours: AnyArray | None) -> list[Entry]:
-    """Return the clusters of a model without a tree, as nodes of one level, from their profiles."""
-    n_rows, lowest = profiles.n_rows.tolist(), profiles.lowest
+def clusters_of(sizes: Sizes, colours: AnyArray | None) -> list[Entry]:
+    """Return the clusters of a model without a tree, as nodes of one level."""
+    n_rows, lowest = sizes.n_rows, sizes.lowest
     paint = np.full((len(n_rows), 3), 128)
     paint[-lowest:] = palette(len(n_rows) + lowest) if colours is None else colours
     return [

@@ -31,7 +31,7 @@ from .entries import (
 )
 from .profiles import Overview, overview_of
 from .scatter import scatter_of
-from .segments import SceneTable, Segments
+from .segments import SceneTable, Segments, Sizes
 from .spectrum import spectrum_of
 from .tiles import MAP_LEVELS, map_of
 
@@ -58,6 +58,7 @@ def write_report(
     links: Mapping[str, str] | None = None,
     sample: tuple[AnyArray, Integers] | None = None,
     scenes: SceneTable | None = None,
+    sizes: Sizes | None = None,
     overwrite: bool = False,
 ) -> Path | str:
     """Write a report of clusters as one HTML file that needs no other file and no network.
@@ -67,7 +68,7 @@ def write_report(
     path : path or URL
         Path of the file; a missing local folder is created.
     tree : Tree or None
-        None for a model without a tree: then the clusters come from `profiles`.
+        None for a model without a tree: then the clusters come from `profiles` or `sizes`.
     title : str
     facts : mapping of str to (str or mapping of str to str)
         Shown in this order: the input, the method, passes over the data, run times. A mapping is shown folded.
@@ -89,6 +90,8 @@ def write_report(
         Some rows and their labels, for a picture of the clusters; needs `profiles`.
     scenes : SceneTable, optional
         A table of the scenes that a model has labelled.
+    sizes : Sizes, optional
+        Sizes of the clusters, where there is neither a tree nor profiles.
     overwrite : bool
         Whether to replace an existing file.
 
@@ -103,7 +106,7 @@ def write_report(
         If the file exists and `overwrite` is False.
     ValueError
         If an image is neither PNG nor JPEG, colours have another shape, profiles belong to other clusters, or there is
-        neither a tree nor profiles.
+        neither a tree nor profiles nor sizes.
     ImportError
         If Jinja2 is missing.
 
@@ -126,7 +129,7 @@ def write_report(
         tree = _with_depths_of(tree, drift)
     drawn = feature_map is not None and feature_map.spectrum is not None
     if tree is None:
-        shown = _contents_of_clusters(profiles, colours)
+        shown = _contents_of_clusters(_sizes_of(profiles) if sizes is None else sizes, colours)
     else:
         shown = _contents_of_tree(tree, colours, None if feature_map else profiles)
     clusters = shown["clusters"]
@@ -186,15 +189,19 @@ def _contents_of_tree(tree: Tree, colours: AnyArray | None, profiles: Profiles |
     }
 
 
-def _contents_of_clusters(profiles: Profiles | None, colours: AnyArray | None) -> dict[str, Any]:
+def _sizes_of(profiles: Profiles | None) -> Sizes:
     if profiles is None:
         raise ValueError("expected a tree or profiles of clusters for a report; got neither: give profiles=...")
-    n_clusters = profiles.n_clusters + profiles.lowest
+    return Sizes(profiles.n_rows.tolist(), profiles.lowest, len(profiles.names))
+
+
+def _contents_of_clusters(sizes: Sizes, colours: AnyArray | None) -> dict[str, Any]:
+    n_clusters = len(sizes.n_rows) + sizes.lowest
     return {
-        "n_rows": int(profiles.n_rows.sum()),
-        "n_features": len(profiles.names),
+        "n_rows": sum(sizes.n_rows),
+        "n_features": sizes.n_features,
         "n_clusters": n_clusters,
-        "clusters": clusters_of(profiles, _checked(colours, n_clusters)),
+        "clusters": clusters_of(sizes, _checked(colours, n_clusters)),
     }
 
 

@@ -12,6 +12,15 @@ class SceneTable(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
+class Sizes(NamedTuple):
+    """The clusters of a model without a tree."""
+
+    n_rows: Sequence[int]
+    """Rows of every cluster, from the lowest label."""
+    lowest: int
+    n_features: int
+
+
 @dataclass(frozen=True)
 class Segments:
     """Pictures of an image and of its segments.

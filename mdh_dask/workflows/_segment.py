@@ -6,10 +6,11 @@ from typing import Any
 
 from .._errors import SettingError
 from ..clusters.current import current_cluster
+from ..images.bands import with_bands
 from ..images.scenes import names_scenes
 from ..images.validity import Nodata
 from ._fit import Cluster
-from .data_arrays import segment_data_array
+from .data_arrays import segment_data_array, segment_data_arrays
 from .labels import check_labels
 from .outputs import ImageOutputs
 from .pixels import PixelOptions, segment_image
@@ -50,11 +51,11 @@ def segment(
 
     Parameters
     ----------
-    image : str, path, sequence of these, or xarray DataArray
+    image : str, path, sequence of these, xarray DataArray, or mapping of str to DataArray
         Path or URL of a PNG, JPEG or TIFF, an OME-Zarr group or a Zarr array of lines, columns and bands; or an array
         in memory or of Dask, whose dimensions have the names of axes, such as y, x and band. Several images, by a
-        pattern with asterisks, a list or a JSON file of STAC items, make one model; the paths of what is written for
-        each then hold ``{scene}`` for its name.
+        pattern with asterisks, a list or a JSON file of STAC items, or DataArrays by name, make one model; the paths of
+        what is written for each then hold ``{scene}`` for its name.
     estimator : estimator
         The estimator to fit. With coordinates it does not scale, as the columns are scaled before they are weighted.
     labels, model : str, optional
@@ -90,10 +91,10 @@ def segment(
         A pixel with this value in any band holds no data and gets the label -1; by default what the image declares, and
         NaN. See `mdh_dask.images.open_image`.
     mask : str, optional
-        Path or URL of an image with one band, zero where there are no data.
+        Path or URL of an image with one band, zero where there are no data; of several images with ``{scene}``.
     bands : sequence of str, optional
-        Names of the bands of several images to use, in this order. By default those of the first; they are matched
-        by name where they have names.
+        Names of the bands to use, in this order, by which `predict` then finds them, too. By default all, those of
+        several images matched by name with the first.
     overwrite : bool, default=False
         Whether to replace existing outputs.
     cluster : context manager, optional
@@ -101,10 +102,11 @@ def segment(
 
     Returns
     -------
-    str or xarray DataArray
+    str, xarray DataArray or dict of these
         One line with the number of segments and the paths of the outputs; for a DataArray its labels, with the
         dimensions, coordinates and attributes of lines and columns, -1 for pixels without data: lazy for a lazy one,
-        with one pass to compute. `sieve` changes only the labels that are written.
+        with one pass to compute. For several, those of each by its name. `sieve` changes only the labels that are
+        written.
 
     Raises
     ------
@@ -131,21 +133,22 @@ def segment(
     if sieve is not None and not any((labels, connected, regions)):
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
     check_labels(estimator, None)
-    options = PixelOptions(window, coordinates, sample, nodata, tuple(features), sieve)
+    options = PixelOptions(
+        window, coordinates, sample, nodata, tuple(features), sieve, None if bands is None else tuple(bands)
+    )
     if names_scenes(image):
-        if mask is not None:
-            raise SettingError("expected no mask with several scenes; got one: give the scenes masks of their own")
         reading = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata)
-        return segment_scenes(image, bands, reading, estimator, options, outputs, cluster or current_cluster())
-    if bands is not None:
-        raise SettingError("expected several images with bands; got one: leave bands out, or give a list of one image")
+        return segment_scenes(image, bands, mask, reading, estimator, options, outputs, cluster or current_cluster())
     if not isinstance(image, str | os.PathLike):
         if axes is not None or mask is not None:
             raise SettingError("a DataArray has named axes, and NaN where there are no data: leave out axes and mask")
+        if isinstance(image, Mapping):
+            return segment_data_arrays(image, estimator, options, outputs, cluster or current_cluster(), index or {})
         return segment_data_array(image, estimator, options, outputs, cluster or current_cluster(), index or {})
     image = os.fspath(image)
     outputs.check(image, *([mask] if mask else []))
     opened = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask).image(image)
+    opened = opened if bands is None else with_bands(opened, bands)
     return (
         f"{segment_image(opened, estimator, options, outputs, cluster or current_cluster()).summary}: {outputs.kept()}"
     )

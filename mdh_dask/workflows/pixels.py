@@ -62,6 +62,8 @@ class PixelOptions:
         Kinds of columns, see `Features`; the window of smooth and texture columns is 5 unless another is given.
     sieve : int, optional
         Merge connected regions of fewer pixels into their neighbours.
+    bands : tuple of str, optional
+        Names of the bands as chosen by the user, for the model.
     """
 
     window: int | None = None
@@ -70,6 +72,7 @@ class PixelOptions:
     nodata: Nodata = None
     features: tuple[str, ...] = ()
     sieve: int | None = None
+    bands: tuple[str, ...] | None = None
 
 
 def segment_image(
@@ -94,7 +97,7 @@ def segment_image(
         image = counted(image, announced("counting pixels with data", estimator.progress))
         features, rows, n_passes = _prepared(image, pixel_rows(image, columns_of(options)), estimator, options)
         estimator.fit(rows)
-        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes, options.nodata).to_dict()
+        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes, options.nodata, options.bands).to_dict()
         counting = int(image.validity is not None)
         estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
         logger.info("%s segments in %s passes", estimator.n_clusters_, estimator.n_passes_)

@@ -1,7 +1,7 @@
 """One model of many scenes, and its labels of each."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -62,21 +62,43 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
 
 
 def segment_scenes(
-    given: Any, bands: Sequence[str] | None, reading: Reading, estimator: Any, options: PixelOptions,
+    given: Any, bands: Sequence[str] | None, mask: str | None, reading: Reading, estimator: Any, options: PixelOptions,
     outputs: ImageOutputs, cluster: Cluster,
 ) -> str:  # fmt: skip
     """Fit one model to several scenes and write its labels of each; return a summary. See `segment`."""
+    check_options(options, outputs)
+    started = perf_counter()
+    found = find_scenes(given, bands, mask)
+    own = own_outputs((scene.name for scene in found), outputs)
+    check_all_separate((place for one in own.values() for place in one.given()), (p for s in found for p in s.paths))
+    images = matched({scene.name: open_scene(scene, reading.image, bands) for scene in found})
+    n_without = segment_images(images, own, estimator, options, outputs, cluster)
+    without = f", {n_without} without data," if n_without else ""
+    seconds = perf_counter() - started
+    return f"{estimator.n_clusters_} segments of {len(images)} scenes{without} in {seconds:.1f} s: {outputs.kept()}"
+
+
+def check_options(options: PixelOptions, outputs: ImageOutputs) -> None:
+    """Raise an error for options without a meaning for several scenes."""
     if options.coordinates is not None:
         raise SettingError("expected no coordinates with several scenes, whose lines have nothing in common; got some")
     if outputs.report is not None:
         raise SettingError("expected no report with several scenes; got one: a job with kind = 'scenes' writes one")
-    started = perf_counter()
-    found = find_scenes(given, bands)
-    own = {scene.name: _outputs_of(scene.name, outputs) for scene in found}
+
+
+def own_outputs(names: Iterable[str], outputs: ImageOutputs) -> dict[str, ImageOutputs]:
+    """Return the checked outputs of every scene, each with the model."""
+    own = {name: _outputs_of(name, outputs) for name in names}
     for one in own.values():
         one.check()
-    check_all_separate((place for one in own.values() for place in one.given()), (p for s in found for p in s.paths))
-    images = matched({scene.name: open_scene(scene, reading.image, bands) for scene in found})
+    return own
+
+
+def segment_images(
+    images: Mapping[str, Image], own: Mapping[str, ImageOutputs], estimator: Any, options: PixelOptions,
+    outputs: ImageOutputs, cluster: Cluster,
+) -> int:  # fmt: skip
+    """Fit one model to open scenes and write its labels of each; return the number of scenes without data."""
     with cluster, recorded(outputs):
         known = {name: counted_scene(image, estimator.progress) for name, image in images.items()}
         held = {name: image for name, image in known.items() if image is not None}
@@ -87,15 +109,13 @@ def segment_scenes(
             estimator.save(outputs.model, overwrite=outputs.overwrite)
         features = columns_of(options)
         for name, image in held.items():
-            if own[name].shows_pixels:
+            if name in own and own[name].shows_pixels:
                 about = {"scene": name}
                 seen = labelled(
                     image, features, estimator, own[name], estimator.progress, sieve=options.sieve, about=about
                 )
                 write_preview(seen, own[name])
-    without = f", {len(images) - len(held)} without data," if len(held) < len(images) else ""
-    seconds = perf_counter() - started
-    return f"{estimator.n_clusters_} segments of {len(images)} scenes{without} in {seconds:.1f} s: {outputs.kept()}"
+    return len(images) - len(held)
 
 
 def _outputs_of(scene: str, outputs: ImageOutputs) -> ImageOutputs:

@@ -185,6 +185,25 @@ def test_a_lazy_data_array_gives_lazy_labels_with_the_same_values(array, tmp_pat
     assert (tmp_path / "m.zarr").exists()
 
 
+def test_data_arrays_by_name_share_a_model_and_keep_their_places_and_attributes(array, tmp_path):
+    other = array.isel(y=slice(10, 57), x=slice(3, 70), band=[2, 0, 1]).assign_attrs(title="part")
+    model = PCATree()
+    given = {"a": array, "b": other.copy(data=da.from_array(other.values, chunks=(2, 17, 30)))}
+    labels = segment(given, model, labels=f"{tmp_path}/{{scene}}.zarr", bands=["g", "b"])
+    assert model.pixel_columns_["bands"] == ["g", "b"]
+    assert isinstance(labels["b"].data, da.Array)
+    for name, one in given.items():
+        rows = one.sel(band=["g", "b"]).transpose("y", "x", "band").values
+        there = (rows != -1).all(axis=2)
+        np.testing.assert_array_equal(labels[name].values[there], model.predict(rows[there]))
+        np.testing.assert_array_equal(labels[name] == -1, ~there)
+        np.testing.assert_array_equal(labels[name], zarr.open_array(tmp_path / f"{name}.zarr"))
+        xarray.testing.assert_equal(labels[name].height, one.height)
+        assert (labels[name].dims, labels[name].attrs["title"]) == (("y", "x"), one.attrs["title"])
+    together = np.concatenate([one.sel(band=["g", "b"]).values.reshape(2, -1).T for one in given.values()])
+    assert model.n_clusters_ == PCATree().fit(together[(together != -1).all(axis=1)]).n_clusters_
+
+
 def test_what_is_no_data_array_of_numbers_is_refused(array):
     with pytest.raises(TypeError, match="expected the path of an image or an xarray DataArray; got a ndarray"):
         segment(array.values, PCATree())

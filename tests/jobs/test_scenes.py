@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rasterio
+import zarr
 from click.testing import CliRunner
 from disturbed import Killed, contents, kill
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -23,7 +24,7 @@ from mdh_dask.jobs.ledger import Ledger
 from mdh_dask.jobs.scenes import ScenesInput
 from mdh_dask.jobs.staging import Staged
 from mdh_dask.jobs.state import Work
-from mdh_dask.workflows import segment
+from mdh_dask.workflows import predict, segment
 from mdh_dask.workflows.pixels import PixelOptions
 from mdh_dask.workflows.reading import Reading
 
@@ -432,6 +433,62 @@ def test_the_check_says_what_is_new_and_a_changed_job_is_refused(tmp_path):
         run(job)
 
 
+def mask(path, seed, height=30, width=40):
+    there = np.random.default_rng(seed).random((height, width)) < 0.7
+    with rasterio.open(path, "w", driver="GTiff", height=height, width=width, count=1, dtype="uint8") as file:
+        file.write(there.astype("u1"), 1)
+    return there
+
+
+@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
+def test_every_scene_has_a_mask_of_its_own_and_is_labelled_again_when_that_changes(tmp_path):
+    job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"scenes/*.tif"\nmask = "masks/{scene}.tif"'))
+    (tmp_path / "masks").mkdir()
+    for name, seed in (("a", 0), ("b", 1)):
+        scene(tmp_path / f"scenes/{name}.tif", seed, holes=2)
+    there = {"a": mask(tmp_path / "masks/a.tif", 2)}
+    with pytest.raises(FileNotFoundError, match=r"no mask .*masks/b.tif of the scene b"):
+        check(job)
+    there["b"] = mask(tmp_path / "masks/b.tif", 3)
+    run(job)
+    for name in "ab":
+        there[name][:2] = False
+        np.testing.assert_array_equal(labels_of(job, name)[0] != 255, there[name])
+        assert metrics(job)["each_scene"][name]["n_rows"] == there[name].sum()
+    again = mask(tmp_path / "masks/b.tif", 4)
+    run(job)
+    assert metrics(job)["labelled"] == ["b"]
+    np.testing.assert_array_equal(labels_of(job, "b")[0][2:] != 255, again[2:])
+    segment(
+        [tmp_path / "scenes/a.tif"], PCATree(), labels=f"{tmp_path}/{{scene}}.zarr",
+        mask=f"{tmp_path}/masks/{{scene}}.tif",
+    )  # fmt: skip
+    np.testing.assert_array_equal(zarr.open_array(tmp_path / "a.zarr")[:] != -1, there["a"])
+    assert zarr.open_array(tmp_path / "a.zarr").attrs["proj:code"] == "EPSG:32721"
+
+
+def test_a_mask_cannot_be_taken_for_a_scene(tmp_path):
+    job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"scenes/*.tif"\nmask = "scenes/{scene}-mask.tif"'))
+    for name in ("a", "a-mask"):
+        scene(tmp_path / f"scenes/{name}.tif", 0)
+    with pytest.raises(SettingError, match="is taken for a scene, too"):
+        check(job)
+
+
+def test_nights_of_a_method_without_a_tree_label_and_say_that_nothing_was_compared(tmp_path):
+    job = new_job(tmp_path, JOB.replace('"pca"', '"kernel-kmeans"\nn_clusters = 3').replace('"refit"', '"label"'))
+    scene(tmp_path / "scenes/a.tif", 0)
+    run(job)
+    scene(tmp_path / "scenes/b.tif", 1, kinds=1)
+    assert "1 not compared, as the model has no tree" in run(job)
+    assert metrics(job)["not_compared"] == ["b"]
+    page = (tmp_path / "out/night.html").read_text()
+    assert "not compared: KernelKMeans has no tree; 67% of the pixels are in other segments" in page
+    job.write_text(job.read_text().replace('"label"', '"refit"'))
+    with pytest.raises(JobError, match="needs a method whose tree shows drift; KernelKMeans has none"):
+        check(job)
+
+
 def test_a_damaged_record_is_an_error_with_the_remedy(tmp_path):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
@@ -518,6 +575,24 @@ def test_an_asset_of_data_is_preferred_to_an_overview_of_the_same_bands(tmp_path
         assert found.files == ((str(tmp_path / "whole.tif"), (band,)),)
 
 
+def test_one_image_and_a_job_on_it_use_bands_by_name_as_later_predictions_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scene("a.tif", 0)
+    scene("b.tif", 0, bands=BANDS[::-1])
+    segment("a.tif", PCATree(), labels="a.zarr", model="m.zarr", bands=["nir", "red"])
+    assert load_model("m.zarr").n_features_in_ == 2
+    job = JOB.split("[output]")[0].replace('"scenes"', '"image"').replace("scenes/*.tif", "b.tif")
+    Path("job.toml").write_text(
+        job.replace("[method]", 'bands = ["nir", "red"]\n[method]') + '[output]\nlabels = "b.zarr"'
+    )
+    run("job.toml")
+    predict("b.tif", "m.zarr", "c.zarr")
+    for name in ("b.zarr", "c.zarr"):
+        np.testing.assert_array_equal(zarr.open_array(name)[:], zarr.open_array("a.zarr")[:])
+    with pytest.raises(ValueError, match=r"expected one band 'swir' in .*; got red, green, nir"):
+        segment("a.tif", PCATree(), labels="d.zarr", bands=["swir"])
+
+
 def test_labels_of_one_scene_cannot_replace_another_scene(tmp_path):
     for name in ("a", "a-labels"):
         scene(tmp_path / f"{name}.tif", 0)
@@ -560,7 +635,7 @@ def test_a_command_segments_many_scenes_and_another_predicts_by_the_names_of_ban
         ({"labels": "labels.tif"}, "{scene} in its last part for the labels"),
         ({"model": "m.zarr", "coordinates": 1}, "no coordinates with several scenes"),
         ({"model": "m.zarr", "report": "r.html"}, "no report with several scenes"),
-        ({"model": "m.zarr", "mask": "mask.tif"}, "no mask with several scenes"),
+        ({"model": "m.zarr", "mask": "mask.tif"}, "{scene} for the masks of several scenes"),
     ],
 )
 def test_options_without_a_meaning_for_several_scenes_are_refused(options, message, tmp_path):
