@@ -1,6 +1,6 @@
 """Hyperplanes and a mixture of the tuples of their sides: the state of an ensemble, which labels rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,6 +29,9 @@ class HyperplaneMixture(State):
         Number of rows of each cluster, counted over at most `MOST_TUPLES` tuples.
     complete : bool
         Whether all rows were counted.
+    failed : array of shape (3,) or (0,), float64
+        Of the best valley that was not accepted: its relative depth on the rows that test it; the share of samples with
+        a single mode that have one as deep there, NaN if the stop rule does not ask; and what was needed.
     """
 
     kind = "hyperplanes"
@@ -38,6 +41,7 @@ class HyperplaneMixture(State):
     log_probabilities: Floats
     n_rows: Integers
     complete: bool
+    failed: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def sizes(self) -> Integers | None:
@@ -75,6 +79,7 @@ class HyperplaneMixture(State):
         checked_array("n_rows", self.n_rows, (k,), least=0)
         if not isinstance(self.complete, bool):
             raise ValueError(f"expected true or false for complete, got {self.complete!r}")
+        checked_array("failed", self.failed, (3,) if np.size(self.failed) else (0,), missing=True)
 
     def shares(self, rows: AnyArray) -> Floats:
         """Return the probability of every cluster given the sides of a row, shape (n_rows, n_clusters)."""

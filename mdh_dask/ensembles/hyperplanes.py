@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from .._random import generator
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Plan, work_through
 from ..density.bandwidth import Bandwidth
+from ..density.histograms import Histograms
 from ..growth.bounds import near_rows
 from ..growth.branches import Branch, SampleRows, branch_pass, hash_bit
 from ..growth.branches import State as BranchState
@@ -123,7 +124,7 @@ def hyperplane_ensemble(
     look = yield from first_read(settings.seed, settings.sample_size, n_rows, check)
     sample = look.sample
     standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True)
-    found = find_hyperplanes(sample, standardise, settings, n_rows)
+    found, failed = find_hyperplanes(sample, standardise, settings, n_rows)
     raw = standardise.raw(found.directions)
     assert found.thresholds is not None
     offsets = found.thresholds + standardise.shift_along(raw)
@@ -136,25 +137,33 @@ def hyperplane_ensemble(
         tuples = yield from of_all_rows("counting", counting, sample, n_rows)
     else:
         tuples = counting.finalise(counting.chunk(0, sample.rows))
-    return _combined(counting, tuples, len(found), n_rows, settings)
+    ensemble = _combined(counting, tuples, len(found), n_rows, settings)
+    return ensemble._replace(mixture=replace(ensemble.mixture, failed=failed))
 
 
-def find_hyperplanes(sample: Sample, standardise: Standardiser, settings: EnsembleSettings, n_rows: int) -> Proposal:
-    """Return hyperplanes for standardised rows that random starts lead to and that lie in a valley."""
+def find_hyperplanes(
+    sample: Sample, standardise: Standardiser, settings: EnsembleSettings, n_rows: int
+) -> tuple[Proposal, Floats]:
+    """Return hyperplanes for standardised rows that random starts lead to and that lie in a valley.
+
+    The second value describes the best one that does not, as in `HyperplaneMixture`.
+    """
     rows = standardise.spread(sample.rows, sample.hashes)
     scoring = rows
     root = Branch(1, SampleRows.of_all(sample), n_rows, counted=True, state=BranchState.WAITING)
     if settings.stop.holds_out:
         scoring = rows[(sample.hashes >> np.uint64(hash_bit(root))) & np.uint64(1) == 0]
     rows, scoring = near_rows(rows, scoring)
+    none = Proposal(StandardDirections(np.empty((0, rows.shape[1]))), np.empty(0)), np.empty(0)
     if len(scoring) < 2 or not np.ptp(scoring, axis=0).any():
-        return Proposal(StandardDirections(np.empty((0, rows.shape[1]))), np.empty(0))
+        return none
     ends = _descend(scoring.astype(np.float64), settings)
     if not ends:
-        return Proposal(StandardDirections(np.empty((0, rows.shape[1]))), np.empty(0))
+        return none
     directions, thresholds = (np.array(part) for part in zip(*ends))
     proposal = Proposal(StandardDirections(directions), thresholds)
-    return proposal[_in_valleys(root, proposal, rows, scoring, standardise, settings)]
+    accepted, failed = _in_valleys(root, proposal, rows, scoring, standardise, settings)
+    return proposal[accepted], failed
 
 
 def _descend(rows: Floats, settings: EnsembleSettings) -> list[tuple[Floats, float]]:
@@ -181,8 +190,8 @@ def _in_valleys(
     scoring: AnyArray,
     standardise: Standardiser,
     settings: EnsembleSettings,
-) -> Integers:
-    """Return the hyperplanes that the stop rule accepts on its test rows."""
+) -> tuple[Integers, Floats]:
+    """Return the hyperplanes that the stop rule accepts on its test rows, and the best of the others."""
     bandwidth = bandwidth_of(settings.bandwidth, scoring)
     root.candidates = candidates_for(rows, proposal, standardise, bandwidth, len(rows))
     sweep = branch_pass([root], settings.seed, lattices=standardise.lattices)
@@ -194,7 +203,19 @@ def _in_valleys(
         k >= 0 and settings.stop.accepts(test[j], k, int(root.n_rows), len(bins), generator(settings.seed, 1, j))
         for j, k in enumerate(bins.tolist())
     ]
-    return np.flatnonzero(accepted)
+    failed = [j for j, k in enumerate(bins.tolist()) if k >= 0 and not accepted[j]]
+    best = max(failed, key=lambda j: test[j].depth[0, bins[j]], default=None)
+    if best is None:
+        return np.flatnonzero(accepted), np.empty(0)
+    return np.flatnonzero(accepted), _described(test[best], int(bins[best]), best, len(bins), settings)
+
+
+def _described(test: Histograms, k: int, j: int, n_tests: int, settings: EnsembleSettings) -> Floats:
+    """Return the relative depth of a valley, its p-value, and what the stop rule needs; NaN if it has none."""
+    stop, share = settings.stop, np.nan
+    if stop.votes:
+        share = stop.p_value(test, k, generator(settings.seed, 1, j))
+    return np.array([test.depth[0, k], share, (1 - stop.quantile) / n_tests])
 
 
 def distinct_partitions(bits: Booleans) -> Integers:

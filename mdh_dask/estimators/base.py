@@ -14,6 +14,7 @@ from .._state import State
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import merge_chunks, one_bar, run
 from ..io.models import save_model
+from ..plotting.parts import full_count
 from .aligned import labels_like
 from .blocks import of_block, of_complete_rows
 from .missing import without_missing
@@ -186,6 +187,42 @@ class ClusterEstimator(ClusterMixin, Planned):
     def cluster_labels(self, X: Any) -> RowArray:
         """Return the cluster of every row, int32, also for classifiers, whose `predict` returns classes."""
         return self._of_rows(X, "labels", "int32")
+
+    def why(self) -> str:
+        """Return in words why there are so many clusters, and by how much the best valley for one more failed.
+
+        Returns
+        -------
+        str
+            A sentence or two. If the number of clusters was given, it says so. No pass.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import SupportVectorClustering
+        >>> print(SupportVectorClustering().fit(np.random.default_rng(0).normal(size=(300, 2))).why().split(";")[0])
+        1 cluster: no valley shows among the rows that drew the contours
+        """
+        check_is_fitted(self)
+        sizes = self.state_.sizes
+        of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
+        return f"{full_count(self.n_clusters_, 'cluster')}{of}: {self._limit() or self._reason()}"
+
+    def _limit(self) -> str:
+        """Return which parameter gave the number of clusters, or an empty text."""
+        for name, said in (("n_clusters", "asked for"), ("max_clusters", "allowed")):
+            if getattr(self, name, None) == self.n_clusters_:
+                return f"as many as {name}={self.n_clusters_} {said}"
+        return ""
+
+    def _reason(self) -> str:
+        """Return in words why there are so many clusters, if no parameter says so."""
+        return f"{type(self).__name__} found no more"
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Save the model to a Zarr group, to be loaded by `load_model`.

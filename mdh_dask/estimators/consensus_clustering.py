@@ -17,7 +17,7 @@ from ..ensembles.label_mixture import found_by, mixture_of, most_tuples
 from ..ensembles.votes import TreeTuples, TreeVotes
 from ..growth.passes import sample_limit
 from ..plotting import plot_agreement, plot_tree
-from ..plotting.parts import png_of
+from ..plotting.parts import full_count, png_of
 from ..tree.structure import Tree
 from .consensus_state import MOST_TREES, ConsensusState
 from .docstrings import documented
@@ -208,6 +208,18 @@ class ConsensusClustering(SoftEstimator):
         """Index of the tree that agrees most with the others."""
         return int(self.state_.representative)
 
+    def _reason(self) -> str:
+        found = np.bincount([tree.n_clusters for tree in self.trees_])
+        told = " and ".join(f"{found[k]} found {full_count(k, 'cluster')}" for k in np.flatnonzero(found).tolist())
+        j = max(range(self.n_trees), key=lambda j: _best_evidence(self.trees_[j]))
+        turns, state = self._turns(), self.state_.trees[j]
+        own = clone(turns[j % len(turns)])
+        own.tree_, own.feature_map_ = state.tree, state.feature_map
+        return (
+            f"of {self.n_trees} trees, {told}; nearest to one more split is a branch of tree {j}, "
+            f"{own._why_not(own._best_failed())}"
+        )
+
     def report_pictures(self) -> dict[str, bytes]:
         """Return pictures of the agreement and of the representative tree."""
         best = self.representative_
@@ -259,6 +271,10 @@ class ConsensusClustering(SoftEstimator):
         elif given is not None:
             parameters = {**parameters, "estimator": _put_together(given)}
         return super()._from_saved(parameters)
+
+
+def _best_evidence(tree: Tree) -> float:
+    return max(np.nan_to_num([tree.evidence(int(leaf)) for leaf in tree.leaves], nan=-1.0))
 
 
 def _taken_apart(estimator: TreeEstimator) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ..chunks import Plan
 from ..density_trees.model import DensityModel
 from ..density_trees.plan import DensitySettings, cluster, rows_sampled
 from ..plotting import plot_merges
-from ..plotting.parts import full_count, png_of
+from ..plotting.parts import png_of
 from ..tree.levels import Level
 from .docstrings import documented
 from .editing import renamed
@@ -155,38 +155,17 @@ class DensityTree(Exemplary, Confident):
         levels: tuple[Level, ...] = self.state_.levels
         return levels
 
-    def why(self) -> str:
-        """Return in words by how much the best merge of cells that was made failed to separate clusters.
-
-        Returns
-        -------
-        str
-            The evidence of the merge, what clusters need, and the counts of held-out rows. No pass.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import DensityTree
-        >>> print(DensityTree().fit(np.random.default_rng(0).normal(size=(900, 2))).why().split(":")[0])
-        1 cluster of 900 rows
-        """
-        check_is_fitted(self)
-        state, n = self.state_, self.n_clusters_
-        said = f"{full_count(n, 'cluster')} of {full_count(int(state.counts.sum()), 'row')}"
+    def _reason(self) -> str:
+        state = self.state_
         united = np.flatnonzero(~state.separates)
         if not len(united):
-            return f"{said}: every cell of the sample is a cluster"
+            return "every cell of the sample is a cluster"
         best = int(united[state.evidence[united].argmax()])
         evidence = float(state.evidence[best])
         if evidence > state.threshold:
-            return f"{said}: as many as asked for, or clusters need more rows"
+            return "clusters of fewer rows than min_cluster_size were united with others"
         return (
-            f"{said}: of the merges that were made, the one with the most evidence for two clusters has "
+            f"of the merges that were made, the one with the most evidence for two clusters has "
             f"{evidence:.2g} standard errors, and a cluster needs {state.threshold:.2g}; {state.core_rows[best]:.0f} "
             f"held-out rows are in the less dense of the cores, and {state.cut_rows[best]:.0f} between them"
         )

@@ -67,15 +67,26 @@ class Explaining(ClusterEstimator):
             lines.append(f"cluster {label}, {rows}: {' | or '.join(bounds)}" if bounds != [""] else "")
             leaves = tree.leaves[tree.cluster[tree.leaves] == label]
             lines += [f"    {self._why_not(int(leaf))}" for leaf in leaves]
-        rows = full_count(int(tree.n_rows[0]), "row")
+        said = f"{full_count(self.n_clusters_, 'cluster')} of {full_count(int(tree.n_rows[0]), 'row')}"
+        if limit := self._limit():
+            said += f", {limit}"
         if self.n_clusters_ == 1:
-            return f"1 cluster of {rows}: {self._why_not(int(tree.leaves[0]))}"
-        return "\n".join([f"{self.n_clusters_} clusters of {rows}", *lines])
+            return f"{said}: {self._why_not(self._best_failed())}"
+        return "\n".join([said, *lines])
+
+    def _best_failed(self) -> int:
+        """Return the leaf with the best valley that was not split, or the first one."""
+        leaves = self.tree_.leaves
+        evidence = [self.tree_.evidence(int(leaf)) for leaf in leaves]
+        return int(leaves[int(np.argmax(np.nan_to_num(evidence, nan=-1.0)))])
 
     def _why_not(self, leaf: int) -> str:
         """Return why a leaf was not split."""
         tree, n_rows = self.tree_, int(self.tree_.n_rows[leaf])
         least = rows_of_share(self.min_cluster_size, int(tree.n_rows[0]))
+        if self.n_clusters_ < len(tree.leaves) and np.sum(tree.cluster[tree.leaves] == tree.cluster[leaf]) > 1:
+            n_leaves = int(np.sum(tree.cluster[tree.leaves] == tree.cluster[leaf]))
+            return f"{n_leaves} leaves were united, as the density of the rows shows no valley between them"
         if n_rows < 2 * least:
             return f"not split: {n_rows:,} rows are fewer than twice min_cluster_size, {least:,}"
         if np.isnan(tree.relative_depth[leaf]) or len(tree.histogram(leaf)) == 0:
@@ -86,13 +97,15 @@ class Explaining(ClusterEstimator):
             f"{tree.thresholds[leaf]:.3g}, has relative depth {depth_text(tree.relative_depth[leaf])}, "
             f"{tree.evidence(leaf):.1f} standard errors"
         )
+        merges = bool(getattr(self, "merge", False))
         if not self.stop_rule.startswith("hold-out"):
-            return f"{valley}, and stop_rule={self.stop_rule!r} rejected it"
-        allowed = (1 - self.quantile) / self.n_candidates
-        return (
-            f"{valley}; {self._p_value(leaf):.2g} of samples with a single mode have one as deep there, and a split "
-            f"needs {allowed:.2g} on rows that did not choose it"
-        )
+            rules = [f"stop_rule={self.stop_rule!r}"] * (self.stop_rule != "none") + ["merging"] * merges
+            return f"{valley}, and {' or '.join(rules) or 'a limit of the parameters'} rejected it"
+        allowed, share = (1 - self.quantile) / self.n_candidates, self._p_value(leaf)
+        said = f"{valley}; {share:.2g} of samples with a single mode have one as deep there, and a split needs "
+        if merges and share <= allowed:
+            return f"{said}{allowed:.2g}, but merging united its sides: around them the density shows no valley"
+        return f"{said}{allowed:.2g} on rows that did not choose it"
 
     def _column_names(self) -> list[str] | None:
         """Return names for the features of a map, which have none."""

@@ -14,6 +14,7 @@ from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
 from ..ensembles.hyperplane_mixture import HyperplaneMixture
 from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
+from ..plotting.parts import depth_text, full_count
 from ..splits.stopping import DEPTH_STOP_RULES
 from .docstrings import documented
 from .missing import MISSING
@@ -172,6 +173,24 @@ class HyperplaneEnsemble(SoftEstimator):
     def probabilities_(self) -> Floats:
         """Probabilities of lying above each hyperplane in each cluster."""
         return np.exp(self.state_.log_probabilities[:, :, 1])
+
+    def _reason(self) -> str:
+        n, failed = len(self.offsets_), self.state_.failed
+        said = (
+            f"the sides of {full_count(n, 'hyperplane')} in valleys make so many"
+            if n
+            else "no hyperplane is in a valley"
+        )
+        if not len(failed):
+            return said if n else f"{said}: no search ended in one"
+        depth, share, needed = failed
+        said += f"; the best of the others has relative depth {depth_text(depth)}"
+        if np.isnan(share):
+            return f"{said}, and stop_rule={self.stop_rule!r} rejected it"
+        return (
+            f"{said}, and {share:.2g} of samples with a single mode have one as deep there, on rows that did not "
+            f"choose it; a hyperplane needs {needed:.2g}"
+        )
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         return 1, 1 if n_rows <= self.sample_size else 2

@@ -12,6 +12,7 @@ from .._typing import AnyArray, RowArray
 from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, k_means
 from ..chunks import Announce, Plan, merge_chunks, run
 from ..io.keeping import Cache
+from ..plotting.parts import full_count
 from .centroid_state import PREFIX, CentroidState
 from .docstrings import documented
 from .feature_maps import feature_map_names
@@ -138,6 +139,16 @@ class KernelKMeans(Mapped, Weighted):
         found: Centroids = yield from k_means(settings, shape, partial(check_first_look, names=names))
         return CentroidState(
             found.frame.centre, found.frame.scale, found.means, found.n_rows, found.gaps, found.inertia
+        )
+
+    def _reason(self) -> str:
+        k = self.n_clusters_
+        if k >= len(self.gaps_):
+            return "there are no more different rows in the sample"
+        here, more = self.gaps_[k - 1], self.gaps_[k]
+        return (
+            f"the gap statistic is {here:.3g} for {full_count(k, 'cluster')} and {more:.3g} for {k + 1}, and one more "
+            "cluster needs a rise by more than its standard error"
         )
 
     @property

@@ -98,6 +98,14 @@ class SpectralClustering(KernelKMeans):
         assert self.feature_map_ is not None
         return self.n_clusters or self.feature_map_.n_components_
 
+    def _reason(self) -> str:
+        values = ", ".join(f"{value:.2g}" for value in self.feature_map_.eigenvalues_)  # type: ignore[union-attr]
+        rules = {
+            "alignment": "is the most eigenvectors that can be turned until every row has one large entry, and never 1",
+            "gap": "is the number of eigenvalues before the largest gap",
+        }
+        return f"with number_rule={self.number_rule!r} this {rules[self.number_rule]}; the eigenvalues are {values}"
+
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         fewest, most = super()._passes(n_rows, n_columns)
         degrees = int(n_rows > SAMPLE * self.n_landmarks)

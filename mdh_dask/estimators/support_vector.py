@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import RowArray
 from ..chunks import Plan
 from ..plotting import plot_contours, plot_sweep
-from ..plotting.parts import png_of
+from ..plotting.parts import full_count, png_of
 from ..support_vectors.adjacency import ADJACENCY, LARGEST_COMPLETE
 from ..support_vectors.components import UNCLASSIFIED
 from ..support_vectors.model import Contours
@@ -236,6 +236,25 @@ class SupportVectorClustering(ClusterEstimator):
             As for `predict`.
         """
         return self._of_rows(X, "excess", "float64")
+
+    def _reason(self) -> str:
+        failed = self.state_.failed
+        if not len(self.sweep_):
+            return f"the contour of width={self.width_:.3g} has so many components; width='sweep' looks for more"
+        if not len(failed):
+            most = int(self.sweep_["n_components"].max())
+            return f"no contour of the sweep has more than {full_count(most, 'component')} with enough rows"
+        tested, evidence, needed = failed
+        if tested:
+            why = "is confirmed by the rows that did not choose it" if self.n_clusters_ == 1 else "is confirmed"
+            return (
+                f"no {'further ' * (self.n_clusters_ > 1)}valley {why}; the best has {evidence:.2g} standard errors, "
+                f"and a cluster needs {needed:.2g}"
+            )
+        return (
+            f"no valley shows among the rows that drew the contours; the best has {evidence:.2g} standard errors, and "
+            f"a test needs {needed:.2g}"
+        )
 
     def report_pictures(self) -> dict[str, bytes]:
         """Return pictures of the sweep, and of the contours if there are two columns."""

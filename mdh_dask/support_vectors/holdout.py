@@ -78,10 +78,20 @@ def relief_of(points: Floats, counts: Floats, width: float, edges: Integers) -> 
     return Relief(points, shares, width, density, edges[order])
 
 
+class Confirmed(NamedTuple):
+    """Clusters between which rows show valleys."""
+
+    labels: Integers
+    evidence: float
+    """The weakest evidence of a valley between two of them; infinite for one."""
+    failed: float
+    """The strongest evidence of a valley between clusters that were merged; minus infinity if none were."""
+
+
 def confirmed(
     relief: Relief, labels: Integers, own: Floats, held_out: Floats | None, deviations: float, depth: float
-) -> tuple[Integers, float]:
-    """Return labels with clusters merged if rows show no valley between them, and the weakest evidence of the others.
+) -> Confirmed:
+    """Return labels with clusters merged if rows show no valley between them.
 
     Neighbouring clusters are compared in descending order of the density between them, until all are separate.
 
@@ -102,6 +112,7 @@ def confirmed(
     crossing = np.flatnonzero(ends[:, 0] != ends[:, 1])
     group = np.arange(labels.max() + 1)
     apart: dict[tuple[bytes, bytes], float] = {}
+    failed = -np.inf
     while True:
         pairs = np.sort(group[ends[crossing]], axis=1)
         pairs, ways = pairs[pairs[:, 0] < pairs[:, 1]], crossing[pairs[:, 0] < pairs[:, 1]]
@@ -119,14 +130,14 @@ def confirmed(
                 else _least(cdist(balls.centres, held_out, "sqeuclidean") <= balls.squared_radius, depth)
             )
             if seen < deviations:
+                failed = max(failed, seen)
                 group[group == q] = p
                 break
             apart[members] = seen
         else:
             known = [apart[(group == p).tobytes(), (group == q).tobytes()] for p, q in pairs[first]]
-            return np.where(labels < 0, -1, np.unique(group, return_inverse=True)[1][labels]), min(
-                known, default=np.inf
-            )
+            kept = np.where(labels < 0, -1, np.unique(group, return_inverse=True)[1][labels])
+            return Confirmed(kept, min(known, default=np.inf), failed)
 
 
 class _Balls(NamedTuple):

@@ -1,6 +1,6 @@
 """Fitted contours, which label rows and return their totals."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -44,6 +44,9 @@ class Contours(State):
         Whether rows outside are labelled -1.
     sweep : array of shape (n_steps, n_columns), float64
         The table of the sweep that chose the width, in the columns of `SWEEP_DTYPE`; no steps if it was given.
+    failed : array of shape (3,) or (0,), float64
+        Of the best valley that failed in the sweep: whether held-out rows tested it, its evidence in standard
+        deviations, and what it needed.
     """
 
     kind = "contours"
@@ -58,6 +61,7 @@ class Contours(State):
     level: float
     leaves_outside: bool
     sweep: Floats
+    failed: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def n_clusters(self) -> int:
@@ -124,3 +128,4 @@ class Contours(State):
             or self.sweep.shape[1:] != (N_COLUMNS,)
         ):
             raise ValueError(f"expected {N_COLUMNS} columns of float64 in the array sweep, got others")
+        checked_array("failed", self.failed, (3,) if np.size(self.failed) else (0,))

@@ -24,7 +24,7 @@ from .holdout import connecting_edges
 from .landmarks import Landmarks, landmarks_of, spacing
 from .model import N_COLUMNS, Contours
 from .passes import LandmarkCounts, LevelCounts, in_first_half, level_of_counts
-from .sweep import Step, chosen_step, persistence_of, plateau_of, sweep, widths_for
+from .sweep import Step, best_failed, chosen_step, persistence_of, plateau_of, sweep, widths_for
 
 logger = logging.getLogger(__name__)
 
@@ -115,7 +115,8 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     step = steps[chosen] if steps else None
     labels = _labels(settings, spheres[own], inner, weights, landmarks.first, step)
     table = _table(steps, chosen, dict(zip(plateau, levels)))
-    return _contours(settings, frame, spheres[own], labels, inner, levels[own], table)
+    contours = _contours(settings, frame, spheres[own], labels, inner, levels[own], table)
+    return replace(contours, failed=best_failed(steps, chosen))
 
 
 def rows_sampled(n_landmarks: int, n_columns: int) -> int:

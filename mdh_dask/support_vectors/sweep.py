@@ -54,6 +54,9 @@ class Step:
         Relief of the density of these rows.
     confirmed : array of shape (n_points,) or None
         Labels of the clusters that the other rows confirm; None if not tested.
+    failed : tuple of float
+        Evidence of the best valley that failed, in standard deviations, and what it needed: of those that the other
+        rows tested, otherwise of those that the same rows did not show; minus infinity without any.
     """
 
     sphere: Sphere
@@ -64,6 +67,7 @@ class Step:
     evidence: float
     relief: Relief
     confirmed: Integers | None = None
+    failed: tuple[float, float] = (-np.inf, SHOWS)
 
     @property
     def n_clusters(self) -> int:
@@ -142,16 +146,16 @@ def sweep(
         smallest = counts[labels == n - 1].sum() / counts.sum() if n else 0.0
         if i % len(shares) == 0:
             relief = relief_of(points, counts, sphere.width, edges)
-        evidence = np.inf
+        evidence, failed = np.inf, -np.inf
         if n > 1:
-            labels, evidence = confirmed(relief, labels, own[:ROWS_TO_SHOW], None, SHOWS, depth)
-        steps.append(Step(sphere, share, n, smallest, labels, evidence, relief))
+            labels, evidence, failed = confirmed(relief, labels, own[:ROWS_TO_SHOW], None, SHOWS, depth)
+        steps.append(Step(sphere, share, n, smallest, labels, evidence, relief, failed=(failed, SHOWS)))
     tried = finalists(steps, max_clusters)
     n_tests = sum(steps[i].n_clusters - 1 for i in tried)
     deviations = float(norm.isf((1 - quantile) / max(n_tests, 1)))
     for i in tried:
-        labels, _ = confirmed(steps[i].relief, steps[i].labels, own, held_out, deviations, depth)
-        steps[i] = replace(steps[i], confirmed=labels)
+        labels, _, failed = confirmed(steps[i].relief, steps[i].labels, own, held_out, deviations, depth)
+        steps[i] = replace(steps[i], confirmed=labels, failed=(failed, deviations))
     return steps
 
 
@@ -191,6 +195,19 @@ def chosen_step(steps: Sequence[Step]) -> int:
         return 0
     persistence = persistence_of(steps)
     return max(tested, key=lambda i: (steps[i].n_confirmed, persistence[i]))
+
+
+def best_failed(steps: Sequence[Step], chosen: int) -> Floats:
+    """Return whether held-out rows tested it, the evidence of the best valley that failed, and what it needed.
+
+    Of several clusters, that of the chosen step; of one, that of all steps that were tested, or else of all. Empty if
+    there is no such valley.
+    """
+    tested = [step for step in steps if step.confirmed is not None]
+    several = bool(steps) and steps[chosen].n_confirmed > 1
+    own = [steps[chosen]] if several else tested or steps
+    best = max((step.failed for step in own), default=(-np.inf, SHOWS))
+    return np.array([float(bool(tested)), *best]) if np.isfinite(best[0]) else np.empty(0)
 
 
 def persistence_of(steps: Sequence[Step]) -> list[float]:

@@ -177,6 +177,8 @@ def fit_rows(
         estimator.name_columns(table.names)
         rows = estimator.valid_rows(table.source)
         logger.info("%s clusters in %s passes", estimator.n_clusters_, estimator.n_passes_)
+        if estimator.n_clusters_ == 1:
+            logger.info("%s", estimator.why())
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")

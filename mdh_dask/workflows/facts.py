@@ -39,6 +39,7 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int) -> Fac
     return {
         "Method": type(estimator).__name__,
         "Parameters": parameters,
+        **({"Why one cluster": estimator.why()} if estimator.n_clusters_ == 1 else {}),
         **labels,
         "Passes over the data": f"{passes}, the last of them for labels and profiles",
         "Bytes read": f"{format_bytes(passes * pass_bytes)}, as they are in memory",

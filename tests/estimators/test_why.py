@@ -1,0 +1,98 @@
+"""Why there are so many clusters, in words, of every estimator: what failed and by how much, or what was asked for."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from mdh_dask import (
+    ConsensusClustering,
+    DensityTree,
+    HyperplaneEnsemble,
+    KernelKMeans,
+    PCATree,
+    RandomProjectionTree,
+    SpectralClustering,
+    SupportVectorClustering,
+    load_model,
+)
+
+NUMBER = r"[0-9][0-9.e-]*"
+
+METHODS = {
+    "svc": (SupportVectorClustering(n_landmarks=300), rf"best has -?{NUMBER} standard errors, .* needs {NUMBER}$"),
+    "ensemble": (HyperplaneEnsemble(8), rf"relative depth .*, and {NUMBER} of samples .* hyperplane needs {NUMBER}$"),
+    "ensemble, level": (HyperplaneEnsemble(8, stop_rule="level"), "relative depth .* stop_rule='level' rejected it$"),
+    "votes": (ConsensusClustering(PCATree(), n_trees=3, combine="votes"), "of 3 trees, 3 found 1 cluster; .* of tree "),
+    "k-means": (KernelKMeans(feature_map=None), rf"is -?{NUMBER} for 1 cluster and -?{NUMBER} for 2, and one more"),
+    "density": (DensityTree(), rf"for two clusters has -?{NUMBER} standard errors, and a cluster needs {NUMBER}"),
+    "tree": (RandomProjectionTree(50), "the best valley, along .*, and a split needs|no valley of min_relative_depth"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    return np.random.default_rng(0).normal(size=(600, 6))
+
+
+@pytest.fixture(scope="module")
+def near(cloud):
+    """Two clouds that are too near to be told apart."""
+    return cloud[:, :2] + np.repeat([[2.3, 0.0], [0.0, 0.0]], 300, axis=0)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_one_cluster_says_what_failed_and_by_how_much_also_after_loading(cloud, near, tmp_path, name):
+    estimator, message = METHODS[name]
+    model = clone(estimator).fit(near if name == "svc" else cloud)
+    assert model.why().startswith("1 cluster")
+    assert re.search(message, model.why()), model.why()
+    model.save(tmp_path / "m.zarr")
+    assert load_model(tmp_path / "m.zarr").why() == model.why()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        HyperplaneEnsemble(8, n_clusters=1),
+        KernelKMeans(n_clusters=2, feature_map=None),
+        SpectralClustering(n_clusters=2, n_landmarks=100),
+        DensityTree(n_clusters=1),
+        SupportVectorClustering(width=0.5, max_clusters=1),
+        RandomProjectionTree(20, max_clusters=1),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_a_number_that_was_given_is_said_to_be_given(cloud, estimator):
+    model = clone(estimator).fit(cloud)
+    asked = "max_clusters=1 allowed" if "max" in str(estimator) else f"n_clusters={model.n_clusters_} asked for"
+    assert f"as many as {asked}" in model.why()
+
+
+def test_clusters_found_by_a_rule_name_it(cloud):
+    why = SpectralClustering(n_landmarks=100, number_rule="gap").fit(cloud).why()
+    assert "number_rule='gap' this is the number of eigenvalues before the largest gap; the eigenvalues are 1" in why
+
+
+def test_two_clusters_say_what_a_third_one_lacked(cloud):
+    rows = np.vstack([cloud, cloud + 12])
+    for model in (SupportVectorClustering(n_landmarks=300), HyperplaneEnsemble(8)):
+        assert model.fit(rows).why().startswith("2 clusters"), model.why()
+    assert "of 1,200 rows: the sides of" in model.why()
+
+
+def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):
+    limits = {"stop_rule": "none", "max_levels": 1, "min_relative_depth": 0.0}
+    why = RandomProjectionTree(50, merge=True, **limits).fit(near).why()
+    assert why.endswith("standard errors, and merging rejected it")
+
+
+def test_a_command_that_finds_one_cluster_logs_why_and_the_report_says_it(cloud, tmp_path, caplog):
+    from mdh_dask.workflows import fit
+
+    np.save(tmp_path / "x.npy", cloud)
+    with caplog.at_level("INFO", "mdh_dask"):
+        fit(str(tmp_path / "x.npy"), PCATree(), report=str(tmp_path / "r.html"))
+    assert "1 cluster of 600 rows: not split: " in caplog.text
+    assert "1 cluster of 600 rows: not split: " in (tmp_path / "r.html").read_text()
