@@ -9,8 +9,8 @@ from ..chunks import Progress, merge_chunks, run_together
 from ..growth.recount import recount
 from ..summaries.drift import Drift
 from .level_counts import compared_levels, level_plans, with_unseen_levels
-from .missing import complete_rows
-from .validation import as_rows, finite_rows
+from .missing import complete_rows, filled_rows, rows_to_count
+from .validation import finite_rows, given_rows
 
 
 def drift(
@@ -87,9 +87,10 @@ def drift(
             "compare the sizes and profiles of its clusters instead"
         )
     Drift(tree, tree, threshold, filled, false_alarms)  # checks the limits before any work
-    rows, _ = complete_rows(model, as_rows(model, X, reset=False))
+    given = given_rows(model, X, reset=False)
+    rows, _ = complete_rows(model, filled_rows(model, given))
     plans = [recount(tree), *level_plans(model.columns, array=1)]
-    arrays = (_rows_of_tree(model, rows), rows)[: len(plans)]
+    arrays = (_rows_of_tree(model, rows), rows_to_count(model, given, rows))[: len(plans)]
     (counted, *new), _ = run_together(plans, *arrays, announce=lambda description: progress)
     levels = compared_levels(model, *new) if new else ()
     return with_unseen_levels(Drift(tree, counted, threshold, filled, false_alarms, levels), model, X)

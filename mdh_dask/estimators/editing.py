@@ -18,8 +18,8 @@ from ..tree.structure import Tree
 from .aligned import labels_like, plain_labels, with_values
 from .base import ClusterEstimator
 from .level_counts import level_plans
-from .missing import complete_rows
-from .validation import as_rows
+from .missing import complete_rows, filled_rows, rows_to_count
+from .validation import given_rows
 
 
 class Editing(ClusterEstimator):
@@ -159,11 +159,12 @@ class Editing(ClusterEstimator):
             model.__dict__.pop(name, None)
         model.tree_ = tree
         if X is not None:
-            rows = as_rows(model, X, reset=False)
+            given = given_rows(model, X, reset=False)
+            rows = filled_rows(model, given)
             complete, _ = complete_rows(model, rows)
             there = complete if model.feature_map_ is None else model._features_of(complete, model.feature_map_)
             plans = [recounted(tree), *level_plans(model.columns, array=1)]
-            arrays = (merge_chunks(there), complete)[: len(plans)]
+            arrays = (merge_chunks(there), rows_to_count(model, given, complete))[: len(plans)]
             (model.tree_, *levels), model.n_passes_ = run_together(plans, *arrays, announce=model._bar)
             model.level_counts_ = levels[0] if levels else None
             model.labels_ = labels_like(X, model._labels_of(rows))

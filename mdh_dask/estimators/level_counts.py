@@ -42,6 +42,17 @@ def _counted(statistic: LevelPass) -> Plan[LevelCounts]:
     return counts
 
 
+def counts_as_given(model: Any, counts: LevelCounts, dtype: np.dtype[Any]) -> LevelCounts:
+    """Return the counts of rows of `fit` in which means replaced missing values as those of the rows as given."""
+    if model.missing != "mean":
+        return counts
+    values = model.missing_values_
+    for own, j in zip(counts, columns_with_levels(model.columns)):
+        own[int(values.fill[j].astype(dtype))] -= values.n_missing[j]  # where a mean between two levels is counted
+        own[-1] += values.n_missing[j]
+    return counts
+
+
 def compared_levels(model: Any, new: LevelCounts) -> tuple[LevelDrift, ...]:
     """Return the comparison of the levels of every column; empty for a model that does not hold the old counts."""
     if model.level_counts_ is None:

@@ -89,7 +89,7 @@ def without_missing(estimator: Any, rows: RowArray) -> WithoutMissing:
         "replaced by the means of their columns" if rule == "mean" else "these rows are left out",
     )  # fmt: skip
     if rule == "mean":
-        rows = filled(estimator, rows)
+        rows = filled_rows(estimator, rows)
         return WithoutMissing(rows, rows, n_passes)
     return WithoutMissing(rows, learnt, n_passes)
 
@@ -108,12 +108,17 @@ def _named(j: int, names: Any) -> str:
     return str(j) if names is None else repr(names[j])
 
 
-def filled(estimator: Any, rows: RowArray) -> RowArray:
+def filled_rows(estimator: Any, rows: RowArray) -> RowArray:
     """Return rows with the means of `fit` in place of missing values, if the estimator is to replace them."""
     if getattr(estimator, "missing", "error") != "mean" or rows.dtype.kind != "f":
         return rows
     fill = estimator.missing_values_.fill
     return map_rows(with_means, rows, dtype=rows.dtype, n_columns=rows.shape[1], shared=fill)
+
+
+def rows_to_count(estimator: Any, given: RowArray, complete: RowArray) -> RowArray:
+    """Return the rows whose levels are counted: a missing one is missing, though the mean takes its place."""
+    return given if getattr(estimator, "missing", "error") == "mean" else complete
 
 
 def complete_rows(estimator: Any, rows: RowArray) -> tuple[RowArray, int]:

@@ -23,7 +23,7 @@ from ..tree.structure import Tree
 from .editing import Editing
 from .exemplary import Exemplary
 from .explaining import Explaining
-from .level_counts import level_plans
+from .level_counts import counts_as_given, level_plans
 from .regrowing import Regrowing
 from .suggesting import Suggesting
 from .targets import Target, partial_target
@@ -166,7 +166,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
             beside: list[Plan[Any]] = [merging_sample(shape, seed)] if samples else []
             counting = level_plans(self.columns, array=0)
             drawn = self.feature_map_._fit_beside(self._typed(rows), *beside, *counting)
-            self.level_counts_ = drawn[-1] if counting else None
+            self.level_counts_ = counts_as_given(self, drawn[-1], rows.dtype) if counting else None
             n_passes = self._on_features(self.feature_map_, rows, partial(self._grow, seed))
             if self._merges():
                 leaf_of, points = self.state_.for_labels().labels, self.feature_map_.map_.points
@@ -190,7 +190,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
             [plan, *counting], rows, *labels, announce=announce, n_passes=n_passes
         )
         if self.feature_map_ is None:
-            self.level_counts_ = levels[0] if levels else None
+            self.level_counts_ = counts_as_given(self, levels[0], rows.dtype) if levels else None
         self.tree_, self._grown_from = grown.tree, grown
         self._keep(grown.standardise)
         return n_passes

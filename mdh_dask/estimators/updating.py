@@ -20,9 +20,9 @@ from ..summaries.level_drift import weighted
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .level_counts import LevelCounts, level_plans
-from .missing import complete_rows
+from .missing import complete_rows, filled_rows, rows_to_count
 from .transformer import FeatureTransformer
-from .validation import as_rows, check_first_look
+from .validation import check_first_look, given_rows
 
 
 class Updating(ClusterEstimator):
@@ -101,7 +101,8 @@ class Updating(ClusterEstimator):
         """
         if not hasattr(self, "tree_"):
             return self.fit(X, y)
-        rows = as_rows(self, X, reset=False)
+        given = given_rows(self, X, reset=False)
+        rows = filled_rows(self, given)
         n_batches = self.n_batches_ + 1
         first = self._seed()
         seed = int(generator(first, n_batches).integers(2**31))
@@ -124,7 +125,8 @@ class Updating(ClusterEstimator):
             merged=self._merges(),
         )
         n_passes += self._input_passes
-        plans, arrays = [plan, *level_plans(self.columns, array=1)], (merge_chunks(there), complete)
+        plans = [plan, *level_plans(self.columns, array=1)]
+        arrays = (merge_chunks(there), rows_to_count(self, given, complete))
         outcome = run_together(plans, *arrays[: len(plans)], announce=self._bar, n_passes=n_passes)
         (grown, *levels), self.n_passes_ = outcome
         self.tree_ = grown.tree if (most := self._most_clusters()) is None else grown.tree.cut(most)

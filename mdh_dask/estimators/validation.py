@@ -18,7 +18,7 @@ from ..io import open_rows
 from ..projections.directions import Proposal, StandardDirections
 from .aligned import plain_rows
 from .blocks import finite
-from .missing import filled
+from .missing import filled_rows
 from .shapes import check_dtype, check_shape, checked_lazy, set_columns
 from .sparse_input import checked_sparse, given_sparse
 from .typed_input import is_typed, typed_rows
@@ -44,6 +44,12 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
     ValueError, TypeError
         With the expected and the actual input, and a remedy.
     """
+    rows = given_rows(estimator, X, reset=reset)
+    return rows if reset else filled_rows(estimator, rows)
+
+
+def given_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
+    """Return rows as `as_rows` does, but with their missing values."""
     X, names = plain_rows(X)
     if isinstance(X, zarr.Array):
         X = open_rows(X)
@@ -63,7 +69,7 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif names is not None:
         _check_names(estimator, names)
-    return rows if reset else filled(estimator, rows)
+    return rows
 
 
 def _typed(estimator: Any, X: Any, reset: bool) -> RowArray:

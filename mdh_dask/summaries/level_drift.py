@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Integers
 from .changes import Change, total_variation
-from .profiles import MISSING, UNKNOWN, shortened
+from .profiles import MISSING, UNKNOWN, beside, shortened
 
 NAMED = 5
 """Most levels that an alarm names."""
@@ -67,18 +67,22 @@ class LevelDrift:
         n_old, n_new = int(self.old.sum()), int(self.new.sum())
         if not n_old or not n_new or self.old[-2]:
             return ()
-        others = self.unseen or (((UNKNOWN, self.n_unseen),) if self.n_unseen else ())
+        others = self.unseen or (((beside(UNKNOWN, self.levels), self.n_unseen),) if self.n_unseen else ())
         least = log(self.chance / (len(self.levels) + len(others) + 1)) / log(n_new / (n_old + n_new))
         order = sorted((-n, level) for level, n in others if n >= least)
         return tuple(level for _, level in order)
 
     def frequencies(self) -> list[tuple[str, int, int]]:
-        """Return every level with its numbers of old and new rows, without those that have none."""
+        """Return every level with its numbers of old and new rows, without those that have none.
+
+        Others are ``(unknown)`` and ``(missing)``, in more brackets if a known level has that name.
+        """
         n_known = len(self.levels)
         found = list(zip(self.levels, self.old[:n_known].tolist(), self.new[:n_known].tolist()))
-        found += [(f"{level} (unseen)", 0, n) for level, n in self.unseen]
+        found += [(beside(f"{level} (unseen)", self.levels), 0, n) for level, n in self.unseen]
         others = int(self.new[-2]) - sum(n for _, n in self.unseen)
-        found += [(UNKNOWN, int(self.old[-2]), others), (MISSING, int(self.old[-1]), int(self.new[-1]))]
+        found.append((beside(UNKNOWN, self.levels), int(self.old[-2]), others))
+        found.append((beside(MISSING, self.levels), int(self.old[-1]), int(self.new[-1])))
         return [(level, old, new) for level, old, new in found if old or new]
 
     def alarms(self, threshold: float) -> list[str]:

@@ -1,6 +1,6 @@
 """Profiles of clusters: means and standard deviations of the columns, and differences from all other rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,20 @@ from .moments import Moments
 
 UNKNOWN, MISSING = "(unknown)", "(missing)"
 """Names for values that are no known level, and for missing values."""
+
+
+def beside(name: str, taken: Collection[str]) -> str:
+    """Return a name in as many brackets as it takes to be none of those that are taken.
+
+    Examples
+    --------
+    >>> beside(MISSING, ["red"]), beside(MISSING, ["red", "(missing)"])
+    ('(missing)', '((missing))')
+    """
+    while name in taken:
+        name = f"({name})"
+    return name
+
 
 COLUMNS = ("cluster", "rows", "feature", "mean", "sd", "mean of others", "difference")
 
@@ -184,7 +198,8 @@ def with_levels(
             found.append((name, None, tuple(part[:, j] for part in moments[1:])))
             continue
         own = next(of_columns)
-        for level, n in zip((*(types.levels[j] or ()), UNKNOWN, MISSING), own.T):
+        known = types.levels[j] or ()
+        for level, n in zip((*known, beside(UNKNOWN, known), beside(MISSING, known)), own.T):
             if n.any():
                 entry = f"{shortened(name)}: {shortened(level)}"
                 found.append((entry, (name, level), _of_indicator(n, moments.n_rows)))
@@ -221,7 +236,7 @@ def entries_of_rows(rows: AnyArray, profiles: Profiles, names: Sequence[str], ty
         if level[1] in known_levels:
             out[:, i] = column == known_levels.index(level[1])
         else:
-            out[:, i] = np.isnan(column) if level[1] == MISSING else column == len(known_levels)
+            out[:, i] = np.isnan(column) if level[1] == beside(MISSING, known_levels) else column == len(known_levels)
     return out
 
 

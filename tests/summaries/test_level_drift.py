@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,8 +12,11 @@ from click.testing import CliRunner
 
 from mdh_dask import PCATree, drift, load_model
 from mdh_dask.cli import mdh
+from mdh_dask.columns import ColumnTypes
 from mdh_dask.estimators.level_counts import restored_level_counts
 from mdh_dask.summaries.level_drift import LevelDrift
+from mdh_dask.summaries.moments import MomentPass
+from mdh_dask.summaries.profiles import entries_of_rows, with_levels
 
 EVIL = "<b>'violet' \U0001f98b</b>"
 
@@ -77,6 +81,48 @@ def test_rows_that_are_left_out_for_missing_values_count_for_no_level(lazy):
         rows = pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=4)
     colours = drift(model, rows).levels[0]
     assert (colours.n_unseen, colours.unseen) == (25, ((EVIL, 25),))
+
+
+@pytest.mark.parametrize("feature_map", [None, "gower"])
+def test_missing_levels_are_counted_as_such_though_means_replace_them(feature_map):
+    rng = np.random.default_rng(0)
+
+    def grades(n, n_missing):
+        codes = rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])
+        grade = pd.Categorical.from_codes(np.where(np.arange(n) < n_missing, -1, codes), list("abcd"), ordered=True)
+        return pd.DataFrame({"x": rng.normal(size=n) + 9 * rng.integers(0, 2, n), "grade": grade})
+
+    old, new = grades(600, 30), grades(500, 200)
+    model = PCATree(missing="mean", feature_map=feature_map).fit(old)
+    counts = [[*rows.grade.value_counts(sort=False), 0, rows.grade.isna().sum()] for rows in (old, new)]
+    np.testing.assert_array_equal(model.level_counts_[0], counts[0])
+    found = drift(model, new)
+    np.testing.assert_array_equal(found.levels[0].new, counts[1])
+    assert "column grade: 35% of its rows have other levels" in found.alarms
+    np.testing.assert_array_equal(model.with_tree(model.tree_, new).level_counts_[0], counts[1])
+    model.partial_fit(new)
+    np.testing.assert_array_equal(model.level_counts_[0], np.rint(np.multiply(0.7, counts[0])) + counts[1])
+
+
+def test_levels_that_are_named_like_others_are_told_apart():
+    of_column = LevelDrift(
+        "c", ("(unknown)", "(missing)", "a (unseen)"), np.array([1, 2, 3, 4, 5]), np.array([6, 7, 8, 19, 10]),
+        (("a", 9), ("((unknown))", 1)),
+    )  # fmt: skip
+    assert of_column.frequencies() == [
+        ("(unknown)", 1, 6), ("(missing)", 2, 7), ("a (unseen)", 3, 8), ("(a (unseen))", 0, 9),
+        ("((unknown)) (unseen)", 0, 1), ("((unknown))", 4, 9), ("((missing))", 5, 10),
+    ]  # fmt: skip
+
+
+def test_profiles_tell_a_level_that_is_named_like_missing_values_from_them():
+    rows, labels = np.array([[0.0], [0.0], [np.nan], [1.0]]), np.zeros(4, dtype=int)
+    types = ColumnTypes(("categorical",), (("(missing)", "b"),))
+    moments = MomentPass(1, rows[0] * 0).finalise(MomentPass(1, rows[0] * 0).chunk(0, labels, np.zeros((4, 1))))
+    profiles = with_levels(("c",), moments, types, [np.array([[2, 1, 0, 1]])])
+    assert profiles.names == ("c: (missing)", "c: b", "c: ((missing))")
+    expected = [[1, 0, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0]]
+    np.testing.assert_array_equal(entries_of_rows(rows, profiles, ("c",), types), expected)
 
 
 def test_one_row_with_a_new_level_is_named_but_no_alarm(model):
