@@ -211,7 +211,8 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--index", multiple=True, callback=_index, metavar="AXIS=N",
-            help="Index on another axis, as t=0; series=1 is the second image in a TIFF. Can be repeated.",
+            help="Index on another axis, as t=0; series=1 is the second image in a TIFF, level=2 an overview. Can "
+            "be repeated.",
         ),
         click.option(
             "--axes", metavar="LETTERS",

@@ -21,13 +21,15 @@ POINT = 2
 """Raster type whose coordinates refer to the centres of pixels."""
 
 
-def georeference(tags: Mapping[str, Any]) -> dict[str, Any]:
+def georeference(tags: Mapping[str, Any], scale: tuple[float, float] = (1.0, 1.0)) -> dict[str, Any]:
     """Return the attributes of an array with the georeference of a GeoTIFF; ``geotiff`` holds the original tags.
 
     Parameters
     ----------
     tags : mapping
         The tags from tifffile.
+    scale : tuple of float
+        Lines and columns of the image with these tags per line and column of an overview.
 
     Examples
     --------
@@ -35,16 +37,19 @@ def georeference(tags: Mapping[str, Any]) -> dict[str, Any]:
     >>> georeference(tags | {"ProjectedCSTypeGeoKey": 32721})["spatial:transform"]
     [30.0, 0.0, 500000.0, 0.0, -30.0, 7000000.0]
     """
-    transform = _transform(tags)
+    is_node = tags.get("GTRasterTypeGeoKey") == POINT
+    transform = None if (whole := _transform(tags)) is None else _coarser(whole, scale, is_node)
     code = tags.get("ProjectedCSTypeGeoKey", tags.get("GeographicTypeGeoKey", USER_DEFINED))
-    attributes: dict[str, Any] = {"geotiff": {name: _plain(value) for name, value in tags.items()}}
+    attributes: dict[str, Any] = {}
+    if scale == (1, 1):  # the tags do not place an overview
+        attributes["geotiff"] = {name: _plain(value) for name, value in tags.items()}
     used = []
     if transform is not None:
         attributes |= {
             "spatial:dimensions": ["y", "x"],
             "spatial:transform_type": "affine",
             "spatial:transform": transform,
-            "spatial:registration": "node" if tags.get("GTRasterTypeGeoKey") == POINT else "pixel",
+            "spatial:registration": "node" if is_node else "pixel",
         }
         used.append(CONVENTIONS[0])
     if int(code) != USER_DEFINED:
@@ -73,6 +78,15 @@ def _transform(tags: Mapping[str, Any]) -> list[float] | None:
     across, down = (float(v) for v in list(tags["ModelPixelScale"])[:2])
     column, line, _, x, y, _ = (float(v) for v in list(tags["ModelTiepoint"])[:6])
     return [across, 0.0, x - column * across, 0.0, -down, y + line * down]
+
+
+def _coarser(transform: list[float], scale: tuple[float, float], is_node: bool) -> list[float]:
+    """Return the transform of an overview, whose first pixel begins where that of the image does."""
+    a, b, c, d, e, f = transform
+    down, across = scale
+    shift = 0.5 * is_node  # a transform of nodes names the middle of the first pixel
+    right, below = shift * (across - 1), shift * (down - 1)
+    return [a * across, b * down, c + a * right + b * below, d * across, e * down, f + d * right + e * below]
 
 
 def _plain(value: Any) -> Any:

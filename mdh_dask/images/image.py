@@ -61,6 +61,8 @@ class Image:
         The tags of a GeoTIFF that place it, as tifffile writes them.
     bands : tuple of str
         Names of the bands; empty if unknown.
+    scale : tuple of float
+        Lines and columns at full resolution per line and column of an overview, which `geo_tags` do not know.
     """
 
     source: Source
@@ -74,6 +76,7 @@ class Image:
     n_valid: Integers | None = field(default=None, repr=False, compare=False)
     geo_tags: tuple[tuple[Any, ...], ...] = field(default=(), repr=False)
     bands: tuple[str, ...] = ()
+    scale: tuple[float, float] = (1.0, 1.0)
 
     @property
     def shape(self) -> tuple[int, int, int]:

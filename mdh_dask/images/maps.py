@@ -80,7 +80,7 @@ def place_of(image: Image) -> Place | None:
     """Return where an image lies, or None if that is unknown."""
     rasterio, attributes = needed("rasterio", "maps"), image.georeference
     if image.geo_tags:
-        return _of_tags(image.geo_tags)
+        return _coarser(_of_tags(image.geo_tags), image.scale)
     if "spatial:transform" not in attributes:
         return None
     a, b, c, d, e, f = attributes["spatial:transform"]
@@ -99,6 +99,19 @@ def _of_tags(tags: Sequence[tuple]) -> Place:
     with _without_warnings(), rasterio.MemoryFile(file.getvalue()) as memory, memory.open() as found:
         point = {name: value for name, value in found.tags().items() if name == "AREA_OR_POINT"}
         return Place(found.crs, found.transform, found.gcps, point)
+
+
+def _coarser(place: Place, scale: tuple[float, float]) -> Place:
+    """Return the place of an overview."""
+    if scale == (1, 1):
+        return place
+    rasterio, (down, across) = needed("rasterio", "maps"), scale
+    points, crs = place.gcps
+    moved = [rasterio.control.GroundControlPoint(p.row / down, p.col / across, p.x, p.y, p.z) for p in points]
+    a, b, c, d, e, f = place.transform[:6]
+    if not place.transform.is_identity:  # which stands for none
+        a, b, d, e = a * across, b * down, d * across, e * down
+    return Place(place.crs, rasterio.Affine(a, b, c, d, e, f), (moved, crs), place.tags)
 
 
 @contextmanager

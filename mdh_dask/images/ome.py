@@ -46,30 +46,36 @@ class Multiscale:
         )
 
 
-def multiscale_of(attributes: Mapping[str, Any]) -> Multiscale | None:
+def multiscale_of(attributes: Mapping[str, Any], level: int = 0) -> Multiscale | None:
     """Return the image described by the attributes of a group in version 0.4 or 0.5, or None if it is not OME-Zarr.
+
+    Of several resolutions, 0 is the full one.
 
     Raises
     ------
     ValueError
-        If the metadata are incomplete, or of an older version.
+        If the metadata are incomplete, or of an older version, or there is no such level.
     """
     found = attributes.get("ome", attributes).get("multiscales")
     if not found:
         return None
     try:
-        first = found[0]["datasets"][0]
+        datasets = found[0]["datasets"]
+        chosen = datasets[min(level, len(datasets) - 1)]
         axes = tuple(found[0]["axes"])
         if not all(isinstance(axis, Mapping) and "name" in axis for axis in axes):
             raise ValueError("axes without names, as before version 0.4")
-        steps = [*first.get("coordinateTransformations", ()), *found[0].get("coordinateTransformations", ())]
+        steps = [*chosen.get("coordinateTransformations", ()), *found[0].get("coordinateTransformations", ())]
         scale, translation = _placed(steps, len(axes))
-        return Multiscale(str(first["path"]), axes, scale, translation)
+        multiscale = Multiscale(str(chosen["path"]), axes, scale, translation)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(
             f"expected the metadata of OME-Zarr 0.4 or 0.5; got multiscales that are not: {error}; name an array of "
             "the group, as image.zarr/0"
         ) from error
+    if level >= len(datasets):
+        raise ValueError(f"expected a level of OME-Zarr from 0 to {len(datasets) - 1}; got {level}")
+    return multiscale
 
 
 def _placed(steps: Sequence[Mapping[str, Any]], n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -50,7 +50,8 @@ def open_image(
         the names of the axes in the file; for a Zarr array without names, a first or last axis of at most 32 holds the
         bands. Unnamed pages of a TIFF are bands.
     index : mapping of str to int, optional
-        Indices on other axes, such as ``{"t": 0, "z": 5}``; ``{"series": 1}`` for a TIFF of several images.
+        Indices on other axes, such as ``{"t": 0, "z": 5}``; ``{"series": 1}`` for a TIFF of several images;
+        ``{"level": 2}`` for an overview of a TIFF or another resolution of OME-Zarr, to look at a large image first.
     missing_chunks : {"error", "fill"}, default "error"
         As for `mdh_dask.io.open_rows`, for Zarr.
     nodata : float or "none", optional
@@ -151,7 +152,7 @@ def _tiff_image(
     path: str, axes: str | None, index: dict[str, int], storage_options: Options
 ) -> tuple[Image, dict[str, Any]]:
     """Return the image, and what the file says of pixels without data."""
-    found = open_tiff(path, index.pop("series", None), storage_options)
+    found = open_tiff(path, index.pop("series", None), index.pop("level", 0), storage_options)
     view = _view(path, found.array, found.axes, axes, index)
     view = AxesView(view.array, view.axes, view.index, found.n_alpha)
     lines, columns = _chunks_of(view, found.array.chunks)
@@ -160,7 +161,7 @@ def _tiff_image(
     own_mask = None if found.mask is None else AxesView(found.mask, ("y", "x"))
     about = {"declared": found.nodata, "alpha": found.n_alpha > 0, "own_mask": own_mask}
     image = Image(view, path, "TIFF", (lines, columns), found.georeference, geo_tags=found.geo_tags)
-    return replace(image, bands=names_in_gdal(found.described, image.shape[2])), about
+    return replace(image, scale=found.scale, bands=names_in_gdal(found.described, image.shape[2])), about
 
 
 def _zarr_image(
@@ -168,7 +169,9 @@ def _zarr_image(
 ) -> tuple[Image, dict[str, Any]]:
     """Return the image, and what its attributes say of pixels without data."""
     node = find_node(path, storage_options)
-    multiscale = multiscale_of(node.attrs.asdict()) if isinstance(node, zarr.Group) else None
+    multiscale = multiscale_of(node.attrs.asdict(), index.get("level", 0)) if isinstance(node, zarr.Group) else None
+    if multiscale is not None:
+        index.pop("level", None)
     array = open_array(path if multiscale is None else f"{path}/{multiscale.path}", storage_options)
     check_complete(array, path, missing)
     names: Any = multiscale.names if multiscale else _dimension_names(array)

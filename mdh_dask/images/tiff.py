@@ -1,6 +1,6 @@
 """TIFF files, which are read strip by strip or tile by tile."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,7 +32,7 @@ ALPHA = (1, 2)
 
 @dataclass(frozen=True)
 class TiffArray:
-    """An image in a TIFF file at full resolution.
+    """An image in a TIFF file, at full resolution or as an overview.
 
     Parameters
     ----------
@@ -44,6 +44,8 @@ class TiffArray:
         Shape of the image, and of its strips or tiles.
     dtype : dtype
     storage_options : dict, optional
+    level : int
+        Number of the overview; 0 is full resolution.
     """
 
     path: str = field(repr=False)
@@ -52,6 +54,7 @@ class TiffArray:
     chunks: tuple[int, ...]
     dtype: np.dtype
     storage_options: Options = field(default=None, repr=False)
+    level: int = 0
 
     @property
     def ndim(self) -> int:
@@ -63,7 +66,7 @@ class TiffArray:
         """Decode the strips or tiles of a region."""
         with opened(self.path, self.storage_options) as tiff:
             try:
-                return StoredArray(zarr_of(tiff.series[self.series]), self.path, "strip or tile")[where]
+                return StoredArray(zarr_of(tiff.series[self.series], self.level), self.path, "strip or tile")[where]
             except ValueError as error:
                 if "imagecodecs" not in str(error):
                     raise
@@ -100,51 +103,69 @@ class TiffImage:
     """The tags that place a GeoTIFF, as tifffile writes them."""
     described: str = ""
     """Metadata that GDAL writes, with descriptions of the bands."""
+    scale: tuple[float, float] = (1.0, 1.0)
+    """Lines and columns at full resolution per line and column."""
 
 
-def open_tiff(path: str, series: int | None = None, storage_options: Options = None) -> TiffImage:
-    """Open an image in a TIFF file without reading its pixels.
+def open_tiff(path: str, series: int | None = None, level: int = 0, storage_options: Options = None) -> TiffImage:
+    """Open an image in a TIFF file, or an overview of it, without reading its pixels.
 
     Raises
     ------
     ValueError
-        If it cannot be read, or holds several images and none is chosen.
+        If it cannot be read, holds several images and none is chosen, or lacks the overview.
     ImportError
         If tifffile or a decoder is missing.
     """
     with opened(path, storage_options) as tiff:
         number = _chosen(path, tiff, series)
+        check_level(path, level, [one.shape for one in tiff.series[number].levels])
         with naming(f"{path} is a TIFF file that cannot be read"):
-            found = _image_of(path, tiff, number, storage_options)
+            found = _image_of(path, tiff, number, level, storage_options)
         if {"s", "c"} <= set(found.axes):  # for example three colours in every page
             axes = tiff.series[number].axes
             raise ValueError(f"{path} has colours in several channels (axes {axes}): save one of them")
         return found
 
 
-def _image_of(path: str, tiff: Any, number: int, storage_options: Options) -> TiffImage:
+def check_level(path: str, level: int, shapes: Sequence[Sequence[int]]) -> None:
+    """Raise an error unless there is a level of resolution with this number."""
+    if level >= len(shapes):
+        found = ", ".join(" x ".join(map(str, shape)) for shape in shapes)
+        raise ValueError(f"expected a level from 0 to {len(shapes) - 1} in {path}, of {found}; got {level}")
+
+
+def _image_of(path: str, tiff: Any, number: int, level: int, storage_options: Options) -> TiffImage:
     series = tiff.series[number]
-    page, array = series.keyframe, zarr_of(series)
+    page, array = series.keyframe, zarr_of(series, level)
     axes = tuple(PAGES.get(axis.lower(), axis.lower()) for axis in series.axes)
-    found = TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options)
+    found = TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options, level)
+    scale = tuple(series.shape[axes.index(axis)] / found.shape[axes.index(axis)] for axis in "yx" if axis in axes)
     n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in axes else 0
-    place, tag = georeference(page.geotiff_tags) if page.is_geotiff else {}, page.tags.get(GDAL_NODATA)
+    down, across = scale if len(scale) == 2 else (1.0, 1.0)
+    place = georeference(page.geotiff_tags, (down, across)) if page.is_geotiff else {}
+    tag = page.tags.get(GDAL_NODATA)
     described = "" if (text := page.tags.get(GDAL_METADATA)) is None else str(text.value)
     nodata = () if tag is None else (str(tag.value).strip(" \0"),)
     geo_tags = tuple(
         (tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in page.tags if tag.code in GEO_TAGS
     )
-    return TiffImage(found, axes, n_alpha, place, nodata, _mask_of(path, tiff, page, storage_options), geo_tags,
-                     described)  # fmt: skip
+    mask = _mask_of(path, tiff, page, level, storage_options)
+    return TiffImage(found, axes, n_alpha, place, nodata, mask, geo_tags, described, (down, across))
 
 
-def _mask_of(path: str, tiff: Any, page: Any, storage_options: Options) -> TiffArray | None:
+def _mask_of(path: str, tiff: Any, page: Any, level: int, storage_options: Options) -> TiffArray | None:
     """Return the mask of as many lines and columns as the image, if there is one."""
     for number, series in enumerate(tiff.series):
         mask = series.keyframe
-        if mask.is_mask and not mask.is_reduced and mask.shape[:2] == (page.imagelength, page.imagewidth):
-            array = zarr_of(series)
-            return TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options)
+        if (
+            mask.is_mask
+            and not mask.is_reduced
+            and level < len(series.levels)
+            and mask.shape[:2] == (page.imagelength, page.imagewidth)
+        ):
+            array = zarr_of(series, level)
+            return TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options, level)
     return None
 
 
@@ -171,9 +192,9 @@ def opened(path: str, storage_options: Options = None) -> Any:
     return opening()
 
 
-def zarr_of(series: Any) -> zarr.Array:
-    """Return an image at full resolution as a Zarr array that decodes on reading."""
-    array = zarr.open(series.aszarr(level=0), mode="r")
+def zarr_of(series: Any, level: int = 0) -> zarr.Array:
+    """Return an image, at full resolution or as an overview, as a Zarr array that decodes on reading."""
+    array = zarr.open(series.aszarr(level=level), mode="r")
     assert isinstance(array, zarr.Array)
     return array
 

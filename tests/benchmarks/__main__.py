@@ -112,6 +112,8 @@ def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> l
 )
 @click.option("--cells", type=click.Path(dir_okay=False, path_type=Path), help="File of finished cells, to go on with.")
 @click.option("--shape", "shapes", multiple=True, metavar="ROWSxCOLUMNS", callback=_shapes, help="Clouds of `honesty`.")
+@click.option("--side", type=click.IntRange(min=1000), help="Lines and columns of the scenes of `holes`.")
+@click.option("--alone", is_flag=True, default=None, help="Only the scene with holes of `holes`.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(list(honesty.CLOUDS)), help="Clouds of `honesty`.")
 @click.option("--method", "methods", multiple=True, help="Methods of `quality`, `honesty` and `power`.")
 def main(
@@ -124,6 +126,8 @@ def main(
     sets: tuple[str, ...],
     cells: Path | None,
     shapes: list[tuple[int, int]],
+    side: int | None,
+    alone: bool | None,
     kinds: tuple[str, ...],
     methods: tuple[str, ...],
 ) -> None:
@@ -131,6 +135,7 @@ def main(
     chosen = {name: SUITES[name] for name in suites or EVIDENCE}
     options = {"rows": ("n_rows", rows), "seeds": ("n_seeds", seeds), "budget": ("budget", budget)}
     options |= {"set": ("sets", sets or None), "cells": ("cells", cells), "shape": ("shapes", shapes or None)}
+    options |= {"side": ("side", side), "alone": ("alone", alone)}
     options |= {"kind": ("kinds", kinds or None), "method": ("methods", methods or None)}
     given = {parameter: value for parameter, value in options.values() if value is not None}
     for name, suite in chosen.items():

@@ -1,7 +1,9 @@
 """Labels as maps: GeoTIFF in, cloud-optimised GeoTIFF out, read back by rasterio; DataArrays in, DataArrays out."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import ANY
 
 import dask
 import dask.array as da
@@ -11,13 +13,14 @@ import rasterio
 import xarray
 import zarr
 from click.testing import CliRunner
+from rasterio.shutil import copy
 from test_images import beach, image_of
 from test_nodata import HOLES, THERE, bright, geotiff
 from test_resuming_images import Labeller, Stop
 
 from mdh_dask import PCATree, RandomProjectionTree
 from mdh_dask.cli import exits, mdh
-from mdh_dask.images import open_image, write_labels
+from mdh_dask.images import open_image, pixel_rows, write_labels
 from mdh_dask.images.maps import place_of
 from mdh_dask.workflows import segment
 
@@ -74,6 +77,33 @@ def test_a_larger_map_has_overviews_by_nearest_neighbours_and_two_bytes_for_many
         np.testing.assert_array_equal(found.read(1), pixels[..., 0] // 2800)
         assert found.overviews(1) == [2, 4]
         assert set(np.unique(found.read(1, out_shape=(300, 175)))) <= set(range(300))
+
+
+@pytest.mark.parametrize("point", ["Area", "Point"])
+def test_an_overview_is_opened_by_its_level_with_its_mask_and_where_the_image_lies(point, tmp_path):
+    pixels, there = np.tile(beach().clip(1, 250), (20, 11, 1)), np.tile(THERE, (20, 11))
+    about = {"driver": "GTiff", "height": 1200, "width": 880, "count": 3, "dtype": "uint8", "crs": UTM}
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True):
+        with rasterio.open(
+            tmp_path / "a.tif", "w", transform=rasterio.Affine(30, 0, 5e5, 0, -20, 7e6), **about
+        ) as file:
+            file.update_tags(AREA_OR_POINT=point)
+            file.write(pixels.transpose(2, 0, 1))
+            file.write_mask(there)
+        copy(tmp_path / "a.tif", tmp_path / "cog.tif", driver="COG", blocksize=256, overview_resampling="nearest")
+    image = open_image(tmp_path / "cog.tif", index={"level": 2})
+    with rasterio.open(tmp_path / "cog.tif", overview_level=1) as file:
+        inside = file.dataset_mask() != 0
+        np.testing.assert_array_equal(pixel_rows(image).compute(), file.read().transpose(1, 2, 0)[inside])
+        assert place_of(image) == place_of(replace(image, geo_tags=()))._replace(gcps=ANY, tags=ANY)
+        seen = write_labels(bright, image, tmp_path / "labels.tif", n_labels=3)
+        with rasterio.open(tmp_path / "labels.tif") as labels:
+            assert (labels.shape, labels.transform, labels.bounds) == ((300, 220), file.transform, file.bounds)
+    assert seen.n_without == (~inside).sum() > 0
+    with pytest.raises(
+        ValueError, match=r"expected a level from 0 to 3 in .*, of 1200 x 880 x 3, .*150 x 110 x 3; got 4"
+    ):
+        open_image(tmp_path / "cog.tif", index={"level": 4})
 
 
 def test_the_place_of_a_zarr_image_is_that_of_its_attributes(tmp_path):

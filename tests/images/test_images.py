@@ -188,6 +188,15 @@ def test_the_full_resolution_of_ome_zarr_is_read(version, tmp_path):
     assert image.multiscale.translation == (6.0, 8.0)
 
 
+def test_another_level_of_ome_zarr_is_opened_by_its_number(tmp_path):
+    path = ome_image(tmp_path / "a.zarr", beach())
+    small = open_image(path, index={"level": 1})
+    np.testing.assert_array_equal(small.pixels.compute(), beach()[::2, ::2])
+    assert small.multiscale.scale == (2.0, 1.0)
+    with pytest.raises(ValueError, match="expected a level of OME-Zarr from 0 to 1; got 2"):
+        open_image(path, index={"level": 2})
+
+
 @pytest.mark.parametrize(
     ("multiscales", "message"),
     [
@@ -372,7 +381,7 @@ def test_a_missing_decoder_is_named_with_its_remedy(tmp_path, monkeypatch):
     tifffile.imwrite(tmp_path / "a.tif", beach(), photometric="rgb", compression="lzw")
     image = open_image(tmp_path / "a.tif")
 
-    def fail(series):
+    def fail(series, level):
         raise ValueError("<COMPRESSION.LZW: 5> requires the 'imagecodecs' package")
 
     monkeypatch.setattr("mdh_dask.images.tiff.zarr_of", fail)
