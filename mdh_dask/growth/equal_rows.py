@@ -6,6 +6,7 @@ from .._typing import Integers
 from ..splits.cuts import distinct
 from .lattices import lattices_in, spread_sample
 from .passes import Sample
+from .scales import with_drawn_scales
 from .scaling import smallest_gaps
 
 MOST_DISTINCT = 0.9
@@ -24,17 +25,19 @@ def without_equal_rows(sample: Sample) -> Sample:
     """Return a sample; if many rows are equal, without copies or with the values of lattices spread over their steps.
 
     Copies of a row say nothing more than the row: the first one is kept. Rounded rows are equal where there are many,
-    so all of them count, spread evenly. The spread columns keep their means and standard deviations.
+    so all of them count, spread evenly. The spread columns keep their means and standard deviations. Bounded scales are
+    drawn instead, also where few rows are equal; see `mdh_dask.growth.scales`.
     """
     first, times = _first_of_equal(sample.rows)
-    if len(first) >= MOST_DISTINCT * len(sample.rows):
-        return sample
     gaps = smallest_gaps(sample.rows)
+    if len(first) >= MOST_DISTINCT * len(sample.rows):
+        return with_drawn_scales(sample, gaps)
     repeated = sample.rows[first[times > 1]].astype(np.float64)
     pairs_of_levels = np.floor((repeated - sample.rows.min(axis=0)) / np.where(gaps > 0, 2 * gaps, 1) + 1e-6)
     if len(distinct(pairs_of_levels)) >= COPIES * len(repeated):
         return sample.take(np.sort(first))
-    lattices = lattices_in(sample, gaps, MOST_LEVELS)
+    sample = with_drawn_scales(sample, gaps)
+    lattices = lattices_in(sample, smallest_gaps(sample.rows), MOST_LEVELS)
     if not lattices:
         return sample
     spread, columns = spread_sample(sample, lattices), lattices.columns

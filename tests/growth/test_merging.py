@@ -74,7 +74,7 @@ def test_integers_in_few_columns_are_one_cluster_of_a_kernel_tree(cloud):
 
 def test_equal_rows_are_spread_without_a_change_of_scale_and_distinct_ones_are_left_as_they_are():
     rng = np.random.default_rng(0)
-    for rows, spread in ((rng.poisson(2, (500, 2)) / 4, True), (rng.poisson(2, (500, 12)) / 4, False)):
+    for rows, spread in ((rng.geometric(0.3, (500, 2)) / 4, True), (rng.geometric(0.3, (500, 12)) / 4, False)):
         sample = Sample(rows, hashes(500), np.arange(500))
         found = without_equal_rows(sample).rows
         assert len(np.unique(found, axis=0)) >= 0.95 * 500

@@ -1,0 +1,87 @@
+"""Rounded values on bounded scales, such as ratings, replaced by values that could have been rounded to them.
+
+On a scale of five steps, all rows beyond an end have the value of the end. Where columns are correlated, rows near
+either end of all scales are so close to each other that both ends are modes of the density, though it had one before
+the answers were rounded.
+"""
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from .._jit.hashing import hash_again
+from .._jit.lattices import Lattices
+from .._typing import Floats, Integers
+from .lattices import lattices_in
+from .passes import Sample
+
+SWEEPS = 30
+"""Draws of every column given all others. After 8, more than half of clouds of 2000 correlated ratings were split."""
+
+RIDGE = 1e-3
+"""Share of the variances that is added to them, as columns may be collinear."""
+
+SAME_MODE = 4.0
+"""Counts of levels are those of one mode if they rise before it and fall after it but for so many standard errors."""
+
+LEAST_SHARE = 1e-12
+"""Smallest share of a distribution between two bounds, as logarithms of smaller ones overflow."""
+
+
+def with_drawn_scales(sample: Sample, gaps: Floats) -> Sample:
+    """Return a sample with the values of bounded scales drawn from what could have been rounded to them.
+
+    The columns of coarse lattices whose counts have one mode, which is not at an end, are the scales. Their values are
+    drawn from a normal distribution of all scales, given the level of each value (data augmentation by Gibbs sampling,
+    as in Albert and Chib, Bayesian analysis of binary and polychotomous response data, JASA 88, 1993). No value leaves
+    its step, except beyond the ends. A sample with fewer than two scales is returned as it is.
+    """
+    lattices = lattices_in(sample, gaps)
+    scales = [i for i, j in enumerate(lattices.columns) if _is_scale(sample.rows[:, j], float(lattices.steps[i]))]
+    if len(scales) < 2:
+        return sample
+    scales.sort(key=lambda i: int(lattices.keys[i]))  # the same draws for permuted columns
+    found = Lattices(lattices.columns[scales], lattices.steps[scales], lattices.keys[scales])
+    rows = sample.rows.astype(np.float64)
+    rows[:, found.columns] = _drawn(rows[:, found.columns], sample.hashes, found)
+    return sample._replace(rows=rows)
+
+
+def _is_scale(values: Floats, step: float) -> bool:
+    counts = np.bincount(np.rint((values - values.min()) / step).astype(np.int64))
+    mode = int(counts.argmax())
+    if mode in (0, len(counts) - 1):
+        return False
+    rises, errors = np.diff(counts), SAME_MODE * np.sqrt(counts[1:] + counts[:-1])
+    return bool((rises[:mode] >= -errors[:mode]).all() and (rises[mode:] <= errors[mode:]).all())
+
+
+def _drawn(values: Floats, hashes: Integers, scales: Lattices) -> Floats:
+    """Return values of scales, drawn column by column."""
+    low = np.where(values == values.min(axis=0), -np.inf, values - scales.steps / 2)
+    high = np.where(values == values.max(axis=0), np.inf, values + scales.steps / 2)
+    drawn = values.copy()
+    for sweep in range(SWEEPS):
+        mean, covariance = drawn.mean(axis=0), np.atleast_2d(np.cov(drawn.T))
+        precision = np.linalg.inv(covariance + RIDGE * np.diag(np.diag(covariance)))
+        for j in range(values.shape[1]):
+            weights = -precision[j] / precision[j, j]
+            weights[j] = 0
+            given = mean[j] + (drawn - mean) @ weights
+            at = _uniform(hash_again(hashes ^ scales.keys[j], sweep))
+            drawn[:, j] = _between(given, precision[j, j] ** -0.5, low[:, j], high[:, j], at)
+    return drawn
+
+
+def _between(mean: Floats, deviation: float, low: Floats, high: Floats, at: Floats) -> Floats:
+    """Return the values of normal distributions between bounds that have a share `at` of them below."""
+    # The upper half of a distribution is drawn as the lower one of its reflection, where shares are exact.
+    sign = np.where((low + high) / 2 > mean, -1, 1)
+    ends = np.sort(np.stack([(low - mean) * sign, (high - mean) * sign]) / deviation, axis=0)
+    shares = ndtr(ends)
+    share = shares[0] + at * (shares[1] - shares[0])
+    return np.clip(mean + sign * deviation * ndtri(np.maximum(share, LEAST_SHARE)), low, high)
+
+
+def _uniform(hashes: Integers) -> Floats:
+    """Return a number on (0, 1) for each hash."""
+    return ((hashes >> np.uint64(11)) + 0.5) * 2.0**-53
