@@ -93,7 +93,9 @@ class State(Stored):
     noise: ClassVar[bool] = False
     """Whether rows may have the label -1, for no cluster."""
     tree: Any = None
-    """The tree of splits for reports and drift, if there is one."""
+    """The tree of splits for reports, if there is one."""
+    compared: Any = None
+    """The tree of splits whose counts drift compares, if there is one; `recount` plans those of other rows."""
 
     @classmethod
     def has_tree(cls) -> bool:
@@ -115,6 +117,10 @@ class State(Stored):
     def for_labels(self) -> "State":
         """Return the state to send to workers: this one, or another that gives the same labels faster."""
         return self
+
+    def recount(self) -> Any:
+        """Return a plan of the tree `compared` with the counts of other rows, or of their features."""
+        raise NotImplementedError(f"{type(self).__name__} has no splits to count rows in")
 
     @property
     def sizes(self) -> Integers | None:

@@ -39,25 +39,43 @@ def nearest_points(rows, centre, scale, columns, chosen, nearest):
 
 
 @jit
+def k_nearest(squares, near, distance):
+    """Write the points at the least squared distances in their order, the first among equal ones, and the distances."""
+    k = near.shape[0]
+    distance[:] = np.inf
+    near[:] = -1
+    for v in range(squares.shape[0]):
+        if squares[v] < distance[k - 1]:
+            at = k - 1
+            while at > 0 and squares[v] < distance[at - 1]:
+                distance[at], near[at] = distance[at - 1], near[at - 1]
+                at -= 1
+            distance[at], near[at] = squares[v], v
+
+
+@jit
 def agreeing_points(rows, centre, scale, columns, cluster, k, shares):
     """Write for every row which share of the `k` nearest points is in the cluster of the nearest one."""
     squares = np.empty(columns.shape[1])
     near, distance = np.empty(k, np.int64), np.empty(k)
     for i in range(rows.shape[0]):
         squares_to(rows[i], centre, scale, columns, squares)
-        distance[:] = np.inf
-        near[:] = -1
-        for v in range(squares.shape[0]):
-            if squares[v] < distance[k - 1]:
-                at = k - 1
-                while at > 0 and squares[v] < distance[at - 1]:
-                    distance[at], near[at] = distance[at - 1], near[at - 1]
-                    at -= 1
-                distance[at], near[at] = squares[v], v
+        k_nearest(squares, near, distance)
         own = 0
         for v in near:
             own += cluster[v] == cluster[near[0]]
         shares[i] = own / k
+
+
+@jit
+def nearest_and_reach(rows, centre, scale, columns, k, nearest, reach):
+    """Write for every row which point is nearest, and the squared distance to the `k`-th nearest."""
+    squares = np.empty(columns.shape[1])
+    near, distance = np.empty(k, np.int64), np.empty(k)
+    for i in range(rows.shape[0]):
+        squares_to(rows[i], centre, scale, columns, squares)
+        k_nearest(squares, near, distance)
+        nearest[i], reach[i] = near[0], distance[k - 1]
 
 
 @jit

@@ -10,11 +10,8 @@ from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..growth.exemplars import Exemplars
 from ..tree.levels import Level
-from .passes import nearest_landmarks
+from .passes import DOUBLINGS, VOTERS, nearest_landmarks
 from .structure import clusters_of
-
-VOTERS = 10
-"""Number of landmarks whose clusters give the confidence in a label."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,9 @@ class DensityModel(State):
     cells : array of shape (n_points,), int64
         Cell of each landmark.
     counts : array of shape (n_points,), int64
-        Rows nearest to each landmark.
+        Rows inside the density level that are nearest to each landmark.
+    outside : array of shape (DOUBLINGS, n_cells), int64
+        Rows outside that are in each cell, by doublings of the distance.
     links : array of shape (n_cells - 1, 2), int64
         Pairs of cells, which form a tree.
     evidence, core_rows, cut_rows : arrays of shape (n_cells - 1,), float64
@@ -39,12 +38,16 @@ class DensityModel(State):
         Cluster of each cell.
     threshold : float
         Evidence above which a link separates clusters.
-    peaks : array of shape (n_cells, n_features)
-        The raw row of each cell where rows are densest.
+    peaks : array of shape (n_cells, n_columns)
+        The raw row of each cell where rows are densest; without columns if it is not known.
     peak_numbers : array of shape (n_cells,), int64
         Their row numbers; -1 without a landmark.
     peak_reach : array of shape (n_cells,), float64
         Their distances to their tenth neighbours; infinite without a landmark.
+    level : float
+        The density level: a row is outside if the last of the `VOTERS` nearest landmarks is farther.
+    leaves_outside : bool
+        Whether rows outside are labelled -1.
     """
 
     kind = "density-tree"
@@ -53,6 +56,7 @@ class DensityModel(State):
     points: Floats
     cells: Integers
     counts: Integers
+    outside: Integers
     links: Integers
     evidence: Floats
     core_rows: Floats
@@ -62,6 +66,8 @@ class DensityModel(State):
     peaks: AnyArray
     peak_numbers: Integers
     peak_reach: Floats
+    level: float
+    leaves_outside: bool
 
     @property
     def n_clusters(self) -> int:
@@ -77,16 +83,30 @@ class DensityModel(State):
     def sizes(self) -> Integers:
         """Number of rows of `fit` in every cluster, shape (n_clusters,)."""
         sizes = np.zeros(self.n_clusters, dtype=np.int64)
-        np.add.at(sizes, self.clusters[self.cells], self.counts)
+        np.add.at(sizes, self.clusters, self.cell_rows)
         return sizes
 
-    def nearest(self, rows: AnyArray) -> Integers:
-        """Return the nearest landmark of each raw row, shape (n_rows,)."""
-        return nearest_landmarks(rows, self.centre, self.scale, self.points)
+    @property
+    def cell_rows(self) -> Integers:
+        """Number of rows of `fit` with a label in every cell, shape (n_cells,)."""
+        rows = self.in_cells(self.counts)
+        return rows if self.leaves_outside else rows + self.outside.sum(axis=0)
+
+    def in_cells(self, counts: Integers) -> Integers:
+        """Return counts of rows in the cells for those at the landmarks, which are along the last axis."""
+        return counts_in_cells(counts, self.cells, len(self.clusters))
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the labels of raw rows, shape (n_rows,), int32."""
-        return self.clusters[self.cells][self.nearest(rows)].astype(np.int32)
+        """Return the labels of raw rows, shape (n_rows,), int32; -1 for those outside if these are left."""
+        nearest, reach = nearest_landmarks(rows, self.centre, self.scale, self.points)
+        labels = self.clusters[self.cells][nearest].astype(np.int32)
+        if self.leaves_outside:
+            labels[reach > self.level**2] = -1
+        return labels
+
+    def reach(self, rows: AnyArray) -> Floats:
+        """Return the distance of raw rows to the last of the `VOTERS` nearest landmarks, shape (n_rows,)."""
+        return np.sqrt(nearest_landmarks(rows, self.centre, self.scale, self.points)[1])
 
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the `VOTERS` nearest landmarks that are in the cluster of each raw row."""
@@ -113,17 +133,16 @@ class DensityModel(State):
 
     def cut(self, n_clusters: int) -> "DensityModel":
         """Return the model with so many clusters, those with the least evidence between them united."""
-        rows = np.bincount(self.cells, weights=self.counts, minlength=len(self.clusters))
         evidence = np.where(self.separates, self.evidence, -np.inf)
         least = -np.finfo(np.float64).max
-        return replace(self, clusters=clusters_of(self.links, evidence, rows, least, most=n_clusters))
+        return replace(self, clusters=clusters_of(self.links, evidence, self.cell_rows, least, most=n_clusters))
 
     @property
     def exemplars(self) -> Exemplars:
         """The row of each cluster where rows are densest."""
         order = np.lexsort((self.peak_reach, self.clusters))
         first = order[np.unique(self.clusters[order], return_index=True)[1]]
-        return Exemplars(self.peaks[first], self.peak_numbers[first])
+        return Exemplars(self.peaks[first] if self.peaks.shape[1] else None, self.peak_numbers[first])
 
     def check(self) -> None:
         """Raise a ValueError unless a fit could have given all values."""
@@ -133,7 +152,8 @@ class DensityModel(State):
         n_cells = len(self.clusters) if isinstance(self.clusters, np.ndarray) and self.clusters.ndim == 1 else 0
         for name, shape, least in (
             ("centre", (d,), -np.inf), ("scale", (d,), 0), ("points", (n, d), -np.inf), ("cells", (n,), 0),
-            ("counts", (n,), 0), ("links", (n_cells - 1, 2), 0), ("evidence", (n_cells - 1,), -np.inf),
+            ("counts", (n,), 0), ("outside", (DOUBLINGS, max(n_cells, 1)), 0), ("links", (n_cells - 1, 2), 0),
+            ("evidence", (n_cells - 1,), -np.inf),
             ("core_rows", (n_cells - 1,), 0), ("cut_rows", (n_cells - 1,), 0), ("clusters", (max(n_cells, 1),), 0),
             ("peak_numbers", (max(n_cells, 1),), -1),
         ):  # fmt: skip
@@ -142,6 +162,7 @@ class DensityModel(State):
             ("cells", n_cells),
             ("links", n_cells),
             ("counts", 2**63 - 1),
+            ("outside", 2**63 - 1),
             ("clusters", n_cells),
             ("peak_numbers", 2**63 - 1),
         ):
@@ -149,7 +170,8 @@ class DensityModel(State):
             if value.dtype.kind != "i" or (value >= most).any():
                 raise ValueError(f"expected integers below {most} in the array {name}, got others")
         peaks, reach = self.peaks, self.peak_reach
-        if not isinstance(peaks, np.ndarray) or peaks.shape != (n_cells, d) or peaks.dtype.kind not in "biuf":
+        n_peaks = len(peaks) if isinstance(peaks, np.ndarray) and peaks.ndim == 2 else None
+        if n_peaks != n_cells or peaks.dtype.kind not in "biuf":
             raise ValueError(f"expected {n_cells} rows of numbers in the array peaks, got others")
         if not np.isfinite(peaks).all():
             raise ValueError("expected finite numbers in the array peaks, got others")
@@ -157,5 +179,16 @@ class DensityModel(State):
             raise ValueError(f"expected {n_cells} distances in the array peak_reach, got others")
         if (np.bincount(self.clusters) == 0).any():
             raise ValueError("expected clusters 0, 1, ... in the array clusters, got others")
+        if not isinstance(self.level, float) or not 0 <= self.level < np.inf:
+            raise ValueError(f"expected a level of at least 0, got {self.level!r}")
+        if not isinstance(self.leaves_outside, bool):
+            raise ValueError(f"expected true or false for leaves_outside, got {self.leaves_outside!r}")
         if not isinstance(self.threshold, float) or not self.threshold > 0:
             raise ValueError(f"expected a threshold above 0, got {self.threshold!r}")
+
+
+def counts_in_cells(counts: Integers, cells: Integers, n_cells: int) -> Integers:
+    """Return counts of rows in cells for those at landmarks, which are along the last axis."""
+    sums = np.zeros((n_cells, *counts.shape[:-1]), dtype=np.int64)
+    np.add.at(sums, cells, counts.T)
+    return np.ascontiguousarray(sums.T)

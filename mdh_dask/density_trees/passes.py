@@ -8,17 +8,23 @@ import numpy as np
 from .._jit.blocks import loop_ready
 from .._jit.communities import rows_in_balls
 from .._jit.hashing import hash_rows
-from .._jit.landmarks import nearest_points
+from .._jit.landmarks import nearest_and_reach
 from .._jit.lattices import Lattices, spread_rows
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from .places import Places
 
+VOTERS = 10
+"""Number of landmarks near a row that tell its density, and the confidence in its label."""
+
+DOUBLINGS = 10
+"""Distances of rows outside the density level are counted by their doublings."""
+
 
 @dataclass(frozen=True)
 class NearestCounts(Statistic):
-    """Number of rows nearest to each landmark.
+    """Number of rows nearest to each landmark, by how sparse the rows around them are.
 
     Parameters
     ----------
@@ -26,16 +32,25 @@ class NearestCounts(Statistic):
         Rows become ``(x - centre) * scale``.
     points : array of shape (n_points, n_features), float64
         The standardised landmarks.
+    level : float
+        Rows are outside if the last of the `VOTERS` nearest landmarks is farther.
     """
 
     centre: Floats
     scale: Floats
     points: Floats
+    level: float
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
-        """Return the counts of a block, shape (n_points,)."""
-        nearest = nearest_landmarks(blocks[0], self.centre, self.scale, self.points)
-        return np.bincount(nearest, minlength=len(self.points))
+        """Return the counts of a block, shape (1 + DOUBLINGS, n_points), those of rows inside first."""
+        nearest, reach = nearest_landmarks(blocks[0], self.centre, self.scale, self.points)
+        return self.counted(nearest, reach)
+
+    def counted(self, nearest: Integers, reach: Floats) -> Integers:
+        """Return the counts of rows with these nearest landmarks and squared distances to the last of several."""
+        outside = np.searchsorted((self.level * 2.0 ** np.arange(DOUBLINGS)) ** 2, reach)
+        n = len(self.points)
+        return np.bincount(outside * n + nearest, minlength=(1 + DOUBLINGS) * n).reshape(1 + DOUBLINGS, n)
 
     def combine(self, left: Integers, right: Integers) -> Integers:
         """Add the counts."""
@@ -73,8 +88,8 @@ class BallCounts(Statistic):
     def chunk(self, start: int, *blocks: AnyArray) -> LandmarksAndBalls:
         """Return the counts and sums of a block."""
         rows, each = blocks[0], self.landmarks
-        nearest = nearest_landmarks(rows, each.centre, each.scale, each.points)
-        counts = np.bincount(nearest, minlength=len(each.points))
+        nearest, reach = nearest_landmarks(rows, each.centre, each.scale, each.points)
+        counts = each.counted(nearest, reach)
         if not self.lattices:
             return LandmarksAndBalls(counts, *self._sums(rows, nearest))
         return LandmarksAndBalls(counts, *self.sums(rows, hash_rows(self.seed, start, len(rows))))
@@ -84,7 +99,7 @@ class BallCounts(Statistic):
         rows = rows.astype(np.float64)
         spread_rows(rows, hashes, self.lattices)
         each = self.landmarks
-        return self._sums(rows, nearest_landmarks(rows, each.centre, each.scale, each.points))
+        return self._sums(rows, nearest_landmarks(rows, each.centre, each.scale, each.points)[0])
 
     def _sums(self, rows: AnyArray, nearest: Integers) -> tuple[Integers, Integers]:
         n_radii = self.balls.radii.shape[1]
@@ -98,10 +113,22 @@ class BallCounts(Statistic):
         return LandmarksAndBalls(*(one + other for one, other in zip(left, right)))
 
 
-def nearest_landmarks(rows: AnyArray, centre: Floats, scale: Floats, points: Floats) -> Integers:
-    """Return the nearest of standardised landmarks for each raw row, the first among several, shape (n_rows,)."""
+def nearest_landmarks(rows: AnyArray, centre: Floats, scale: Floats, points: Floats) -> tuple[Integers, Floats]:
+    """Return the nearest of standardised landmarks for each raw row, the first among several, and how sparse rows are.
+
+    The latter is the squared distance to the last of the `VOTERS` nearest ones. Both have shape (n_rows,).
+    """
     rows = loop_ready(rows)
-    nearest = np.empty(len(rows), dtype=np.int64)
-    every = np.ones(len(points), dtype=bool)
-    nearest_points(rows, centre, scale, np.ascontiguousarray(points.T), every, nearest)
-    return nearest
+    nearest, reach = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
+    columns = np.ascontiguousarray(points.T)
+    nearest_and_reach(rows, centre, scale, columns, min(VOTERS, len(points)), nearest, reach)
+    return nearest, reach
+
+
+def level_of(points: Floats, outliers: float) -> float:
+    """Return the distance to the last of the `VOTERS` nearest other landmarks that a share of the landmarks exceeds."""
+    n, d = points.shape
+    nearest, reach = np.empty(n, dtype=np.int64), np.empty(n)
+    columns = np.ascontiguousarray(points.T)
+    nearest_and_reach(points, np.zeros(d), np.ones(d), columns, min(VOTERS + 1, n), nearest, reach)
+    return float(np.sqrt(np.quantile(reach, 1 - outliers, method="higher")))

@@ -16,8 +16,9 @@ from ..growth.passes import FirstLook, Sample
 from ..growth.reading import first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import smallest_gaps
-from .model import DensityModel
-from .passes import BallCounts, LandmarksAndBalls, NearestCounts, nearest_landmarks
+from .basins import with_basins
+from .model import DensityModel, counts_in_cells
+from .passes import BallCounts, LandmarksAndBalls, NearestCounts, level_of, nearest_landmarks
 from .places import places_of
 from .recount import tested_again
 from .structure import MANY_COLUMNS, clusters_of, structure_of
@@ -36,6 +37,7 @@ class DensitySettings:
     """The settings of a density tree; see `mdh_dask.DensityTree`.
 
     `min_rows` is the least number of rows in a cluster, `most_clusters` the largest number of clusters, or None.
+    `outliers` is the share of rows outside the density level, which `leaves_outside` says are in no cluster.
     """
 
     sample_size: int
@@ -45,6 +47,8 @@ class DensitySettings:
     min_rows: int
     most_clusters: int | None
     exactly: bool
+    outliers: float
+    leaves_outside: bool
     seed: int
 
 
@@ -75,7 +79,10 @@ def cluster(
     points = frame(spread_sample(sample, lattices).rows).astype(np.float64)
     more = n_rows >= ROWS_TO_TEST_AGAIN * len(points)
     structure = structure_of(points, sample.hashes, 1 - settings.quantile)
-    landmarks = NearestCounts(frame.centre, frame.scale, points[: settings.n_landmarks])
+    if more and len(structure.sides):
+        structure = with_basins(points, structure)
+    chosen = points[: settings.n_landmarks]
+    landmarks = NearestCounts(frame.centre, frame.scale, chosen, level_of(chosen, settings.outliers))
     cells = structure.cell[: settings.n_landmarks]
     again = places_of(points, structure, len(cells)) if more else None
     if again is None:
@@ -87,17 +94,16 @@ def cluster(
         others = (found.sums - ours[0], found.in_balls - ours[1])
         structure = tested_again(structure, again, *others, 1 - settings.quantile)
     n_cells = len(structure.links) + 1
-    rows = np.zeros(n_cells, dtype=np.int64)
-    np.add.at(rows, cells, counts)
+    inside, *outside = counts_in_cells(counts, cells, n_cells)
+    rows = inside if settings.leaves_outside else inside + sum(outside)
+    least = max(settings.min_rows, int(settings.leaves_outside))  # a cluster of rows outside would be empty
     threshold = -np.inf if settings.exactly else structure.threshold
-    clusters = clusters_of(
-        structure.links, structure.evidence, rows, threshold, settings.min_rows, settings.most_clusters
-    )
+    clusters = clusters_of(structure.links, structure.evidence, rows, threshold, least, settings.most_clusters)
     peaks = _peaks(sample, landmarks, cells, structure.reach, n_cells)
     return DensityModel(
-        frame.centre, frame.scale, landmarks.points, cells.astype(np.int64), counts.astype(np.int64), structure.links,
-        structure.evidence, structure.core_rows, structure.cut_rows, clusters, float(structure.threshold),
-        *peaks,
+        frame.centre, frame.scale, landmarks.points, cells.astype(np.int64), counts[0], np.array(outside),
+        structure.links, structure.evidence, structure.core_rows, structure.cut_rows, clusters,
+        float(structure.threshold), *peaks, landmarks.level, settings.leaves_outside,
     )  # fmt: skip
 
 
@@ -113,7 +119,8 @@ def _peaks(
     n = len(cells)
     rows = sample.rows[:n]
     # A rounded value can be nearer to another landmark than to its own, whose values were spread.
-    there = cells[nearest_landmarks(rows, landmarks.centre, landmarks.scale, landmarks.points)] == cells
+    nearest, _ = nearest_landmarks(rows, landmarks.centre, landmarks.scale, landmarks.points)
+    there = cells[nearest] == cells
     order = np.flatnonzero(there)[np.argsort(reach[:n][there], kind="stable")]
     found, first = np.unique(cells[order], return_index=True)
     peaks, numbers, reaches = (

@@ -236,7 +236,7 @@ def clusters_of(
     """
     separate = evidence >= threshold
     while True:
-        group = _groups(links[~separate], len(rows))
+        group = groups_of(links[~separate], len(rows))
         sizes = np.bincount(group, weights=rows)
         ends = group[links]
         small = separate & (sizes[ends] < least).any(axis=1)
@@ -251,7 +251,7 @@ def clusters_of(
     return rank[group]
 
 
-def _groups(joined: Integers, n_cells: int) -> Integers:
+def groups_of(joined: Integers, n_cells: int) -> Integers:
     """Return the connected components of cells, numbered by their first cells."""
     group = np.arange(n_cells)
     for a, b in joined:

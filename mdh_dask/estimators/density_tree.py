@@ -1,26 +1,35 @@
 """Clusters of any shape from the density of the rows along the cuts between cells."""
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import RowArray
-from ..chunks import Plan
+from .._sparse import SparseRows
+from .._typing import AnyArray, RowArray
+from ..chunks import Plan, is_dask
 from ..density_trees.model import DensityModel
 from ..density_trees.plan import DensitySettings, cluster, rows_sampled
-from ..plotting import plot_merges
+from ..io.keeping import Cache
+from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
 from ..tree.levels import Level
+from .density_state import PREFIX, DensityState
 from .docstrings import documented
 from .editing import renamed
 from .exemplary import Exemplary
+from .feature_maps import feature_map_names
+from .mapped import Mapped
+from .missing import MISSING
+from .saved import part
 from .soft import Confident
+from .transformer import FeatureTransformer
 from .validation import check_first_look, rows_of_share
 
 MOST_SAMPLED = 20_000
@@ -34,7 +43,7 @@ MERGES_DTYPE = np.dtype(
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DensityTree(Exemplary, Confident):
+class DensityTree(Mapped, Exemplary, Confident):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
 
     The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
@@ -56,11 +65,18 @@ class DensityTree(Exemplary, Confident):
         Most rows of the sample in which cells are found and tested.
     n_landmarks : int, default=4000
         Most sample rows of the model; other rows are in the cell of the nearest.
+    unclassified : {"nearest", "leave"}, default="nearest"
+        Label of rows outside the density level. ``"nearest"``: that of the nearest landmark; ``"leave"``: -1.
+    outliers : float, default=0.01
+        Share of the rows outside the density level, about.
     scale : bool, default=True
         Whether to scale the columns by their standard deviations, computed without far rows.
 
     Attributes
     ----------
+    level_ : float
+        The density level: rows are outside, in sparser regions, if the tenth nearest landmark is farther than this, in
+        units of the scaled columns or of the features.
     n_clusters_ : int
         Number of clusters; the largest is 0.
     merges_ : ndarray of records
@@ -108,11 +124,17 @@ class DensityTree(Exemplary, Confident):
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "sample_size": [Interval(Integral, 2, MOST_SAMPLED, closed="both")],
         "n_landmarks": [Interval(Integral, 2, MOST_SAMPLED, closed="both")],
+        "unclassified": [StrOptions({"nearest", "leave"})],
+        "outliers": [Interval(Real, 0, 1, closed="left")],
+        "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
         "scale": ["boolean"],
+        "cache": [None, StrOptions(set(get_args(Cache)))],
+        "column_types": [str, dict],
+        "missing": [StrOptions(MISSING)],
         "random_state": ["random_state"],
         "progress": ["boolean"],
     }
-    state_type = DensityModel
+    state_type = DensityState
 
     n_clusters: int | None = None
     max_clusters: int | None = None
@@ -120,7 +142,13 @@ class DensityTree(Exemplary, Confident):
     quantile: float = 0.95
     sample_size: int = 10_000
     n_landmarks: int = 4000
+    unclassified: str = "nearest"
+    outliers: float = 0.01
+    feature_map: str | FeatureTransformer | None = None
     scale: bool = True
+    cache: Cache | None = "auto"
+    column_types: Any = "auto"
+    missing: str = "error"
     random_state: Any = 0
     progress: bool = False
 
@@ -129,34 +157,68 @@ class DensityTree(Exemplary, Confident):
         settings = DensitySettings(
             sample_size=self.sample_size,
             n_landmarks=self.n_landmarks,
-            scale=self.scale,
+            scale=self.scale and self.feature_map_ is None,
             quantile=self.quantile,
             min_rows=0 if size is None else rows_of_share(size, shape[0]),
             most_clusters=self.max_clusters if self.n_clusters is None else self.n_clusters,
             exactly=self.n_clusters is not None,
+            outliers=float(self.outliers),
+            leaves_outside=self.unclassified == "leave",
             seed=seed,
         )
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
         return cluster(settings, shape, partial(check_first_look, names=names))
 
+    @property
+    def noise(self) -> bool:
+        """Return whether rows may have the label -1."""
+        return self.unclassified == "leave" or super().noise
+
+    @property
+    def state_(self) -> DensityState:
+        """The density tree and the map of the rows, which together label rows."""
+        return DensityState(self._model, None if self.feature_map_ is None else self.feature_map_.map_)
+
     def _adopt(self, state: DensityModel) -> None:
-        state = replace(state, peak_numbers=self._original(state.peak_numbers))
-        super()._adopt(state)
-        columns = (*state.links.T, state.evidence, state.core_rows, state.cut_rows, state.separates)
+        model = replace(state, peak_numbers=self._original(state.peak_numbers))
+        self._model = model
+        columns = (*model.links.T, model.evidence, model.core_rows, model.cut_rows, model.separates)
         self.merges_ = np.array(list(zip(*columns)), dtype=MERGES_DTYPE)
+        self.level_ = model.level
 
         # Row numbers count those without missing values only.
-        self._exemplars = None if self.missing == "drop" else state.exemplars
+        self._exemplars = None if self.missing == "drop" else model.exemplars
+
+    def _finish(self, rows: RowArray, X: Any) -> None:
+        if self.feature_map_ is not None:  # peaks are features so far
+            self._adopt(replace(self._model, peaks=self._raw_peaks(rows)))
+        super()._finish(rows, X)
+
+    def _raw_peaks(self, rows: RowArray) -> AnyArray:
+        """Return the rows of the peaks; without columns if lazy rows or rows that were left out are not in memory."""
+        numbers = self._model.peak_numbers
+        if is_dask(rows) or self.missing == "drop":
+            return np.empty((len(numbers), 0))
+        peaks = rows[np.maximum(numbers, 0)]
+        return peaks.dense() if isinstance(peaks, SparseRows) else np.asarray(peaks)
+
+    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        settings = part(saved, "state", dict)
+        own = {name: array for name, array in arrays.items() if name.startswith(PREFIX)}
+        state = DensityState.from_arrays(settings, own)
+        self._restore_feature_map(settings, {name: array for name, array in arrays.items() if name not in own})
+        if self.feature_map_ is not None and self.feature_map_.n_components_ != (n := state.model.n_features):
+            raise ValueError(f"expected {self.feature_map_.n_components_} columns in the array points, got {n}")
+        self._adopt(state.model)
 
     @property
     def levels_(self) -> tuple[Level, ...]:
         """Numbers of clusters from one to all, with the least evidence that keeps so many apart; see `cut`."""
         check_is_fitted(self)
-        levels: tuple[Level, ...] = self.state_.levels
-        return levels
+        return self._model.levels
 
     def _reason(self) -> str:
-        state = self.state_
+        state = self._model
         united = np.flatnonzero(~state.separates)
         if not len(united):
             return "every cell of the sample is a cluster"
@@ -207,27 +269,32 @@ class DensityTree(Exemplary, Confident):
                 f"expected n_clusters from 1 to {self.n_clusters_}, as many as there are; got {n_clusters}: fit with "
                 "n_clusters= for more"
             )
-        model, before = copy(self), self.state_.clusters
-        model._adopt(self.state_.cut(n_clusters))
+        model, before = copy(self), self._model.clusters
+        model._adopt(self._model.cut(n_clusters))
         united = np.empty(self.n_clusters_ + 1, dtype=np.int64)
-        united[before], united[-1] = model.state_.clusters, -1
+        united[before], united[-1] = model._model.clusters, -1
         if (labels := getattr(self, "labels_", None)) is not None:
             model.labels_ = renamed(labels, united)
         return model
 
     def report_pictures(self) -> dict[str, bytes]:
-        """Return a picture of the evidence of the merges."""
-        if not len(self.merges_):
-            return {}
-        caption = (
-            "The merges of cells, those with the most evidence that the rows are sparser between them first. Line: the "
-            "least evidence that separates clusters."
-        )
-        return {caption: png_of(plot_merges(self.state_))}
+        """Return a map of the landmarks, and a picture of the evidence of the merges."""
+        model = self._model
+        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
+        drawn = {
+            "The landmarks of the model in the two columns, or in the two directions that separate the clusters best. "
+            "Their areas grow with the number of rows near them.": plot_landmarks(model, names=names)
+        }
+        if len(self.merges_):
+            drawn[
+                "The merges of cells, those with the most evidence that the rows are sparser between them first. Line: "
+                "the least evidence that separates clusters."
+            ] = plot_merges(model)
+        return {caption: png_of(ax) for caption, ax in drawn.items()}
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         n = 1 if n_rows <= rows_sampled(self.sample_size, n_columns) else 2
-        return n, n
+        return self._passes_on_features(n, n)
 
     def _task_bytes(self, rows: RowArray) -> int:
         n_columns = rows.shape[1]

@@ -6,7 +6,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import RowArray
 from ..chunks import Progress, merge_chunks, run_together
-from ..growth.recount import recount
 from ..summaries.drift import Drift
 from .level_counts import compared_levels, level_plans, with_unseen_levels
 from .missing import complete_rows, filled_rows, rows_to_count
@@ -81,7 +80,7 @@ def drift(
     shares of the clusters: 30% of the rows are in others
     """
     check_is_fitted(model)
-    if (tree := model.state_.tree) is None:
+    if (tree := model.state_.compared) is None:
         raise ValueError(
             f"expected a model of a tree, whose densities new rows are compared with; got a {type(model).__name__}: "
             "compare the sizes and profiles of its clusters instead"
@@ -89,7 +88,7 @@ def drift(
     Drift(tree, tree, threshold, filled, false_alarms)  # checks the limits before any work
     given = given_rows(model, X, reset=False)
     rows, _ = complete_rows(model, filled_rows(model, given))
-    plans = [recount(tree), *level_plans(model.columns, array=1)]
+    plans = [model.state_.recount(), *level_plans(model.columns, array=1)]
     arrays = (_rows_of_tree(model, rows), rows_to_count(model, given, rows))[: len(plans)]
     (counted, *new), _ = run_together(plans, *arrays, announce=lambda description: progress)
     levels = compared_levels(model, *new) if new else ()
@@ -98,6 +97,6 @@ def drift(
 
 def _rows_of_tree(model: Any, rows: RowArray) -> RowArray:
     """Return the rows for the tree, mapped if the model maps them; values that are not finite raise an error."""
-    if (feature_map := model.feature_map_) is not None:
+    if (feature_map := getattr(model, "feature_map_", None)) is not None:
         return model._features_of(rows, feature_map)
     return finite_rows(merge_chunks(rows))

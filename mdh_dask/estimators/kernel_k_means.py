@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, RowArray
 from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, k_means
-from ..chunks import Announce, Plan, merge_chunks, run
+from ..chunks import Plan
 from ..io.keeping import Cache
 from ..plotting.parts import full_count
 from .centroid_state import PREFIX, CentroidState
@@ -108,19 +108,6 @@ class KernelKMeans(Mapped, Weighted):
     random_state: Any = 0
     progress: bool = False
 
-    def _learn(self, rows: RowArray, seed: int) -> int:
-        self.feature_map_ = self._new_feature_map(seed)
-        if self.feature_map_ is None:
-            return self._settle(seed, merge_chunks(rows), self._bar)
-        self.feature_map_.fit(self._typed(rows))
-        return self._on_features(self.feature_map_, rows, partial(self._settle, seed))
-
-    def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
-        plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
-        state, n_passes = run(plan, rows, announce=announce, n_passes=n_passes)
-        self._adopt(state)
-        return n_passes
-
     def _wanted(self) -> int | None:
         """Return the number of clusters, or None to find it."""
         return self.n_clusters
@@ -171,10 +158,7 @@ class KernelKMeans(Mapped, Weighted):
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         fewest, most = (1, 1) if n_rows <= self.sample_size else (2, 1 + MOST_PASSES)
-        if self._new_feature_map(seed=0) is None:
-            return fewest, most
-        # Cached features are mapped once, after the pass that chooses the landmarks.
-        return (2 if self.cache is not None else 1 + fewest), (2 if self.cache in ("memory", "disk") else 1 + most)
+        return self._passes_on_features(fewest, most)
 
     def _task_bytes(self, rows: RowArray) -> int:
         return int(min(self.sample_size * rows.dtype.itemsize * rows.shape[1], rows.nbytes))

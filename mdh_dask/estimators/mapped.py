@@ -1,13 +1,14 @@
 """A mixin for estimators that cluster the features of rows: the map, the passes over features, and saving both."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 
 from sklearn.base import clone
 from sklearn.utils import Tags
 
 from .._typing import AnyArray, RowArray
-from ..chunks import Announce, fit_chunks, is_dask
+from ..chunks import Announce, fit_chunks, is_dask, merge_chunks, run
 from ..columns.coding import TypedRows
 from ..io.keeping import Cache, kept
 from .base import ClusterEstimator
@@ -51,6 +52,20 @@ class Mapped(ClusterEstimator):
     feature_map_: FeatureTransformer | None
     cache: Cache | None
     scale: bool
+
+    def _learn(self, rows: RowArray, seed: int) -> int:
+        self.feature_map_ = self._new_feature_map(seed)
+        if self.feature_map_ is None:
+            return self._settle(seed, merge_chunks(rows), self._bar)
+        self.feature_map_.fit(self._typed(rows))
+        return self._on_features(self.feature_map_, rows, partial(self._settle, seed))
+
+    def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
+        """Set the state from rows or their features, and return the number of passes, including the earlier ones."""
+        plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
+        state, n_passes = run(plan, rows, announce=announce, n_passes=n_passes)
+        self._adopt(state)
+        return n_passes
 
     def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
         """Return the unfitted feature map from the estimator's parameters, or None."""
@@ -103,6 +118,14 @@ class Mapped(ClusterEstimator):
                 return work(there, self._bar, n_passes)
             work(there, lambda description: self._bar(f"features, {description}"), 0)
             return n_passes + 1
+
+    def _passes_on_features(self, fewest: int, most: int | None) -> tuple[int, int | None]:
+        """Return the fewest and the most passes of `fit` over the rows, for those over rows or features."""
+        if self._new_feature_map(seed=0) is None:
+            return fewest, most
+        # Cached features are mapped once, after the pass that chooses the landmarks.
+        fewest = 2 if self.cache is not None else 1 + fewest
+        return fewest, 2 if self.cache in ("memory", "disk") else None if most is None else 1 + most
 
     def _restore_feature_map(self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         """Set the feature map from saved settings, and from those arrays that are not the model's own."""

@@ -241,11 +241,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
             fewest, most = 2, 4
         if self.refine:
             most = None if most is None else most + ROUNDS + 2
-        if self.feature_map is not None:
-            # Cached features are mapped once, after the pass that chooses the landmarks.
-            fewest = 2 if self.cache is not None else fewest + 1
-            most = 2 if self.cache in ("memory", "disk") else None if most is None else most + 1
-        return fewest, most
+        return self._passes_on_features(fewest, most)
 
     def _task_bytes(self, rows: RowArray) -> int:
         row_bytes = rows.dtype.itemsize * rows.shape[1]

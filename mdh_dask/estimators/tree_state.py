@@ -8,7 +8,9 @@ import numpy as np
 
 from .._state import FeatureMap, State
 from .._typing import AnyArray, Floats, Integers
+from ..chunks import Plan
 from ..growth.exemplars import Exemplars
+from ..growth.recount import recount
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
 
@@ -68,6 +70,15 @@ class TreeState(State):
     def labels(self, rows: AnyArray) -> Integers:
         """Return the label of every row: the cluster of its leaf."""
         return by_features(self.tree.labels, rows, self.feature_map)
+
+    @property
+    def compared(self) -> Tree:
+        """The tree."""
+        return self.tree
+
+    def recount(self) -> Plan[Tree]:
+        """Plan the count of other rows, or their features, in the nodes of the tree; one pass."""
+        return recount(self.tree)
 
     def distances(self, rows: AnyArray) -> Floats:
         """Return the signed distance of every row from the first hyperplane, positive on the upper side."""

@@ -138,9 +138,9 @@ class Night:
         return found and self.job.run["on_drift"] == "refit"
 
     def _compared(self, name: str, version: int) -> dict[str, Any]:
-        """Return how many rows of a scene lie where a model has none; nothing without a tree or data."""
+        """Return how many rows of a scene lie where a model has none; nothing without splits or data."""
         model, image = self._model(version), self._image(name, version)
-        if image is None or model.state_.tree is None:
+        if image is None or model.state_.compared is None:
             why = "no data" if image is None else f"{type(model).__name__} has no tree"
             logger.info("scene %s: not compared, %s", name, why)
             return {"found": False, "novel": None, "alarms": [], "not_compared": why}

@@ -9,6 +9,7 @@ after ``%matplotlib inline``. Matplotlib is loaded on the first call.
 from .agreement import plot_agreement
 from .contours import plot_contours, plot_sweep
 from .drift import plot_drift
+from .landmarks import plot_landmarks as plot_landmarks
 from .merges import plot_merges
 from .nodes import plot_density, plot_scatter
 from .paths import animate_mdh_path, plot_mdh_path
@@ -20,6 +21,7 @@ __all__ = [
     "plot_contours",
     "plot_density",
     "plot_drift",
+    "plot_landmarks",
     "plot_mdh_path",
     "plot_merges",
     "plot_scatter",

@@ -21,7 +21,7 @@ def plot_merges(model: "DensityModel", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     model : DensityModel
-        As ``estimator.state_`` of a `DensityTree`.
+        As ``estimator.state_.model`` of a `DensityTree`.
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
 
@@ -42,7 +42,7 @@ def plot_merges(model: "DensityModel", ax: "Axes | None" = None) -> "Axes":
     --------
     >>> from mdh_dask import DensityTree
     >>> x = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0], [7]], 300, axis=0)
-    >>> plot_merges(DensityTree().fit(x).state_).get_title()
+    >>> plot_merges(DensityTree().fit(x).state_.model).get_title()
     '2 clusters'
     """
     ax = new_axes(ax, (5.0, 2.8))

@@ -133,7 +133,7 @@ def drift(
             "Software": f"mdh_dask {__version__}",
         }
         write_report(
-            outputs.report, estimator.state_.tree, title=f"Drift of {name_of(features)}", facts=facts, drift=found,
+            outputs.report, found.old, title=f"Drift of {name_of(features)}", facts=facts, drift=found,
             feature_map=getattr(estimator.state_, "feature_map", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)

@@ -210,7 +210,8 @@ def code_products(draw):
 def nearest_counts(draw):
     rows = draw(row_sets([np.uint8, np.float32, np.float64]))
     rng, d = np.random.default_rng(draw(seeds)), rows.shape[1]
-    return NearestCounts(rng.normal(size=d), rng.uniform(0, 1, d), rng.normal(0, 50, (9, d))), (rows,)
+    points, level = rng.normal(0, 50, (9, d)), float(rng.uniform(0, 200))
+    return NearestCounts(rng.normal(size=d), rng.uniform(0, 1, d), points, level), (rows,)
 
 
 @st.composite

@@ -9,17 +9,20 @@ import reference_density_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score
 from strategies import seeds
 
-from mdh_dask import DensityTree, load_model
+from mdh_dask import DensityTree, KernelPCAFeatures, drift, load_model
 from mdh_dask._jit.communities import excess_in_balls, move_nodes, rows_in_balls
+from mdh_dask.density_trees.basins import basins_of, with_basins
 from mdh_dask.density_trees.graph import communities, nearest_others, neighbourhood
 from mdh_dask.density_trees.linkage import linkage
 from mdh_dask.density_trees.model import DensityModel
 from mdh_dask.density_trees.passes import nearest_landmarks
 from mdh_dask.density_trees.places import places_of
 from mdh_dask.density_trees.structure import clusters_of, structure_of
+from mdh_dask.summaries.novelty import novelty_of
 
 
 def rings(n, seed=0, sd=0.1):
@@ -74,7 +77,7 @@ class TestCountingAgain:
         structure = structure_of(points, rng.integers(2**63, size=200, dtype=np.uint64), 0.05)
         balls = places_of(points, structure, 60)
         rows = rng.normal(size=(150, 2)) * 2 + 5 * rng.integers(2, size=(150, 1))
-        nearest = nearest_landmarks(rows, np.zeros(2), np.ones(2), points[:60])
+        nearest = nearest_landmarks(rows, np.zeros(2), np.ones(2), points[:60])[0]
         sums = np.zeros((*balls.radii.shape, 2), dtype=np.int64)
         counts = np.zeros((len(balls.places), balls.radii.shape[1]), dtype=np.int64)
         rows_in_balls(rows, nearest, balls, sums, counts)
@@ -173,8 +176,8 @@ class TestDensityTree:
         first = models[0]
         assert [m.n_passes_ for m in models] == [2, 2, 2]
         for other in models[1:]:
-            for name, array in first.state_.to_arrays()[1].items():
-                np.testing.assert_array_equal(array, other.state_.to_arrays()[1][name])
+            for name, array in first.state_.model.to_arrays()[1].items():
+                np.testing.assert_array_equal(array, other.state_.model.to_arrays()[1][name])
             np.testing.assert_array_equal(first.labels_, np.asarray(other.labels_))
         assert first.state_.sizes.tolist() == np.bincount(first.labels_).tolist()
 
@@ -204,15 +207,15 @@ class TestDensityTree:
         loaded = load_model(tmp_path / "two")
         assert loaded.levels_ == two.levels_
         np.testing.assert_array_equal(loaded.exemplar_indices_, two.exemplar_indices_)
-        assert [picture[:4] for picture in model.report_pictures().values()] == [b"\x89PNG"]
+        assert [picture[:4] for picture in model.report_pictures().values()] == [b"\x89PNG"] * 2
         with pytest.raises(ValueError, match="from 1 to 3"):
             model.cut(4)
 
     def test_confidence_is_the_share_of_the_nearest_landmarks_in_the_cluster(self):
         X, _ = rings(300, sd=0.25)
         model = DensityTree(n_clusters=2).fit(X)
-        points, cluster = model.state_.points, model.state_.clusters[model.state_.cells]
-        rows = (X - model.state_.centre) * model.state_.scale
+        points, cluster = model.state_.model.points, model.state_.model.clusters[model.state_.model.cells]
+        rows = (X - model.state_.model.centre) * model.state_.model.scale
         near = np.argsort(((rows[:, None] - points) ** 2).sum(axis=2), axis=1)[:, :10]
         expected = (cluster[near] == cluster[near[:, :1]]).mean(axis=1)
         np.testing.assert_allclose(model.confidence(X), expected)
@@ -231,7 +234,7 @@ class TestDensityTree:
         ],
     )
     def test_models_that_no_fit_gives_are_refused(self, name, change):
-        settings, arrays = DensityTree().fit(rings(400)[0]).state_.to_arrays()
+        settings, arrays = DensityTree().fit(rings(400)[0]).state_.model.to_arrays()
         both = settings | arrays
         both[name] = change if name == "threshold" else both[name] + change
         with pytest.raises(ValueError, match=name):
@@ -252,7 +255,151 @@ def test_a_tree_says_by_how_much_its_best_merge_failed():
     rng = np.random.default_rng(0)
     cloud = rng.normal(size=(900, 2))
     one, two = (DensityTree().fit(X) for X in (cloud, np.concatenate([cloud, np.add(cloud, (12, 0))])))
-    united = one.state_.evidence.max()
+    united = one.state_.model.evidence.max()
     assert one.why().startswith("1 cluster of 900 rows: of the merges")
-    assert f"has {united:.2g} standard errors, and a cluster needs {one.state_.threshold:.2g};" in one.why()
+    assert f"has {united:.2g} standard errors, and a cluster needs {one.state_.model.threshold:.2g};" in one.why()
     assert two.why().startswith("2 clusters of 1,800 rows")
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Two far clusters in three columns, and twenty rows around them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3)) + np.repeat([[0], [12]], [600, 400], axis=0)
+    return np.concatenate([X, rng.uniform(-40, 50, (20, 3))])
+
+
+class TestOutside:
+    def test_rows_in_sparse_regions_are_left_and_counts_agree_with_labels(self, noisy, tmp_path):
+        near, left = (DensityTree(unclassified=u, outliers=0.03).fit(noisy) for u in ("nearest", "leave"))
+        inside = left.labels_ >= 0
+        assert not inside[1000:].any()
+        assert inside[:1000].mean() > 0.98
+        np.testing.assert_array_equal(near.labels_[inside], left.labels_[inside])
+        assert not near.noise
+        assert left.noise
+        for model in (near, left):
+            assert model.state_.sizes.tolist() == np.bincount(model.labels_[model.labels_ >= 0]).tolist()
+        left.save(tmp_path / "left")
+        loaded = load_model(tmp_path / "left")
+        np.testing.assert_array_equal(loaded.predict(noisy), left.labels_)
+        assert loaded.level_ == left.level_
+
+    def test_rows_are_outside_if_the_tenth_nearest_landmark_is_farther_than_the_level(self, noisy):
+        model = DensityTree(unclassified="leave", outliers=0.1, scale=False).fit(noisy)
+        points = model.state_.model.points + model.state_.model.centre
+        tenth = np.sort(np.linalg.norm(noisy[:, None] - points, axis=2), axis=1)[:, 9]
+        np.testing.assert_array_equal(model.labels_ < 0, tenth > model.level_)
+
+    def test_rows_are_left_alike_in_any_chunks(self, noisy):
+        options = {"sample_size": 300, "n_landmarks": 200, "unclassified": "leave", "outliers": 0.05}
+        models = [DensityTree(**options).fit(rows) for rows in (noisy, da.from_array(noisy, (171, 3)))]
+        np.testing.assert_array_equal(models[0].labels_, models[1].labels_.compute())
+        for model in models:
+            found = np.asarray(model.labels_)
+            assert model.state_.sizes.tolist() == np.bincount(found[found >= 0]).tolist()
+
+    @pytest.mark.parametrize("bad", [{"unclassified": "drop"}, {"outliers": 1.0}, {"feature_map": "pca"}])
+    def test_other_values_are_refused_before_any_work(self, bad, noisy):
+        with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter of DensityTree"):
+            DensityTree(**bad).fit(noisy)
+
+
+class TestFeatures:
+    def test_clusters_of_features_are_saved_with_their_map(self, tmp_path):
+        X, y = rings(600, sd=0.05)
+        model = DensityTree(feature_map=KernelPCAFeatures(kernel="quadratic", n_components=2, n_landmarks=200)).fit(X)
+        assert adjusted_rand_score(model.labels_, y) > 0.98
+        model.save(tmp_path / "model")
+        loaded = load_model(tmp_path / "model")
+        np.testing.assert_array_equal(loaded.predict(X), model.labels_)
+        np.testing.assert_array_equal(loaded.exemplars_, X[loaded.exemplar_indices_])
+        np.testing.assert_array_equal(loaded.confidence(X[:50]), model.confidence(X[:50]))
+        lazy = DensityTree(**model.get_params(deep=False)).fit(da.from_array(X, (250, 2)))
+        np.testing.assert_array_equal(lazy.labels_.compute(), model.labels_)
+        with pytest.raises(AttributeError, match="not in memory"):
+            lazy.exemplars_  # noqa: B018
+
+    def test_features_of_another_number_are_refused(self, tmp_path):
+        X, _ = rings(200)
+        model = DensityTree(feature_map=KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=2)).fit(X)
+        settings, arrays = model.state_.to_arrays()
+        arrays = {k: v[:, :1] if k == "density_points" else v[:1] if k in ("density_centre", "density_scale") else v
+                  for k, v in arrays.items()}  # fmt: skip
+        with pytest.raises(ValueError, match="expected 2 columns in the array points, got 1"):
+            model._restore({"state": settings}, arrays)
+
+
+def pair(n, share=0.5, seed=0):
+    """Rows of two clusters, of which the first has a share."""
+    first = np.arange(n) < share * n
+    return np.random.default_rng(seed).normal(size=(n, 2)) + np.where(first, 0, 6)[:, None] * [1, 0]
+
+
+@pytest.fixture(scope="module")
+def model_of_pair():
+    return DensityTree(sample_size=1500).fit(pair(4000))
+
+
+class TestDrift:
+    def test_the_tree_of_splits_holds_the_rows_of_the_clusters(self, model_of_pair):
+        tree, sizes = model_of_pair.state_.compared, model_of_pair.state_.sizes
+        assert tree.n_rows.tolist() == [4000, *sizes[tree.cluster[tree.leaves]].tolist()]
+        assert [tree.histogram(node).sum() for node in range(3)] == tree.n_rows.tolist()
+
+    def test_rows_of_the_same_distribution_have_not_drifted(self, model_of_pair):
+        found = drift(model_of_pair, pair(2000, seed=1))
+        assert found.alarms == ()
+        assert novelty_of(found).bound == 0
+
+    def test_clusters_of_other_shares_have_drifted(self, model_of_pair):
+        found = drift(model_of_pair, pair(2000, share=0.9, seed=1))
+        assert found.alarms[-1] == "shares of the clusters: 40% of the rows are in others"
+
+    def test_rows_where_the_model_has_none_are_novel(self, model_of_pair):
+        new = pair(2000, seed=1)
+        new[:500] += [0, 30]
+        found = drift(model_of_pair, da.from_array(new, (300, 2)))
+        assert any(alarm.startswith("split 0: ") for alarm in found.alarms)
+        assert novelty_of(found).share == pytest.approx(0.25, abs=0.01)
+
+    def test_rows_between_the_clusters_have_drifted(self, model_of_pair):
+        new = pair(2000, seed=1)
+        new[:600] = np.random.default_rng(2).normal([3, 0], [0.5, 1], (600, 2))
+        assert drift(model_of_pair, new).found
+
+    def test_a_model_of_one_cluster_sees_rows_outside(self):
+        X = np.random.default_rng(0).normal(size=(600, 2))
+        model = DensityTree().fit(X)
+        assert not drift(model, np.random.default_rng(1).normal(size=(600, 2))).found
+        assert drift(model, X + 9).alarms[0].startswith("cluster 0: ")
+
+    def test_features_are_compared_too(self):
+        X, _ = rings(600)
+        model = DensityTree(feature_map=KernelPCAFeatures(kernel="quadratic", n_landmarks=100)).fit(X)
+        assert not drift(model, rings(600, seed=1)[0]).found
+        assert drift(model, 2 * X).found
+
+
+class TestBasins:
+    def test_a_row_is_in_the_basin_of_the_mode_to_which_denser_neighbours_lead(self):
+        near = np.array([[1, 2], [0, 2], [1, 3], [4, 2], [3, 2]])
+        assert basins_of(near, np.array([2.0, 1.0, 3.0, 2.0, 1.0])).tolist() == [0, 0, 0, 1, 1]
+
+    def test_basins_are_a_tree_with_the_links_that_the_sample_shows(self):
+        rng = np.random.default_rng(0)
+        points = rng.normal(size=(900, 2)) + np.repeat([[0, 0], [3.5, 0], [20, 0]], 300, axis=0)
+        before = structure_of(points, rng.integers(2**63, size=900, dtype=np.uint64), 0.05)
+        after = with_basins(points, before)
+        n = len(after.links) + 1
+        assert after.cell.max() + 1 == n
+        assert connected_components(csr_array((np.ones(n - 1), after.links.T), shape=(n, n)))[0] == 1
+        assert (after.evidence >= after.threshold).sum() == (before.evidence >= before.threshold).sum() >= 1
+        far = after.sides[after.evidence.argmax()][after.cell]
+        assert adjusted_rand_score(far[far >= 0], np.repeat([0, 0, 1], 300)[far >= 0]) == 1
+
+    def test_touching_clusters_that_the_sample_does_not_show_are_found_by_all_rows(self):
+        rng = np.random.default_rng(3)
+        y = rng.integers(9, size=9000)
+        X = 4.0 * np.column_stack([y % 3, y // 3]) + rng.normal(size=(9000, 2))
+        assert DensityTree(sample_size=900, n_landmarks=900).fit(X).n_clusters_ >= 8  # 6 with communities

@@ -1,0 +1,125 @@
+"""Cells for the test on all rows: the basins of attraction of the modes of a sample's density."""
+
+import numpy as np
+
+from .._typing import Booleans, Floats, Integers
+from .graph import NEIGHBOURS, nearest_others
+from .structure import Structure, groups_of
+
+SMOOTH = 20
+"""The density at a sample row is that of so many neighbours."""
+
+
+class _Links:
+    """A spanning tree of basins that grows link by link, with the basins on either side of each link."""
+
+    def __init__(self, n: int) -> None:
+        self.united = np.arange(n)
+        self.pairs: list[tuple[int, int]] = []
+        self.sides: list[Integers] = []
+
+    def join(self, a: int, b: int, sides: Integers | None = None) -> bool:
+        """Link two basins unless they are connected, by default with those connected with each as the sides."""
+        one, other = self.united == self.united[a], self.united == self.united[b]
+        if one[b]:
+            return False
+        self.pairs.append((a, b))
+        self.sides.append(_sides_of(one, other) if sides is None else sides)
+        self.united[other] = self.united[a]
+        return True
+
+
+def with_basins(points: Floats, structure: Structure) -> Structure:
+    """Return a structure whose cells are basins; links that the sample does not show are those between their modes.
+
+    Communities have borders that cross dense places. No number of rows then shows the valley, as the densest place on
+    such a cut is in one of the clusters. The borders of basins are where rows are sparse. Links that the sample shows
+    stay, between the basins that have most of their rows in common with either side.
+
+    Parameters
+    ----------
+    points : array of shape (n_rows, n_columns), float64
+        The sample.
+    structure : Structure
+        Its cells are communities.
+    """
+    near, reach = nearest_others(points, min(SMOOTH, len(points) - 1))
+    near = near[:, :NEIGHBOURS]
+    basin = basins_of(near, reach)
+    pairs = _by_saddle(near, reach, basin)
+    shown = np.flatnonzero(structure.evidence >= structure.threshold)
+    group_of_cell = groups_of(np.delete(structure.links, shown, axis=0), len(structure.links) + 1)
+    rows = _rows_in_common(basin, group_of_cell[structure.cell])
+    group, links = rows.argmax(axis=1), _Links(len(rows))
+    for a, b in pairs[group[pairs[:, 0]] == group[pairs[:, 1]]].tolist():
+        links.join(a, b)
+    for first in np.unique(group, return_index=True)[1].tolist():
+        for other in np.flatnonzero(group == group[first]).tolist():
+            links.join(first, other)
+    n_hidden, kept = len(links.pairs), []
+    for link in shown.tolist():
+        ends = _contact(pairs, group, rows, *group_of_cell[structure.links[link]])
+        sides = _rows_in_common(basin, structure.sides[link][structure.cell] + 1).argmax(axis=1) - 1
+        if links.join(*ends, sides.astype(np.int8)):
+            kept.append(link)
+    evidence, in_core, in_cut = np.zeros((3, len(links.pairs)))
+    for new, old in zip((evidence, in_core, in_cut), (structure.evidence, structure.core_rows, structure.cut_rows)):
+        new[n_hidden:] = old[kept]
+    return structure._replace(
+        cell=basin, links=np.array(links.pairs, dtype=np.int64).reshape(-1, 2), evidence=evidence, core_rows=in_core,
+        cut_rows=in_cut, sides=np.array(links.sides, dtype=np.int8).reshape(-1, len(rows)),
+    )  # fmt: skip
+
+
+def basins_of(near: Integers, reach: Floats) -> Integers:
+    """Return the basin of each row, numbered from 0: that of its densest neighbour, if this is denser.
+
+    Parameters
+    ----------
+    near : array of shape (n_rows, n_neighbours), int
+        Neighbours of each row.
+    reach : array of shape (n_rows,)
+        Distances to a further neighbour, small where rows are dense; of equal ones, the first row is the denser.
+
+    Examples
+    --------
+    >>> basins_of(np.array([[1], [0], [1], [4], [3]]), np.array([1.0, 2.0, 3.0, 2.0, 1.0]))
+    array([0, 0, 0, 1, 1])
+    """
+    rank = np.empty(len(reach), dtype=np.int64)
+    rank[np.argsort(reach, kind="stable")] = np.arange(len(reach))
+    densest = near[np.arange(len(near)), rank[near].argmin(axis=1)]
+    up = np.where(rank[densest] < rank, densest, np.arange(len(near)))
+    while (up[up] != up).any():
+        up = up[up]
+    return np.unique(up, return_inverse=True)[1]
+
+
+def _by_saddle(near: Integers, reach: Floats, basin: Integers) -> Integers:
+    """Return the pairs of basins with neighbouring rows, those with the densest saddle first, shape (n_pairs, 2)."""
+    rows, others = np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()
+    ends = np.sort(np.column_stack([basin[rows], basin[others]]), axis=1)
+    apart = ends[:, 0] != ends[:, 1]
+    ends, saddle = ends[apart], np.maximum(reach[rows], reach[others])[apart]
+    order = np.lexsort((ends[:, 1], ends[:, 0], saddle))
+    return ends[order][np.sort(np.unique(ends[order], axis=0, return_index=True)[1])]
+
+
+def _contact(pairs: Integers, group: Integers, rows: Integers, one: int, other: int) -> tuple[int, int]:
+    """Return two basins, one of each group, with the densest saddle, or else those with most of their rows."""
+    in_one, in_other = group[pairs] == one, group[pairs] == other
+    for i in np.flatnonzero((in_one[:, 0] & in_other[:, 1]) | (in_one[:, 1] & in_other[:, 0]))[:1]:
+        return int(pairs[i, 0]), int(pairs[i, 1])
+    most = rows + rows.max() * (group[:, None] == np.arange(rows.shape[1]))
+    return int(most[:, one].argmax()), int(most[:, other].argmax())
+
+
+def _rows_in_common(basin: Integers, group: Integers) -> Integers:
+    """Return the number of rows in each basin and group, shape (n_basins, n_groups)."""
+    counts = np.zeros((int(basin.max()) + 1, int(group.max()) + 1), dtype=np.int64)
+    np.add.at(counts, (basin, group), 1)
+    return counts
+
+
+def _sides_of(one: Booleans, other: Booleans) -> Integers:
+    return np.where(one, 0, np.where(other, 1, -1)).astype(np.int8)

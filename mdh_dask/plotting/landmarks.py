@@ -1,0 +1,100 @@
+"""A map of the landmarks of density trees in the two directions that separate their clusters best."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import eigh
+
+from .._typing import Floats
+from .parts import full_count, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..density_trees.model import DensityModel
+
+REST = 1e-6
+"""Weight of the spread of all landmarks beside that of the clusters: it chooses directions among those without any."""
+
+FEWEST_LABELLED = 30
+"""With more clusters, they are not numbered."""
+
+
+def plot_landmarks(model: "DensityModel", ax: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
+    """Draw the landmarks of a density tree, each cluster in a colour of its own, the larger the more rows are near.
+
+    Two columns are drawn as they are. Of more, the axes are the two directions along which the means of the clusters
+    differ most in relation to the spread in the clusters (linear discriminants), in units of this spread.
+
+    Parameters
+    ----------
+    model : DensityModel
+        As ``estimator.state_.model`` of a `DensityTree`.
+    ax : matplotlib Axes, optional
+        Axes to draw on; by default those of a new figure without pyplot.
+    names : sequence of two str, optional
+        Names of two columns.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is missing.
+
+    Notes
+    -----
+    No pass.
+
+    Examples
+    --------
+    >>> from mdh_dask import DensityTree
+    >>> x = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat([[0], [7]], 300, axis=0)
+    >>> plot_landmarks(DensityTree().fit(x).state_.model).get_xlabel()
+    'discriminant 1'
+    """
+    ax = new_axes(ax, (5.4, 4.6))
+    label, weight = model.clusters[model.cells], np.maximum(model.counts, 1)
+    if model.n_features == 2:
+        unit = np.divide(1.0, model.scale, out=np.zeros(2), where=model.scale > 0)
+        at, axes = model.points * unit + model.centre, list(names or ("column 0", "column 1"))
+    else:
+        at = model.points @ discriminants(model)
+        axes = ["discriminant 1", "discriminant 2"][: at.shape[1]]
+        at, axes = (at, axes) if at.shape[1] == 2 else (np.column_stack([at, np.zeros(len(at))]), [*axes, ""])
+    ax.scatter(at[:, 0], at[:, 1], s=4 * np.sqrt(weight / weight.mean()), c=[f"C{c % 10}" for c in label], linewidths=0)
+    if 1 < model.n_clusters <= FEWEST_LABELLED:
+        for c in np.unique(label):
+            middle = np.median(at[label == c], axis=0)
+            nearest = at[label == c][((at[label == c] - middle) ** 2).sum(axis=1).argmin()]
+            ax.annotate(str(c), nearest, ha="center", va="center", fontweight="bold")
+    ax.set(xlabel=axes[0], ylabel=axes[1])
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title(full_count(model.n_clusters, "cluster"), fontsize="medium")
+    return ax
+
+
+def discriminants(model: "DensityModel") -> Floats:
+    """Return the two directions that separate the clusters of landmarks best, shape (n_features, at most 2).
+
+    The spread in the clusters is one along both. With one cluster they are the principal components.
+    """
+    points, weight = model.points, np.maximum(model.counts, 1)[:, None] / np.maximum(model.counts, 1).sum()
+    label = model.clusters[model.cells]
+    points = points - (weight * points).sum(axis=0)
+    means = np.zeros_like(points)
+    for c in np.unique(label):
+        own = label == c
+        means[own] = (weight[own] * points[own]).sum(axis=0) / weight[own].sum()
+    within, between = points - means, means
+    inside = (weight * within).T @ within
+    inside += (REST * np.trace(inside) / len(inside) + np.finfo(np.float64).tiny) * np.eye(len(inside))
+    outside = (weight * between).T @ between + REST * (weight * points).T @ points
+    if model.n_clusters == 1:
+        inside, outside = np.eye(len(inside)), inside
+    directions: Floats = eigh(outside, inside)[1][:, ::-1][:, :2]
+    largest = directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])]
+    return directions * np.where(largest < 0, -1.0, 1.0)

@@ -1,0 +1,68 @@
+"""Density trees on the command line: rows, pixels and drift."""
+
+import json
+
+import numpy as np
+import pytest
+import zarr
+from click.testing import CliRunner
+
+from mdh_dask import load_model
+from mdh_dask.cli import mdh
+
+
+def run(*args, code=0):
+    result = CliRunner().invoke(mdh, [*args, "--scheduler", "threads"])
+    assert result.exit_code == code, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def stored(path):
+    found = zarr.open(path, mode="r")
+    return np.asarray(found if isinstance(found, zarr.Array) else found["0"])
+
+
+def pair(seed):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(600, 2)) + np.repeat([[0, 0], [9, 0]], [400, 200], axis=0)
+
+
+def test_rows_are_fitted_labelled_and_compared(here):
+    for name, rows in (("old", pair(0)), ("new", pair(1)), ("moved", np.add(pair(1), [0, 20]))):
+        np.save(f"{name}.npy", rows)
+    options = ["--method", "density", "--unclassified", "leave", "--outliers", "0.05"]
+    run("fit", "old.npy", *options, "--model", "model.zarr", "--out", "labels.zarr", "--report", "fit.html")
+    labels, model = stored("labels.zarr"), load_model("model.zarr")
+    assert set(labels) == {-1, 0, 1}
+    assert model.state_.sizes.tolist() == np.bincount(labels[labels >= 0]).tolist()
+    assert "The landmarks of the model" in (here / "fit.html").read_text(encoding="utf-8")
+    assert "no drift" in run("drift", "new.npy", "--model", "model.zarr", "--report", "drift.html")
+    assert "No drift" in (here / "drift.html").read_text(encoding="utf-8")
+    found = json.loads(run("drift", "moved.npy", "--model", "model.zarr", "--json", code=3))
+    assert found["drift"]
+
+
+def test_an_image_is_segmented(here):
+    pixels = np.random.default_rng(0).normal(size=(30, 40, 3)) + np.repeat([[[0]], [[9]]], [20, 10], axis=0)
+    zarr.create_array("image.zarr", data=pixels)
+    said = run(
+        "segment",
+        "image.zarr",
+        "--axes",
+        "yxc",
+        "--method",
+        "density",
+        "--unclassified",
+        "leave",
+        "--out",
+        "labels.zarr",
+    )
+    assert said.startswith("2 segments of 40 x 30 pixels")
+    labels = stored("labels.zarr")
+    assert set(np.unique(labels)) == {-1, 0, 1}
