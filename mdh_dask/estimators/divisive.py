@@ -14,7 +14,7 @@ from ..density.bandwidth import BANDWIDTHS, Bandwidth, resolve_bandwidth
 from ..growth.order import ORDERS
 from ..growth.settings import GrowthSettings
 from ..io.keeping import Cache
-from ..projections import PROJECTIONS, Projection
+from ..projections import FROM_ORIGIN, PROJECTIONS, Projection
 from ..projections.directions import Proposal
 from ..projections.random import RANDOM_PROJECTIONS
 from ..projections.rows import NO_COLUMNS
@@ -48,10 +48,11 @@ class DivisiveClustering(Directed, TreeEstimator):
         ``"ica"`` (principal and independent components), ``"kurtosis"`` (of the least and the largest kurtosis),
         ``"mdh"`` (minimum density pursuit), ``"pursuit"``, ``"genetic"`` or ``"brute_force"`` (searches for the largest
         index of TR-2003009), ``"two_means"`` (between the two means), ``"clusterability"`` or ``"normalised_cut"``
-        (pursuits), or a random family of `RandomProjectionTree`; or a function ``(rows, rng, n_directions) ->
-        directions`` of the branch's standardised sample and a NumPy generator, which returns an array of shape (at most
-        n_directions, n_features), or a pair of this and an array of thresholds along the directions, and may be called
-        by several threads at once. A model with a function cannot be saved.
+        (pursuits), ``"spectral"`` (by the second eigenvector of affinities that are inner products of rows, for
+        ``feature_map="affinities"``), or a random family of `RandomProjectionTree`; or a function
+        ``(rows, rng, n_directions) -> directions`` of the branch's standardised sample and a NumPy generator, which
+        returns an array of shape (at most n_directions, n_features), or a pair of this and an array of thresholds along
+        the directions, and may be called by several threads at once. A model with a function cannot be saved.
     n_projections : int
         Number of directions to score for every branch, 256 at a time; with the relative depth as the criterion, none
         after a valley beyond doubt (relative depth above 10).
@@ -106,11 +107,13 @@ class DivisiveClustering(Directed, TreeEstimator):
     min_cluster_size : int or float or None
         Least number of rows on each side of a split: a count, a share of all rows if less than 1, or, if None, the
         square root of their number.
-    order : {"scatter", "criterion"} or None
+    order : {"scatter", "criterion", "eigenvalue"} or None
         Order of splits. If None, all possible splits are made. ``"scatter"``: always the cluster with the largest sum
         of squared distances from its centroid, until there are `max_clusters`; if that is None, until the same sum over
         the centroids of the clusters exceeds it. ``"criterion"``: always the split whose direction has the best score,
-        until there are `max_clusters` (thesis equation 6.2).
+        until there are `max_clusters` (thesis equation 6.2). ``"eigenvalue"``, for ``projection="spectral"``: always
+        the cluster with the least second eigenvalue of its own affinities; if `max_clusters` is None, until there are
+        as many as eigenvectors that can be aligned, at most 20.
     max_clusters : int or None
         If more are found, only the splits with the largest relative depth are made, each after its parent.
     n_clusters : int or None
@@ -291,6 +294,11 @@ class DivisiveClustering(Directed, TreeEstimator):
                 f"expected one criterion with order={self.order!r} and stop_rule={self.stop_rule!r}, as ranks in "
                 "different branches cannot be compared; got several: choose one, or another order and stop_rule"
             )
+        if self.order == "eigenvalue" and self.projection not in FROM_ORIGIN:
+            raise ValueError(
+                f"expected projection='spectral' for order='eigenvalue', which is that of affinities; got "
+                f"{self.projection!r}: choose this projection, or another order"
+            )
         if self.stop_rule == "spacing" and not self._rule().at.needs_extremes:
             raise ValueError(
                 f"expected threshold_rule='spacing' or 'gap' for stop_rule='spacing'; got {self.threshold_rule!r}"
@@ -319,6 +327,7 @@ class DivisiveClustering(Directed, TreeEstimator):
             max_levels=self.max_levels,
             seed=seed,
             order=self.order,
+            from_origin=named in FROM_ORIGIN,
             max_clusters=self._most_clusters(),
             n_clusters=self._wanted_clusters(),
             family=named if named in RANDOM_PROJECTIONS else None,

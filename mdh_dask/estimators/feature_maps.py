@@ -9,6 +9,7 @@ from collections.abc import KeysView
 from typing import Any
 
 from ..kernels import KERNELS
+from .affinity_features import AffinityFeatures as AffinityFeatures
 from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .mixed_pca import MixedPCA as MixedPCA
@@ -24,6 +25,7 @@ FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
     "mixed_pca": MixedPCA,
     "scaling": MultidimensionalScaling,
     "spectral": SpectralFeatures,
+    "affinities": AffinityFeatures,
     "truncated_svd": TruncatedSVDFeatures,
 }
 """Transformers by name, without those of kernels."""

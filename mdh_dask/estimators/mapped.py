@@ -32,10 +32,11 @@ class Mapped(ClusterEstimator):
         ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"``, ``"heat"``, ``"isomap"``, ``"connectivity"`` or
         ``"precomputed"``; ``"gower"``: mixed columns with missing values; ``"mixed_pca"``: their latent variables;
         ``"scaling"``: multidimensional scaling; ``"spectral"``: the leading eigenvectors of affinities;
-        ``"truncated_svd"``: products with singular vectors, for texts; ``"products"``: at most 60 columns and the
-        products of two of them; or a transformer, such as `KernelPCAFeatures`, `GowerFeatures` or `QuadraticFeatures`,
-        which is cloned. Features are not scaled; `scale` applies to the columns that a named map uses. For sparse rows
-        of more than 1000 columns, None is ``"truncated_svd"``: their samples would be too large as dense rows.
+        ``"affinities"``: features whose inner products are affinities; ``"truncated_svd"``: products with singular
+        vectors, for texts; ``"products"``: at most 60 columns and the products of two of them; or a transformer, such
+        as `KernelPCAFeatures`, `GowerFeatures` or `QuadraticFeatures`, which is cloned. Features are not scaled;
+        `scale` applies to the columns that a named map uses. For sparse rows of more than 1000 columns, None is
+        ``"truncated_svd"``: their samples would be too large as dense rows.
     cache : {"auto", "memory", "disk"} or None
         Cache for the features of lazy rows between passes: the memory of the workers, or a scratch array in
         Dask's ``temporary-directory``, which all workers must see. ``"auto"``: memory, if they take at most a quarter

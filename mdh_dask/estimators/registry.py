@@ -17,6 +17,7 @@ from .density_tree import DensityTree as DensityTree
 from .divisive import DivisiveClustering as DivisiveClustering
 from .feature_maps import *
 from .feature_maps import transformers
+from .hierarchical_spectral import HierarchicalSpectral as HierarchicalSpectral
 from .hyperplane import MinimumDensityHyperplane as MinimumDensityHyperplane
 from .hyperplane_ensemble import HyperplaneEnsemble as HyperplaneEnsemble
 from .kernel_k_means import KernelKMeans as KernelKMeans
@@ -56,6 +57,7 @@ METHODS: dict[str, type[ClusterEstimator]] = {
     "bisecting-kmeans": BisectingKernelKMeans,
     "clusterability": ClusterabilityTree,
     "normalised-cut": NormalisedCutTree,
+    "hierarchical-spectral": HierarchicalSpectral,
 }
 """Estimators by the names of their methods, the default first."""
 

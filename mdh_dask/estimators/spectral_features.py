@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._state import FeatureMap
+from .._typing import Floats
 from ..chunks import Pass, Plan
-from ..kernels import nystrom_map
+from ..kernels import NystromMap, nystrom_map
 from ..kernels.landmarks import SAMPLE
 from ..kernels.numbers import NUMBER_RULES
 from ..kernels.spectral import AffinitySums, SpectralMap, spectral_map
@@ -70,7 +71,7 @@ class SpectralFeatures(KernelPCAFeatures):
     3
     """
 
-    map_type = SpectralMap
+    map_type: ClassVar[type[FeatureMap]] = SpectralMap
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelPCAFeatures._parameter_constraints,
@@ -91,7 +92,10 @@ class SpectralFeatures(KernelPCAFeatures):
         sums = None
         if len(chosen.standardised) < shape[0]:
             sums = yield Pass("adding affinities", AffinitySums(base))
-        return spectral_map(base, chosen.standardised, sums, self.n_components, self.max_components, self.number_rule)
+        return self._of_sample(base, chosen.standardised, sums)
+
+    def _of_sample(self, base: NystromMap, sample: Floats, sums: Floats | None) -> FeatureMap:
+        return spectral_map(base, sample, sums, self.n_components, self.max_components, self.number_rule)
 
     def _adopt(self, feature_map: Any) -> None:
         FeatureTransformer._adopt(self, feature_map)

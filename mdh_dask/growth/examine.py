@@ -151,6 +151,8 @@ class Examiner:
         if self.settings.chooser.stop.holds_out:
             half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
             scoring = rows[half == 0]
+        if self.settings.from_origin:
+            return rows, scoring  # without some rows, the degrees of others would be wrong
         return near_rows(rows, scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
 
     def _least_of(self, scoring: AnyArray, branch: Branch) -> float:

@@ -77,6 +77,8 @@ def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLo
         sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))
     share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
     standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
+    if settings.from_origin:
+        standardise = replace(standardise, centre=np.zeros(len(standardise.centre)))
     return sample, standardise if settings.levels is None else replace(standardise, levels=settings.levels)
 
 

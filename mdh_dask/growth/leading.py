@@ -44,14 +44,15 @@ def leading_directions(
     sample, standardise = first_sample(settings, shape, look)
     sample = smallest_hashes(sample, settings.sample_size or PILOT_ROWS)
     rows = standardise.spread(sample.rows, sample.hashes)
-    rows = near_rows(rows, rows, least_share(settings.chooser.min_rows, settings.chooser.n_root))[0]
+    if not settings.from_origin:
+        rows = near_rows(rows, rows, least_share(settings.chooser.min_rows, settings.chooser.n_root))[0]
     found = _deflated(settings, rows.astype(np.float64), standardise, n)
     return standardise.raw(StandardDirections(found)).vectors / standardise.unit
 
 
 def _deflated(settings: GrowthSettings, rows: Floats, standardise: Standardiser, n: int) -> Floats:
     found = np.empty((0, rows.shape[1]))
-    rows = rows - rows.mean(axis=0)
+    rows = rows if settings.from_origin else rows - rows.mean(axis=0)
     varying = 1e-6 * np.abs(rows).max(initial=0.0)
     min_rows = settings.chooser.min_rows * len(rows) / settings.chooser.n_root
     while len(found) < min(n, rows.shape[1]) and np.abs(rows).max(initial=0.0) > varying:

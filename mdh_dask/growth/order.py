@@ -1,4 +1,4 @@
-"""Orders of splits: the cluster with the largest scatter next, or that whose split has the best criterion."""
+"""Orders of splits: next the cluster of the largest scatter, best criterion or least second eigenvalue."""
 
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
@@ -7,10 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._eigenvectors import POSITIVE, normalised
 from .._typing import Floats
+from ..kernels.numbers import by_alignment
+from ..projections.spectral import second_eigenvalue
 from .bounds import near_rows
 from .branches import Branch, State
 from .scaling import Standardiser
+
+MOST_GROUPS = 20
+"""Most clusters to find by eigenvectors."""
 
 
 class Spread(NamedTuple):
@@ -28,7 +34,7 @@ def spread_of(branch: Branch, standardise: Standardiser) -> Spread:
     """
     if len(branch.sample) == 0:
         return Spread(None, 0.0)
-    rows = standardise(branch.sample.load().rows).astype(np.float64)
+    rows = _sample_of(branch, standardise)
     rows = near_rows(rows, rows)[0]
     centroid = rows.mean(axis=0)
     return Spread(centroid, branch.n_rows * float(((rows - centroid) ** 2).sum(axis=1).mean()))
@@ -104,6 +110,47 @@ def split_by_criterion(
     return split
 
 
+def split_by_eigenvalue(
+    root: Branch, max_clusters: int | None, standardise: Standardiser, look: Callable[[Branch], object]
+) -> set[Branch]:
+    """Return the branches that are split if the one whose own affinities are divided best is always split next.
+
+    That is the least second eigenvalue of the normalised Laplacian (thesis section 7.3), of the sample of a branch;
+    inner products of rows are affinities. Without `max_clusters`, there are as many clusters as leading eigenvectors of
+    the root that can be rotated until every row has one large entry, at most `MOST_GROUPS`. See `split_by_scatter` for
+    the other parameters.
+    """
+    wanted = max_clusters or _number_of_groups(root, standardise)
+    frontier = [(_eigenvalue_of(root, standardise), root.path, root)]
+    split: set[Branch] = set()
+    while frontier and len(split) + 1 < wanted:
+        branch = heappop(frontier)[2]
+        if branch.state is State.OPEN:
+            look(branch)
+        if branch.children:
+            split.add(branch)
+        for child in branch.children or ():
+            heappush(frontier, (_eigenvalue_of(child, standardise), child.path, child))
+    return split
+
+
+def _eigenvalue_of(branch: Branch, standardise: Standardiser) -> float:
+    return second_eigenvalue(_sample_of(branch, standardise))
+
+
+def _number_of_groups(root: Branch, standardise: Standardiser) -> int:
+    rows = _sample_of(root, standardise)
+    if len(rows) < 2:
+        return 1
+    of = normalised(rows.copy(), rows.sum(axis=0))
+    n = min(MOST_GROUPS + 1, int(np.count_nonzero(of.values > POSITIVE)))
+    return by_alignment(of.values[:n], of.entries(n), MOST_GROUPS)
+
+
+def _sample_of(branch: Branch, standardise: Standardiser) -> Floats:
+    return np.asarray(standardise(branch.sample.load().rows), dtype=np.float64)
+
+
 def prune(root: Branch, split: set[Branch]) -> None:
     """Turn every branch that is not split into a cluster."""
     for branch in root.walk():
@@ -111,7 +158,7 @@ def prune(root: Branch, split: set[Branch]) -> None:
             branch.state, branch.children = State.LEAF, None
 
 
-ORDERS = {"scatter": split_by_scatter, "criterion": split_by_criterion}
+ORDERS = {"scatter": split_by_scatter, "criterion": split_by_criterion, "eigenvalue": split_by_eigenvalue}
 """Orders in which clusters are split until there are enough; without an order, all possible splits are made."""
 
 

@@ -46,6 +46,8 @@ class GrowthSettings:
         Family of random directions that `propose` draws independently of the rows, so that workers can make them.
     levels : LevelFeatures or None
         Where the levels of single columns lie, if the rows are features; None to look for two-valued columns.
+    from_origin : bool
+        Whether rows are not centred before directions are proposed, as their inner products are affinities.
     direction_seed : int or None
         Seed of random directions that are the same in all branches; None if each branch draws its own.
     sample_seed : int or None
@@ -68,6 +70,7 @@ class GrowthSettings:
     levels: LevelFeatures | None = None
     sample_seed: int | None = None
     direction_seed: int | None = None
+    from_origin: bool = False
 
     def stream_of(self, path: int) -> tuple[int, int]:
         """Return the key of the random directions of a branch."""

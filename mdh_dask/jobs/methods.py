@@ -70,7 +70,8 @@ def field_of(constraints: list[Any]) -> Field:
         return SEED
     words = sorted(word for c in constraints if isinstance(c, StrOptions) for word in c.options)
     numbers = [make_constraint(c) for c in constraints if isinstance(c, Interval)]
-    optional, is_map = None in constraints, FeatureTransformer in constraints
+    is_map = any(isinstance(c, type) and issubclass(c, FeatureTransformer) for c in constraints)
+    optional = None in constraints
 
     def accepts(value: Any) -> bool:
         if isinstance(value, dict):

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import eigh
 
+from .._eigenvectors import POSITIVE, Normalised, normalised
 from .._state import checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
@@ -129,29 +129,42 @@ def spectral_map(
     the directions of negative eigenvalues of A left out.
     """
     with one_blas_thread():
-        blocks = (sample[i : i + HEIGHT] for i in range(0, len(sample), HEIGHT))
-        affinities = np.concatenate(list(_affinities(base, blocks)))
-        if affinities.min() < 0:
-            raise ValueError(
-                f"expected a kernel without negative values for a spectral embedding; got {affinities.min():g} of "
-                f"{base.kernel!r}: choose 'rbf' or 'local_scaling'"
-            )
-        projection = base.projection.astype(np.float64)
-        features = affinities @ projection
-        total = (affinities.sum(axis=0) if sums is None else sums) @ projection
-        own = np.maximum(np.square(features).sum(axis=1), np.finfo(np.float64).tiny)
-        features /= np.sqrt(np.maximum(features @ total, own))[:, None]
-        values, vectors = eigh(features.T @ features, driver="evd")
-        values, vectors = values[::-1], vectors[:, ::-1]
-        values = values / max(values[0], np.finfo(np.float64).tiny)
-        positive = int(np.count_nonzero(values > 1e-10))
+        of, projection = _decomposed(base, sample, sums)
+        positive = int(np.count_nonzero(of.values > POSITIVE))
         tried = min(most + 1, positive)
-        leading = values[:tried], features @ (vectors[:, :tried] / np.sqrt(values[:tried]))
+        leading = of.values[:tried], of.entries(tried)
         k = min(n_components or NUMBER_RULES[number_rule](*leading, most), positive)
-        vectors = vectors[:, :k] * signs_of(vectors[:, :k])
-        rotated = projection @ (vectors / np.sqrt(values[:k]))
+        vectors = of.vectors[:, :k] * signs_of(of.vectors[:, :k])
+        rotated = projection @ (vectors / np.sqrt(of.values[:k]))
     embedding = replace(base, projection=rotated, intercept=np.zeros(k))
-    return SpectralMap(embedding, values[:k].copy())
+    return SpectralMap(embedding, of.values[:k].copy())
+
+
+def affinity_map(base: NystromMap, sample: Floats, sums: Floats | None, n_components: int) -> NystromMap:
+    """Return the map to features whose inner products approximate affinities, with the degrees of all rows.
+
+    Of the normalised affinities, the leading eigenvectors are kept. The first is that of the degrees, so these do not
+    change with the number of components. See `spectral_map` for the other parameters.
+    """
+    with one_blas_thread():
+        of, projection = _decomposed(base, sample, sums)
+        k = min(n_components, max(int(np.count_nonzero(of.values > POSITIVE)), 1))
+        vectors = of.vectors[:, :k] * signs_of(of.vectors[:, :k])
+        return replace(base, projection=projection @ vectors, intercept=np.zeros(k), spectrum=of.values[:k].copy())
+
+
+def _decomposed(base: NystromMap, sample: Floats, sums: Floats | None) -> tuple[Normalised, Floats]:
+    """Return the eigenvectors of the normalised affinities of a sample, and the projection of the map."""
+    blocks = (sample[i : i + HEIGHT] for i in range(0, len(sample), HEIGHT))
+    affinities = np.concatenate(list(_affinities(base, blocks)))
+    if affinities.min() < 0:
+        raise ValueError(
+            f"expected a kernel without negative values for a spectral embedding; got {affinities.min():g} of "
+            f"{base.kernel!r}: choose 'rbf' or 'local_scaling'"
+        )
+    projection = base.projection.astype(np.float64)
+    total = (affinities.sum(axis=0) if sums is None else sums) @ projection
+    return normalised(affinities @ projection, total), projection
 
 
 def _affinities(base: NystromMap, blocks: Iterator[Floats]) -> Iterator[Floats]:

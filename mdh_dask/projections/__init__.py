@@ -18,10 +18,11 @@ from .pca import principal_components
 from .random import RANDOM_PROJECTIONS, RandomProjection
 from .rows import row_combinations
 from .search import DirectionSearch, SearchKind
+from .spectral import spectral_direction
 from .two_sides import clusterable_direction, cutting_direction, two_means_direction
 from .whitening import across_thin_directions
 
-__all__ = ["PROJECTIONS", "Projection"]
+__all__ = ["FROM_ORIGIN", "PROJECTIONS", "Projection"]
 
 WHITENED = 8
 """With rows that are thin in some direction, one random direction of whitened rows is added to this many others."""
@@ -58,7 +59,11 @@ PROJECTIONS: dict[str, Projection] = {
     "two_means": two_means_direction,
     "clusterability": clusterable_direction,
     "normalised_cut": cutting_direction,
+    "spectral": spectral_direction,
     "pursuit": _searched("auto"),
     "genetic": _searched("genetic"),
     "brute_force": _searched("brute"),
 }
+
+FROM_ORIGIN = {"spectral"}
+"""Projections that take rows as they are, not centred, as their inner products count."""

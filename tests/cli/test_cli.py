@@ -255,7 +255,7 @@ def test_what_methods_say_differently_is_said_of_each():
         r"For density: .* For kernel-kmeans, .*",
         option.help,
     )
-    assert option.help.count("For ") == 6
+    assert option.help.count("For ") == 7
 
 
 def test_an_undocumented_parameter_has_no_description(monkeypatch):

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mdh_dask import (
+    AffinityFeatures,
     BisectingKernelKMeans,
     MinimumDensityHyperplane,
     RandomProjectionTree,
@@ -36,6 +37,7 @@ SETTINGS = {
     "ConsensusClustering": {"n_trees": 3},
     "HyperplaneEnsemble": {"n_hyperplanes": 6},
     "BisectingKernelKMeans": {"feature_map": None},
+    "HierarchicalSpectral": {"feature_map": AffinityFeatures(n_landmarks=100, n_components=20)},
     "KernelKMeans": {"n_clusters": 3},
     "SpectralClustering": {"n_clusters": 3, "n_landmarks": 100},
 }

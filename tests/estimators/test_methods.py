@@ -19,6 +19,7 @@ from mdh_dask import (
     DivisiveClustering,
     HierarchicalKernelMDH,
     HierarchicalMDH,
+    HierarchicalSpectral,
     ICATree,
     KernelDePDDP,
     KernelKMeans,
@@ -30,7 +31,7 @@ from mdh_dask import (
 )
 from mdh_dask.estimators.registry import all_estimators, estimators
 from mdh_dask.estimators.validation import rows_of_share
-from mdh_dask.projections import PROJECTIONS
+from mdh_dask.projections import FROM_ORIGIN, PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture
 
 SETTINGS = {
@@ -44,6 +45,7 @@ SETTINGS = {
     ProjectionPursuitTree: {"n_projections": 60},
     HierarchicalMDH: {"starts": "pca2"},
     HierarchicalKernelMDH: {"starts": "pca2", "feature_map": "quadratic"},
+    HierarchicalSpectral: {"max_clusters": 4},
 }
 METHODS = [
     cls(**SETTINGS.get(cls, {}))
@@ -145,11 +147,12 @@ def test_a_parameter_that_a_method_settles_cannot_be_given():
 
 @pytest.mark.parametrize(
     "method",
-    [m for m in METHODS if not isinstance(m, HierarchicalMDH | RandomProjectionTree)],
+    [m for m in METHODS if not isinstance(m, HierarchicalMDH | HierarchicalSpectral | RandomProjectionTree)],
     ids=lambda method: type(method).__name__,
 )
 def test_a_method_without_pursuit_is_the_composable_class_with_its_settings(method, rows):
-    # HierarchicalMDH and its variant let the pursuit know its starts and alpha; random trees add single columns.
+    # HierarchicalMDH and its variant let the pursuit know its starts and alpha, HierarchicalSpectral the least number
+    # of rows; random trees add single columns.
     settings = {name: getattr(method, name) for name in inspect.signature(DivisiveClustering).parameters}
     assert DivisiveClustering(**settings).fit(rows).tree_ == clone(method).fit(rows).tree_
 
@@ -195,7 +198,9 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
 @pytest.mark.parametrize("projection", PROJECTIONS)
 def test_every_projection_finds_separated_clusters(projection, rows):
     searched = rows[:, :3] if projection == "brute_force" else rows
-    assert DivisiveClustering(projection=projection, n_projections=60).fit(searched).n_clusters_ == 4
+    features = "affinities" if projection in FROM_ORIGIN else None
+    model = DivisiveClustering(projection=projection, n_projections=60, feature_map=features).fit(searched)
+    assert model.n_clusters_ == 4
 
 
 def columns(rows, rng, n_directions):

@@ -1,0 +1,69 @@
+"""What a million rows cost by the methods of classical objectives: passes, processor time and memory."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import mdh_dask
+from mdh_dask.io import open_rows
+from mdh_dask.metrics import normalized_mutual_information
+from mdh_dask.simulate import gaussian_mixture
+
+from .cells import Begin, run_cell
+from .shared import Table, store_mixture, two_threads
+
+SHORT: dict[str, Any] = {"n_rows": 100_000}
+
+N_CLUSTERS, N_COLUMNS, SD = 20, 50, 2.5
+
+METHODS: dict[str, dict[str, Any]] = {
+    "KernelKMeans": {"n_clusters": N_CLUSTERS},
+    "SpectralClustering": {"n_clusters": N_CLUSTERS},
+    "BisectingKernelKMeans": {"max_clusters": N_CLUSTERS},
+    "HierarchicalSpectral": {"max_clusters": N_CLUSTERS},
+    "NormalisedCutTree": {},
+    "ClusterabilityTree": {},
+}
+"""Parameters by class; kernels have 1000 landmarks, and the last two find the number of clusters."""
+
+LIMIT = 3600.0
+
+
+def run(n_rows: int = 1_000_000, methods: Sequence[str] | None = None) -> Iterator[Table]:
+    """Fit every method to a store and compute its labels, each in a new process; a table for each, and one for all."""
+    title = f"{n_rows} rows of {N_COLUMNS} columns in a store, {N_CLUSTERS} clusters: fit and labels, two threads"
+    columns = ("method", "passes", "CPU s", "s", "peak MB", "above before, MB", "NMI", "clusters")
+    lines = []
+    with TemporaryDirectory() as folder:
+        with two_threads():
+            store_mixture(Path(folder) / "rows.zarr", n_rows, N_COLUMNS, N_CLUSTERS, sd=SD)
+            store_mixture(Path(folder) / "warm.zarr", 50_000, 5, 5, seed=1)
+        for name in methods or METHODS:
+            cell = run_cell(fitted, LIMIT, name=name, folder=Path(folder))
+            if cell.failure:
+                lines.append((name, cell.failure, *["-"] * (len(columns) - 2)))
+            else:
+                passes, cpu, seconds, *scores = cell.value
+                peaks = (round(1e-6 * cell.peaks["cell"]), round(1e-6 * (cell.peaks["cell"] - cell.before["cell"])))
+                lines.append((name, passes, cpu, seconds, *peaks, *scores))
+            yield Table(f"{title}: {name}", columns, lines[-1:], detail=True)
+    yield Table(title, columns, lines)
+
+
+def fitted(begin: Begin, name: str, folder: Path) -> tuple[int, float, float, float, int]:
+    """Return passes, processor seconds and seconds of a fit and its labels, their NMI, and the number of clusters."""
+    make = getattr(mdh_dask, name)
+    with two_threads():
+        make(**METHODS[name] | ({"n_clusters": 5} if "n_clusters" in METHODS[name] else {})).fit(
+            open_rows(folder / "warm.zarr")
+        ).labels_.compute()
+        rows = open_rows(folder / "rows.zarr")
+        begin()
+        cpu, start = time.process_time(), time.perf_counter()
+        model = make(**METHODS[name]).fit(rows)
+        labels = model.labels_.compute()
+        spent = time.process_time() - cpu, time.perf_counter() - start
+        y = gaussian_mixture(len(rows), N_COLUMNS, N_CLUSTERS, sd=SD)[1].compute()
+    return model.n_passes_ + 1, *spent, normalized_mutual_information(y, labels), model.n_clusters_
