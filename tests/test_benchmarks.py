@@ -232,7 +232,7 @@ def test_images_are_compared_with_label_maps_and_k_means_if_they_are_there(tmp_p
     np.savez(tmp_path / "images" / "a.npz", image=pixels, segmentations=np.stack([truth, truth]))
     np.savez(tmp_path / "images" / "b.npz", image=pixels)
     tables = checked(images.run(names=("a", "b", "c"), folder=str(tmp_path)))
-    for table, columns in zip(tables, (3, 9, 6), strict=True):
+    for table, columns in zip(tables, (3, 9, 6, 9), strict=True):
         drawn, other, missing, mean = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
         assert (drawn["pixels"], drawn["columns"]) == ("50 x 60", columns)
         assert drawn["k-means: ARI"] > 0.5
@@ -240,7 +240,13 @@ def test_images_are_compared_with_label_maps_and_k_means_if_they_are_there(tmp_p
         assert missing["k-means: boundary F"] == "not found: skipped"
         assert (mean["image"], mean["ARI"]) == ("mean of 1", drawn["ARI"])
     bands = tables[0].rows[0]
-    assert bands[3:7] == (3, bands[4], 1.0, 1.0)
+    assert bands[3:8] == (3, bands[4], 0.0, 1.0, 1.0)
+
+
+def test_speckle_is_the_share_of_pixels_in_small_connected_regions():
+    labels = np.zeros((10, 20), int)
+    labels[2:4, 3:8] = labels[9, 19] = 1
+    assert images.speckle(labels) == 11 / 200
 
 
 def test_boundaries_agree_where_they_are_near():

@@ -10,12 +10,9 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from .. import __version__
 from .._journal import keeping
 from .._locations import stored
-from .._typing import Integers
 from ..chunks import announced
 from ..estimators.drift import drift
 from ..estimators.models import load_model
@@ -34,7 +31,7 @@ from .job import Job
 from .ledger import LEDGER, Ledger
 from .locks import Fence, new_attempt, now
 from .night_checks import about_scenes, checked_outputs, new_scenes, outputs_of
-from .night_files import crs_of, write_night
+from .night_files import crs_of, moved, write_night
 from .outputs import ImageJobOutputs, checksum_of
 from .scenes import SceneOutputs, ScenesInput, own
 from .state import ATTEMPT, PASSES, Work, wanted_of
@@ -214,7 +211,8 @@ class Night:
             found = {
                 "shape": list(image.shape), "crs": crs_of(image), "n_rows": int(seen.sizes.sum()),
                 "n_without": seen.n_without or 0, "sizes": seen.sizes.tolist(), "lowest": -int(model.noise),
-                "transform": image.georeference.get("spatial:transform"), "moved": _moved(model, seen.sizes),
+                "transform": image.georeference.get("spatial:transform"),
+                "moved": moved(model, seen.sizes, self.ledger.sizes_before(version)),
                 "seconds": perf_counter() - started,
                 "outputs": {key: stored(path) for key, path in outputs.places().items()},
             }  # fmt: skip
@@ -257,11 +255,3 @@ class Night:
         """Return a name for a step that differs for other scenes, methods and versions of this package."""
         wanted = wanted_of(self.job)
         return codec.digest(wanted["input"], wanted["method"], __version__, *about)[:32]
-
-
-def _moved(model: Any, sizes: Integers) -> float | None:
-    """Return the share of a scene's rows that are in other clusters than those of the fit, None if it is unknown."""
-    fitted, own = model.state_.sizes, sizes[int(model.noise) :]
-    if fitted is None or not own.any() or not fitted.any():
-        return None
-    return float(np.abs(own / own.sum() - fitted / fitted.sum()).sum() / 2)

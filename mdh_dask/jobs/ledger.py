@@ -140,6 +140,11 @@ class Ledger:
         """Return the scenes that this night has done."""
         return {name: about for name, about in self.scenes.items() if about["night"] == self.night}
 
+    def sizes_before(self, version: int) -> list[int]:
+        """Return the sizes of the segments of a version in the scenes of nights before; nothing if there are none."""
+        before = (one for one in self.scenes.values() if one["night"] < self.night and one["version"] == version)
+        return [sum(counts) for counts in zip(*(one["sizes"] for one in before if one["sizes"]))]
+
 
 def _entries(table: Any) -> Iterable[Any]:
     return table.values() if isinstance(table, dict) else table

@@ -1,9 +1,12 @@
 """The files of a night: report with a table of the scenes, metrics and manifest."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .._locations import name_of, stored
+from .._typing import Integers
 from ..images import Image
 from ..report import SceneTable, Sizes, write_report
 from ..workflows.facts import versions
@@ -126,6 +129,16 @@ def _table(ledger: Ledger) -> SceneTable:
             ", ".join(f"{i + lowest}: {sizes[i] / total:.0%}" for i in largest if sizes[i]),
         ))  # fmt: skip
     return SceneTable(COLUMNS, rows)
+
+
+def moved(model: Any, sizes: Integers, before: Sequence[int]) -> float | None:
+    """Return the share of a scene's rows in other clusters than those of the fit, or of the scenes before; or None."""
+    noise = int(model.noise)
+    known = np.asarray(before[noise:]) if model.state_.sizes is None else model.state_.sizes
+    own = sizes[noise:]
+    if not own.any() or not known.any():
+        return None
+    return float(np.abs(own / own.sum() - known / known.sum()).sum() / 2)
 
 
 def _drift_in_words(found: Mapping[str, Any] | None, moved: float | None) -> str:

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,6 +12,7 @@ import dask.array as da
 import numpy as np
 import zarr
 from scipy.ndimage import distance_transform_edt
+from scipy.ndimage import label as connected
 from sklearn.cluster import KMeans
 
 from mdh_dask import RandomProjectionTree
@@ -33,11 +35,15 @@ FEATURES = (
     ("Bands", Features(), None),
     ("Bands, with means and deviations of 5 x 5 pixels", Features(5), None),
     ("As in the demo", Features(5, kinds=("lab", "texture")), 30_000),
+    ("--features lab,texture,gradient", Features(5, kinds=("lab", "texture", "gradient")), None),
 )  # fmt: skip
-"""Titles, columns, and the number of pixels to fit to."""
+"""Titles, columns, and the number of pixels to fit to; bands stay as they are if they are not red, green and blue."""
+
+SPECKLE = 20
+"""Pixels of a connected region below which it is speckle: nobody would draw it."""
 
 COLUMNS = (
-    "image", "pixels", "columns", "segments", "s", "ARI", "boundary F", "k-means: s", "k-means: ARI",
+    "image", "pixels", "columns", "segments", "s", "speckle", "ARI", "boundary F", "k-means: s", "k-means: ARI",
     "k-means: boundary F",
 )  # fmt: skip
 
@@ -46,10 +52,10 @@ def run(names: Sequence[str] = NAMES, folder: str | None = None) -> Iterator[Tab
     """Segment every image with default parameters, by its bands and by windows too."""
     for title, features, sample in FEATURES:
         lines = [_line(name, folder, features, sample) for name in names]
-        scores = np.array([line[5:7] + line[8:] for line in lines if isinstance(line[5], float)])
+        scores = np.array([line[5:8] + line[9:] for line in lines if isinstance(line[6], float)])
         if len(scores):
-            ari, boundary, *theirs = map(float, scores.mean(axis=0))
-            lines.append((f"mean of {len(scores)}", "-", "-", "-", "-", ari, boundary, "-", *theirs))
+            speckled, ari, boundary, *theirs = map(float, scores.mean(axis=0))
+            lines.append((f"mean of {len(scores)}", "-", "-", "-", "-", speckled, ari, boundary, "-", *theirs))
         yield Table(f"{title} (folder: ${FOLDER})", COLUMNS, lines)
 
 
@@ -63,8 +69,8 @@ def _line(name: str, folder: str | None, features: Features, sample: int | None)
     with TemporaryDirectory() as stored, two_threads():
         zarr.create_array(Path(stored, "image.zarr"), data=pixels)
         image = open_image(Path(stored, "image.zarr"))
-        if "lab" in features.kinds and image.shape[2] != 3:
-            return (name, *["-"] * (len(COLUMNS) - 2), "has no red, green and blue")
+        if image.shape[2] != 3:
+            features = replace(features, kinds=tuple(kind for kind in features.kinds if kind != "lab"))
         rows = pixel_rows(image, features)
         whole = np.asarray(rows, np.float64)
         start = time.perf_counter()
@@ -77,7 +83,16 @@ def _line(name: str, folder: str | None, features: Features, sample: int | None)
         others = time.perf_counter() - start
     shape = f"{pixels.shape[1]} x {pixels.shape[0]}"
     ours, theirs = (agreement(found, maps) for found in (labels, means))
-    return name, shape, whole.shape[1], n_clusters, seconds, *ours, others, *theirs
+    return name, shape, whole.shape[1], n_clusters, seconds, speckle(labels), *ours, others, *theirs
+
+
+def speckle(labels: np.ndarray) -> float:
+    """Return the share of the pixels in connected regions of fewer than `SPECKLE` pixels."""
+    n_small = 0
+    for number in range(int(labels.max()) + 1):
+        sizes = np.bincount(connected(labels == number)[0].ravel())[1:]
+        n_small += int(sizes[sizes < SPECKLE].sum())
+    return n_small / labels.size
 
 
 def _labels(rows: da.Array, whole: np.ndarray, sample: int | None) -> np.ndarray:

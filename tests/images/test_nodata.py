@@ -70,6 +70,7 @@ def test_rows_are_those_of_pixels_with_data_to_the_last_bit_whatever_the_blocks(
         whole = pixel_rows(image_with(pixels, valid), features, lines=height).compute()
         patch.setattr(Image, "order", property(lambda self: PixelOrder(*self.shape[:2], panel)))
         patch.setattr("mdh_dask.images.local_columns.PIECE_BYTES", 1)
+        patch.setattr("mdh_dask.images.local_columns.STRIP", 4)
         image = image_with(pixels, valid, chunks)
         rows = pixel_rows(image, features, lines=lines)
         assert 0 not in rows.chunks[0]

@@ -489,6 +489,14 @@ def test_nights_of_a_method_without_a_tree_label_and_say_that_nothing_was_compar
         check(job)
 
 
+def test_scenes_move_from_those_before_where_a_model_does_not_know_its_sizes(tmp_path):
+    job = new_job(tmp_path, JOB.replace('"pca"', '"consensus"\nn_trees = 3').replace('"refit"', '"label"'))
+    for number, (name, moved) in enumerate((("a", None), ("b", 2 / 3), ("c", 1 / 3))):
+        scene(tmp_path / f"scenes/{name}.tif", number, kinds=1 if name == "b" else 3)
+        run(job)
+        assert metrics(job)["each_scene"][name]["moved"] == (moved and pytest.approx(moved, abs=0.01))
+
+
 def test_a_damaged_record_is_an_error_with_the_remedy(tmp_path):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
