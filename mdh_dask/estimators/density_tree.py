@@ -15,6 +15,7 @@ from .._sparse import SparseRows
 from .._typing import AnyArray, RowArray
 from ..chunks import Plan, is_dask
 from ..density_trees.model import DensityModel
+from ..density_trees.passes import DOUBLINGS
 from ..density_trees.plan import DensitySettings, cluster, rows_sampled
 from ..io.keeping import Cache
 from ..plotting import plot_landmarks, plot_merges
@@ -93,12 +94,12 @@ class DensityTree(Mapped, Exemplary, Confident):
     Passes: one if the sample holds all rows, otherwise a second, which counts the rows nearest to each landmark. With
     twice as many rows as in the sample, it also counts those that are not in the sample in the balls of all merges.
     They have to confirm the significant merges: the density of both cores must be significantly higher by more than a
-    quarter. And they find clusters that the sample does not show: if even the densest ball on the cut has significantly
-    fewer rows than balls at both peaks, by more than an eighth. ``1 - quantile`` is the share of false merges among
-    these. Clusters of fewer than about fifty rows are seldom significant. With more than eight columns, the cells are
-    larger and are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a
-    pass is in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks that are
-    in its cluster.
+    quarter. And they find clusters that the sample does not show, between the basins of its modes: if even the densest
+    ball on the cut has significantly fewer rows than balls at both peaks, by more than an eighth. ``1 - quantile`` is
+    the share of false merges among these. Clusters of fewer than about fifty rows are seldom significant. With more
+    than eight columns, the cells are larger and are merged as the leaves of kernel trees; ``core`` and ``cut`` of
+    `merges_` are then zero. The time of a pass is in proportion to `n_landmarks`. The `confidence` of a row is the
+    share of the ten nearest landmarks that are in its cluster.
 
     References
     ----------
@@ -299,4 +300,4 @@ class DensityTree(Mapped, Exemplary, Confident):
     def _task_bytes(self, rows: RowArray) -> int:
         n_columns = rows.shape[1]
         sample = rows_sampled(self.sample_size, n_columns) * rows.dtype.itemsize * n_columns
-        return int(max(sample, self.n_landmarks * (n_columns + 1) * 8))
+        return int(max(sample, self.n_landmarks * (n_columns + 1 + DOUBLINGS) * 8))
