@@ -98,9 +98,9 @@ class State(Stored):
     """The tree of splits whose counts drift compares, if there is one; `recount` plans those of other rows."""
 
     @classmethod
-    def has_tree(cls) -> bool:
-        """Return whether states of this class hold a tree."""
-        return "tree" in getattr(cls, "__dataclass_fields__", ()) or isinstance(vars(cls).get("tree"), property)
+    def is_compared(cls) -> bool:
+        """Return whether new rows can be compared with states of this class: these say with what."""
+        return cls.compared is not State.compared
 
     @property
     @abstractmethod

@@ -178,7 +178,7 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
         Weights(given.get("weights"), given.get("weight_column")).check(estimator, given.get("labels"))
     except SettingError as error:
         raise JobError(str(error)) from error
-    if run.get("on_drift") == "refit" and not estimator.state_type.has_tree():
+    if run.get("on_drift") == "refit" and not estimator.state_type.is_compared():
         raise JobError(
             f"run.on_drift = 'refit' needs a method whose tree shows drift; {type(estimator).__name__} has none: leave "
             "it out, or take another method"

@@ -489,6 +489,15 @@ def test_nights_of_a_method_without_a_tree_label_and_say_that_nothing_was_compar
         check(job)
 
 
+def test_nights_of_density_trees_find_drift_and_refit(tmp_path):
+    job = new_job(tmp_path, JOB.replace('"pca"', '"density"'))
+    for number, shift in enumerate((0, 0, 55)):
+        scene(tmp_path / f"scenes/{number}.tif", number, shift=shift)
+        run(job)
+        assert metrics(job)["drifted"] == (["2"] if shift else [])
+    assert metrics(job)["model_version"] == 2
+
+
 def test_scenes_move_from_those_before_where_a_model_does_not_know_its_sizes(tmp_path):
     job = new_job(tmp_path, JOB.replace('"pca"', '"consensus"\nn_trees = 3').replace('"refit"', '"label"'))
     for number, (name, moved) in enumerate((("a", None), ("b", 2 / 3), ("c", 1 / 3))):
