@@ -268,8 +268,15 @@ def test_help_tells_all_exit_codes():
     assert codes <= set(re.findall(r"\d+", run("--help").output))
 
 
-@pytest.mark.parametrize("argument", ["--help", "--version"])
-def test_the_commands_themselves_import_nothing_heavy(argument):
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"], ["--version"], ["fit", "gone.zarr", "--out", "l.zarr"],
+        ["predict", "gone.npy", "--model", "m.zarr", "--out", "l.zarr"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_the_commands_themselves_and_a_missing_input_import_nothing_heavy(arguments):
     # The package's own __init__ is left out: what is measured are the modules of the command line.
     program = (
         "import importlib.util, sys, types\n"
@@ -277,7 +284,7 @@ def test_the_commands_themselves_import_nothing_heavy(argument):
         "package.__path__ = list(importlib.util.find_spec('mdh_dask').submodule_search_locations)\n"
         "sys.modules['mdh_dask'] = package\n"
         "from mdh_dask.cli import mdh\n"
-        f"mdh.main([{argument!r}], standalone_mode=False)\n"
+        f"mdh.main({arguments!r}, standalone_mode=False)\n"
         "sys.exit(','.join({'numba', 'distributed', 'sklearn', 'scipy', 'zarr'} & set(sys.modules)) or 0)\n"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
