@@ -44,7 +44,7 @@ from benchmarks.clusters import apart, cpu_seconds
 from benchmarks.cost_model import Costs
 from benchmarks.peers import why_missing
 from benchmarks.results import write_json, write_markdown
-from benchmarks.sets import ALL_SETS
+from benchmarks.sets import ALL_SETS, TABLES
 from benchmarks.shared import Table, Times, interleaved, ratio_row
 from benchmarks.speed_verdicts import COMPARED, against_peers, lost
 from click.testing import CliRunner
@@ -564,10 +564,10 @@ def test_the_sets_of_a_suite_are_chosen_by_name(monkeypatch):
         return iter(())
 
     monkeypatch.setitem(SUITES, "quality", SimpleNamespace(run=suite))
-    for named in ([], ["iris", "wine"]):
+    for named in ([], ["iris", "wine"], ["tables", "iris"]):
         result = CliRunner().invoke(main, ["quality", *(word for name in named for word in ("--set", name))])
         assert result.exit_code == 0, result.output
-    assert chosen == [ALL_SETS, ("iris", "wine")]
+    assert chosen == [ALL_SETS, ("iris", "wine"), TABLES]
     unknown = CliRunner().invoke(main, ["quality", "--set", "irises"])
     assert unknown.exit_code == 2
     assert "'irises' is not one of 'auto_mpg'" in unknown.output

@@ -67,9 +67,7 @@ def workers_here(monkeypatch):
 def test_methods_are_scored_on_the_sets_that_are_there_and_others_say_why_not(workers_here, folder, tmp_path):
     methods = ("IPDDP", "KMeans", "Ward", "HDBSCAN")
     options = {"memory": 300_000, "jobs": 1, "folder": folder}
-    tables = list(
-        quality.run(sets=("iris", "wine", "mnist", "shapes2d/spiral"), methods=methods, seeds=(0, 1), **options)
-    )
+    tables = list(quality.run(sets=("iris", "wine", "mnist", "shapes2d/spiral"), methods=methods, n_seeds=2, **options))
     assert all(len(row) == len(table.columns) for table in tables for row in table.rows)
     assert all(table.rows for table in tables)
     found = by_title(tables)

@@ -38,7 +38,7 @@ from . import (
     tree_speed,
 )
 from .results import write_json, write_markdown
-from .sets import ALL_SETS
+from .sets import ALL_SETS, GROUPS
 from .shared import Table
 
 EVIDENCE: dict[str, ModuleType] = {
@@ -95,6 +95,10 @@ def _summary(module: ModuleType) -> str:
     return (module.__doc__ or "").partition("\n")[0]
 
 
+def _sets(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for value in values for name in GROUPS.get(value, (value,))))
+
+
 def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> list[tuple[int, int]]:
     try:
         return [(int(rows), int(columns)) for rows, columns in (value.split("x") for value in values)]
@@ -112,8 +116,9 @@ def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> l
 @click.option("--seeds", type=click.IntRange(min=1), help="Seeds of every cell, in suites that fit all alike.")
 @click.option("--budget", type=click.FloatRange(min=0), help="Seconds for all cells of a suite that takes so many.")
 @click.option(
-    "--set", "sets", multiple=True, type=click.Choice(ALL_SETS), metavar="NAME", help="Labelled sets of `quality`."
-)
+    "--set", "sets", multiple=True, type=click.Choice([*ALL_SETS, *GROUPS]), metavar="NAME", callback=_sets,
+    help=f"Labelled sets of `quality`, or a group of them: {', '.join(GROUPS)}.",
+)  # fmt: skip
 @click.option("--cells", type=click.Path(dir_okay=False, path_type=Path), help="File of finished cells, to go on with.")
 @click.option("--shape", "shapes", multiple=True, metavar="ROWSxCOLUMNS", callback=_shapes, help="Clouds of `honesty`.")
 @click.option("--side", type=click.IntRange(min=1000), help="Lines and columns of the scenes of `holes`.")

@@ -21,7 +21,7 @@ from .workers import SLOW, Failure, Worker, worker_pool
 
 SHORT: dict[str, Any] = {
     "sets": ("iris", "wine", "digits", "image_segmentation", "shapes2d/halfmoons", "shapes2d/s1"),
-    "seeds": (0,),
+    "n_seeds": 1,
     "seconds": 5.0,
     "budget": 25.0,
 }
@@ -68,7 +68,7 @@ Cells = dict[tuple[str, str], Cell]
 def run(
     sets: Sequence[str] = ALL_SETS,
     methods: Sequence[str] = tuple(METHODS),
-    seeds: Sequence[int] = (0, 1, 2),
+    n_seeds: int = 3,
     seconds: float = 10.0,
     memory: float = 4e9,
     budget: float = math.inf,
@@ -90,7 +90,7 @@ def run(
     cells: Cells = {}
     with worker_pool(jobs) as pool, ThreadPoolExecutor(jobs) as executor:
         list(executor.map(lambda method: _compiled(pool, method), (name for name in methods if METHODS[name].ours)))
-        measure = _measurement(pool, absent, seeds, seconds, memory, time.monotonic() + budget, folder)
+        measure = _measurement(pool, absent, range(n_seeds), seconds, memory, time.monotonic() + budget, folder)
         futures = {
             (name, method): executor.submit(measure, name, method, shapes[name])
             for name in shapes
