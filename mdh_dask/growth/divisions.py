@@ -65,7 +65,7 @@ class Divisions:
 
         Each half of a division chooses a split of each family of directions, which the other half tests; the families
         share the level. If the combined test of both halves is significant, the division votes for a split. Of the
-        family with most splits that are nearly significant, the one that agrees most with the others is made. As this
+        nearly significant splits of one family, the one that agrees most with the others is made. As this
         choice comes after the vote, it does not change the probability of a false split.
 
         Parameters
@@ -117,19 +117,26 @@ class Divisions:
 
 
 def shared_p_value(trials: Sequence[Trial | None]) -> float:
-    """Return the least p-value of the families times their number, which no family without a cluster inflates."""
-    return min((len(trials) * trial.p_value for trial in trials if trial is not None), default=1.0)
+    """Return the p-value of all families together, 1 if none has a split to test.
+
+    Families often find the same split. Their p-values times the number of families, divided by their ranks, lose less
+    power than without ranks (Simes, Biometrika 73, 1986), and a family without a cluster costs no more.
+    """
+    p_values = sorted(trial.p_value for trial in trials if trial is not None)
+    return min((len(trials) * p_value / rank for rank, p_value in enumerate(p_values, 1)), default=1.0)
 
 
 def with_a_say(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that take part in the choice of the split: those of the family that has most of them.
+    """Return the significant trials of one family, which take part in the choice of the split.
 
-    The first among several families: splits that differ little would be chosen from the noisiest, whitened rows, too.
+    It is the first family with at least half as many of them as any other: where several find a split, chance would
+    choose between them, and the first is least noisy.
     """
     most = max(HAS_A_SAY, min(trial.p_value for trial in trials))
     significant = [trial for trial in trials if trial.p_value <= most]
-    commonest = int(np.bincount([trial.family for trial in significant]).argmax())
-    return [trial for trial in significant if trial.family == commonest]
+    each = np.bincount([trial.family for trial in significant])
+    first = int((2 * each >= each.max()).argmax())
+    return [trial for trial in significant if trial.family == first]
 
 
 def counts_of_halves(sweep: BranchPass, sample: Sample, first: Booleans) -> Counts:

@@ -119,14 +119,16 @@ class TestFamilies:
     def test_share_the_level(self):
         trials = [Trial(p_value, family, None, None) for family, p_value in enumerate((0.3, 0.02))]
         assert shared_p_value(trials) == 0.04
+        assert shared_p_value([Trial(0.03, 0, None, None), trials[1]]) == 0.03
         assert shared_p_value([*trials, None]) == pytest.approx(0.06)
         assert shared_p_value([None, None]) == shared_p_value([]) == 1
 
-    def test_the_family_with_most_splits_and_then_the_first_chooses_the_split(self):
+    def test_the_first_family_with_half_as_many_splits_as_any_chooses_the_split(self):
         def chosen(*trials):
             return [trial.family for trial in with_a_say([Trial(*trial, None, None) for trial in trials])]
 
-        assert chosen((0.01, 1), (0.05, 0), (0.1, 1), (0.2, 0), (0.3, 0)) == [1, 1]
+        assert chosen((0.01, 1), (0.05, 0), (0.1, 1), (0.2, 0), (0.3, 0)) == [0]
+        assert chosen((0.01, 1), (0.05, 0), (0.1, 1), (0.02, 1)) == [1, 1, 1]
         assert chosen((0.01, 1), (0.05, 0)) == [0]
         assert chosen((0.3, 1), (0.4, 0)) == [1]
 
