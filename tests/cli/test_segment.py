@@ -61,6 +61,10 @@ def here(store, tmp_path, monkeypatch):
     return tmp_path / "out"
 
 
+def option_of(name):
+    return f"--{name.replace('_', '-')}"
+
+
 def labels_of(path="l.zarr"):
     return zarr.open_array(path, mode="r")[:]
 
@@ -174,9 +178,10 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_segments(method, here):
-    options = ("--max-clusters", 3) if "max_clusters" in METHODS[method]().get_params() else ()
+    small = {"max_clusters": 3, "n_trees": 3}  # quick
+    options = [x for name in small.keys() & METHODS[method]().get_params() for x in (option_of(name), small[name])]
     outputs = ("--model", "m.zarr", "--preview", "p.png")
-    result = run("../in/small.zarr", *outputs, "--sample", 1500, "--method", method, *options, *THREADS)
+    result = run("../in/small.zarr", *outputs, "--sample", 600, "--method", method, *options, *THREADS)
     assert result.exit_code == 0, result.output
     assert type(load_model("m.zarr")) is METHODS[method]
 
