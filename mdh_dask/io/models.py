@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from .._process import memory_limit
 from .._typing import AnyArray
 from ..tree.saving import ADDED, FIELDS
 from .nodes import Options, find_node, local_path
+from .remote import filesystem
 from .targets import Kind, will_replace, write_at
 
 T = TypeVar("T")
@@ -95,7 +97,10 @@ def save_model(
         mark["beside"] = beside
 
     def fill(place: Path | str, replace: bool, options: Options) -> None:
-        _fill(place, mark, stored, overwrite=replace, storage_options=options)
+        if isinstance(place, str):
+            _upload(place, mark, stored, replace, options)
+        else:
+            _complete(zarr.create_group(place, attributes={MODEL_MARK: mark}, zarr_format=3), mark, stored)
 
     write_at(path, fill, will_replace(path, overwrite, MODEL, storage_options), storage_options)
 
@@ -159,8 +164,23 @@ def _stored_name(kind: str, name: str) -> str:
     return name if kind == TREE and name in FIELDS else BESIDE + name
 
 
-def _fill(place: Path | str, mark: dict[str, Any], arrays: dict[str, AnyArray], **options: Any) -> None:
-    group = zarr.create_group(place, attributes={MODEL_MARK: mark}, zarr_format=3, **options)
+def _upload(url: str, mark: dict[str, Any], arrays: dict[str, AnyArray], replace: bool, options: Options) -> None:
+    """Write a model to a URL by one request for each object: Zarr makes several for every array."""
+    fs, root = filesystem(url, options)
+    fs.invalidate_cache()
+    if replace:
+        fs.rm(root, recursive=True)
+    with TemporaryDirectory() as folder:
+        group = zarr.create_group(folder, attributes={MODEL_MARK: mark}, zarr_format=3)
+        metadata = Path(folder, "zarr.json")
+        fs.pipe_file(f"{root}/zarr.json", metadata.read_bytes())  # of a model that is not complete
+        _complete(group, mark, arrays)
+        files = [path for path in Path(folder).rglob("*") if path.is_file() and path != metadata]
+        fs.pipe({f"{root}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in files})
+        fs.pipe_file(f"{root}/zarr.json", metadata.read_bytes())
+
+
+def _complete(group: zarr.Group, mark: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
     for name, array in arrays.items():
         group.create_array(name, data=array)
     group.update_attributes({MODEL_MARK: mark | {"checksum": _checksum(mark, arrays)}})

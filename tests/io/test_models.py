@@ -483,6 +483,22 @@ def test_models_behind_urls_are_saved_loaded_and_replaced(url):
     assert load_tree(url)[0] == other
 
 
+def test_saving_at_a_url_takes_one_request_for_each_object_and_few_others(url, monkeypatch):
+    def counted(method):
+        def call(*args, **kwargs):
+            requests.append(method)
+            return method(*args, **kwargs)
+
+        return call
+
+    requests = []
+    for name in ("info", "ls", "cat_file", "pipe_file"):
+        monkeypatch.setattr(MemoryFileSystem, name, counted(getattr(MemoryFileSystem, name)))
+    save_tree(url, TREE, parameters={})
+    n_objects = len(MemoryFileSystem.store)
+    assert n_objects <= len(requests) <= n_objects + 15
+
+
 def test_an_interrupted_write_to_a_url_is_refused_until_it_is_repeated(url, monkeypatch):
     monkeypatch.setattr(models, "_checksum", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError):
