@@ -51,6 +51,7 @@ def store(tmp_path_factory):
     folder = tmp_path_factory.mktemp("store")
     X, _ = rows_of_blobs()
     write_rows(X, folder / "x.zarr", chunk_rows=200)
+    write_rows(rows_of_blobs(300)[0], folder / "few.zarr", chunk_rows=90)
     write_rows(X[:, :2].copy(), folder / "two.zarr")
     write_rows(X[:, 0].copy(), folder / "one.zarr")
     bad = X.copy()
@@ -109,9 +110,9 @@ def test_options_reach_the_estimator(here):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_writes_what_its_estimator_finds_by_default(method, here):
     outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
-    result = run("fit", "../in/x.zarr", *outputs, "--method", method, *THREADS)
+    result = run("fit", "../in/few.zarr", *outputs, "--method", method, *THREADS)
     assert result.exit_code == 0, result.output
-    estimator = METHODS[method]().fit(rows_of_blobs()[0])
+    estimator = METHODS[method]().fit(rows_of_blobs(300)[0])
     np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), estimator.labels_)
     model = load_model("m.zarr")
     assert type(model) is METHODS[method]

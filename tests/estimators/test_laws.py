@@ -15,6 +15,7 @@ from mdh_dask import (
     KernelDePDDP,
     MinimumDensityHyperplane,
     PCATree,
+    ProjectionPursuitTree,
     RandomProjectionTree,
     drift,
 )
@@ -51,7 +52,7 @@ MODELS = {
 }
 
 MODELS |= {
-    name: cls()
+    name: cls(n_projections=60) if cls is ProjectionPursuitTree else cls()
     for name, cls in estimators().items()
     if issubclass(cls, DivisiveClustering) and cls not in {type(model) for model in MODELS.values()}
 }

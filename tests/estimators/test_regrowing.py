@@ -90,6 +90,7 @@ def test_a_split_is_forgotten_if_the_parameters_find_none(rows):
     [PCATree(max_levels=1, feature_map="quadratic"), HierarchicalMDH(starts="pca2", max_levels=1, merge=True)],
 )
 def test_features_and_merged_trees_are_grown_again_and_saved(rows, estimator, tmp_path):
+    rows = rows[:900]
     model = estimator.fit(rows)
     fine = model.regrow(largest(model), rows, max_levels=None)
     assert fine.n_clusters_ > model.n_clusters_
