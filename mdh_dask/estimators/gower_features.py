@@ -55,9 +55,12 @@ class GowerFeatures(KernelPCAFeatures):
     n_thresholds : int, default=32
         For ``method="explicit"``: gaps between the thresholds of a column that is not categorical. Columns with at
         most one more distinct values are exact; otherwise dissimilarities are at most 1 over `n_thresholds` too small.
+    variance : float, default=0.95
+        Share of the landmarks' variance in the feature space that the components explain. With the thesis' 0.9, most
+        tables have no direction along which a continuous column is straight.
     single_levels : bool, default=False
-        Whether trees may take two levels of a single column for two clusters, as in the thesis. With very few columns
-        clusters may differ in no more, but every column of two levels is then likely to be split.
+        Whether trees may take two levels, or two ends, of a single column for two clusters, as in the thesis. With very
+        few columns clusters may differ in no more, but every column is then likely to be split.
 
     Attributes
     ----------
@@ -76,8 +79,9 @@ class GowerFeatures(KernelPCAFeatures):
     Without types, all columns are continuous. Ordinal columns are compared by their ranks.
 
     Trees in these coordinates find a valley only where it is wider than half the change of any single column by a
-    level, as every column of two levels has a valley between them: clusters differ in several columns. See
-    `single_levels`.
+    level, as every column of two levels has a valley between them: clusters differ in several columns. A continuous
+    column is a curve in these coordinates, at whose bends rows gather: valleys must also be wider than the bend of any
+    single column. See `single_levels`.
 
     `variance` chooses the number of components by the eigenvalues before the shift. The shift adds the same variance in
     every direction, so that 90% of the shifted variance takes nearly as many components as there are rows, most of
@@ -123,6 +127,7 @@ class GowerFeatures(KernelPCAFeatures):
     missing: Missing = "pairs"
     shift: Shift = "constant"
     n_thresholds: int = 32
+    variance: float = 0.95
     single_levels: bool = False
 
     @property

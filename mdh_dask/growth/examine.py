@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._levels import TwoValued
 from .._random import generator
 from .._typing import AnyArray
 from ..chunks import work_through
@@ -169,25 +168,24 @@ class Examiner:
         propose, coarse = self.settings.propose, self.standardise.lattices.columns
         min_rows = self._least_of(scoring, branch)
         proposal = propose(scoring, rng, coarse, min_rows)
-        if (others := self._other_columns()) is not None and proposal.thresholds is None:
-            # The smoothing of two levels would hide clusters that only the other columns show.
-            proposal = joined(proposal, propose(scoring * others, rng, coarse, min_rows))
+        if proposal.thresholds is None and (others := self._without_levels(scoring)) is not None:
+            # The smoothing of levels would hide clusters that only the other directions show.
+            proposal = joined(proposal, propose(others, rng, coarse, min_rows))
         if branch.groups is not None:
             proposal = joined(proposal, proposed_by(branch.groups.standardised(self.standardise), scoring))
         proposal = proposal[proposal.directions.vectors.any(axis=1)]
         # A bandwidth shared by all directions is for unit directions.
         return proposal.of_length_one() if self.settings.bandwidth.principal else proposal
 
-    def _other_columns(self) -> AnyArray | None:
-        """Return ones for the other columns than those of two values, or None unless there are both.
+    def _without_levels(self, scoring: AnyArray) -> AnyArray | None:
+        """Return the rows without what single columns of few values change, or None if that is nothing or all.
 
         None for directions that do not depend on the rows, which workers draw again.
         """
-        if self.settings.family is not None or not isinstance(self.standardise.levels, TwoValued):
+        levels = self.standardise.levels
+        if self.settings.family is not None or levels is None:
             return None
-        others = (self.standardise.scale > 0).astype(np.float32)
-        others[self.standardise.levels.columns] = 0.0
-        return others if others.any() else None
+        return levels.without(scoring, self.standardise.scale)
 
     def _screened(
         self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth, proposal: Proposal, n_kept: int

@@ -11,7 +11,7 @@ from .._levels import LevelFeatures, level_features
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats
 from .blas import one_blas_thread, project_blocks
-from .gower import FEW_VALUES
+from .gower import FEW_VALUES, FEWEST_TO_BEND, SHARES_BELOW, bend
 from .gower_code import STEPS, GowerCode
 from .nystrom import dimension, signs_of
 
@@ -38,15 +38,28 @@ class GowerMap(FeatureMap):
 
     @property
     def levels(self) -> LevelFeatures:
-        """Return the features of the levels of every column, and of both ends of the gaps of columns of few values."""
-        scaled, stop, groups = self.code.scale[:, None] * self.projection, 0, []
+        """Return the features of the levels of columns, of both ends of the gaps of few values, and bends of others."""
+        scaled, stop = self.code.scale[:, None] * self.projection, 0
+        groups: list[Floats] = []
         for j, knots in self.code._columns():
             start, stop = stop, stop + int(self.code._sizes[j])
             if self.code.categorical[j]:
                 groups.append(scaled[start:stop])
-            elif len(knots) <= FEW_VALUES:
-                groups += [np.stack([np.zeros(self.n_components), gap]) for gap in scaled[start : stop - 1]]
+                continue
+            gaps = slice(start, stop - 1)
+            if len(knots) <= FEW_VALUES:
+                groups += [np.stack([np.zeros(self.n_components), gap]) for gap in scaled[gaps]]
+            if len(knots) > FEWEST_TO_BEND:
+                groups.append(self._bend(knots, scaled[gaps], self.centre[gaps] / self.code.scale[gaps]))
         return level_features(groups, self.n_components)
+
+    def _bend(self, knots: Floats, gaps: Floats, fill: Floats) -> Floats:
+        """Return the bend of a column from the features and the mean fill of the gaps between its knots."""
+        # A gap is full in about as many rows as have values beyond its middle.
+        below = np.maximum.accumulate(0.5 - fill)
+        values = np.interp(SHARES_BELOW, below, (knots[1:] + knots[:-1]) / 2)
+        full = np.clip((values[:, None] - knots[:-1]) / np.diff(knots), 0.0, 1.0)
+        return bend(values, full @ gaps)
 
     @property
     def missing(self) -> bool:

@@ -14,7 +14,9 @@ from mdh_dask._levels import level_features
 from mdh_dask.columns import ColumnTypes
 from mdh_dask.columns.coding import TypedRows
 from mdh_dask.kernels import Gower
+from mdh_dask.kernels.gower import bend
 from mdh_dask.kernels.gower_map import GowerMap
+from mdh_dask.metrics import adjusted_rand_index
 
 KINDS = ("continuous", "ordinal", "categorical", "categorical", "continuous")
 TYPES = ColumnTypes(KINDS, (None, ("0", "1", "2"), ("0", "1", "2"), None, None))
@@ -120,7 +122,7 @@ class TestEmbedding:
         expected, values = reference.constant_shift_embedding(1 - gram, made.n_components_, shift == "constant")
         np.testing.assert_allclose(products(made.transform(rows)), 2 * products(expected), atol=1e-5)
         positive = values[values > 0]
-        assert made.n_components_ == np.searchsorted(np.cumsum(positive), 0.9 * positive.sum()) + 1
+        assert made.n_components_ == np.searchsorted(np.cumsum(positive), 0.95 * positive.sum()) + 1
 
     def test_thresholds_bring_dissimilarities_near_those_of_all_values(self):
         rows = mixed_rows(200)
@@ -193,6 +195,34 @@ class TestLevels:
         feature_map = GowerFeatures(single_levels=True)
         assert DePDDP(feature_map=feature_map, column_types={"categorical": list(range(6))}).fit(levels).n_clusters_ > 1
 
+    @pytest.mark.parametrize("method", [HierarchicalMDH(), RandomProjectionTree(100)])
+    @pytest.mark.parametrize("explicit", [False, True])
+    def test_uniform_columns_are_one_cluster_though_their_curves_bend(self, method, explicit):
+        rows = np.random.default_rng(0).uniform(size=(400, 4))
+        feature_map = GowerFeatures(method="explicit" if explicit else "nystrom")
+        assert clone(method).set_params(feature_map=feature_map).fit(rows).n_clusters_ == 1
+
+    def test_clusters_of_continuous_columns_are_found_among_independent_categories(self):
+        rng = np.random.default_rng(0)
+        cluster = rng.integers(0, 3, 600)
+        rows = rng.normal(size=(600, 4)) + 8 * rng.uniform(size=(3, 4))[cluster]
+        levels = rng.integers(0, [2, 2, 3, 3, 4], (600, 5))
+        model = HierarchicalMDH(feature_map="gower", column_types={"categorical": [4, 5, 6, 7, 8]})
+        labels = model.fit(np.hstack([rows, levels])).labels_
+        assert model.n_clusters_ == 3
+        assert adjusted_rand_index(cluster, labels) > 0.9
+
+    def test_a_straight_curve_has_no_bend_and_both_methods_measure_the_same(self):
+        values = np.sort(np.random.default_rng(0).uniform(size=33))
+        slopes = np.array([[2.0, -1.0]])
+        np.testing.assert_allclose(bend(values, values[:, None] * slopes + 3.0), 0.0, atol=1e-12)
+        rows = mixed_rows(1000, n_values=1000)[:, :1]
+        sizes = []
+        for method in ("nystrom", "explicit"):
+            made = GowerFeatures(method=method, n_components=4, n_thresholds=64).fit(rows).map_
+            sizes.append(made.levels.widths_along(np.eye(4)))
+        np.testing.assert_allclose(*sizes, rtol=0.1)
+
     def test_widths_along_directions_are_the_largest_changes_by_one_level(self):
         rows = mixed_rows(200)
         made = fitted(rows, GowerFeatures(variance=1.0)).map_
@@ -200,7 +230,7 @@ class TestLevels:
         changed[:, 2] = [0, 1, 2]
         features = made(changed).astype(np.float64)
         directions = np.random.default_rng(0).normal(size=(5, made.n_components))
-        own = made.levels.positions[made.levels.starts[2] :][:3]  # after two gaps of the ordinal column
+        own = made.levels.positions[made.levels.starts[3] :][:3]  # after a bend and the two gaps of the ordinal column
         found = level_features([own], made.n_components).widths_along(directions)
         projections = features @ directions.T
         np.testing.assert_allclose(found, np.ptp(projections, axis=0), rtol=1e-4)
