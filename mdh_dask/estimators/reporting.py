@@ -12,6 +12,11 @@ from .profiles import model_story
 from .validation import as_rows
 
 
+def why_one(model: Any) -> dict[str, str]:
+    """Return the fact why there is one cluster, if there is."""
+    return {"Why one cluster": model.why()} if model.n_clusters_ == 1 else {}
+
+
 def write_model_report(model: Any, path: str | Path, X: Any, title: str, overwrite: bool) -> Path | str:
     """Write the report of a model and rows; see `ClusterEstimator.report`."""
     check_is_fitted(model)
@@ -22,6 +27,7 @@ def write_model_report(model: Any, path: str | Path, X: Any, title: str, overwri
         "Rows": f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features",
         "Method": type(model).__name__,
         "Parameters": {name: str(value) for name, value in model.get_params(deep=False).items() if name != "progress"},
+        **why_one(model),
         "Passes of the fit": str(model.n_passes_),
     }
     return write_report(

@@ -1,8 +1,10 @@
 """Validation of all input of estimators, before any work is done."""
 
+import os
 from collections.abc import Sequence
 from functools import partial
 from math import ceil, sqrt
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,8 @@ def given_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
         X = open_rows(X)
     elif isinstance(X, zarr.Group):
         raise TypeError(f"expected an array; got a Zarr group with {sorted(X.array_keys())}: pass one of its arrays")
+    elif isinstance(X, str | PathLike):
+        raise TypeError(f"expected rows; got the path {os.fspath(X)!r}: open it by mdh_dask.io.open_features(...).rows")
     typed, estimator._input_passes = is_typed(estimator, X, reset=reset), 0
     if reset:
         vars(estimator).pop("columns", None)

@@ -13,7 +13,7 @@ import numpy as np
 from .._errors import SettingError
 from .._locations import name_of
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Statistic, announced, merge_chunks
+from ..chunks import Statistic, announced, holds_compact, merge_chunks
 from ..clusters.current import current_cluster
 from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
@@ -192,7 +192,7 @@ def fit_rows(
     if outputs.report:
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
         weighted = {} if weights is None else {"Weights": weights.describe()}
-        facts = facts_of(estimator, where, seconds, pass_bytes=rows.nbytes)
+        facts = facts_of(estimator, where, seconds, pass_bytes=None if holds_compact(rows) else rows.nbytes)
         write_report(
             outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",
             facts={"Input": f"{name}, {shape}", **weighted, **facts}, links=outputs.links(),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
+from ..estimators.reporting import why_one
 from .estimates import format_bytes
 
 PACKAGES = ("mdh_dask", "dask", "distributed", "numba", "numpy", "scikit-learn", "scipy", "zarr")
@@ -18,7 +19,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
-def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int) -> Facts:
+def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None) -> Facts:
     """Return the facts on the fit of an estimator and on the further pass that wrote labels and profiles.
 
     Parameters
@@ -27,8 +28,8 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int) -> Fac
     where : str
         Description of the cluster.
     seconds : float
-    pass_bytes : int
-        Size of the input in memory, which every pass reads.
+    pass_bytes : int or None
+        Size of the input in memory, which every pass reads; None if it is unknown, as of sparse rows.
     """
     labels = {"Labelled rows of clusters": found} if (found := _labels_of(estimator)) else {}
     parameters = {name: str(value) for name, value in estimator.get_params(deep=False).items() if name != "progress"}
@@ -39,10 +40,10 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int) -> Fac
     return {
         "Method": type(estimator).__name__,
         "Parameters": parameters,
-        **({"Why one cluster": estimator.why()} if estimator.n_clusters_ == 1 else {}),
+        **why_one(estimator),
         **labels,
         "Passes over the data": f"{passes}, the last of them for labels and profiles",
-        "Bytes read": f"{format_bytes(passes * pass_bytes)}, as they are in memory",
+        **({} if pass_bytes is None else {"Bytes read": f"{format_bytes(passes * pass_bytes)}, as they are in memory"}),
         "Time": f"{seconds:.1f} s",
         "Ran on": where,
         "Versions": versions(),

@@ -11,6 +11,7 @@ import zarr
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import mdh_dask
 from mdh_dask import (
     AffinityFeatures,
     BisectingKernelKMeans,
@@ -94,6 +95,16 @@ def test_a_number_of_clusters_is_refused_with_what_there_is_instead(estimator):
         estimator(n_clusters=3)
     with pytest.raises(TypeError, match="unexpected keyword argument 'n_cluster'"):
         estimator(n_cluster=3)
+
+
+def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'n_projection' \(did you mean 'n_projections'\?"):
+        RandomProjectionTree(n_projection=3)
+    with pytest.raises(AttributeError, match=r"no attribute 'PCATre' \(did you mean 'PCATree'\?"):
+        getattr(mdh_dask, "PCATre")  # noqa: B009
+    for path in (tmp_path, "x.npy"):
+        with pytest.raises(TypeError, match=r"expected rows; got the path .*: open it by mdh_dask.io.open_features"):
+            RandomProjectionTree().fit(path)
 
 
 def test_predicting_the_training_rows_gives_their_labels(rows):

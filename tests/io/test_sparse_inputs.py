@@ -117,6 +117,7 @@ def test_commands_give_the_labels_of_the_estimator(written, labels, tmp_path, mo
     assert found.exit_code == 0, found.output
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), labels)
     assert "600 rows of 12 float64 features" in report.read_text()
+    assert "Bytes read" not in report.read_text()  # as dense rows they would be many more
     assert command("predict", written / name, "--model", model, "--out", tmp_path / "p.zarr").exit_code == 0
     np.testing.assert_array_equal(open_rows(tmp_path / "p.zarr", ndim=1), labels)
     assert command("drift", written / name, "--model", model).exit_code == 0
