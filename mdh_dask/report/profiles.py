@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Floats
-from ..summaries.profiles import Profiles, as_precise
+from ..summaries.cells import as_precise
+from ..summaries.profiles import Profiles
 from .entries import Entry, percent
 
 TOP_FEATURES = 6

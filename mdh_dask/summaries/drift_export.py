@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .cells import shortened
 from .changes import Change
-from .profiles import shortened
 
 if TYPE_CHECKING:
     from .drift import Drift

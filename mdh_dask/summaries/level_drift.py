@@ -7,8 +7,8 @@ from math import log
 import numpy as np
 
 from .._typing import Integers
+from .cells import MISSING, UNKNOWN, beside, shortened
 from .changes import Change, total_variation
-from .profiles import MISSING, UNKNOWN, beside, shortened
 
 NAMED = 5
 """Most levels that an alarm names."""

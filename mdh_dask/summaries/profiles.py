@@ -1,6 +1,6 @@
 """Profiles of clusters: means and standard deviations of the columns, and differences from all other rows."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,24 +9,8 @@ import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
 from ..columns import ColumnTypes
+from .cells import MISSING, UNKNOWN, as_precise, beside, shortened
 from .moments import Moments
-
-UNKNOWN, MISSING = "(unknown)", "(missing)"
-"""Names for values that are no known level, and for missing values."""
-
-
-def beside(name: str, taken: Collection[str]) -> str:
-    """Return a name in as many brackets as it takes to be none of those that are taken.
-
-    Examples
-    --------
-    >>> beside(MISSING, ["red"]), beside(MISSING, ["red", "(missing)"])
-    ('(missing)', '((missing))')
-    """
-    while name in taken:
-        name = f"({name})"
-    return name
-
 
 COLUMNS = ("cluster", "rows", "feature", "mean", "sd", "mean of others", "difference")
 
@@ -247,30 +231,3 @@ def _of_indicator(n: Integers, n_rows: Integers) -> tuple[Floats, Floats, Floats
         share = np.divide(there, rows, out=np.full(len(n), np.nan), where=rows > 0)
         moments += [share, np.sqrt(share * (1 - share))]
     return moments[0], moments[1], moments[2], moments[3]
-
-
-def shortened(text: str, most: int = 40) -> str:
-    r"""Return a text of one line and few characters.
-
-    Examples
-    --------
-    >>> shortened("a" * 50, most=5), shortened("two\nlines")
-    ('aaaa…', 'two lines')
-    """
-    line = " ".join(text.split()) if not text.isprintable() else text
-    line = "".join(c if c.isprintable() else "\ufffd" for c in line)
-    return line if len(line) <= most else line[: most - 1] + "…"
-
-
-def as_precise(mean: float, sd: float) -> tuple[str, str]:
-    """Return a mean and a standard deviation as text, rounded to two digits of the deviation.
-
-    Examples
-    --------
-    >>> as_precise(1234.567, 8.9), as_precise(0.001234, 0.00021), as_precise(2.0, 0.0), as_precise(1.7e9, 60.0)
-    (('1,234.6', '8.9'), ('0.00123', '0.00021'), ('2', '0'), ('1,700,000,000', '60'))
-    """
-    if not sd > 0 or not 1e-4 < max(abs(mean), sd) < 1e12 or sd < 1e-8:
-        return f"{mean:.4g}", f"{sd:.2g}"
-    digits = max(1 - int(np.floor(np.log10(sd))), 0)
-    return f"{mean:,.{digits}f}", f"{sd:,.{digits}f}"
