@@ -31,6 +31,7 @@ from benchmarks import (
     random_projections,
     scale_out,
     semi_supervised,
+    single_levels,
     speed,
     svc,
     svc_scale,
@@ -130,7 +131,7 @@ def test_pursuit_speed_compares_with_half_the_authors_time_k_means_and_other_pro
     two_clusters, monkeypatch, tmp_path
 ):
     monkeypatch.setitem(sys.modules, "HiPart.clustering", None)
-    sizes = {"repeats": 1, "n_rows": 4000, "wide_rows": 300, "wide_columns": (5, 10), "folder": two_clusters}
+    sizes = {"repeats": 1, "n_rows": 1500, "wide_rows": 300, "wide_columns": (5, 10), "folder": two_clusters}
     tables = checked(pursuit_speed.run(**sizes))
     assert tables[0].rows[0][-1] == "not found: skipped"
     (line,) = lines_of(tables[0], set="pendigits")
@@ -162,7 +163,7 @@ def test_pursuit_speed_times_another_implementation_if_it_is_there(two_clusters,
 def test_ensembles_are_scored_beside_single_trees_and_what_was_published(two_clusters, monkeypatch):
     for module in (ensembles, many_trees):
         monkeypatch.setattr(module, "N_TREES", 3)
-    sizes = {"n_seeds": 1, "mixture_seeds": (0,), "mixtures": ((5, 10),), "n_rows": 3000, "clouds": 1}
+    sizes = {"n_seeds": 1, "mixture_seeds": (0,), "mixtures": ((5, 10),), "n_rows": 1000, "clouds": 1}
     sizes |= {"generated": ("core-400",)}
     sets, above, drawn, times, mixtures, hyperplanes, clouds = checked(ensembles.run(**sizes, folder=two_clusters))
     assert [row[:2] for row in drawn.rows] == [("core-400", 400)]
@@ -283,7 +284,7 @@ def test_power_has_a_line_for_every_size_and_a_share_for_every_method():
 
 
 def test_tree_speed_compares_fitting_measuring_and_growth():
-    tables = checked(tree_speed.run(n_rows=4000, n_columns=5, repeats=1, growth_rows=(1000, 2000), growth_repeats=1))
+    tables = checked(tree_speed.run(n_rows=1500, n_columns=5, repeats=1, growth_rows=(1000, 2000), growth_repeats=1))
     assert [row[0] for table in tables for row in table.rows if "ratio" in table.columns] == [
         "tree / k-means", "measuring / reading", "2000 / 1000 rows"
     ]  # fmt: skip
@@ -655,6 +656,7 @@ def test_mixed_columns_stand_beside_what_was_published(tmp_path, monkeypatch):
     (tmp_path / "voting.csv.gz").write_bytes(gzip.compress(f"a,b,c,d,label\n{lines}\n,1,,0,1\n".encode()))
     kinds = {"continuous": ["a"], "ordinal": ["b"], "categorical": ["c", "d"], "label": "label"}
     (tmp_path / "column_types.json").write_text(json.dumps({"voting.csv.gz": kinds}))
+    monkeypatch.setattr(single_levels, "N_ROWS", 300)
     monkeypatch.setattr(mixed, "OURS", {name: mixed.OURS[name] for name in ("MDH_hier", "dePDDP")})
     sizes = {"seeds": (0,), "mixture_seeds": (0,), "sizes": ((5, 5),), "embeddings": ("CSE",)}
     sizes["level_sizes"] = ((5, 5),)
