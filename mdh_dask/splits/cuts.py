@@ -13,6 +13,9 @@ from .._typing import Floats, Integers
 BLOCK = 512
 """Number of rows per block of distances, fixed as the last bits of products depend on the height of a block."""
 
+STRIP = 32
+"""Number of rows whose distances stay in a processor's cache while they are computed."""
+
 LANDMARKS = 2000
 """Largest number of rows of one half that may be centres of balls."""
 
@@ -178,19 +181,35 @@ def squared_distances(rows: Floats, places: Floats) -> Floats:
     out = np.empty((len(rows), len(places)), dtype=np.float32)
     squares = np.square(places).sum(axis=1)
     rounding = 16 * np.finfo(np.float64).eps
-    height = min(BLOCK, len(rows))
-    products, sums = np.empty((height, len(places))), np.empty((height, len(places)))
+    products = np.empty((min(BLOCK, len(rows)), len(places)))
     for i in range(0, len(rows), BLOCK):
         block = rows[i : i + BLOCK]
-        product, total = products[: len(block)], sums[: len(block)]
+        product = products[: len(block)]
         np.matmul(block, places.T, out=product)
-        np.add(np.square(block).sum(axis=1)[:, None], squares, out=total)
-        product *= -2
-        product += total
-        total *= rounding
-        product[product <= total] = 0
-        out[i : i + BLOCK] = product
+        own = np.square(block).sum(axis=1)[:, None]
+        for j in range(0, len(block), STRIP):
+            strip = product[j : j + STRIP]
+            total = own[j : j + STRIP] + squares
+            strip *= -2
+            strip += total
+            total *= rounding
+            strip[strip <= total] = 0
+            out[i + j : i + j + STRIP] = strip
     return out
+
+
+def nearest(distances: Floats, k: int) -> Integers:
+    """Return the columns of the `k` smallest values of each row, shape (n_rows, k), in any order."""
+    near = np.empty((len(distances), k), dtype=np.int64)
+    for i in range(0, len(distances), BLOCK):
+        block = distances[i : i + BLOCK]
+        within = block <= np.partition(block, k - 1, axis=1)[:, k - 1 : k]
+        # Partitions of values take half the time of those of indices, which only ties need.
+        tied = np.flatnonzero(within.sum(axis=1) > k)
+        within[tied] = False
+        within[tied[:, None], np.argpartition(block[tied], k - 1, axis=1)[:, :k]] = True
+        near[i : i + BLOCK] = np.nonzero(within)[1].reshape(-1, k)
+    return near
 
 
 def distinct(rows: Floats) -> Integers:
@@ -238,7 +257,7 @@ def _neighbours(apart: Floats, own: Integers, cell: Integers) -> tuple[Integers,
     k = min(NEIGHBOURS, n_others - 1)
     number = np.full(n_others, ELSEWHERE)
     number[own] = np.arange(n)
-    near = number[np.argpartition(apart, k - 1, axis=1)[:, :k]].ravel()
+    near = number[nearest(apart, k)].ravel()
     known = near != ELSEWHERE
     first, near = np.repeat(np.arange(n), k)[known], near[known]
     pairs = np.unique(np.minimum(first, near) * n + np.maximum(first, near))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._typing import Floats, Integers
-from .cuts import BLOCK, squared_distances
+from .cuts import BLOCK, nearest, squared_distances
 
 VOTERS = 4000
 """Number of rows among which neighbours vote on the cells of rows."""
@@ -42,13 +42,13 @@ def smoothed_cells(rows: Floats, cell: Integers, n_cells: int) -> Integers:
 
 
 def _nearest(rows: Floats, places: Floats, k: int, others: bool = False) -> Integers:
-    nearest = np.empty((len(rows), k), dtype=np.int64)
+    near = np.empty((len(rows), k), dtype=np.int64)
     for i in range(0, len(rows), BLOCK):
         distances = squared_distances(rows[i : i + BLOCK], places)
         if others:
             distances[np.arange(len(distances)), np.arange(i, i + len(distances))] = np.inf
-        nearest[i : i + BLOCK] = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    return nearest
+        near[i : i + BLOCK] = nearest(distances, k)
+    return near
 
 
 def _votes(cells: Integers, n_cells: int) -> Floats:

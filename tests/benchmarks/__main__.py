@@ -124,6 +124,7 @@ def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> l
 @click.option("--side", type=click.IntRange(min=1000), help="Lines and columns of the scenes of `holes`.")
 @click.option("--alone", is_flag=True, default=None, help="Only the scene with holes of `holes`.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(list(honesty.CLOUDS)), help="Clouds of `honesty`.")
+@click.option("--cloud", "clouds", multiple=True, type=click.Choice(honesty.ALL_CLOUDS), help="Clouds of `honesty`.")
 @click.option("--method", "methods", multiple=True, help="Methods of `quality`, `honesty` and `power`.")
 def main(
     suites: tuple[str, ...],
@@ -138,6 +139,7 @@ def main(
     side: int | None,
     alone: bool | None,
     kinds: tuple[str, ...],
+    clouds: tuple[str, ...],
     methods: tuple[str, ...],
 ) -> None:
     """Print the tables of suites of benchmarks."""
@@ -145,7 +147,11 @@ def main(
     options = {"rows": ("n_rows", rows), "seeds": ("n_seeds", seeds), "budget": ("budget", budget)}
     options |= {"set": ("sets", sets or None), "cells": ("cells", cells), "shape": ("shapes", shapes or None)}
     options |= {"side": ("side", side), "alone": ("alone", alone)}
-    options |= {"kind": ("kinds", kinds or None), "method": ("methods", methods or None)}
+    options |= {
+        "kind": ("kinds", kinds or None),
+        "cloud": ("clouds", clouds or None),
+        "method": ("methods", methods or None),
+    }
     given = {parameter: value for parameter, value in options.values() if value is not None}
     for name, suite in chosen.items():
         taken = signature(suite.run).parameters

@@ -89,24 +89,33 @@ CLOUDS: dict[str, dict[str, Draw]] = {
 }
 """Clouds without clusters by their kinds."""
 
+ALL_CLOUDS = tuple(cloud for of_kind in CLOUDS.values() for cloud in of_kind)
+
 
 def run(
     n_seeds: int = 5,
     shapes: Sequence[tuple[int, int]] = SHAPES,
     methods: Sequence[str] = ESTIMATORS,
     kinds: Sequence[str] = tuple(CLOUDS),
+    clouds: Sequence[str] = (),
     cells: Path | None = None,
     n_jobs: int = 2,
 ) -> Iterator[Table]:
-    """Fit clouds of every kind, each seed drawing the rows and the directions; see `run_cells` for `cells`."""
-    draws = [(kind, cloud) for kind in kinds for cloud in CLOUDS[kind]]
+    """Fit clouds of every kind, each seed drawing the rows and the directions; see `run_cells` for `cells`.
+
+    Only `clouds` of the kinds are fitted, if there are any.
+    """
+    draws = [(kind, cloud) for kind in kinds for cloud in CLOUDS[kind] if not clouds or cloud in clouds]
+    kinds = tuple(dict.fromkeys(kind for kind, _ in draws))
+    if not draws:
+        raise ValueError(f"expected clouds of the kinds; got {', '.join(clouds)}, which are of others")
     shape = (n_seeds, len(shapes), len(draws), len(methods))
     # The seeds are in the outermost loop, so that an interrupted run has cells of every kind.
     keys = [
         (*draw, name, *size, seed) for seed in range(n_seeds) for size in shapes for draw in draws for name in methods
     ]
     found = np.array(run_cells(_clusters, keys, cells, n_jobs)).reshape(shape)
-    clouds = [
+    by_cloud = [
         (*draw, n_seeds * len(shapes), *_shares(found[:, :, i]), int(found[:, :, i].max()))
         for i, draw in enumerate(draws)
     ]
@@ -118,7 +127,7 @@ def run(
         by_kind.append((kind, n_clouds, *shares, f"<= {MOST_SPLIT:g}", verdict(max(shares) <= MOST_SPLIT)))
     title = "Share of clouds without clusters that are split, default parameters"
     yield Table(f"{title}, by kind", ("kind", "clouds", *methods, "required", "verdict"), by_kind)
-    yield Table(title, ("kind", "cloud", "clouds", *methods, "most clusters"), clouds, detail=True)
+    yield Table(title, ("kind", "cloud", "clouds", *methods, "most clusters"), by_cloud, detail=True)
 
 
 def _shares(found: np.ndarray) -> list[float]:
