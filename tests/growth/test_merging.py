@@ -1,5 +1,6 @@
 """Merging cells between which the density of the rows has no valley, and trees whose leaves were merged."""
 
+from copy import deepcopy
 from itertools import pairwise
 
 import dask.array as da
@@ -28,12 +29,12 @@ from mdh_dask.tree.saving import check_clusters
 from mdh_dask.tree.structure import tree_from_nodes
 
 CLOUDS = {
-    "normal": lambda rng: rng.normal(size=(500, 2)),
-    "correlated": lambda rng: rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3)),
-    "square": lambda rng: rng.uniform(size=(500, 2)),
-    "lognormal": lambda rng: rng.lognormal(size=(500, 2)),
-    "Student-t(3)": lambda rng: rng.standard_t(3, size=(500, 2)),
-    "banana": lambda rng: (g := rng.normal(size=(500, 2))) + np.column_stack([np.zeros(500), g[:, 0] ** 2]),
+    "normal": lambda rng: rng.normal(size=(300, 2)),
+    "correlated": lambda rng: rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3)),
+    "square": lambda rng: rng.uniform(size=(300, 2)),
+    "lognormal": lambda rng: rng.lognormal(size=(300, 2)),
+    "Student-t(3)": lambda rng: rng.standard_t(3, size=(300, 2)),
+    "banana": lambda rng: (g := rng.normal(size=(300, 2))) + np.column_stack([np.zeros(300), g[:, 0] ** 2]),
 }
 
 FEW_NEIGHBOURS = 6
@@ -54,7 +55,7 @@ def stripes(n, gap, seed=0):
 
 @pytest.fixture(scope="module")
 def moons():
-    rows, truth = make_moons(1000, noise=0.07, random_state=1)
+    rows, truth = make_moons(600, noise=0.07, random_state=1)
     return rows, truth, HierarchicalKernelMDH().fit(rows)
 
 
@@ -68,7 +69,7 @@ def test_a_cloud_of_few_columns_is_one_cluster_of_a_kernel_tree(cloud):
 def test_integers_in_few_columns_are_one_cluster_of_a_kernel_tree(cloud):
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        rows = np.rint(rng.normal(0, 2, (800, 2))) if cloud == "rounded" else rng.integers(0, 5, (800, 2))
+        rows = np.rint(rng.normal(0, 2, (400, 2))) if cloud == "rounded" else rng.integers(0, 5, (400, 2))
         assert HierarchicalKernelMDH(random_state=seed).fit(rows).n_clusters_ == 1
 
 
@@ -140,7 +141,7 @@ def test_a_kernel_tree_finds_two_moons(moons):
 
 def test_merging_takes_no_pass_of_its_own_and_gives_the_same_tree_whatever_the_chunks(moons):
     rows, _, model = moons
-    lazy = HierarchicalKernelMDH().fit(da.from_array(rows, chunks=(217, 2)))
+    lazy = HierarchicalKernelMDH().fit(da.from_array(rows, chunks=(117, 2)))
     assert lazy.tree_ == model.tree_
     assert lazy.n_passes_ == model.n_passes_ == 2
     assert RandomProjectionTree(merge=True).fit(rows).n_passes_ == 1
@@ -160,7 +161,7 @@ def test_a_tree_of_one_leaf_is_left_as_it_is():
 
 
 def test_a_job_that_runs_again_makes_no_pass(moons, tmp_path):
-    rows, trees = moons[0][::4], []
+    rows, trees = moons[0][::3], []
     for replayed in (False, True):
         journal = FolderJournal(tmp_path, "job")
         with keeping(journal):
@@ -424,9 +425,8 @@ class TestTreesWithMergedLeaves:
         assert f"cluster {model.n_clusters_ - 1}: " in model.tree_.to_text()
 
     def test_batches_keep_merged_clusters(self, moons):
-        rows, truth, _ = moons
-        model = HierarchicalKernelMDH().fit(rows)
-        model.partial_fit(make_moons(1000, noise=0.07, random_state=2)[0])
+        rows, truth, fitted = moons
+        model = deepcopy(fitted).partial_fit(make_moons(600, noise=0.07, random_state=2)[0])
         labels = model.predict(rows)
         assert model.n_clusters_ == 2
         assert max(np.mean(labels == truth), np.mean(labels != truth)) > 0.99
