@@ -13,6 +13,7 @@ from benchmarks import (
     cells,
     ensembles,
     faults,
+    first,
     giant,
     holes,
     honesty,
@@ -430,6 +431,17 @@ def test_a_scene_with_holes_is_compared_with_one_without(monkeypatch):
     scenes, ratios = checked(holes.run(side=1200))
     assert "without data" in lines_of(scenes)[1]["counts"]
     assert {line["verdict"] for line in lines_of(ratios) if "complete" in line["what"]} == {"met"}
+
+
+def test_first_fits_and_commands_are_timed_with_an_empty_and_a_filled_cache(monkeypatch):
+    program = "import json, os; folder = os.environ['MDH_DASK_CACHE']; new = not os.listdir(folder); "
+    program += "open(folder + '/loop', 'w'); print(json.dumps([9.0 if new else 1.2, 1.0]))"
+    monkeypatch.setattr(first, "PROGRAM", program)
+    monkeypatch.setattr(first, "COMMANDS", {"--help": ("--help", 60.0)})
+    fits, commands = checked(first.run(repeats=1, n=40, methods=("HierarchicalMDH", "RandomProjectionTree")))
+    assert [row[1:4] for row in fits.rows] == [(9.0, 1.2, 1.0)] * 2
+    assert [row[-1] for row in fits.rows] == ["not met", "not met"]
+    assert commands.rows[0][-1] == "met"
 
 
 def test_passes_are_counted_block_by_block():

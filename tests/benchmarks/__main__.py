@@ -11,6 +11,7 @@ from . import (
     ensembles,
     faults,
     figures,
+    first,
     giant,
     holes,
     honesty,
@@ -73,6 +74,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "text": text,
     "giant": giant,
     "holes": holes,
+    "first": first,
     "faults": faults,
     "costs": costs,
 }
