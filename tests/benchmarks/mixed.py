@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -160,7 +161,7 @@ def _scores(found: MixedSet, embedding: str, seeds: Sequence[int]) -> tuple[int,
     transformer = EMBEDDINGS[embedding]().set_params(column_types=found.column_types)
     features = transformer.fit_transform(found.X)
     labels = {name: [_labels(method, transformer, found, features, s) for s in seeds] for name, method in OURS.items()}
-    labels |= {name: [method(features, found.y)] for name, method in OTHERS.items()}
+    labels |= {name: [own] for name, own in _others(found, features).items()}
     return features.shape[1], {name: _scored(found.y, own) for name, own in labels.items()}
 
 
@@ -200,6 +201,29 @@ OTHERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }  # fmt: skip
 
 
+def _prototypes(found: MixedSet) -> np.ndarray:
+    """Return the labels of k-prototypes, or of k-modes without continuous columns, for the number of classes."""
+    import kmodes.kmodes
+    import kmodes.kprototypes
+
+    numbers = [j for kind in ("continuous", "ordinal") for j in found.column_types.get(kind, [])]
+    X = found.X.astype(float)
+    means, deviations = np.nanmean(X[:, numbers], axis=0), np.nanstd(X[:, numbers], axis=0)
+    X[:, numbers] = np.nan_to_num((X[:, numbers] - means) / np.maximum(deviations, 1e-12))
+    X = np.where(np.isnan(X), -1.0, X)  # a missing category is one of its own
+    settings = {"n_clusters": len(np.unique(found.y)), "n_init": 2, "random_state": 0}
+    if not numbers:
+        return np.asarray(kmodes.kmodes.KModes(**settings).fit_predict(X))
+    model = kmodes.kprototypes.KPrototypes(max_iter=20, **settings)
+    return np.asarray(model.fit_predict(X, categorical=found.column_types["categorical"]))
+
+
+def _others(found: MixedSet, features: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the labels of comparators, of k-prototypes if kmodes is there."""
+    labels = {name: method(features, found.y) for name, method in OTHERS.items()}
+    return labels | ({"k-prototypes": _prototypes(found)} if find_spec("kmodes") else {})
+
+
 def _simulated(
     name: str, simulate: Any, table: dict[tuple[int, int], tuple[float, ...]], sizes: Sequence[tuple[int, int]],
     seeds: Sequence[int], embeddings: Sequence[str],
@@ -223,17 +247,20 @@ def _simulated(
             printed = {"MDH_hier": table[d, k][place]}
             if table is TABLE_3_2 and embedding == "CSE":
                 printed["dePDDP"] = TABLE_4_2[d, k][0]
-            found: dict[str, list[Any]] = {method: [] for method in printed}
+            found: dict[str, list[Any]] = {}
             for seed in seeds:
                 X, y, column_types = simulate(None, d, d, k, random_state=seed)
                 some = MixedSet(np.asarray(X), np.asarray(y), column_types)
                 transformer = EMBEDDINGS[embedding]().set_params(column_types=column_types)
                 for method in printed:
                     labels = _labels(OURS[method], transformer, some, np.empty(0), seed)
-                    found[method].append(_scored(some.y, [labels]))
+                    found.setdefault(method, []).append(_scored(some.y, [labels]))
+                if embedding == "CSE":
+                    features = transformer.fit_transform(some.X)
+                    for method, labels in _others(some, features).items():
+                        found.setdefault(method, []).append(_scored(some.y, [labels]))
             for method, scores in found.items():
                 nmi, clusters = (float(np.mean([score[i] for score in scores])) for i in (0, 1))
-                rows.append(
-                    (d, k, embedding, method, len(seeds), nmi, clusters, printed[method], nmi - printed[method])
-                )
+                beside = (printed[method], nmi - printed[method]) if method in printed else ("-", "-")
+                rows.append((d, k, embedding, method, len(seeds), nmi, clusters, *beside))
     return Table(f"Simulated mixtures (thesis table {name})", columns, rows)
