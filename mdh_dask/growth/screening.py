@@ -132,7 +132,7 @@ def candidates_for(
     origin, width, n_bins = _bins(projections, bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
     shift = standardise.shift_along(raw)
     if suggested is not None:
-        origin = suggested - width * np.round((suggested - origin) / width)
+        origin = _ending_at(suggested, origin, width)
         suggested = suggested + shift
     axes = Axes(raw, origin + shift, width, np.full(len(raw), n_bins))
     extents = None if groups is None else groups.along(raw.vectors)
@@ -176,8 +176,10 @@ def _scores(
         directions = proposal.directions[part]
         projections = directions.vectors.astype(rows.dtype) @ rows.T
         resolution = standardise.resolution_of(standardise.raw(directions))
-        histograms = _histograms(projections, bandwidth, resolution, bins_per_bandwidth, rule.at.needs_extremes)
         suggested = None if proposal.thresholds is None else proposal.thresholds[part]
+        # Rows on each side of a threshold that does not move are counted exactly if a bin ends there.
+        ends = suggested if rule.at.needs_thresholds else None
+        histograms = _histograms(projections, bandwidth, resolution, bins_per_bandwidth, rule.at.needs_extremes, ends)
         histograms = replace(histograms, length=directions.length, suggested=suggested)
         if groups is not None:
             histograms = replace(histograms, extents=groups.along(directions.vectors))
@@ -189,9 +191,16 @@ def _scores(
 
 
 def _histograms(
-    projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, bins_per_bandwidth: float, with_extremes: bool
+    projections: AnyArray,
+    bandwidth: Bandwidth,
+    resolution: Floats,
+    bins_per_bandwidth: float,
+    with_extremes: bool,
+    ends: Floats | None,
 ) -> Histograms:
     origin, width, n_bins = _bins(projections, bandwidth, resolution, projections.shape[1], bins_per_bandwidth)
+    if ends is not None:
+        origin = _ending_at(ends, origin, width)
     counts = np.zeros((len(projections), n_bins), dtype=np.int64)
     layout = origin.astype(projections.dtype), width.astype(projections.dtype)
     bin_projections(projections, *layout, counts)
@@ -200,6 +209,11 @@ def _histograms(
         extremes = no_extremes(len(projections), n_bins)
         bin_extremes(projections, *layout, extremes)
     return Histograms(counts, origin, width, bandwidth, resolution, extremes)
+
+
+def _ending_at(ends: Floats, origin: Floats, width: Floats) -> Floats:
+    """Return the origin of bins that is nearest to another one such that a bin ends at each end."""
+    return ends - width * np.round((ends - origin) / width)
 
 
 def _bins(

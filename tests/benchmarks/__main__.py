@@ -35,6 +35,7 @@ from . import (
     speed,
     svc,
     tables_scale,
+    tails,
     text,
     tree_speed,
 )
@@ -71,6 +72,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "tables_scale": tables_scale,
     "images": images,
     "mixed": mixed,
+    "tails": tails,
     "text": text,
     "giant": giant,
     "holes": holes,

@@ -7,10 +7,14 @@ from sklearn.cluster import KMeans
 
 from mdh_dask import DivisiveClustering
 from mdh_dask.chunks import run
+from mdh_dask.density.bandwidth import resolve_bandwidth
 from mdh_dask.growth.recount import axes_of, recount
+from mdh_dask.growth.scaling import Standardiser
+from mdh_dask.growth.screening import screen
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.projections.directions import RawDirections
+from mdh_dask.projections.directions import Proposal, RawDirections, StandardDirections
 from mdh_dask.simulate import gaussian_mixture
+from mdh_dask.splits.rules import SplitRule
 from mdh_dask.tree.turning import turned
 
 
@@ -91,3 +95,13 @@ def test_rows_cannot_be_counted_along_a_turned_direction_in_the_bins_of_the_old_
     counted = run(recount(other), X).result
     assert len(counted.histogram(0)) == 0
     assert counted.n_rows[1] == (X[:, 0] <= 0).sum()
+
+
+def test_a_proposed_threshold_is_screened_where_it_is_though_a_few_far_rows_widen_the_bins():
+    rows = np.repeat([[0.0], [0.01], [9.0]], [200, 200, 8], axis=0)
+    standardise = Standardiser(np.zeros(1), np.ones(1), np.zeros(1))
+    rule, bandwidth = SplitRule("normalised_cut", threshold_rule="proposed"), resolve_bandwidth("normal")
+    for threshold in (0.005, 0.009, 1.0):
+        proposal = Proposal(StandardDirections(np.ones((1, 1))), np.array([threshold]))
+        kept = screen(rows, proposal, 1, rule, bandwidth, 20, standardise)
+        assert len(kept) == (threshold < 1)
