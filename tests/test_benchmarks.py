@@ -25,8 +25,10 @@ from benchmarks import (
     memory,
     memory_of_estimators,
     mixed,
+    partitions_scale,
     passes,
     power,
+    printed_tables,
     pursuit,
     pursuit_speed,
     random_projections,
@@ -37,6 +39,7 @@ from benchmarks import (
     svc,
     svc_scale,
     tables_scale,
+    tails,
     text,
     tree_speed,
 )
@@ -712,3 +715,32 @@ def test_support_vector_clustering_stands_beside_its_source(two_clusters, monkey
     assert lines_of(shapes, set="pendigits")[0]["NMI"] > 0.9
     assert lines_of(many, what="passes with labels")[0]["verdict"] == "met"
     assert speed.rows[0][2] > 0
+
+
+def test_every_method_stands_beside_its_printed_tables(two_small_clusters, monkeypatch):
+    for makers in ("BI_PARTITIONS", "HYPERPLANES", "TREES"):
+        some = dict(list(getattr(printed_tables, makers).items())[-1:])
+        monkeypatch.setattr(printed_tables, makers, some)
+    monkeypatch.setattr(printed_tables, "OF_MIXTURES", {"mdh": printed_tables.HierarchicalMDH})
+    sizes = {"n_seeds": 1, "mixtures": ((5, 10),), "sets": ("pendigits", "wine"), "folder": two_small_clusters}
+    mixtures, *tables = checked(printed_tables.run(**sizes))
+    assert mixtures.rows[0][5] == 0.353
+    assert [len(table.rows) for table in tables] == [1] * 9
+    assert sum(table.rows == [("not found: skipped",)] for table in tables) == 3
+    (line,) = lines_of(next(t for t in tables if t.title.startswith("Trees, thesis table 5.2: pendigits")))
+    assert line | {"NMI": 1.0, "clusters": 2.0, "published NMI": "-"} == line
+
+
+def test_bounds_on_tails_are_counted(two_small_clusters):
+    (table,) = checked(tails.run(n_seeds=1, n_projections=20, sets=("pendigits", "wine"), folder=two_small_clusters))
+    *found, skipped = table.rows
+    assert [row[1] for row in found] == list(tails.BOUNDS)
+    assert all(0 <= small < clusters for *_, clusters, small in found)
+    assert skipped[-1] == "not found: skipped"
+
+
+def test_the_cost_of_partitions_is_measured_in_a_process_each():
+    *_, table = checked(partitions_scale.run(n_rows=3000, methods=["ClusterabilityTree"]))
+    ((name, passes, *_, nmi, clusters),) = table.rows
+    assert (name, passes, clusters) == ("ClusterabilityTree", 2, 20)
+    assert nmi > 0.99

@@ -1,4 +1,4 @@
-"""Is each method as good as where it was published: thesis tables 4.1 and 5.2, and table 2 of the paper on kernels."""
+"""Is each method as good as where it was published: thesis tables 4.1 and 5.2, and tables 2 of the two papers."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from mdh_dask import (
+    PDDP,
     AffinityFeatures,
     BisectingKernelKMeans,
+    ClusterabilityTree,
+    DePDDP,
     HierarchicalKernelMDH,
     HierarchicalMDH,
     HierarchicalSpectral,
@@ -22,7 +25,7 @@ from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, su
 from mdh_dask.simulate import varied_mixture
 
 from .kernels import ALPHA, any_set
-from .published import KERNEL_METHODS, KERNEL_TABLE, TREE_METHODS, TREE_TABLE
+from .published import JMLR_METHODS, JMLR_TABLE, KERNEL_METHODS, KERNEL_TABLE, TREE_METHODS, TREE_TABLE
 from .pursuit import MIXTURES
 from .shared import FOLDER, SKIPPED, Table
 
@@ -49,6 +52,16 @@ BI_PARTITIONS: dict[str, Maker] = {
     "spectral": lambda seed, k: SpectralClustering(n_clusters=2, kernel="rbf", random_state=seed),
 }
 """By the names of `KERNEL_METHODS`."""
+
+HYPERPLANES: dict[str, Maker] = {
+    "MDP²": lambda seed, k: MinimumDensityHyperplane.as_in_paper(random_state=seed),
+    "SCn": lambda seed, k: SpectralClustering(n_clusters=2, random_state=seed),
+    "LDA-2m": lambda seed, k: ClusterabilityTree(max_levels=1, stop_rule="none", random_state=seed),
+    "2-means++": lambda seed, k: KernelKMeans(n_clusters=2, feature_map=None, random_state=seed),
+    "PDDP": lambda seed, k: PDDP(max_clusters=2, random_state=seed),
+    "dePDDP": lambda seed, k: DePDDP(max_levels=1, random_state=seed),
+}
+"""By the names of `JMLR_METHODS`, but for support vector regressions."""
 
 TREES: dict[str, Maker] = {
     "KMDH_hier": lambda seed, k: HierarchicalKernelMDH.as_in_thesis(
@@ -98,10 +111,13 @@ def run(
         "difference",
     )
     yield Table(f"Simulated mixtures, thesis table 4.1: means of {n_seeds} sets", columns, lines)
-    printed = {name: dict(zip(KERNEL_METHODS, zip(*KERNEL_TABLE[name]))) for name in KERNEL_TABLE}
     titles = "SR", "V", "published SR", "published V", "difference of SR", "difference of V"
-    yield from _tables("One split, table 2 of Yates and Pavlidis 2016", titles, printed, BI_PARTITIONS, _split, seeds,
-                       sets, folder)  # fmt: skip
+    for title, methods, table, makers in (
+        ("One split, table 2 of Yates and Pavlidis 2016", KERNEL_METHODS, KERNEL_TABLE, BI_PARTITIONS),
+        ("One split, JMLR 17(156) table 2", JMLR_METHODS, JMLR_TABLE, HYPERPLANES),
+    ):
+        printed = {name: dict(zip(methods, zip(*table[name]))) for name in table}
+        yield from _tables(title, titles, printed, makers, _split, seeds, sets, folder)
     nmi = {name: {method: (score,) for method, score in zip(TREE_METHODS, TREE_TABLE[name])} for name in TREE_TABLE}
     titles = "NMI", "clusters", "published NMI", "difference"
     yield from _tables("Trees, thesis table 5.2", titles, nmi, TREES, _labels, seeds, sets, folder)
