@@ -25,6 +25,10 @@ ROWS_LOOKED_AT, MAX_BINS = 1000, 4096
 DIRECTIONS_AT_ONCE = 256
 """Number of directions with histograms in memory at once."""
 
+MANY_COLUMNS, DEEP, MOST_DEEP = 50, 0.5, 0.1
+"""Of more columns, none alone is a start if a larger share than the last has valleys deeper than the second. Every
+pixel of images is dark in some and light in others: a tree would cut pixel after pixel, and find no digit."""
+
 ROOM = 0.2
 """Largest distance of a pursuit beyond the valley of its start, in standard deviations."""
 
@@ -78,7 +82,8 @@ def valley_starts(
 
     Notes
     -----
-    Only columns with at least half of their values distinct count (`columns_without_ties`). Combinations of twenty
+    Only columns with at least half of their values distinct count (`columns_without_ties`), and of many columns none if
+    more than a few of them show valleys, which then divide nothing but themselves. Combinations of twenty
     columns hardly show clusters that differ in one of them. Combinations are drawn and examined in batches, and none
     after a batch that shows a valley beyond doubt (`CERTAIN_DEPTH`). A group of less than `min_rows` rows must not end
     the search, as no split can separate it.
@@ -102,6 +107,9 @@ def valley_starts(
         columns = columns_without_ties(looked_at, coarse) if first + len(weights) == N_DRAWN else NO_COLUMNS
         projections = np.concatenate([multi_dot([weights, base, looked_at.T]), looked_at.T[columns]])
         depth, alpha, share = _deepest_valleys(projections, least_share, within)
+        deep = np.count_nonzero(depth[len(weights) :] > DEEP)
+        if centred.shape[1] > MANY_COLUMNS and deep > MOST_DEEP * len(columns):
+            depth[len(weights) :] = 0.0
         for i in np.argsort(-depth, kind="stable")[:n_starts]:
             if depth[i] > 0:
                 # With many columns, only the chosen combinations are computed in full.

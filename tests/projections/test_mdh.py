@@ -421,6 +421,21 @@ class TestCandidates:
         assert np.mean(scores) >= least
 
 
+class TestManyColumns:
+    @pytest.mark.parametrize("seed", range(2))
+    def test_of_which_each_is_dark_or_light_hide_no_cluster_of_all(self, seed):
+        random, y = np.random.default_rng(seed), np.repeat(range(3), 300)
+        prototypes = random.integers(0, 2, (3, 80))
+        pixels = np.where(random.random((900, 80)) < 0.2, 1 - prototypes[y], prototypes[y])
+        labels = HierarchicalMDH(random_state=seed).fit_predict(pixels + 0.15 * random.normal(size=pixels.shape))
+        assert normalized_mutual_information(y, labels) > 0.95
+
+    def test_show_two_clusters_that_differ_in_one_of_them(self):
+        rows = np.random.default_rng(0).normal(size=(2000, 60))
+        rows[:1000, 7] += 5
+        assert success_ratio(np.arange(2000) < 1000, HierarchicalMDH().fit_predict(rows)) > 0.95
+
+
 class TestDegenerateRows:
     @pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
     @pytest.mark.parametrize("rows", DEGENERATE_ROWS.values(), ids=DEGENERATE_ROWS)
