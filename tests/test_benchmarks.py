@@ -686,6 +686,12 @@ def test_mixed_columns_stand_beside_what_was_published(tmp_path, monkeypatch):
     assert [line["verdict"] for line in lines_of(tables[7])] == ["-", "-", *["met"] * 4]
 
 
+def test_prototypes_of_ordinal_columns_are_those_of_k_means():
+    y = np.repeat([0, 1], 20)
+    found = mixed.MixedSet(np.column_stack([9.0 * y, np.where(y, 5.0, np.nan)]), y, {"ordinal": [0, 1]})
+    assert len({*zip(y.tolist(), mixed._prototypes(found).tolist())}) == 2
+
+
 def test_projection_pursuit_stands_beside_its_source(two_clusters, tmp_path, monkeypatch):
     monkeypatch.setattr("mdh_dask.splits.search_null.SEARCHES", 4)
     monkeypatch.setattr(hppc, "DRAWN", 2)

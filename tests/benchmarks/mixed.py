@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.cluster import DBSCAN, SpectralClustering
+from sklearn.cluster import DBSCAN, KMeans, SpectralClustering
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import NearestNeighbors
 
@@ -202,20 +202,23 @@ OTHERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def _prototypes(found: MixedSet) -> np.ndarray:
-    """Return the labels of k-prototypes, or of k-modes without continuous columns, for the number of classes."""
-    import kmodes.kmodes
-    import kmodes.kprototypes
-
+    """Return the labels of k-prototypes for the number of classes: k-modes or k-means of columns of one kind."""
     numbers = [j for kind in ("continuous", "ordinal") for j in found.column_types.get(kind, [])]
     X = found.X.astype(float)
     means, deviations = np.nanmean(X[:, numbers], axis=0), np.nanstd(X[:, numbers], axis=0)
     X[:, numbers] = np.nan_to_num((X[:, numbers] - means) / np.maximum(deviations, 1e-12))
     X = np.where(np.isnan(X), -1.0, X)  # a missing category is one of its own
     settings = {"n_clusters": len(np.unique(found.y)), "n_init": 2, "random_state": 0}
+    categories = found.column_types.get("categorical", [])
+    if not categories:
+        return KMeans(settings["n_clusters"], n_init=2, random_state=0).fit_predict(X)
+    import kmodes.kmodes
+    import kmodes.kprototypes
+
     if not numbers:
         return np.asarray(kmodes.kmodes.KModes(**settings).fit_predict(X))
     model = kmodes.kprototypes.KPrototypes(max_iter=20, **settings)
-    return np.asarray(model.fit_predict(X, categorical=found.column_types["categorical"]))
+    return np.asarray(model.fit_predict(X, categorical=categories))
 
 
 def _others(found: MixedSet, features: np.ndarray) -> dict[str, np.ndarray]:
