@@ -69,7 +69,7 @@ def test_a_cloud_of_few_columns_is_one_cluster_of_a_kernel_tree(cloud):
 def test_integers_in_few_columns_are_one_cluster_of_a_kernel_tree(cloud):
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        rows = np.rint(rng.normal(0, 2, (400, 2))) if cloud == "rounded" else rng.integers(0, 5, (400, 2))
+        rows = np.rint(rng.normal(size=(400, 2))) if cloud == "rounded" else rng.integers(0, 5, (400, 2))
         assert HierarchicalKernelMDH(random_state=seed).fit(rows).n_clusters_ == 1
 
 
