@@ -176,7 +176,8 @@ def fit_rows(
         estimator.fit(table.source, target, **({} if weights is None else {"sample_weight": weights.values}))
         estimator.name_columns(table.names)
         rows = estimator.valid_rows(table.source)
-        logger.info("%s clusters in %s passes", estimator.n_clusters_, estimator.n_passes_)
+        n_clusters = f"{estimator.n_clusters_} cluster{'s' * (estimator.n_clusters_ != 1)}"
+        logger.info("%s in %s passes", n_clusters, estimator.n_passes_)
         if estimator.n_clusters_ == 1:
             logger.info("%s", estimator.why())
         if outputs.model:
@@ -201,7 +202,7 @@ def fit_rows(
             overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
-    summary = f"{estimator.n_clusters_} clusters of {len(rows)} rows in {seconds:.1f} s"
+    summary = f"{n_clusters} of {len(rows)} rows in {seconds:.1f} s"
     return Made(summary, counts if story is None else story.profiles.n_rows)
 
 

@@ -93,7 +93,8 @@ def test_a_command_that_finds_one_cluster_logs_why_and_the_report_says_it(cloud,
 
     np.save(tmp_path / "x.npy", cloud)
     with caplog.at_level("INFO", "mdh_dask"):
-        fit(str(tmp_path / "x.npy"), PCATree(), report=str(tmp_path / "r.html"))
+        summary = fit(str(tmp_path / "x.npy"), PCATree(), report=str(tmp_path / "r.html"))
+    assert summary.startswith("1 cluster of 600 rows in ")
     PCATree().fit(cloud).report(tmp_path / "model.html", cloud)
     for text in (caplog.text, *((tmp_path / name).read_text() for name in ("r.html", "model.html"))):
         assert "1 cluster of 600 rows: not split: " in text
