@@ -158,21 +158,28 @@ class Half:
         pairs = np.unique(first * n + second)
         first, second = pairs // n, pairs % n
         apart = self.apart[first, second]
-        halfway, nearest = np.empty((2, len(first)), dtype=np.float32)
+        meet = self._meet(first, second, apart)
+        if meet.any():
+            first, second, apart = first[meet], second[meet], apart[meet]
+        halfway = np.empty(len(first), dtype=np.float32)
         for i in range(0, len(first), BLOCK):
             a, b, between = first[i : i + BLOCK], second[i : i + BLOCK], apart[i : i + BLOCK, None]
             to_rows = middle(self.to_choosing[a], self.to_choosing[b], between)
             halfway[i : i + BLOCK] = np.partition(to_rows, self.k - 1, axis=1)[:, self.k - 1]
-            nearest[i : i + BLOCK] = middle(self.apart[a], self.apart[b], between).min(axis=1)
-        meet = nearest >= apart / 4 * (1 - TIES)
-        if meet.any():
-            first, second, apart, halfway = first[meet], second[meet], apart[meet], halfway[meet]
         candidates = np.stack([self.reach[first], halfway, self.reach[second]])
         sparsest, reach = candidates.argmax(axis=0), candidates.max(axis=0)
         ends = np.stack([np.where(sparsest == 2, second, first), np.where(sparsest == 0, first, second)])
         order = _unpaired(np.lexsort((second, first, reach)), first, second, most)
         order = order[reach[order] <= SPREAD * reach[order[0]]]
         return ends[:, order], np.where(sparsest == 1, apart, 0)[order].astype(np.float64)
+
+    def _meet(self, first: Integers, second: Integers, apart: Floats) -> Booleans:
+        """Return whether no other landmark is in the ball between two."""
+        nearest = np.empty(len(first), dtype=np.float32)
+        for i in range(0, len(first), BLOCK):
+            a, b, between = first[i : i + BLOCK], second[i : i + BLOCK], apart[i : i + BLOCK, None]
+            nearest[i : i + BLOCK] = middle(self.apart[a], self.apart[b], between).min(axis=1)
+        return nearest >= apart / 4 * (1 - TIES)
 
     def _core(self, side: Integers, size: int) -> tuple[Integers, float]:
         """Return `size` of the landmarks of a group that are near its densest one, and their largest squared distance.
