@@ -13,6 +13,9 @@ AT_PEAK, DENSEST = 8, 9
 """Weights of a row at a peak and in the densest ball on a cut: the peak must be denser by more than an eighth, as the
 densest place on a cut may be between the balls."""
 
+WIDE = 2
+"""Radius of balls that have to show a valley, too: on a cut through a thin ridge, all smaller ones may be beside it."""
+
 
 def tested_again(structure: Structure, again: Places, sums: Integers, in_balls: Integers, level: float) -> Structure:
     """Return the structure with the evidence of `rows_in_balls`, of rows that are not in the sample.
@@ -66,7 +69,9 @@ def _against_the_densest(counts: Integers) -> Floats:
     """
     excess = counts @ np.array([AT_PEAK, -DENSEST])
     variance = counts @ np.array([AT_PEAK**2, DENSEST**2])
-    return excess / np.sqrt(np.maximum(variance, 1))
+    errors = excess / np.sqrt(np.maximum(variance, 1))
+    wide = np.where(counts[:, WIDE, 0] > 0, errors[:, WIDE], np.inf)  # small groups have no balls so wide
+    return np.minimum(errors, wide[:, None])
 
 
 def _weaker_side(errors: Floats, counts: Integers) -> tuple[Floats, Floats, Floats]:
