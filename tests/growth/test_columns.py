@@ -122,6 +122,7 @@ def test_projections_have_a_row_for_each_of_at_most_so_many_directions_and_repea
     if isinstance(first, tuple):
         (first, thresholds), (second, again) = first, second
         np.testing.assert_array_equal(thresholds, again)
+    first, second = np.vstack(first), np.vstack(second)  # of all families
     found = first.shape[0]
     assert found == 11 if name in ("row_combinations", *RANDOM_PROJECTIONS) else 1 <= found <= 11
     assert first.shape == (found, 3)

@@ -48,9 +48,9 @@ def test_rows_are_whitened_if_their_thinnest_direction_is_below_the_share(thinne
 @pytest.mark.parametrize("name", ["row_combinations", "mdh"])
 def test_what_is_proposed_of_rows_that_are_not_thin_is_as_without_it(name, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(300, 4))
-    proposed = PROJECTIONS[name](rows, np.random.default_rng(1), 50)
+    proposed = np.vstack(PROJECTIONS[name](rows, np.random.default_rng(1), 50))
     monkeypatch.setattr("mdh_dask.projections.whitening.THIN", 0.0)
-    np.testing.assert_array_equal(proposed, PROJECTIONS[name](rows, np.random.default_rng(1), 50))
+    np.testing.assert_array_equal(proposed, np.vstack(PROJECTIONS[name](rows, np.random.default_rng(1), 50)))
 
 
 @pytest.mark.parametrize(
