@@ -7,9 +7,11 @@ from typing import Any, ClassVar, Never, Self, get_args
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._levels import NO_LEVELS
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import kernel_height
 from ..growth.scaling import Standardiser
+from ..growth.settings import GrowthSettings
 from ..projections import Projection
 from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
 from ..projections.path import path_points
@@ -36,7 +38,8 @@ class MinimumDensityHyperplane(DivisiveClustering):
     Parameters
     ----------
     starts : {"balanced", "valleys", "pca2", "random"}
-        Starts of the pursuits. ``"pca2"``: the first two principal components, as in the paper. ``"balanced"``: these
+        Starts of the pursuits. ``"pca2"``: the first two principal components; as in the paper, their hyperplanes may
+        also lie between the two values of a column, which others leave in one cluster. ``"balanced"``: these components
         and the three directions with the deepest valleys among 1000 random combinations of rows and the single columns.
         ``"valleys"``: the components and eight such directions, with hyperplanes held near their valleys.
         ``"random"``: ten random directions.
@@ -140,6 +143,12 @@ class MinimumDensityHyperplane(DivisiveClustering):
 
     def _rule(self) -> SplitRule:
         return replace(super()._rule(), alpha=self.alpha_max)
+
+    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
+        settings = super()._settings(n_rows, seed)
+        # A column that is one in a few rows would smooth the density across the clusters of all other columns.
+        as_in_paper = self.starts == "pca2" and settings.levels is None
+        return replace(settings, levels=NO_LEVELS) if as_in_paper else settings
 
     def _directions(
         self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0

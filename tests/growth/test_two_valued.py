@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mdh_dask import HierarchicalMDH, RandomProjectionTree
+from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.two_valued import two_valued_in
 from mdh_dask.metrics import adjusted_rand_index
@@ -24,7 +24,7 @@ def found_in(rows):
     return two_valued_in(FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows).sample)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, MinimumDensityHyperplane])
 def test_independent_categories_are_one_cluster(method):
     for seed in range(2):
         assert method(random_state=seed).fit(answers(600, seed)).n_clusters_ == 1
@@ -50,6 +50,17 @@ def test_clusters_of_measurements_are_found_among_independent_categories(method)
     model = method().fit(np.concatenate([answers(600), measured], axis=1))
     assert model.n_clusters_ == 2
     assert adjusted_rand_index(np.arange(600) >= 300, model.labels_) > 0.9
+
+
+def test_the_hyperplane_of_the_paper_is_that_of_the_other_columns_where_a_few_rows_have_a_second_value():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 300)
+    measured = rng.normal(size=(600, 4)) + np.outer(labels, [3.0, 3.0, 0.0, 0.0])
+    rare = np.zeros((600, 3))
+    for column in rare.T:
+        column[rng.choice(600, 4, replace=False)] = 1.0
+    model = MinimumDensityHyperplane.as_in_paper().fit(np.concatenate([measured, rare], axis=1))
+    assert adjusted_rand_index(labels, model.labels_) > 0.9
 
 
 def test_columns_that_exclude_or_include_each_other_change_together():
