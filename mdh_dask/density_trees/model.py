@@ -173,8 +173,8 @@ class DensityModel(State):
         n_peaks = len(peaks) if isinstance(peaks, np.ndarray) and peaks.ndim == 2 else None
         if n_peaks != n_cells or peaks.dtype.kind not in "biuf":
             raise ValueError(f"expected {n_cells} rows of numbers in the array peaks, got others")
-        if not np.isfinite(peaks).all():
-            raise ValueError("expected finite numbers in the array peaks, got others")
+        if np.isinf(peaks).any():  # values may be missing
+            raise ValueError("expected no infinite numbers in the array peaks, got others")
         if not isinstance(reach, np.ndarray) or reach.shape != (n_cells,) or not (reach >= 0).all():
             raise ValueError(f"expected {n_cells} distances in the array peak_reach, got others")
         if (np.bincount(self.clusters) == 0).any():

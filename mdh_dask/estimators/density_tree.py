@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._sparse import SparseRows
-from .._typing import AnyArray, RowArray
+from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Plan, is_dask
 from ..density_trees.model import DensityModel
 from ..density_trees.passes import DOUBLINGS
@@ -181,23 +181,23 @@ class DensityTree(Mapped, Exemplary, Confident):
         return DensityState(self._model, None if self.feature_map_ is None else self.feature_map_.map_)
 
     def _adopt(self, state: DensityModel) -> None:
-        model = replace(state, peak_numbers=self._original(state.peak_numbers))
-        self._model = model
-        columns = (*model.links.T, model.evidence, model.core_rows, model.cut_rows, model.separates)
+        self._model = state
+        columns = (*state.links.T, state.evidence, state.core_rows, state.cut_rows, state.separates)
         self.merges_ = np.array(list(zip(*columns)), dtype=MERGES_DTYPE)
-        self.level_ = model.level
+        self.level_ = state.level
 
         # Row numbers count those without missing values only.
-        self._exemplars = None if self.missing == "drop" else model.exemplars
+        self._exemplars = None if self.missing == "drop" else state.exemplars
 
     def _finish(self, rows: RowArray, X: Any) -> None:
-        if self.feature_map_ is not None:  # peaks are features so far
-            self._adopt(replace(self._model, peaks=self._raw_peaks(rows)))
+        model = self._model
+        numbers = self._original(model.peak_numbers)
+        peaks = model.peaks if self.feature_map_ is None else self._raw_peaks(rows, numbers)
+        self._adopt(replace(model, peaks=peaks, peak_numbers=numbers))
         super()._finish(rows, X)
 
-    def _raw_peaks(self, rows: RowArray) -> AnyArray:
-        """Return the rows of the peaks; without columns if lazy rows or rows that were left out are not in memory."""
-        numbers = self._model.peak_numbers
+    def _raw_peaks(self, rows: RowArray, numbers: Integers) -> AnyArray:
+        """Return rows by their numbers; without columns if lazy rows or rows that were left out are not in memory."""
         if is_dask(rows) or self.missing == "drop":
             return np.empty((len(numbers), 0))
         peaks = rows[np.maximum(numbers, 0)]

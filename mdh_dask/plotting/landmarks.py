@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REST = 1e-6
 """Weight of the spread of all landmarks beside that of the clusters: it chooses directions among those without any."""
 
-FEWEST_LABELLED = 30
+MOST_NUMBERED = 30
 """With more clusters, they are not numbered."""
 
 
@@ -60,13 +60,13 @@ def plot_landmarks(model: "DensityModel", ax: "Axes | None" = None, names: Seque
     label, weight = model.clusters[model.cells], np.maximum(model.counts, 1)
     if model.n_features == 2:
         unit = np.divide(1.0, model.scale, out=np.zeros(2), where=model.scale > 0)
-        at, axes = model.points * unit + model.centre, list(names or ("column 0", "column 1"))
+        at, axes = model.points * unit + model.centre, ["column 0", "column 1"] if names is None else list(names)
     else:
         at = model.points @ discriminants(model)
         axes = ["discriminant 1", "discriminant 2"][: at.shape[1]]
         at, axes = (at, axes) if at.shape[1] == 2 else (np.column_stack([at, np.zeros(len(at))]), [*axes, ""])
     ax.scatter(at[:, 0], at[:, 1], s=4 * np.sqrt(weight / weight.mean()), c=[f"C{c % 10}" for c in label], linewidths=0)
-    if 1 < model.n_clusters <= FEWEST_LABELLED:
+    if 1 < model.n_clusters <= MOST_NUMBERED:
         for c in np.unique(label):
             middle = np.median(at[label == c], axis=0)
             nearest = at[label == c][((at[label == c] - middle) ** 2).sum(axis=1).argmin()]

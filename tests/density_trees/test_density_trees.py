@@ -4,12 +4,14 @@ from zlib import crc32
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 import reference_density_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from strategies import seeds
 
@@ -22,7 +24,7 @@ from mdh_dask.density_trees.model import DensityModel
 from mdh_dask.density_trees.passes import nearest_landmarks
 from mdh_dask.density_trees.places import places_of
 from mdh_dask.density_trees.structure import clusters_of, structure_of
-from mdh_dask.plotting.landmarks import discriminants
+from mdh_dask.plotting.landmarks import discriminants, plot_landmarks
 from mdh_dask.summaries.novelty import novelty_of
 
 
@@ -232,6 +234,7 @@ class TestDensityTree:
             ("clusters", 3),
             ("threshold", float("nan")),
             ("points", np.nan),
+            ("peaks", np.inf),
         ],
     )
     def test_models_that_no_fit_gives_are_refused(self, name, change):
@@ -320,6 +323,25 @@ class TestFeatures:
         np.testing.assert_array_equal(lazy.labels_.compute(), model.labels_)
         with pytest.raises(AttributeError, match="not in memory"):
             lazy.exemplars_  # noqa: B018
+
+    def test_exemplars_of_features_are_those_of_repeated_rows(self):
+        X, _ = rings(300, sd=0.05)
+        weights = np.random.default_rng(0).integers(1, 4, 300)
+        model = DensityTree(feature_map=KernelPCAFeatures(kernel="quadratic", n_components=2, n_landmarks=200))
+        own = clone(model).fit(X, sample_weight=weights)
+        repeated = model.fit(np.repeat(X, weights, axis=0))
+        numbers = np.repeat(np.arange(300), weights)[repeated.exemplar_indices_]
+        np.testing.assert_array_equal(own.exemplar_indices_, numbers)
+        np.testing.assert_array_equal(own.exemplars_, X[numbers])
+
+    def test_models_of_rows_with_missing_values_are_loaded(self, tmp_path):
+        X, _ = rings(200)
+        X[::2, 0] = X[1::2, 1] = np.nan
+        model = DensityTree(feature_map="gower").fit(X)
+        model.save(tmp_path / "model")
+        loaded = load_model(tmp_path / "model")
+        assert np.isnan(loaded.exemplars_).any()
+        np.testing.assert_array_equal(loaded.exemplars_, model.exemplars_)
 
     def test_features_of_another_number_are_refused(self, tmp_path):
         X, _ = rings(200)
@@ -410,3 +432,10 @@ def test_a_map_of_many_columns_shows_the_directions_in_which_clusters_differ():
     spread = [along[model.clusters[model.cells] == c].std(axis=0) for c in (0, 1)]
     np.testing.assert_allclose(np.square(spread).mean(axis=0), 1, rtol=0.05)
     assert np.abs(axes[:, 0]).argmax() == 2
+
+
+def test_a_map_of_two_named_columns_names_its_axes():
+    model = DensityTree().fit(pd.DataFrame(rings(200)[0], columns=["east", "north"]))
+    assert len(model.report_pictures()) == 2
+    ax = plot_landmarks(model.state_.model, names=model.feature_names_in_)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("east", "north")
