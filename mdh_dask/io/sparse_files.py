@@ -12,14 +12,16 @@ import dask.array as da
 import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 from dask.utils import parse_bytes
+from fsspec.utils import infer_compression  # type: ignore[import-untyped, unused-ignore]
 from scipy.io import mmread
 from scipy.sparse import load_npz
 
-from .._locations import hiding_credentials
+from .._locations import hiding_credentials, name_of
 from .._sparse import SparseRows, sparse_rows
 from .._typing import Integers
 from ..chunks import default_block_bytes
 from .damage import naming
+from .fingerprints import CHANGES
 from .lazy import lazy_rows
 from .nodes import Options, local_path
 from .remote import about_file, filesystem
@@ -84,13 +86,14 @@ class SparseFile:
         kind, writer = ("SciPy", "scipy.sparse.save_npz") if self.is_npz else ("Matrix Market", "scipy.io.mmwrite")
         remedy = f"write it with {writer}, or store dense rows by numpy.save in a .npy file"
         with naming(f"{self.location} is not a file of sparse rows of {kind}", remedy):
-            with fsspec.open(self.location, "rb", compression="infer", **(self.options or {})) as file:
+            compression = infer_compression(name_of(self.location))
+            with fsspec.open(self.location, "rb", compression=compression, **(self.options or {})) as file:
                 content = BytesIO(file.read())
             rows = sparse_rows(load_npz(content) if self.is_npz else mmread(content))
             rows.csr.check_format(full_check=True)
-        if 0 in rows.shape:
+        if len(rows.shape) != 2 or 0 in rows.shape:
             raise ValueError(
-                f"{self.location}: expected at least one row and one column, got an array of shape {rows.shape}"
+                f"{self.location}: expected rows of columns, at least one of each; got an array of shape {rows.shape}"
             )
         return rows
 
@@ -131,9 +134,11 @@ def open_sparse_file(
         If it is not such a file, or is damaged.
     """
     location = os.fspath(local_path(path) or path)
-    about_file(path, storage_options)
+    about = about_file(path, storage_options)
     fs, name = filesystem(location, storage_options)
-    file = SparseFile(location, storage_options, is_npz, (location, fs.ukey(name)))
+    # For HTTP, fsspec's key is the same for any contents.
+    changes = tuple(str(about.get(key)) for key in ("size", *CHANGES))
+    file = SparseFile(location, storage_options, is_npz, (location, fs.ukey(name), changes))
     rows = file.rows()
     csr, kept = rows.csr, None if columns is None else tuple(columns)
     starts = csr.indptr.astype(np.int64)

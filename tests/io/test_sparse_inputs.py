@@ -97,6 +97,15 @@ def test_files_are_read_over_http(written, rows, name):
         np.testing.assert_array_equal(found.compute().dense(), rows.toarray())
 
 
+def test_a_file_that_has_changed_on_a_server_is_read_again(rows, tmp_path):
+    with serving(tmp_path) as (url, _):
+        for factor in (1, 2):
+            mmwrite(tmp_path / "x.mtx", rows * factor)
+            (tmp_path / "x.mtx.gz").write_bytes(gzip.compress((tmp_path / "x.mtx").read_bytes()))
+            found = open_features(f"{url}/x.mtx.gz?token=a.b").rows
+            np.testing.assert_array_equal(found.compute().dense(), rows.toarray() * factor)
+
+
 @pytest.fixture(scope="module")
 def labels(rows):
     model = RandomProjectionTree(50).fit(rows)
@@ -193,6 +202,7 @@ def test_a_whole_store_of_anndata_names_its_rows_as_the_remedy(written):
 def test_files_of_anything_else_are_refused_with_a_remedy(tmp_path):
     np.savez(tmp_path / "dense.npz", x=np.eye(3))
     (tmp_path / "x.npz").write_bytes(b"PK")
+    sp.save_npz(tmp_path / "line.npz", sp.coo_array(np.arange(3)))
     (tmp_path / "x.mtx").write_text("1 2 3\n")
     (tmp_path / "c.mtx").write_text("%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 1 0\n")
     (tmp_path / "far.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n")
@@ -203,7 +213,8 @@ def test_files_of_anything_else_are_refused_with_a_remedy(tmp_path):
         "x.mtx": "is not a file of sparse rows of Matrix Market .*mmwrite",
         "far.mtx": "is not a file of sparse rows of Matrix Market",
         "c.mtx": "expected integers, booleans or floating-point numbers, got dtype complex128",
-        "none.mtx": "expected at least one row and one column, got an array of shape",
+        "none.mtx": "expected rows of columns, at least one of each; got an array of shape",
+        "line.npz": r"expected rows of columns, at least one of each; got an array of shape \(3,\)",
     }.items():
         with pytest.raises(ValueError, match=message):
             open_features(tmp_path / name)
