@@ -73,7 +73,7 @@ def multiscale_of(attributes: Mapping[str, Any], level: int = 0) -> Multiscale |
             f"expected the metadata of OME-Zarr 0.4 or 0.5; got multiscales that are not: {error}; name an array of "
             "the group, as image.zarr/0"
         ) from error
-    if level >= len(datasets):
+    if not 0 <= level < len(datasets):
         raise ValueError(f"expected a level of OME-Zarr from 0 to {len(datasets) - 1}; got {level}")
     return multiscale
 

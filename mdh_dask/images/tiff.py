@@ -130,7 +130,7 @@ def open_tiff(path: str, series: int | None = None, level: int = 0, storage_opti
 
 def check_level(path: str, level: int, shapes: Sequence[Sequence[int]]) -> None:
     """Raise an error unless there is a level of resolution with this number."""
-    if level >= len(shapes):
+    if not 0 <= level < len(shapes):
         found = ", ".join(" x ".join(map(str, shape)) for shape in shapes)
         raise ValueError(f"expected a level from 0 to {len(shapes) - 1} in {path}, of {found}; got {level}")
 
@@ -150,22 +150,29 @@ def _image_of(path: str, tiff: Any, number: int, level: int, storage_options: Op
     geo_tags = tuple(
         (tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in page.tags if tag.code in GEO_TAGS
     )
-    mask = _mask_of(path, tiff, page, level, storage_options)
+    mask = _mask_of(path, tiff, series, level, storage_options)
     return TiffImage(found, axes, n_alpha, place, nodata, mask, geo_tags, described, (down, across))
 
 
-def _mask_of(path: str, tiff: Any, page: Any, level: int, storage_options: Options) -> TiffArray | None:
-    """Return the mask of as many lines and columns as the image, if there is one."""
+def _mask_of(path: str, tiff: Any, image: Any, level: int, storage_options: Options) -> TiffArray | None:
+    """Return the mask of as many lines and columns as the image, or as its overview, if it has one.
+
+    Raises
+    ------
+    ValueError
+        If the image has a mask and the overview has none.
+    """
+    pages = (image.levels[i].keyframe for i in (0, level))
+    whole, size = ((page.imagelength, page.imagewidth) for page in pages)
     for number, series in enumerate(tiff.series):
         mask = series.keyframe
-        if (
-            mask.is_mask
-            and not mask.is_reduced
-            and level < len(series.levels)
-            and mask.shape[:2] == (page.imagelength, page.imagewidth)
-        ):
-            array = zarr_of(series, level)
-            return TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options, level)
+        if mask.is_mask and not mask.is_reduced and mask.shape[:2] == whole:
+            sizes = [one.keyframe.shape[:2] for one in series.levels]
+            if size not in sizes:
+                raise ValueError(f"its mask has no overview of {size[0]} x {size[1]} pixels")
+            own = sizes.index(size)
+            array = zarr_of(series, own)
+            return TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options, own)
     return None
 
 

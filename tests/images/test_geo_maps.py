@@ -10,6 +10,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import rasterio
+import tifffile
 import xarray
 import zarr
 from click.testing import CliRunner
@@ -104,6 +105,19 @@ def test_an_overview_is_opened_by_its_level_with_its_mask_and_where_the_image_li
         ValueError, match=r"expected a level from 0 to 3 in .*, of 1200 x 880 x 3, .*150 x 110 x 3; got 4"
     ):
         open_image(tmp_path / "cog.tif", index={"level": 4})
+
+
+def test_an_overview_without_the_mask_that_its_image_has_is_refused(tmp_path):
+    pixels, there = np.tile(beach(), (4, 4, 1)), np.tile(THERE, (4, 4))
+    with tifffile.TiffWriter(tmp_path / "a.tif") as file:
+        file.write(pixels, photometric="rgb", subifds=1)
+        file.write(np.ascontiguousarray(pixels[::2, ::2]), photometric="rgb", subfiletype=1)
+        file.write(there, photometric="mask", subfiletype=4)
+    assert open_image(tmp_path / "a.tif", index={"series": 0}).validity is not None
+    with pytest.raises(ValueError, match=r"its mask has no overview of \d+ x \d+ pixels"):
+        open_image(tmp_path / "a.tif", index={"series": 0, "level": 1})
+    with pytest.raises(ValueError, match=r"expected a level from 0 to 1 in .*; got -1"):
+        open_image(tmp_path / "a.tif", index={"series": 0, "level": -1})
 
 
 def test_the_place_of_a_zarr_image_is_that_of_its_attributes(tmp_path):
