@@ -225,14 +225,16 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
 
 
 @hiding_credentials()
-def column_names(path: str | os.PathLike[str]) -> tuple[str, ...] | range:
+def column_names(
+    path: str | os.PathLike[str], missing_chunks: Literal["error", "fill"] = "error"
+) -> tuple[str, ...] | range:
     """Return the names of the columns of a table, otherwise their numbers from 0; errors as for `open_features`."""
     kind = kind_of(path)
     if kind == "CSV":
         return csv_header(path)
     if kind == "Parquet":
         return tuple(open_parquet_table(path).column_names)
-    return range(open_features(path).rows.shape[1])
+    return range(open_features(path, missing_chunks=missing_chunks).rows.shape[1])
 
 
 def places(columns: Sequence[str | int], n_columns: int, path: object) -> list[int]:

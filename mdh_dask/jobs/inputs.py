@@ -155,8 +155,9 @@ def columns_and_kinds(given: Any) -> tuple[list[str | int] | None, dict[str, Any
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     """Open rows from the values of ``[input]``, and whether their columns are typed."""
     use, _ = columns_and_kinds(given["columns"])
-    path, weights = given["path"], Weights(given.get("weights"), given.get("weight_column"))
-    table = Reading(given["missing_chunks"], weights.others(path, use)).table(path, given.get("typed", False))
+    path, missing = given["path"], given["missing_chunks"]
+    weights = Weights(given.get("weights"), given.get("weight_column"), missing)
+    table = Reading(missing, weights.others(path, use)).table(path, given.get("typed", False))
     return RowsInput(path, table, given.get("labels"), weights)
 
 

@@ -142,7 +142,7 @@ def fit(
     """
     outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report, confidence=confidence)
     check_labels(estimator, known_labels)
-    given = Weights(weights, weight_column)
+    given = Weights(weights, weight_column, missing_chunks)
     given.check(estimator, known_labels)
     outputs.check(features, *(path for path in (known_labels, weights) if path))
     table = Reading(missing_chunks, given.others(features, columns)).table(features, takes_types(estimator))

@@ -13,6 +13,7 @@ from ..estimators.registry import all_methods
 from ..estimators.weighted import whole_weights
 from ..io import inputs, open_rows
 from ..io.npy import load_npy
+from .reading import MissingChunks
 
 
 class RowWeights(NamedTuple):
@@ -37,10 +38,13 @@ class Weights:
         Path or URL of a Zarr array or a ``.npy`` file of shape (n_rows,), or of a table of one column.
     column : str or int, optional
         Column of the rows: a name in a table, otherwise a number from 0.
+    missing_chunks : {"error", "fill"}
+        As for the rows.
     """
 
     path: str | None = None
     column: str | int | None = None
+    missing_chunks: MissingChunks = "error"
 
     def check(self, estimator: Any, labels: str | None) -> None:
         """Raise an error if an estimator takes no weights, or if there are other settings that exclude them.
@@ -71,10 +75,12 @@ class Weights:
         """
         if self.column is None:
             return columns
-        own, there = str(self.column), list(map(str, inputs.column_names(features)))
+        own, there = str(self.column), list(map(str, inputs.column_names(features, self.missing_chunks)))
         if own not in there:
             raise SettingError(f"expected one of the columns {', '.join(there):.300} for the weights; got {own}")
         if columns is None:
+            if len(there) == 1:
+                raise SettingError(f"expected other columns than that of the weights; got only {own} in {features}")
             return [name for name in there if name != own]
         if own in map(str, columns):
             raise SettingError(f"expected weights in a column that is not clustered; got {own} for both: leave it out")
@@ -90,9 +96,10 @@ class Weights:
         """
         if self.column is not None:
             source = f"the column {self.column} of {features}"
-            values = _values(inputs.open_features(features, [self.column]).rows)[:, 0]
+            rows = inputs.open_features(features, [self.column], missing_chunks=self.missing_chunks).rows
+            values = _values(rows)[:, 0]
         elif self.path is not None:
-            source, values = self.path, _stored(self.path)
+            source, values = self.path, _stored(self.path, self.missing_chunks)
         else:
             return None
         return RowWeights(whole_weights(values, n_rows, f"the weights in {source}"), source)
@@ -102,13 +109,13 @@ def _takes_weights(cls: type) -> bool:
     return "sample_weight" in signature(cls.fit).parameters  # type: ignore[attr-defined]
 
 
-def _stored(path: str) -> Any:
+def _stored(path: str, missing_chunks: MissingChunks) -> Any:
     """Return the numbers of an array or of a table with one column."""
     kind = inputs.kind_of(path)
     if kind == "npy":
         return load_npy(path)
     if kind == "Zarr":
-        return np.asarray(open_rows(path, ndim=1))
+        return np.asarray(open_rows(path, ndim=1, missing_chunks=missing_chunks))
     rows = inputs.open_features(path).rows
     if rows.shape[1] != 1:
         raise ValueError(f"expected one column of weights in {path}; got {rows.shape[1]}: keep only one")

@@ -8,6 +8,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+import zarr
 from click.testing import CliRunner
 
 from mdh_dask import RandomProjectionTree, load_model
@@ -76,6 +77,24 @@ def test_the_column_of_weights_is_never_clustered(store, tmp_path):
     assert load_model(tmp_path / "m.zarr").feature_names_in_.tolist() == ["b"]
 
 
+def test_missing_chunks_of_weights_are_filled_if_those_of_rows_are(store, tmp_path):
+    folder, _ = store
+    both, own = (
+        zarr.create_array(tmp_path / name, shape=shape, chunks=(100, *shape[1:]), dtype="f8")
+        for name, shape in (("both.zarr", (N, 3)), ("own.zarr", (N,)))
+    )
+    both[:200] = np.column_stack([np.load(folder / "x.npy")[:200, :2], own_weights := np.arange(200) % 3])
+    own[:200] = own_weights
+    trees = []
+    for name, *options in (("both.zarr", "--weight-column", "2"), ("both.zarr", "--weights", tmp_path / "own.zarr")):
+        model = tmp_path / f"{options[0]}.zarr"
+        found = fit(folder, tmp_path / name, *options, "--columns", "0,1", "--missing-chunks", "fill", "--model", model)
+        assert found.exit_code == 0, found.output
+        trees.append(load_model(model).tree_)
+    assert trees[0] == trees[1]
+    assert trees[0].n_rows[0] == own_weights.sum()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -88,6 +107,7 @@ def test_the_column_of_weights_is_never_clustered(store, tmp_path):
         (["x.zarr", "--weights", "x.npy"], r"of shape \(300,\), one for each row; got shape \(300, 3\)"),
         (["x.csv", "--weight-column", "time"], "expected one of the columns a, times, b for the weights; got time"),
         (["x.npy", "--weight-column", "3"], "expected one of the columns 0, 1, 2 for the weights; got 3"),
+        (["w.csv", "--weight-column", "times"], "other columns than that of the weights; got only times in .*w.csv"),
         (["x.csv", "--weight-column", "a", "--columns", "a,b"], "in a column that is not clustered; got a for both"),
         (["x.csv", "--weight-column", "a", "--weights", "w.npy"], "weights in a file or in a column; got .* and a"),
         (["x.zarr", "--weights", "w.npy", "--labels", "w.npy"], "weights of rows or labels of some of them; got both"),
