@@ -19,7 +19,8 @@ class FitCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse a missing input before the options are made."""
-        if args and not args[0].startswith("-") and not {"-h", "--help"} & {*args}:
+        asks = ctx.resilient_parsing or {"-h", "--help"} & {*args}  # a shell for completions, or the user for help
+        if args and not args[0].startswith("-") and not asks:
             refuse_missing(args[0])
         return super().parse_args(ctx, args)
 
@@ -79,7 +80,7 @@ def _input(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
-FILES = (".npy", ".npz", ".mtx", ".gz", ".csv", ".parquet")
+FILES = (".npy", ".npz", ".mtx", ".gz", ".bz2", ".xz", ".csv", ".parquet")
 
 
 def refuse_missing(path: str) -> None:
@@ -91,9 +92,9 @@ def refuse_missing(path: str) -> None:
 
     Examples
     --------
-    >>> refuse_missing("gone.npy")
+    >>> refuse_missing("gone.mtx.xz")
     Traceback (most recent call last):
-    FileNotFoundError: there is no file at gone.npy; check the path
+    FileNotFoundError: there is no file at gone.mtx.xz; check the path
     """
     if any(part in path for part in ("://", "::", "*", "\0")):
         return

@@ -15,6 +15,7 @@ import click
 import numpy as np
 import pytest
 import zarr
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from dask.cli import cli as dask_command
 from distributed.client import ClosedClientError, FutureCancelledError, FuturesCancelledError
@@ -262,6 +263,12 @@ def test_what_methods_say_differently_is_said_of_each():
 def test_an_undocumented_parameter_has_no_description(monkeypatch):
     monkeypatch.setattr(PCATree, "__doc__", None)
     assert description(PCATree, "quantile") == ""
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "segment"])
+def test_a_shell_completes_options_whether_the_input_is_there_or_not(command):
+    completions = ShellComplete(mdh, {}, "mdh-dask", "").get_completions([command, "gone.npy"], "--ou")
+    assert "--out" in [one.value for one in completions]
 
 
 def test_help_tells_all_exit_codes():
