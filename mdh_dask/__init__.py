@@ -43,4 +43,4 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         public = import_module(".estimators.registry", __name__).public_names()
         return sorted([*public, *ELSEWHERE])
-    return getattr(import_module(".estimators", __name__), name)
+    return import_module(".estimators", __name__).estimator_named(name, __name__, [*ELSEWHERE, *ROOMS])

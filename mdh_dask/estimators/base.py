@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import ClusterMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
-from .._fields import nearest
 from .._state import State
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import merge_chunks, one_bar, run
@@ -61,16 +60,12 @@ class ClusterEstimator(ClusterMixin, Planned):
     """Columns of the image whose pixels are the rows; see `mdh_dask.images.PixelColumns`."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Raise an error that names the nearest parameter, or explains the missing `n_clusters` of other libraries."""
+        """Raise an error that explains the missing parameter `n_clusters` of other libraries."""
         known = signature(cls).parameters
         if "n_clusters" in parameters and "n_clusters" not in known:
             bound = "max_clusters= is the most that are kept" if "max_clusters" in known else "it is 2 at most"
             raise TypeError(f"{cls.__name__}() has no parameter n_clusters: the number of clusters is found; {bound}")
-        takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
-        for name in () if takes_any else set(parameters) - set(known):
-            if meant := nearest(name, known):
-                raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}{meant}")
-        return super().__new__(cls)
+        return super().__new__(cls, *args, **parameters)
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -16,6 +16,9 @@ from ..tree.words import cluster_in_words
 from .base import ClusterEstimator
 from .validation import rows_of_share
 
+COMES_TO_ITS_TURN = ("scatter", "eigenvalue")
+"""Orders that examine a cluster only when its turn comes to be split."""
+
 
 class Explaining(ClusterEstimator):
     """A mixin for estimators of one tree that explains the clusters."""
@@ -27,6 +30,8 @@ class Explaining(ClusterEstimator):
     stop_rule: str
     quantile: float
     n_candidates: int
+    max_levels: int | None
+    order: str | None
 
     def why(self, cluster: int | None = None) -> str:
         """Return in words which splits bound each cluster, and why it is not split further.
@@ -88,10 +93,9 @@ class Explaining(ClusterEstimator):
             n_leaves = int(np.sum(tree.cluster[tree.leaves] == tree.cluster[leaf]))
             return f"{n_leaves} leaves were united, as the density of the rows shows no valley between them"
         if n_rows < 2 * least:
-            return f"not split: {n_rows:,} rows are fewer than twice min_cluster_size, {least:,}"
+            return f"not split: it has {full_count(n_rows, 'row')}, fewer than twice min_cluster_size, {least:,}"
         if np.isnan(tree.relative_depth[leaf]) or len(tree.histogram(leaf)) == 0:
-            need = f"min_relative_depth={self.min_relative_depth:g} with {least:,} rows on both sides"
-            return f"not split: no valley of {need} was found"
+            return f"not split: {self._why_no_valley(leaf, full_count(least, 'row'))}"
         valley = (
             f"not split: the best valley, along {direction_text(tree, leaf, self._column_names())} at "
             f"{tree.thresholds[leaf]:.3g}, has relative depth {depth_text(tree.relative_depth[leaf])}, "
@@ -106,6 +110,16 @@ class Explaining(ClusterEstimator):
         if merges and share <= allowed:
             return f"{said}{allowed:.2g}, but merging united its sides: around them the density shows no valley"
         return f"{said}{allowed:.2g} on rows that did not choose it"
+
+    def _why_no_valley(self, leaf: int, least: str) -> str:
+        """Return why no valley of a leaf is known: it may not have been examined at all."""
+        if self.max_levels is not None and self.tree_.level[leaf] >= self.max_levels:
+            return f"it lies under max_levels={self.max_levels} splits"
+        if self.order in COMES_TO_ITS_TURN:
+            return (
+                f"with order={self.order!r} its turn did not come, or no split with {least} on both sides was possible"
+            )
+        return f"no valley of min_relative_depth={self.min_relative_depth:g} with {least} on both sides was found"
 
     def _column_names(self) -> list[str] | None:
         """Return names for the features of a map, which have none."""

@@ -184,7 +184,7 @@ class HyperplaneEnsemble(SoftEstimator):
         if not len(failed):
             return said if n else f"{said}: no search ended in one"
         depth, share, needed = failed
-        said += f"; the best of the others has relative depth {depth_text(depth)}"
+        said += f"; the best {'of the others ' * (n > 0)}has relative depth {depth_text(depth)}"
         if np.isnan(share):
             return f"{said}, and stop_rule={self.stop_rule!r} rejected it"
         return (

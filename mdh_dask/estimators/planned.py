@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
@@ -10,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._fields import nearest
 from .._state import Stored
 from .._typing import RowArray
 from ..chunks import Plan, Progress, announced, is_dask, map_rows
@@ -58,6 +60,15 @@ class Planned(BaseEstimator, ABC):
     missing_values_: MissingValues | None = None
     n_features_in_: int
     n_passes_: int
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Raise an error that names the nearest parameter if there is none of that name."""
+        known = signature(cls).parameters
+        takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
+        for name in () if takes_any else parameters:
+            if name not in known and (meant := nearest(name, known)):
+                raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}{meant}")
+        return super().__new__(cls)
 
     @property
     def uses_types(self) -> bool:

@@ -245,15 +245,14 @@ class SupportVectorClustering(ClusterEstimator):
             most = int(self.sweep_["n_components"].max())
             return f"no contour of the sweep has more than {full_count(most, 'component')} with enough rows"
         tested, evidence, needed = failed
-        if tested:
-            why = "is confirmed by the rows that did not choose it" if self.n_clusters_ == 1 else "is confirmed"
-            return (
-                f"no {'further ' * (self.n_clusters_ > 1)}valley {why}; the best has {evidence:.2g} standard errors, "
-                f"and a cluster needs {needed:.2g}"
-            )
+        why, what = (
+            ("is confirmed by the rows that did not choose it", "cluster")
+            if tested
+            else ("shows among the rows that drew the contours", "test")
+        )
         return (
-            f"no valley shows among the rows that drew the contours; the best has {evidence:.2g} standard errors, and "
-            f"a test needs {needed:.2g}"
+            f"no {'further ' * (self.n_clusters_ > 1)}valley {why}; the best has {evidence:.2g} standard errors, and a "
+            f"{what} needs {needed:.2g}"
         )
 
     def report_pictures(self) -> dict[str, bytes]:

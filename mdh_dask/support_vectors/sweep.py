@@ -200,14 +200,17 @@ def chosen_step(steps: Sequence[Step]) -> int:
 def best_failed(steps: Sequence[Step], chosen: int) -> Floats:
     """Return whether held-out rows tested it, the evidence of the best valley that failed, and what it needed.
 
-    Of several clusters, that of the chosen step; of one, that of all steps that were tested, or else of all. Empty if
-    there is no such valley.
+    Valleys that held-out rows tested in steps of as many clusters as the chosen one come first; otherwise those that
+    the rows of any step did not show. Empty if there is no such valley.
     """
-    tested = [step for step in steps if step.confirmed is not None]
-    several = bool(steps) and steps[chosen].n_confirmed > 1
-    own = [steps[chosen]] if several else tested or steps
-    best = max((step.failed for step in own), default=(-np.inf, SHOWS))
-    return np.array([float(bool(tested)), *best]) if np.isfinite(best[0]) else np.empty(0)
+    n = steps[chosen].n_confirmed if steps else 0
+    tested = [step for step in steps if step.confirmed is not None and (n < 2 or step.n_confirmed == n)]
+    shown = [step for step in steps if step.confirmed is None]
+    for by_others, own in ((1.0, tested), (0.0, shown)):
+        best = max((step.failed for step in own), default=(-np.inf, SHOWS))
+        if np.isfinite(best[0]):
+            return np.array([by_others, *best])
+    return np.empty(0)
 
 
 def persistence_of(steps: Sequence[Step]) -> list[float]:

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from mdh_dask import (
+    PDDP,
     ConsensusClustering,
     DensityTree,
     HyperplaneEnsemble,
@@ -80,6 +81,22 @@ def test_two_clusters_say_what_a_third_one_lacked(cloud):
     for model in (SupportVectorClustering(n_landmarks=300), HyperplaneEnsemble(8)):
         assert model.fit(rows).why().startswith("2 clusters"), model.why()
     assert "of 1,200 rows: the sides of" in model.why()
+
+
+def test_contours_of_two_clusters_give_the_evidence_for_a_third_one():
+    rows = np.random.default_rng(1).normal(size=(500, 2))
+    rows[:250, 0] += 5
+    model = SupportVectorClustering(n_landmarks=200).fit(rows)
+    assert model.sweep_["n_components"].max() > 2
+    assert re.search(rf"^2 clusters: no further valley .*; the best has -?{NUMBER} standard errors", model.why())
+
+
+def test_leaves_that_were_not_examined_are_not_said_to_have_no_valley(cloud):
+    rows = np.vstack([cloud, cloud + 12])
+    why = PDDP(max_clusters=2).fit(rows).why()
+    assert why.startswith("2 clusters of 1,200 rows, as many as max_clusters=2 allowed\n")
+    assert why.count("not split: with order='scatter' its turn did not come, or no split with 35 rows on") == 2
+    assert RandomProjectionTree(20, max_levels=1).fit(rows).why().count("not split: it lies under max_levels=1") == 2
 
 
 def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):
