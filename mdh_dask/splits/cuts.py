@@ -201,6 +201,8 @@ def squared_distances(rows: Floats, places: Floats) -> Floats:
 def nearest(distances: Floats, k: int) -> Integers:
     """Return the columns of the `k` smallest values of each row, shape (n_rows, k), in any order."""
     near = np.empty((len(distances), k), dtype=np.int64)
+    if k == 0:
+        return near
     for i in range(0, len(distances), BLOCK):
         block = distances[i : i + BLOCK]
         within = block <= np.partition(block, k - 1, axis=1)[:, k - 1 : k]

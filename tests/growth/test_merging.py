@@ -202,6 +202,11 @@ def test_a_cell_without_rows_joins_a_neighbour_and_few_rows_are_left_alone():
     assert_array_equal(merge_cells(rows[:20], hashes(20), np.arange(20), 20).group, np.arange(20))
 
 
+def test_cells_are_merged_though_all_rows_of_a_half_are_equal():
+    rows = np.eye(1, 64).T
+    assert_array_equal(merge_cells(rows, hashes(64), np.arange(64) // 32, 2).group, [0, 0])
+
+
 def test_cells_of_a_lattice_are_merged_though_the_nearest_rows_are_equal():
     rng = np.random.default_rng(5)
     rows = rng.poisson(2, size=(2000, 2)).astype(float)
