@@ -168,6 +168,8 @@ class Gower(Kernel):
                 similar += [np.isnan(column)] if self.missing == "level" and len(known) < len(column) else []
                 groups.append(self.shares[j] * (np.array(similar, dtype=np.float64) @ projection))
                 continue
+            if len(known) == 0:  # no landmark has a value of this column
+                continue
             at = np.concatenate([values[: FEW_VALUES + 1], np.quantile(known, SHARES_BELOW)])
             similar_to = np.where(np.isnan(column), 0.0, 1 - np.abs(column - at[:, None]))
             curve = self.shares[j] * (similar_to @ projection)

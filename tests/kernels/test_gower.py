@@ -173,6 +173,16 @@ class TestEmbedding:
         assert np.abs(made.transform(unknown) - made.transform(rows[:1])).max() > 0.05
 
 
+def test_a_column_without_a_value_among_the_landmarks_has_no_levels():
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    of_columns = Gower().of_columns(np.zeros(2, dtype=bool), np.full(2, -4.0), np.full(2, 4.0))
+    own, without = (
+        of_columns.levels(np.column_stack([rows[:, 0], x]), np.eye(50)) for x in (rows[:, 1], np.full(50, np.nan))
+    )
+    assert len(own.starts) == 2
+    assert len(without.starts) == 1
+
+
 class TestLevels:
     """Clusters differ in several columns: levels of one column, however many rows have each, are none."""
 
