@@ -51,7 +51,7 @@ def _tree(model: DensityModel, counts: Integers, outside: Integers) -> Tree:
         node: dict[str, Any] = {"clusters": own, "n_rows": sum(n_rows), "left": -1, "right": -1}
         if all(at.any() for at in landmarks):
             away = _away([model.points[at] for at in landmarks])
-            extent = max(float(max(each.max() for each in away)), np.finfo(np.float64).tiny)
+            extent = float(max(each.max() for each in away)) or 1.0  # of equal landmarks, any will do
             parts = [
                 _histogram(each, counts[at], outside[:, c].sum(axis=1), extent)
                 for each, at, c in zip(away, landmarks, cells)

@@ -397,6 +397,10 @@ class TestDrift:
         assert not drift(model, np.random.default_rng(1).normal(size=(600, 2))).found
         assert drift(model, X + 9).alarms[0].startswith("cluster 0: ")
 
+    def test_equal_rows_have_not_drifted(self):
+        X = np.ones((50, 2))
+        assert not drift(DensityTree().fit(X), X).found
+
     def test_features_are_compared_too(self):
         X, _ = rings(600)
         model = DensityTree(feature_map=KernelPCAFeatures(kernel="quadratic", n_landmarks=100)).fit(X)
