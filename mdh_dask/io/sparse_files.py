@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from io import BytesIO
 from pathlib import PurePosixPath
 from threading import Lock
@@ -30,6 +31,9 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 
 ROW_BYTES = 8
 """Bytes that a row takes beside its values."""
+
+AS_ARRAYS = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
+"""Asks newer versions of SciPy for arrays, as 1.18 warns that matrices will not be the default for long."""
 
 _LOCK = Lock()
 _HELD: dict[Any, SparseRows] = {}
@@ -89,7 +93,7 @@ class SparseFile:
             compression = infer_compression(name_of(self.location))
             with fsspec.open(self.location, "rb", compression=compression, **(self.options or {})) as file:
                 content = BytesIO(file.read())
-            rows = sparse_rows(load_npz(content) if self.is_npz else mmread(content))
+            rows = sparse_rows(load_npz(content) if self.is_npz else mmread(content, **AS_ARRAYS))
             rows.csr.check_format(full_check=True)
         if len(rows.shape) != 2 or 0 in rows.shape:
             raise ValueError(
