@@ -8,6 +8,7 @@ import time
 import weakref
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -101,9 +102,10 @@ def test_an_exception_that_is_dropped_is_raised_again(number, drop, capfd):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, exits.INTERRUPTED), (signal.SIGTERM, exits.TERMINATED)])
 @pytest.mark.parametrize("options", [[], ["--log-json"]])
-def test_a_command_that_ends_before_it_is_raised_again_ends_with_its_code(number, code, options, monkeypatch):
+def test_a_command_that_ends_before_it_is_raised_again_ends_with_its_code(number, code, options, tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", np.zeros((2, 2)))
     monkeypatch.setattr("mdh_dask.workflows.fit", lambda *_, **__: in_a_weak_reference(number) or "done")
-    result = CliRunner().invoke(mdh, [*options, "fit", "x.zarr"])
+    result = CliRunner().invoke(mdh, [*options, "fit", str(tmp_path / "x.npy")])
     assert (result.exit_code, len(result.stderr.splitlines())) == (code, 1)
     assert "interrupted" in result.stderr
     assert "Traceback" not in result.stderr
