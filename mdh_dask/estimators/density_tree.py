@@ -222,7 +222,9 @@ class DensityTree(Mapped, Exemplary, Confident):
         state = self._model
         united = np.flatnonzero(~state.separates)
         if not len(united):
-            return "every cell of the sample is a cluster"
+            return (
+                "every cell of the sample is a cluster" if len(state.clusters) > 1 else "the sample has a single cell"
+            )
         best = int(united[state.evidence[united].argmax()])
         evidence = float(state.evidence[best])
         if evidence > state.threshold:

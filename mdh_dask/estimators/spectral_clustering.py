@@ -100,6 +100,8 @@ class SpectralClustering(KernelKMeans):
 
     def _reason(self) -> str:
         values = ", ".join(f"{value:.2g}" for value in self.feature_map_.eigenvalues_)  # type: ignore[union-attr]
+        if self.n_clusters_ == 1 and self.number_rule == "alignment":
+            return f"all rows have the same affinities; the eigenvalue is {values}"
         rules = {
             "alignment": "is the most eigenvectors that can be turned until every row has one large entry, and never 1",
             "gap": "is the number of eigenvalues before the largest gap",

@@ -239,6 +239,8 @@ class SupportVectorClustering(ClusterEstimator):
 
     def _reason(self) -> str:
         failed = self.state_.failed
+        if not len(self.sweep_) and self.width == "sweep":
+            return "all rows are equal, or too few to draw contours by some and test them by the others"
         if not len(self.sweep_):
             return f"the contour of width={self.width_:.3g} has so many components; width='sweep' looks for more"
         if not len(failed):

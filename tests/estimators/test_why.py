@@ -71,6 +71,16 @@ def test_a_number_that_was_given_is_said_to_be_given(cloud, estimator):
     assert f"as many as {asked}" in model.why()
 
 
+def test_equal_rows_are_said_to_be_equal():
+    rows = np.ones((30, 2))
+    for model, message in (
+        (SupportVectorClustering(), "1 cluster: all rows are equal, or too few"),
+        (SpectralClustering(), "1 cluster of 30 rows: all rows have the same affinities; the eigenvalue is 1"),
+        (DensityTree(), "1 cluster of 30 rows: the sample has a single cell"),
+    ):
+        assert model.fit(rows).why().startswith(message), model.why()
+
+
 def test_clusters_found_by_a_rule_name_it(cloud):
     why = SpectralClustering(n_landmarks=100, number_rule="gap").fit(cloud).why()
     assert "number_rule='gap' this is the number of eigenvalues before the largest gap; the eigenvalues are 1" in why
