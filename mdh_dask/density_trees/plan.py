@@ -96,7 +96,7 @@ def cluster(
     n_cells = len(structure.links) + 1
     inside, *outside = counts_in_cells(counts, cells, n_cells)
     rows = inside if settings.leaves_outside else inside + sum(outside)
-    least = max(settings.min_rows, int(settings.leaves_outside))  # a cluster of rows outside would be empty
+    least = max(settings.min_rows, 1)  # cells without landmarks or with rows outside only may be empty
     threshold = -np.inf if settings.exactly else structure.threshold
     clusters = clusters_of(structure.links, structure.evidence, rows, threshold, least, settings.most_clusters)
     peaks = _peaks(sample, landmarks, cells, structure.reach, n_cells)

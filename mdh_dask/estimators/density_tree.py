@@ -228,7 +228,7 @@ class DensityTree(Mapped, Exemplary, Confident):
         best = int(united[state.evidence[united].argmax()])
         evidence = float(state.evidence[best])
         if evidence > state.threshold:
-            return "clusters of fewer rows than min_cluster_size were united with others"
+            return "clusters of fewer rows than min_cluster_size, or without a landmark, were united with others"
         return (
             f"of the merges that were made, the one with the most evidence for two clusters has "
             f"{evidence:.2g} standard errors, and a cluster needs {state.threshold:.2g}; {state.core_rows[best]:.0f} "

@@ -408,6 +408,13 @@ class TestDrift:
         assert drift(model, 2 * X).found
 
 
+def test_groups_without_a_landmark_are_no_clusters():
+    X = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[-9], [0], [9]], 100, axis=0)
+    for parameters in ({}, {"n_clusters": 3}):
+        model = DensityTree(n_landmarks=2, **parameters).fit(X)
+        assert model.n_clusters_ == len(np.unique(model.labels_)) == 2
+
+
 class TestBasins:
     def test_a_row_is_in_the_basin_of_the_mode_to_which_denser_neighbours_lead(self):
         near = np.array([[1, 2], [0, 2], [1, 3], [4, 2], [3, 2]])
