@@ -18,7 +18,7 @@ from .examine import Examiner
 from .extending import extend
 from .groups import Groups
 from .order import prune
-from .passes import FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from .passes import Columns, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
 from .scaling import Standardiser, standardiser
 from .settings import GrowthSettings
@@ -75,11 +75,16 @@ def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLo
     sample = smallest_hashes(look.sample, rows_wanted(settings, shape))
     if settings.sample_seed not in (None, settings.seed):
         sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))
+    return sample, standardiser_of(settings, look.columns, sample)
+
+
+def standardiser_of(settings: GrowthSettings, columns: Columns, sample: Sample) -> Standardiser:
+    """Return the shift and scale of the columns for the directions that the settings propose."""
     share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
-    standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
+    standardise = standardiser(columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
     if settings.from_origin:
         standardise = replace(standardise, centre=np.zeros(len(standardise.centre)))
-    return sample, standardise if settings.levels is None else replace(standardise, levels=settings.levels)
+    return standardise if settings.levels is None else replace(standardise, levels=settings.levels)
 
 
 def rows_wanted(settings: GrowthSettings, shape: tuple[int, int]) -> int:

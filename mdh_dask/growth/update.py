@@ -15,16 +15,14 @@ from ..projections.directions import Axes
 from ..splits.choose import Candidates, Counts, Verdict
 from ..tree.structure import Tree
 from ..tree.turning import multiplied, proportioned, scaled_counts
-from .bounds import least_share
 from .branches import Branch, SampleRows, State
 from .examine import Examiner
-from .growth import Grown
+from .growth import Grown, standardiser_of
 from .lattices import lattices_of
 from .order import prune
 from .passes import FirstLook, FirstPass, sample_limit, smallest_hashes
 from .recount import axes_of, folded, rows_of_nodes, tree_pass
 from .sampling import rows_held
-from .scaling import standardiser
 from .settings import GrowthSettings
 from .sweeps import BranchCounts, UpdatePass
 from .trees import branches_of, tree_of
@@ -81,10 +79,7 @@ def update(
     look, counts = yield Pass("updating", UpdatePass(first, sweep))
     check(look)
     sample = smallest_hashes(look.sample, wanted)
-    share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
-    standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
-    levels = standardise.levels if settings.levels is None else settings.levels
-    standardise = replace(standardise, lattices=lattices_of(tree.steps), levels=levels)
+    standardise = replace(standardiser_of(settings, look.columns, sample), lattices=lattices_of(tree.steps))
     updater, n_old = Updater(settings, standardise), round(decay * int(tree.n_rows[0]))
     root = updater.settle(updater.added(tree, n_old, axes, counts, SampleRows.of_all(sample)))
     split = updater.examine_open(root)

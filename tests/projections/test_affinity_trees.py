@@ -143,6 +143,16 @@ class TestTree:
         apart = np.linalg.norm(means[[0, 0, 1]] - means[[1, 2, 2]], axis=1)
         assert apart.min() > 2 * plane.reshape(3, 200, 2).std(axis=1).max()
 
+    def test_an_update_divides_new_rows_by_hyperplanes_through_the_origin_too(self):
+        old, new = (
+            np.random.default_rng(seed).normal(0, 0.5, (300, 2)) + np.repeat([[0, 0], [6, 0], [0, 6]], 100, axis=0)
+            for seed in (0, 1)
+        )
+        model = HierarchicalSpectral(max_clusters=2, feature_map="rbf").fit(old)
+        model.set_params(max_clusters=3).partial_fit(new)
+        assert adjusted_rand_index(model.predict(new), np.repeat([0, 1, 2], 100)) == 1
+        np.testing.assert_allclose(model.tree_.thresholds[model.tree_.left >= 0], 0, atol=1e-12)
+
 
 class TestRefused:
     def test_other_features_than_affinities(self):
