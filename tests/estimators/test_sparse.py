@@ -110,7 +110,7 @@ def test_results_row_by_row_profiles_and_updates_are_those_of_dense_rows(rows, t
 class TestManyColumns:
     """Sparse rows of many columns are mapped to singular vectors and never become dense."""
 
-    @pytest.mark.parametrize("cls", [RandomProjectionTree, HierarchicalMDH])
+    @pytest.mark.parametrize("cls", [RandomProjectionTree, HierarchicalMDH, DensityTree])
     def test_trees_find_topics_and_save_the_map(self, texts, cls, tmp_path):
         model = cls().fit(csr_array(texts))
         assert adjusted_rand_index(np.arange(300) % 3, model.labels_) == 1
@@ -164,7 +164,6 @@ class TestManyColumns:
     @pytest.mark.parametrize(
         ("model", "remedy"),
         [
-            (DensityTree(), "TruncatedSVDFeatures"),
             (HierarchicalKernelMDH(), "TruncatedSVDFeatures"),
             (KernelKMeans(n_clusters=2, feature_map="rbf"), "feature_map='truncated_svd'"),
             (RandomProjectionTree(merge=True), "TruncatedSVDFeatures"),
