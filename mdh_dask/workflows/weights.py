@@ -25,7 +25,7 @@ class RowWeights(NamedTuple):
 
     def describe(self) -> str:
         """Return where they come from, and what counts with them."""
-        return f"{self.source}, a sum of {self.values.sum():,}; the tree counts them, profiles count every row once"
+        return f"{self.source}, a sum of {self.values.sum():,}; the model counts them, profiles count every row once"
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def test_commands_weight_rows_as_the_estimator_does(store, tmp_path, name, optio
     assert loaded.tree_ == model.tree_
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), model.labels_)
     said = f"{value} of .*{name}" if option == "--weight-column" else value
-    assert re.search(f"{said}, a sum of {model.tree_.n_rows[0]}; the tree counts them", report.read_text())
+    assert re.search(f"{said}, a sum of {model.tree_.n_rows[0]}; the model counts them", report.read_text())
 
 
 def test_the_column_of_weights_is_never_clustered(store, tmp_path):
