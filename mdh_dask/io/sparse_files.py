@@ -137,17 +137,28 @@ def open_sparse_file(
     ValueError
         If it is not such a file, or is damaged.
     """
-    location = os.fspath(local_path(path) or path)
-    about = about_file(path, storage_options)
-    fs, name = filesystem(location, storage_options)
-    # For HTTP, fsspec's key is the same for any contents.
-    changes = tuple(str(about.get(key)) for key in ("size", *CHANGES))
-    file = SparseFile(location, storage_options, is_npz, (location, fs.ukey(name), changes))
+    file = _file_at(path, is_npz, storage_options)
     rows = file.rows()
     csr, kept = rows.csr, None if columns is None else tuple(columns)
     starts = csr.indptr.astype(np.int64)
     blocks = list(row_blocks(starts, csr.data.itemsize + csr.indices.itemsize, block_bytes))
     return lazy_sparse_rows(file.read, blocks, kept, rows.shape[1], rows.dtype, file.version)
+
+
+@hiding_credentials()
+def held_bytes(path: str | os.PathLike[str]) -> int:
+    """Return how many bytes every process holds of a file of sparse rows; 0 for others, which are read in parts."""
+    is_npz = name_of(path).lower().endswith(".npz")
+    return _file_at(path, is_npz, None).rows().nbytes if is_npz or is_matrix_market(name_of(path)) else 0
+
+
+def _file_at(path: str | os.PathLike[str], is_npz: bool, storage_options: Options) -> SparseFile:
+    location = os.fspath(local_path(path) or path)
+    about = about_file(path, storage_options)
+    fs, name = filesystem(location, storage_options)
+    # For HTTP, fsspec's key is the same for any contents.
+    changes = tuple(str(about.get(key)) for key in ("size", *CHANGES))
+    return SparseFile(location, storage_options, is_npz, (location, fs.ukey(name), changes))
 
 
 def lazy_sparse_rows(

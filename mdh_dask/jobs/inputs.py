@@ -1,7 +1,7 @@
 """The inputs of jobs: rows, or the pixels of an image."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,6 +13,7 @@ from ..images.bands import with_bands
 from ..images.rows import all_rows
 from ..images.validity import nodata_of
 from ..io.inputs import Table, TypedTable
+from ..io.sparse_files import held_bytes
 from ..workflows._fit import Cluster, Made, fit_rows
 from ..workflows.estimates import Estimate, estimate
 from ..workflows.labels import open_labels
@@ -85,7 +86,8 @@ class RowsInput:
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
         """Return the estimate of a fit."""
-        return estimate(self.rows, estimator, labels=bool(self.n_passes_after(outputs)))
+        need = estimate(self.rows, estimator, labels=bool(self.n_passes_after(outputs)))
+        return replace(need, held_bytes=held_bytes(self.path))
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> Made:
         """Fit the estimator and write the outputs."""

@@ -30,6 +30,8 @@ class Estimate:
         Size of the result of a task, and of what it holds beside the rows.
     n_values, n_bytes : int
         Values of all rows, and their size.
+    held_bytes : int
+        Size of what every process holds of the input.
     """
 
     fewest: int
@@ -39,6 +41,7 @@ class Estimate:
     state_bytes: int
     n_values: int
     n_bytes: int
+    held_bytes: int = 0
 
     @property
     def tasks(self) -> int:
@@ -76,8 +79,9 @@ class Estimate:
 
     def memory(self) -> str:
         """Return the memory of a worker as a formula."""
+        held = f" + {format_bytes(self.held_bytes)} of the input" if self.held_bytes else ""
         return (
-            f"{format_bytes(WORKER_BYTES)} + threads x {format_bytes(self.thread_bytes)}"
+            f"{format_bytes(WORKER_BYTES)}{held} + threads x {format_bytes(self.thread_bytes)}"
             f" ({BLOCKS_OF_A_THREAD} x {format_bytes(self.block_bytes)} of a block"
             f" + 2 x {format_bytes(self.state_bytes)} of results)"
         )

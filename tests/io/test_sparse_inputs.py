@@ -139,9 +139,18 @@ def test_a_job_takes_sparse_rows_and_its_check_says_so(written, labels, tmp_path
     )
     told = check_job(read_job(tmp_path / "job.toml"))
     assert "600 sparse rows of 12 float64 columns, 0.1 MB if they were dense, in 1 blocks" in told
+    assert "of the input" not in told
     run(tmp_path / "job.toml")
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), labels)
     assert load_model(tmp_path / "m.zarr").n_features_in_ == COLUMNS
+
+
+def test_the_check_counts_files_that_every_worker_holds(written, rows, tmp_path):
+    job = tmp_path / "job.toml"
+    held = (rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes) / 1e6
+    for name in ("x.npz", "x.mtx.gz"):
+        job.write_text(f'[input]\npath = "{written}/{name}"\n[output]\nmodel = "m.zarr"\n')
+        assert f"400 MB + {held:.4g} MB of the input + threads x" in check_job(read_job(job))
 
 
 def test_a_file_is_read_once_for_all_passes(written, monkeypatch):
