@@ -95,6 +95,7 @@ def discriminants(model: "DensityModel") -> Floats:
     outside = (weight * between).T @ between + REST * (weight * points).T @ points
     if model.n_clusters == 1:
         inside, outside = np.eye(len(inside)), inside
-    directions: Floats = eigh(outside, inside)[1][:, ::-1][:, :2]
+    n = len(inside)
+    directions: Floats = eigh(outside, inside, subset_by_index=(max(n - 2, 0), n - 1))[1][:, ::-1]
     largest = directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])]
     return directions * np.where(largest < 0, -1.0, 1.0)
