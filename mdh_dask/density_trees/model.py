@@ -104,10 +104,6 @@ class DensityModel(State):
             labels[reach > self.level**2] = -1
         return labels
 
-    def reach(self, rows: AnyArray) -> Floats:
-        """Return the distance of raw rows to the last of the `VOTERS` nearest landmarks, shape (n_rows,)."""
-        return np.sqrt(nearest_landmarks(rows, self.centre, self.scale, self.points)[1])
-
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the `VOTERS` nearest landmarks that are in the cluster of each raw row."""
         rows = loop_ready(rows)

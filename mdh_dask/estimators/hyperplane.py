@@ -172,7 +172,8 @@ class MinimumDensityHyperplane(DivisiveClustering):
     @property
     def direction_(self) -> Floats:
         """Normal of the hyperplane for raw rows."""
-        return self.tree_.planes[0]
+        plane = self.tree_.planes[0]
+        return np.full_like(plane, np.nan) if np.isnan(self.offset_) else plane
 
     @property
     def offset_(self) -> float:

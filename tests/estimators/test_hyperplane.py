@@ -152,6 +152,12 @@ def test_constant_duplicate_and_collinear_columns_do_no_harm(rows):
     assert model.direction_[-2] == 0
 
 
+def test_without_a_hyperplane_its_values_are_not_numbers():
+    model = MinimumDensityHyperplane().fit(np.ones((60, 3)))
+    assert model.n_clusters_ == 1
+    assert np.isnan([*model.direction_, model.offset_, model.density_, model.relative_depth_]).all()
+
+
 @pytest.mark.skipif("MDH_DASK_DATA" not in os.environ, reason="MDH_DASK_DATA names no folder of data sets")
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", ["optdigits", "synthetic_control", "yeast_cell_cycle", "mfeat_fac"])
