@@ -181,8 +181,9 @@ def _upload(url: str, mark: dict[str, Any], arrays: dict[str, AnyArray], replace
 
 
 def _complete(group: zarr.Group, mark: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+    # Chunks of zeros, too: where a deletion at a URL was cut off, chunks of an older model would stand for them.
     for name, array in arrays.items():
-        group.create_array(name, data=array)
+        group.create_array(name, data=array, config={"write_empty_chunks": True})
     group.update_attributes({MODEL_MARK: mark | {"checksum": _checksum(mark, arrays)}})
 
 

@@ -483,6 +483,14 @@ def test_models_behind_urls_are_saved_loaded_and_replaced(url):
     assert load_tree(url)[0] == other
 
 
+def test_a_model_is_whole_where_the_deletion_of_another_was_cut_off(url):
+    for value in (1.0, 0.0):
+        save_model(url, {"points": np.full((3, 2), value)}, parameters={}, kind="points", overwrite=True)
+        if value:
+            del MemoryFileSystem.store["/models/m.zarr/zarr.json"]
+    assert not read_model(url, lambda kind, parameters, arrays: arrays["points"]).any()
+
+
 def test_saving_at_a_url_takes_one_request_for_each_object_and_few_others(url, monkeypatch):
     def counted(method):
         def call(*args, **kwargs):
