@@ -1,6 +1,5 @@
 """Validation of all input of estimators, before any work is done."""
 
-import os
 from collections.abc import Sequence
 from functools import partial
 from math import ceil, sqrt
@@ -11,6 +10,7 @@ import numpy as np
 import zarr
 from sklearn.utils.validation import validate_data
 
+from .._locations import redacted
 from .._typing import AnyArray, RowArray
 from ..chunks import is_dask, select_rows
 from ..columns.coding import TypedRows
@@ -58,7 +58,8 @@ def given_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
     elif isinstance(X, zarr.Group):
         raise TypeError(f"expected an array; got a Zarr group with {sorted(X.array_keys())}: pass one of its arrays")
     elif isinstance(X, str | PathLike):
-        raise TypeError(f"expected rows; got the path {os.fspath(X)!r}: open it by mdh_dask.io.open_features(...).rows")
+        path = redacted(str(X))
+        raise TypeError(f"expected rows; got the path {path!r}: open it by mdh_dask.io.open_features(...).rows")
     typed, estimator._input_passes = is_typed(estimator, X, reset=reset), 0
     if reset:
         vars(estimator).pop("columns", None)

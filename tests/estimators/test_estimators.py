@@ -109,6 +109,9 @@ def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
     for path in (tmp_path, "x.npy"):
         with pytest.raises(TypeError, match=r"expected rows; got the path .*: open it by mdh_dask.io.open_features"):
             RandomProjectionTree().fit(path)
+    with pytest.raises(TypeError, match=r"expected rows; got the path 'https://") as caught:
+        RandomProjectionTree().fit("https://me:secret@example.org/x.npy")
+    assert "secret" not in str(caught.value)
 
 
 def test_predicting_the_training_rows_gives_their_labels(rows):
