@@ -18,8 +18,11 @@ FEWEST = 30
 
 MOST_SPLITS = 6
 
-ROWS_OF_SPLITS = 8000
-"""Fewer rows are halved repeatedly, at most `MOST_SPLITS` times, until about this many are compared in all."""
+ROWS_OF_SPLITS = 24_000
+"""Fewer rows are halved repeatedly, at most `MOST_SPLITS` times, until about this many are compared in all.
+
+The evidence of valleys grows with the halvings, that of clouds without clusters does not: of 5000 rows, it was a fifth
+larger with four than with one. With more rows, each halving takes longer and adds less."""
 
 MANY_COLUMNS = 8
 """With more columns, the middle of two rows is nearer to others than both, and cells are merged as leaves of trees."""

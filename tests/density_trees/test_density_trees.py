@@ -248,10 +248,11 @@ class TestDensityTree:
         for X in (np.ones((50, 2)), np.zeros((2, 3)), np.arange(20.0)[:, None]):
             assert DensityTree().fit(X).n_clusters_ == 1
 
-    def test_narrow_gaps_between_stripes_are_found(self):
+    @pytest.mark.parametrize(("n", "gap"), [(1200, 0.04), (5000, 0.018)])  # one halving of 5000 rows shows three
+    def test_narrow_gaps_between_stripes_are_found(self, n, gap):
         rng = np.random.default_rng(0)
-        y = rng.integers(4, size=1200)
-        X = np.column_stack([rng.uniform(0, 1.2, 1200), 0.14 * y + rng.uniform(0, 0.1, 1200)])
+        y = rng.integers(4, size=n)
+        X = np.column_stack([rng.uniform(0, 1.2, n), (0.1 + gap) * y + rng.uniform(0, 0.1, n)])
         assert adjusted_rand_score(DensityTree().fit_predict(X), y) > 0.98
 
 
