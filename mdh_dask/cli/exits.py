@@ -97,7 +97,9 @@ JOB_SPELLINGS = {
 def _is_of_certificates(error: BaseException) -> bool:
     """Return whether a certificate was refused: then trying again does not help, though no server was reached."""
     cause: BaseException | None = error
-    while cause is not None:
+    seen: list[BaseException] = []  # causes may go in circles, as those of an error that a worker process sends do
+    while cause is not None and not any(cause is one for one in seen):
+        seen.append(cause)
         reason = getattr(cause, "reason", None) if isinstance(cause, ssl.SSLError) else None
         if isinstance(cause, ssl.SSLCertVerificationError) or "CERTIFICATE" in str(reason) or "_CA" in str(reason):
             return True

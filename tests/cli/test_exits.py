@@ -125,6 +125,12 @@ def test_a_certificate_that_is_not_trusted_will_not_be_so_later(untrusted, monke
     assert "certificate" in result.stderr.splitlines()[-1].lower()
 
 
+def test_an_error_whose_causes_go_in_circles_has_a_code():
+    first, second = ImportError("no numbers"), RuntimeError("not started")
+    first.__cause__, second.__cause__ = second, first
+    assert exits.exit_code(first) == exits.MISSING_PACKAGE
+
+
 @contextmanager
 def files_of_at_most(n_bytes):
     """Make longer files fail as a full disk does: without a word of where."""
