@@ -26,8 +26,8 @@ DIRECTIONS_AT_ONCE = 256
 """Number of directions with histograms in memory at once."""
 
 MANY_COLUMNS, DEEP, MOST_DEEP = 50, 0.5, 0.1
-"""Of more columns, none alone is a start if a larger share than the last has valleys deeper than the second. Every
-pixel of images is dark in some and light in others: a tree would cut pixel after pixel, and find no digit."""
+"""Of more columns, none alone is a start if several, a larger share than the last, have valleys deeper than the second.
+Every pixel of images is dark in some and light in others: a tree would cut pixel after pixel, and find no digit."""
 
 ROOM = 0.2
 """Largest distance of a pursuit beyond the valley of its start, in standard deviations."""
@@ -108,7 +108,7 @@ def valley_starts(
         projections = np.concatenate([multi_dot([weights, base, looked_at.T]), looked_at.T[columns]])
         depth, alpha, share = _deepest_valleys(projections, least_share, within)
         deep = np.count_nonzero(depth[len(weights) :] > DEEP)
-        if centred.shape[1] > MANY_COLUMNS and deep > MOST_DEEP * len(columns):
+        if centred.shape[1] > MANY_COLUMNS and deep > max(MOST_DEEP * len(columns), 1):
             depth[len(weights) :] = 0.0
         for i in np.argsort(-depth, kind="stable")[:n_starts]:
             if depth[i] > 0:

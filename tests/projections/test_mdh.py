@@ -435,6 +435,12 @@ class TestManyColumns:
         rows[:1000, 7] += 5
         assert success_ratio(np.arange(2000) < 1000, HierarchicalMDH().fit_predict(rows)) > 0.95
 
+    def test_of_counts_hide_no_clusters_that_differ_in_the_only_measured_one(self):
+        rng = np.random.default_rng(0)
+        rows = np.column_stack([rng.poisson(3, (1500, 70)), rng.normal(size=(1500, 5))])
+        rows[:750, -1] += 7
+        assert success_ratio(np.arange(1500) < 750, HierarchicalMDH().fit_predict(rows)) > 0.95
+
 
 class TestDegenerateRows:
     @pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
