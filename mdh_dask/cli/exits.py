@@ -97,7 +97,7 @@ JOB_SPELLINGS = {
 def _is_of_certificates(error: BaseException) -> bool:
     """Return whether a certificate was refused: then trying again does not help, though no server was reached."""
     cause: BaseException | None = error
-    seen: list[BaseException] = []  # causes may go in circles, as those of an error that a worker process sends do
+    seen: list[BaseException] = []  # causes go in circles where the first of them was raised from the last
     while cause is not None and not any(cause is one for one in seen):
         seen.append(cause)
         reason = getattr(cause, "reason", None) if isinstance(cause, ssl.SSLError) else None
