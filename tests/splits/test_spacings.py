@@ -20,7 +20,7 @@ from mdh_dask.splits.stopping import SpacingTest
 
 
 def histogram(projections) -> Histograms:
-    return _histograms(np.array([projections]), BANDWIDTHS["normal"], np.zeros(1), 5, with_extremes=True)
+    return _histograms(np.array([projections]), BANDWIDTHS["normal"], np.zeros(1), 5, with_extremes=True, ends=None)
 
 
 def test_probabilities_are_those_of_simulated_spacings():
