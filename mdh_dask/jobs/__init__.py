@@ -61,7 +61,7 @@ def run(
     ...     np.save(f"{folder}/x.npy", np.random.default_rng(0).normal(size=(600, 2)))
     ...     _ = Path(folder, "job.toml").write_text(job)
     ...     run(f"{folder}/job.toml").split(" in ")[0]
-    '1 clusters of 600 rows'
+    '1 cluster of 600 rows'
     """
     with telling(path, lambda error: 1) as told:
         told.job = read_job(Path(path), cluster)
