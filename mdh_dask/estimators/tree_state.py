@@ -18,6 +18,9 @@ NYSTROM = "nystrom"
 """The kind of saved maps without a kind, as from 0.1.0."""
 
 ROWS_AT_ONCE = 8192
+
+THROUGH_ORIGIN = 1e-12
+"""Size of thresholds that are zero but for rounding; those of other splits lie between rows."""
 """Rows whose features are in memory at once while rows are labelled."""
 
 EXEMPLARS = "exemplars", "exemplar_numbers"
@@ -86,8 +89,12 @@ class TreeState(State):
         return np.asarray(features @ self.tree.planes[0] - self.tree.thresholds[0])
 
     def for_labels(self) -> "TreeState":
-        """Return the state with a map to the projections on the splits, which are mostly fewer than the features."""
-        if self.feature_map is None:
+        """Return the state with a map to the projections on the splits, which are mostly fewer than the features.
+
+        Rows that mirror each other lie on hyperplanes through the origin. Only the features themselves, rounded as when
+        they were counted, divide such rows as the counts say.
+        """
+        if self.feature_map is None or (np.abs(self.tree.thresholds[self.tree.left >= 0]) < THROUGH_ORIGIN).any():
             return self
         planes, asking = self.tree.on_projections()
         if not 0 < len(planes) < self.feature_map.n_components:
