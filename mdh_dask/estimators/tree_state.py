@@ -18,10 +18,10 @@ NYSTROM = "nystrom"
 """The kind of saved maps without a kind, as from 0.1.0."""
 
 ROWS_AT_ONCE = 8192
+"""Rows whose features are in memory at once while rows are labelled."""
 
 THROUGH_ORIGIN = 1e-12
 """Size of thresholds that are zero but for rounding; those of other splits lie between rows."""
-"""Rows whose features are in memory at once while rows are labelled."""
 
 EXEMPLARS = "exemplars", "exemplar_numbers"
 """Arrays of `Exemplars` in saved models, in the order of its fields; neither must be there."""
