@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
+
+from ._garbage import GARBAGE
 
 logger = logging.getLogger(__name__)
 
@@ -26,9 +29,22 @@ except (ImportError, AttributeError) as error:  # Numba documents none of the na
     FOLDER = None
 
 
+class _WhileCompiling(event.Listener):  # type: ignore[misc, unused-ignore]
+    """Pause the search for cyclic garbage from the beginning of an event of numba to its end."""
+
+    def on_start(self, event: Any) -> None:
+        GARBAGE.__enter__()
+
+    def on_end(self, event: Any) -> None:
+        GARBAGE.__exit__()
+
+
+event.register("numba:compile", _WhileCompiling())
+
+
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a plain loop on first use; it releases the GIL while it runs."""
-    loop = numba.njit(nogil=True)(function)
+    loop = numba.njit(nogil=True, no_cfunc_wrapper=True)(function)  # nothing calls the loops from C
     if FOLDER is not None:
         loop._cache = LoopCache(FOLDER, function)
     return loop

@@ -1,5 +1,6 @@
 """Compiled loops on disk: found by later processes, safe beside others, never trusted blindly."""
 
+import gc
 import os
 import shutil
 import time
@@ -9,9 +10,11 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from numba.core import event
 
 import mdh_dask
 from mdh_dask._loop_cache import UNUSED, LoopCache, LoopFiles, base_folder, open_folder, stamp
+from mdh_dask._numba import jit
 
 PACKAGE = Path(mdh_dask.__file__).parent
 
@@ -142,3 +145,39 @@ def test_loops_that_no_process_has_used_for_long_are_removed(tmp_path):
         os.utime(tmp_path / name, 2 * (time.time() - age,))
     open_folder(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"loops-new", "mine", f"loops-{stamp(PACKAGE)}"}
+
+
+class Watch(event.Listener):
+    """Whether garbage was collected at the beginning of each compilation."""
+
+    def __init__(self):
+        self.collected = []
+
+    def on_start(self, event):
+        self.collected.append(gc.isenabled())
+
+    def on_end(self, event):
+        pass
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_not_collected_while_a_loop_compiles_or_loads_and_then_as_before(enabled, folder, monkeypatch):
+    watch, switches, load = Watch(), {True: gc.enable, False: gc.disable}, LoopFiles.load
+
+    def watched(files, key):
+        watch.collected.append(gc.isenabled())
+        return load(files, key)
+
+    monkeypatch.setattr(LoopFiles, "load", watched)
+    try:
+        switches[enabled]()
+        with event.install_listener("numba:compile", watch):
+            loop_in(folder)(1.0, 2.0)
+            loop_in(folder)(1.0, 2.0)
+            with pytest.raises(numba.TypingError):
+                jit(add)(1.0, (2.0,))
+            assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
+    assert len(watch.collected) >= 4
+    assert not any(watch.collected)
