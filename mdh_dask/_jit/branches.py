@@ -35,97 +35,65 @@ def sweep_branches(
     is directions x 3 x bins: the last one counts the rows as they are, that is as a split at the end of a bin
     would route them.
     """
-    leaf = np.empty(rows.shape[0], dtype=np.int32)
-    for begin in range(0, rows.shape[0], BLOCK):
-        block = slice(begin, begin + BLOCK)
-        sweep_block(
-            rows[block], left, right, planes, thresholds, first, bit, hashes[block], lattices, directions, origin,
-            width, counts, extremes, leaf[block],
-        )  # fmt: skip
+    n, n_nodes = rows.shape[0], left.shape[0]
+    leaf = np.empty(n, dtype=np.int32)
+    order, spare = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
+    start, stop = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
+    for begin in range(0, n, BLOCK):
+        stop[0] = min(BLOCK, n - begin)
+        for i in range(stop[0]):
+            order[i] = begin + i
+        for node in range(n_nodes):
+            here = order[start[node] : stop[node]]
+            inner, own = left[node] >= 0, (first[node], first[node + 1])
+            if inner or own[0] < own[1]:
+                n_left = visit_node(
+                    rows, here, inner, planes[node], thresholds[node], spare,
+                    own, bit[node], hashes, lattices, directions, origin, width, counts, extremes,
+                )  # fmt: skip
+            if inner:
+                start[left[node]] = start[node]
+                stop[left[node]] = start[right[node]] = start[node] + n_left
+                stop[right[node]] = stop[node]
+            else:
+                for i in range(here.shape[0]):
+                    leaf[here[i]] = node
     return leaf
 
 
 @jit
-def sweep_block(
-    rows,
-    left,
-    right,
-    planes,
-    thresholds,
-    first,
-    bit,
-    hashes,
-    lattices,
-    directions,
-    origin,
-    width,
-    counts,
-    extremes,
-    leaf,
-):
-    """Sweep rows that fit the cache, as `sweep_branches` does, and write their leaves to `leaf`."""
-    n = rows.shape[0]
-    order = np.empty(n, dtype=np.int64)
-    for i in range(n):
-        order[i] = i
-    spare = np.empty(n, dtype=np.int64)
-    start = np.zeros(left.shape[0], dtype=np.int64)
-    stop = np.zeros(left.shape[0], dtype=np.int64)
-    stop[0] = n
-    for node in range(left.shape[0]):
-        here = order[start[node] : stop[node]]
-        inner = left[node] >= 0
-        own = slice(first[node], first[node + 1])
-        if inner or own.start < own.stop:
-            n_left = visit_node(
-                rows, here, inner, planes[node], thresholds[node], spare,
-                bit[node], hashes, lattices, directions[own], origin[own], width[own], counts[own],
-                extremes[own],
-            )  # fmt: skip
-        if inner:
-            start[left[node]] = start[node]
-            stop[left[node]] = start[right[node]] = start[node] + n_left
-            stop[right[node]] = stop[node]
-        else:
-            for i in here:
-                leaf[i] = node
-
-
-@jit
 def visit_node(
-    rows, here, inner, plane, threshold, spare, bit, hashes, lattices, directions, origin, width, counts, extremes
+    rows, here, inner, plane, threshold, spare, own, bit, hashes, lattices, directions, origin, width, counts, extremes
 ):
-    """Count ``rows[here]`` along the directions; at an inner node, reorder `here` so that rows that go left come
-    first, each side in its former order. Return the number of rows that go left.
+    """Count ``rows[here]`` along the directions from ``own[0]`` to ``own[1]``; at an inner node, reorder `here` so
+    that rows that go left come first, each side in its former order. Return the number of rows that go left.
     """  # noqa: D205
     tile = np.zeros((rows.shape[1], TILE))
-    sums, along_plane = np.empty(TILE), np.empty(TILE)
-    half, third = np.empty(TILE, dtype=np.int64), np.full(TILE, 2)
+    sums, along_plane, half = np.empty(TILE), np.empty(TILE), np.empty(TILE, dtype=np.int64)
+    n_counts = 0 if own[0] == own[1] else 1 + (lattices.columns.shape[0] > 0)
     n_left = n_right = 0
     for start in range(0, here.shape[0], TILE):
         size = fill_tile(rows, here, start, tile)
         if inner:
             project_tile(tile, plane, along_plane)
-        if directions.shape[0] > 0 and lattices.columns.shape[0] > 0:
-            for c in range(directions.shape[0]):
+        for count in range(n_counts, 0, -1):  # first the rows as they are if their values will be spread
+            for i in range(size):
+                half[i] = 2 if count == 2 else (hashes[here[start + i]] >> np.uint64(bit)) & np.uint64(1)
+            if count < n_counts:
+                spread_tile(tile, here, start, size, hashes, lattices)
+            for c in range(own[0], own[1]):
                 project_tile(tile, directions[c], sums)
-                count_tile(sums[:size], third, origin[c], 1.0 / width[c], counts[c])
-            spread_tile(tile, here, start, size, hashes, lattices)
-        for c in range(directions.shape[0]):
-            if c == 0:
-                for i in range(size):
-                    half[i] = (hashes[here[start + i]] >> np.uint64(bit)) & np.uint64(1)
-            project_tile(tile, directions[c], sums)
-            count_tile(sums[:size], half, origin[c], 1.0 / width[c], counts[c])
-            if extremes.shape[3] > 0:
-                widen_tile(sums[:size], half, origin[c], 1.0 / width[c], extremes[c])
+                count_tile(sums, half, size, origin[c], 1.0 / width[c], counts[c])
+                if count == 1 and extremes.shape[3] > 0:
+                    widen_tile(sums, half, size, origin[c], 1.0 / width[c], extremes[c])
         if inner:
             for i in range(size):
+                row = here[start + i]
                 if along_plane[i] <= threshold:
-                    here[n_left] = here[start + i]
+                    here[n_left] = row
                     n_left += 1
                 else:
-                    spare[n_right] = here[start + i]
+                    spare[n_right] = row
                     n_right += 1
     for i in range(n_right):  # assigning a slice would take seconds to compile, for the text of its shape error
         here[n_left + i] = spare[i]
@@ -133,19 +101,19 @@ def visit_node(
 
 
 @jit
-def count_tile(sums, half, origin, scale, counts):
-    """Add the projections to `counts` (halves x bins), whose outermost bins take the tails."""
+def count_tile(sums, half, size, origin, scale, counts):
+    """Add the first `size` projections to `counts` (halves x bins), whose outermost bins take the tails."""
     top = counts.shape[1] - 1.0
-    for i in range(sums.shape[0]):
+    for i in range(size):
         k = min(max((sums[i] - origin) * scale, 0.0), top)
         counts[half[i], int(k)] += 1
 
 
 @jit
-def widen_tile(sums, half, origin, scale, extremes):
-    """Update `extremes` (2 halves x 2 x bins) with the smallest and the largest projection in each bin."""
+def widen_tile(sums, half, size, origin, scale, extremes):
+    """Update `extremes` (2 halves x 2 x bins) with the smallest and the largest of these projections in each bin."""
     top = extremes.shape[2] - 1.0
-    for i in range(sums.shape[0]):
+    for i in range(size):
         k = int(min(max((sums[i] - origin) * scale, 0.0), top))
         extremes[half[i], 0, k] = min(extremes[half[i], 0, k], sums[i])
         extremes[half[i], 1, k] = max(extremes[half[i], 1, k], sums[i])

@@ -3,15 +3,7 @@
 import numpy as np
 
 from .._numba import jit
-
-
-@jit
-def root_of(parent, i):
-    """Return the root of an entry, whose parents are never larger than it is."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
+from .forests import root_of
 
 
 @jit

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from .._numba import jit
+from .forests import root_of, unite
 
 REACH = 40.0
 """Exponent beyond which a kernel is taken for zero: it is under 5e-18."""
@@ -62,23 +63,6 @@ def lowest_along(points, edges, n_points, vectors, coefficients, width):
         ends[0], ends[1] = points[edges[e, 0]], points[edges[e, 1]]
         lowest[e], place[e] = lowest_between(ends, n_points[e], vectors, coefficients, width, -np.inf)
     return lowest, place
-
-
-@jit
-def root_of(parent, i):
-    """Return the root of an item, and shorten the path to it."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@jit
-def unite(parent, a, b):
-    """Join two sets: their root is the smaller one of both."""
-    low, high = min(a, b), max(a, b)
-    parent[high] = low
-    return low
 
 
 @jit

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .._numba import jit
-from .separators import index_along
+from .separators import best_separator
 
 MEMORY = 10
 """Steps in the BFGS memory: enough for all of them while alpha grows."""
@@ -28,26 +28,42 @@ def descend(centred, start, alpha, max_steps, unit, penalty):
 
     `unit` is a density that counts as large; it makes the tolerance independent of the scale of the rows.
     """
-    steps, changes = np.zeros((MEMORY, start.shape[0])), np.zeros((MEMORY, start.shape[0]))
-    products = np.zeros(MEMORY)
-    kept = 0
-    x = start.copy()
-    value, gradient = index_along(centred, x, alpha, penalty, unit)[:2]
+    d, kept = start.shape[0], 0
+    steps, changes, products = np.zeros((MEMORY, d)), np.zeros((MEMORY, d)), np.zeros(MEMORY)
+    x, rest = start.copy(), np.zeros(d)
+    # A step of length zero finds the value at the start.
+    value, gradient = line_search(centred, x, np.inf, rest, rest, alpha, penalty, unit)[1:]
     for _ in range(max_steps):
-        if np.abs(gradient).max() <= TOLERANCE:
+        if is_flat(gradient):
             break
         step = quasi_newton_step(gradient, steps[:kept], changes[:kept], products[:kept])
         length, lower, slopes = line_search(centred, x, value, gradient, step, alpha, penalty, unit)
         if length == 0:
             break
-        step, change = length * step, slopes - gradient
+        change = np.empty(d)
+        for j in range(d):
+            step[j] *= length
+            change[j] = slopes[j] - gradient[j]
+            x[j] += step[j]
         if step @ change > 0:
             kept = remember(steps, changes, products, kept, step, change)
         gain = value - lower
-        x, value, gradient = x + step, lower, slopes
+        value, gradient = lower, slopes
         if gain <= WORTHWHILE * (value + gain):
             break
-    return x / math.sqrt(x @ x)
+    length = math.sqrt(x @ x)
+    for j in range(d):
+        x[j] /= length
+    return x
+
+
+@jit
+def is_flat(gradient):
+    """Return whether no entry exceeds the tolerance or is NaN."""
+    flat = True
+    for j in range(gradient.shape[0]):
+        flat &= abs(gradient[j]) <= TOLERANCE
+    return flat
 
 
 @jit
@@ -56,18 +72,26 @@ def quasi_newton_step(gradient, steps, changes, products):
 
     `changes` are the gradient's changes over the steps, `products` the inner products of steps and changes.
     """
-    direction = -gradient
-    kept = products.shape[0]
-    if kept == 0:
-        size = math.sqrt(gradient @ gradient)
-        return direction * (1 / size) if size > 1.0 else direction
-    shares = np.zeros(kept)
+    d, kept = gradient.shape[0], products.shape[0]
+    direction, shares = np.empty(d), np.empty(kept)
+    for j in range(d):
+        direction[j] = -gradient[j]
     for i in range(kept - 1, -1, -1):
         shares[i] = (steps[i] @ direction) / products[i]
-        direction -= shares[i] * changes[i]
-    direction *= products[-1] / (changes[-1] @ changes[-1])
+        for j in range(d):
+            direction[j] -= shares[i] * changes[i, j]
+    scale = 1.0
+    if kept == 0:
+        size = math.sqrt(gradient @ gradient)
+        scale = 1 / size if size > 1.0 else 1.0
+    else:
+        scale = products[kept - 1] / (changes[kept - 1] @ changes[kept - 1])
+    for j in range(d):
+        direction[j] *= scale
     for i in range(kept):
-        direction += (shares[i] - (changes[i] @ direction) / products[i]) * steps[i]
+        share = shares[i] - (changes[i] @ direction) / products[i]
+        for j in range(d):
+            direction[j] += share * steps[i, j]
     return direction
 
 
@@ -92,16 +116,25 @@ def line_search(centred, x, value, gradient, step, alpha, penalty, unit):
 
     The share is zero if no point is lower.
     """
-    slope = gradient @ step
+    slope, there = gradient @ step, np.empty(x.shape[0])
     low, high, size = 0.0, np.inf, 1.0
     found, lowest, slopes = 0.0, value, gradient
     for _ in range(MAX_TRIALS):
-        there, gradient_there = index_along(centred, x + size * step, alpha, penalty, unit)[:2]
-        if there > value + SUFFICIENT * size * slope:
+        for j in range(x.shape[0]):
+            there[j] = x[j] + size * step[j]
+        length = math.sqrt(there @ there)
+        for j in range(x.shape[0]):
+            there[j] /= length
+        # The index depends only on the direction, so its gradient is tangent to the sphere.
+        index, _, _, uphill = best_separator(centred, there, alpha, penalty)
+        index /= unit
+        for j in range(x.shape[0]):
+            uphill[j] /= length * unit
+        if index > value + SUFFICIENT * size * slope:
             high = size
         else:
-            found, lowest, slopes = size, there, gradient_there
-            if gradient_there @ step >= FLATTER * slope:
+            found, lowest, slopes = size, index, uphill
+            if uphill @ step >= FLATTER * slope:
                 break
             low = size
         size = (low + high) / 2 if high < np.inf else 2 * low

@@ -10,17 +10,26 @@ GOLDEN = 0x9E3779B97F4A7C15
 @jit
 def hash_rows(seed, start, n_rows):
     """Return a uniform 64-bit hash of ``(seed, row)`` for ``start <= row < start + n_rows`` (SplitMix64)."""
-    return hash_numbers(seed, np.arange(start, start + n_rows))
+    hashes = np.empty(n_rows, dtype=np.uint64)
+    for i in range(n_rows):
+        hashes[i] = hash_of(seed, start + i)
+    return hashes
 
 
 @jit
 def hash_numbers(seed, numbers):
     """Return the hashes of rows by their global numbers."""
-    hashes = np.empty(len(numbers), dtype=np.uint64)
-    offset = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(1)
-    for i in range(len(numbers)):
-        hashes[i] = mixed(offset + np.uint64(numbers[i]) * np.uint64(GOLDEN))
+    hashes = np.empty(numbers.shape[0], dtype=np.uint64)
+    for i in range(numbers.shape[0]):
+        hashes[i] = hash_of(seed, numbers[i])
     return hashes
+
+
+@jit
+def hash_of(seed, number):
+    """Return the hash of one row."""
+    offset = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(1)
+    return mixed(offset + np.uint64(number) * np.uint64(GOLDEN))
 
 
 @jit

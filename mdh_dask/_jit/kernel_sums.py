@@ -57,12 +57,13 @@ def bin_linearly(projections, origin, width, weights):
 @jit
 def smooth(weights, taps):
     """Return the sums of kernels at the bins; `taps` are the heights of a kernel 0, 1, 2, ... bins from its centre."""
-    n = weights.shape[0]
-    sums = np.empty(n)
-    for i in range(n):
-        sums[i] = taps[0] * weights[i]
-    for k in range(1, min(taps.shape[0], n)):
-        for i in range(n - k):
-            sums[i] += taps[k] * weights[i + k]
-            sums[i + k] += taps[k] * weights[i]
+    n, reach = weights.shape[0], taps.shape[0]
+    padded = np.zeros(n + 2 * reach)
+    padded[reach : reach + n] = weights
+    sums = taps[0] * weights
+    for k in range(1, reach):
+        # The compiler adds several sums at a time, as the loop reads no bin that it writes.
+        before, after = padded[reach - k :], padded[reach + k :]
+        for i in range(n):
+            sums[i] = sums[i] + taps[k] * before[i] + taps[k] * after[i]
     return sums

@@ -69,14 +69,17 @@ def lowest_valley(projections, labelled, bound, width, penalty):
     for i in range(labelled.shape[0]):
         reach = max(reach, abs(labelled[i]))
     half = math.ceil((reach + REACH_OF_BINS * bandwidth) / width) + 1
-    weights = np.zeros(2 * half)
+    weights, centres = np.zeros(2 * half), np.empty(2 * half)
     bin_linearly(projections, -half * width, width, weights)
     # The outermost bins count the rows beyond, whose kernels do not reach the bound.
     weights[0] = weights[-1] = 0.0
-    taps = np.exp(-0.5 * (np.arange(int(REACH_OF_BINS * bandwidth / width) + 1) * width / bandwidth) ** 2)
-    centres = (np.arange(2 * half) + 0.5 - half) * width
-    density = smooth(weights, taps)
-    top = density.max()
+    taps = np.empty(int(REACH_OF_BINS * bandwidth / width) + 1)
+    for k in range(taps.shape[0]):
+        taps[k] = math.exp(-0.5 * (k * width / bandwidth) ** 2)
+    density, top = smooth(weights, taps), 0.0
+    for k in range(centres.shape[0]):
+        centres[k] = (k + 0.5 - half) * width
+        top = max(top, density[k])
     grid, height = grid_within(centres, density, reach)
     ones = np.ones(projections.shape[0])
     n = projections.shape[0]

@@ -1,6 +1,6 @@
 """Candidate directions for the branches of a tree: the ends of pursuits, and the valleys that they start from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,11 +75,11 @@ def mdh_families(
 
     Returns
     -------
-    list of two ndarrays of shape (k, n_features), float64
-        Unit directions. The first family: those of `mdh_directions`; the ends of pursuits with their own bandwidth, if
-        these differ; and the starts that showed valleys, unchanged. The second: starts and ends among whitened rows, if
-        the rows are thin in some direction or `starts` is ``"valleys"``. If the deepest start and its end show valleys
-        beyond doubt, only this end and the starts.
+    list of three ndarrays of shape (k, n_features), float64
+        Unit directions. The first family: those of `mdh_directions`, and the ends of pursuits with their own bandwidth,
+        if these differ. The second: the starts that showed valleys, unchanged. The third: starts and ends among
+        whitened rows, if the rows are thin in some direction or `starts` is ``"valleys"``. If the deepest start and its
+        end show valleys beyond doubt, only this end and the starts.
 
     Raises
     ------
@@ -91,7 +91,8 @@ def mdh_families(
     A pursuit uses the bandwidth of the first component. In a branch that is long in one direction and whose clusters
     are separated across it, this bandwidth hides the valley of the start, and the pursuit leaves it. Whitened rows
     show clusters that the others hide, but few of them have deep valleys by chance, which look deepest of all to the
-    rows that chose them: so they are a family of their own.
+    rows that chose them: so they are a family of their own. The same is true of the ends of pursuits where few rows
+    have many columns: so the starts are a family apart from the ends.
 
     Examples
     --------
@@ -104,22 +105,29 @@ def mdh_families(
     searched = searched_rows(
         rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse, min_rows=min_rows
     )
-    valleys = searched.starts[searched.n_components :]
+    valleys = _directions(searched.starts[searched.n_components :], searched)
     certain = _certain_end(searched, min_rows / len(rows))
     if certain is not None:
-        found = np.array([certain.direction, *(start.direction for start in valleys)])
-        found = found if searched.basis is None else found @ searched.basis
-        return [found[:n_directions], np.empty((0, rows.shape[1]))]
+        return _first([_directions([certain], searched), valleys, np.empty((0, rows.shape[1]))], n_directions)
     results = [pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS) for start in searched.starts]
     results.sort(key=lambda result: -result.relative_depth)
     # A pursuit that leaves its valley and ends at the bound has found no hyperplane.
     ends = [result for result in results if result.relative_depth > 0] or results[:1]
     ends += _narrow_ends(searched)
-    found = np.array([*(end.direction for end in ends), *(start.direction for start in valleys)])
-    found = found if searched.basis is None else found @ searched.basis
-    found = found[:n_directions]
-    left = None if n_directions is None else n_directions - len(found)
-    return [found, _ends_among_whitened_rows(rows, rng, unmix=starts == "valleys")[:left]]
+    whitened = _ends_among_whitened_rows(rows, rng, unmix=starts == "valleys")
+    return _first([_directions(ends, searched), valleys, whitened], n_directions)
+
+
+def _directions(found: Sequence[Start] | Sequence[MDHResult], searched: SearchedRows) -> Floats:
+    """Return the directions of starts or ends of pursuits in the coordinates of the rows."""
+    directions = np.array([one.direction for one in found]).reshape(-1, searched.centred.shape[1])
+    return directions if searched.basis is None else directions @ searched.basis
+
+
+def _first(families: list[Floats], n_directions: int | None) -> list[Floats]:
+    """Return the families without all but the first directions; None for all."""
+    before = np.cumsum([0, *map(len, families)])
+    return [family[: None if n_directions is None else max(n_directions - n, 0)] for family, n in zip(families, before)]
 
 
 def _certain_end(searched: SearchedRows, least_share: float) -> MDHResult | None:

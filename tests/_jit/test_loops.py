@@ -18,7 +18,6 @@ from mdh_dask._jit.branches import (
     count_tile,
     fill_tile,
     project_tile,
-    sweep_block,
     sweep_branches,
     visit_node,
     widen_tile,
@@ -146,8 +145,7 @@ class TestSweepBranches:
         copies = BLOCK // len(rows) + 2
         many, hashes = np.tile(rows, (copies, 1)), np.tile(arguments[6], copies)
         (counts, extremes), (once, widened) = nothing(), nothing()
-        leaves = np.empty(len(rows), dtype=np.int32)
-        sweep_block(rows, *arguments, once, widened, leaves)
+        leaves = sweep_branches(rows, *arguments, once, widened)
         leaf = sweep_branches(many, *arguments[:6], hashes, *arguments[7:], counts, extremes)
         np.testing.assert_array_equal(leaf, np.tile(leaves, copies))
         np.testing.assert_array_equal(counts, once * copies)
@@ -171,23 +169,31 @@ class TestPartsOfTheSweep:
         offset, hashes, spare = float(np.median(rows @ plane)), hash_rows(seed, 0, len(rows)), np.empty_like(here)
         directions, origin, width = rng.normal(size=(n, rows.shape[1])), rng.normal(0, 50, n), rng.uniform(0.1, 9, n)
         taken, expected = ((np.zeros((n, 2 + bool(coarse), 9), np.int64), no_extremes(n, 2, 9)) for _ in range(2))
-        rest, order = (3, hashes, coarse, directions, origin, width), here.tolist()
-        n_left = visit_node(rows, here, inner, plane, offset, spare, *rest, *taken)
-        assert n_left == reference.visit_node(rows, order, inner, plane, offset, None, *rest, *expected)
+        first = int(rng.integers(0, n + 1))
+        order, own = here.tolist(), [part[first:] for part in (directions, origin, width, *expected)]
+        n_left = visit_node(
+            rows, here, inner, plane, offset, spare, (first, n), 3, hashes, coarse, directions, origin, width, *taken
+        )
+        assert n_left == reference.visit_node(rows, order, inner, plane, offset, None, 3, hashes, coarse, *own)
         assert here.tolist() == order
         assert_all_equal(taken, expected)
 
     @given(st.integers(0, TILE), st.integers(1, 12), seeds)
     def test_counting_and_widening_bins_equal_their_twins(self, n, n_bins, seed):
         rng = np.random.default_rng(seed)
-        sums, half, origin, scale = rng.normal(0, 9, n), rng.integers(0, 2, n), rng.normal(-5, 1), 1 / rng.uniform(1, 3)
+        sums, half, origin, scale = (
+            rng.normal(0, 9, TILE),
+            rng.integers(0, 2, TILE),
+            rng.normal(-5, 1),
+            1 / rng.uniform(1, 3),
+        )
         counts, counted = np.zeros((2, 2, n_bins), np.int64)
-        count_tile(sums, half, origin, scale, counts)
-        reference.count_tile(sums, half, origin, scale, counted)
+        count_tile(sums, half, n, origin, scale, counts)
+        reference.count_tile(sums[:n], half, origin, scale, counted)
         np.testing.assert_array_equal(counts, counted)
         extremes, expected = no_extremes(2, n_bins), no_extremes(2, n_bins)
-        widen_tile(sums, half, origin, scale, extremes)
-        reference.widen_tile(sums, half, origin, scale, expected)
+        widen_tile(sums, half, n, origin, scale, extremes)
+        reference.widen_tile(sums[:n], half, origin, scale, expected)
         np.testing.assert_array_equal(extremes, expected)
 
     @given(row_sets([np.float64], max_rows=150), seeds)

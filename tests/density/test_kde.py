@@ -67,6 +67,9 @@ class TestAccuracy:
         for line, *one in zip(stacked, counts, width, bandwidth):
             np.testing.assert_allclose(line, kernel_density(*map(np.array, one)), atol=1e-10)
 
+    def test_stacked_densities_are_contiguous_so_that_loops_are_compiled_for_one_layout(self):
+        assert kernel_density(np.ones((3, 50)), np.ones(3), np.full(3, 4.0)).flags.c_contiguous
+
 
 class TestMass:
     @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)

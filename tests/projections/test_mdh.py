@@ -14,7 +14,6 @@ from strategies import seeds
 from mdh_dask import HierarchicalKernelMDH, HierarchicalMDH
 from mdh_dask._jit.descent import FLATTER, MEMORY, SUFFICIENT, line_search, quasi_newton_step, remember
 from mdh_dask._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums, smooth
-from mdh_dask._jit.separators import index_along
 from mdh_dask._jit.valleys import grid_within, valleys
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
 from mdh_dask.projections import PROJECTIONS
@@ -47,6 +46,13 @@ def unit(v):
 def made_index(seed, n, d, h=0.35, eta=0.01, epsilon=1 - 1e-6):
     rows = made_rows(seed, n, d)
     return PenalisedDensity(rows - rows.mean(axis=0), h, eta, epsilon)
+
+
+def along(index, x, alpha):
+    """The index of the direction of a vector, and its gradient by the vector."""
+    length = np.linalg.norm(x)
+    best = index.best_separator(x / length, alpha)
+    return best.index, best.gradient / length
 
 
 def brute_force(rows):
@@ -204,23 +210,32 @@ class TestDescent:
         np.testing.assert_array_equal(changes[:, 1], np.arange(3, MEMORY + 3))
         np.testing.assert_array_equal(products, 2 * np.arange(3, MEMORY + 3))
 
+    @given(seeds, st.integers(2, 5), alphas)
+    def test_a_line_search_without_a_step_returns_value_and_gradient_at_its_start(self, seed, d, alpha):
+        index, rest = made_index(seed, 80, d), np.zeros(d)
+        x = np.random.default_rng(seed).normal(size=d)
+        value, gradient = line_search(index.centred, x, np.inf, rest, rest, alpha, index.penalty, 2.0)[1:]
+        expected, uphill = along(index, x, alpha)
+        assert value == pytest.approx(expected / 2)
+        np.testing.assert_allclose(gradient, uphill / 2, atol=1e-12)
+
     @given(seeds, st.integers(2, 5), alphas, st.floats(1e-3, 1e3))
     def test_a_line_search_ends_lower_and_on_flatter_ground(self, seed, d, alpha, length):
         index = made_index(seed, 80, d)
         x = unit(np.random.default_rng(seed).normal(size=d))
-        value, gradient, *_ = index_along(index.centred, x, alpha, index.penalty, 1.0)
+        value, gradient = along(index, x, alpha)
         step = -length * gradient
         share, lower, there = line_search(index.centred, x, value, gradient, step, alpha, index.penalty, 1.0)
         if share == 0:
             assert lower == value
             return
-        again, gradient_again, *_ = index_along(index.centred, x + share * step, alpha, index.penalty, 1.0)
+        again, gradient_again = along(index, x + share * step, alpha)
         assert lower == pytest.approx(again)
         np.testing.assert_allclose(there, gradient_again, atol=1e-9)
         assert lower <= value + SUFFICIENT * share * (gradient @ step)
         # Where the index has a kink, bisection may end on the steep side of it.
         steep = there @ step < FLATTER * (gradient @ step)
-        beyond = index_along(index.centred, x + 1.01 * share * step, alpha, index.penalty, 1.0)[0]
+        beyond, _ = along(index, x + 1.01 * share * step, alpha)
         assert not steep or beyond > lower
 
 
@@ -352,7 +367,8 @@ class TestCandidates:
         candidates = mdh_candidates(rows, rng(), starts=starts)
         np.testing.assert_allclose(candidates[: len(ends)], ends, atol=1e-12)
         np.testing.assert_allclose(np.linalg.norm(candidates, axis=1), 1)
-        assert len(mdh_candidates(rows, rng(), 3, starts=starts)) == min(3, len(candidates))
+        for n in (0, 3, len(ends) + 1):
+            np.testing.assert_array_equal(mdh_candidates(rows, rng(), n, starts=starts), candidates[:n])
         assert (len(candidates) > len(ends)) == (starts != "pca2")
 
     @pytest.mark.parametrize(("apart", "certain"), [(12, True), (3, False)])
