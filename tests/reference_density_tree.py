@@ -35,3 +35,23 @@ def sums_in_balls(rows, balls):
             sums[test, radius] += [excess, excess**2]
             counts[inside, radius] += 1
     return sums, counts
+
+
+def rows_in_slabs(chosen, counted, group, pair):
+    """Rows in the slab of either group, and in that between, for the line that some rows of both groups choose."""
+    means = [rows.mean(axis=0) for rows in chosen]
+    direction = (means[1] - means[0]) / np.linalg.norm(means[1] - means[0])
+    middle = (means[0] + means[1]) / 2
+
+    def place(row):
+        along = (row - middle) @ direction
+        return along, np.linalg.norm(row - middle - along * direction)
+
+    low, high = (np.median([place(row)[0] for row in rows]) for rows in chosen)
+    radius = np.sqrt(np.quantile([place(row)[1] ** 2 for rows in chosen for row in rows], 0.9))
+    counts = [0, 0, 0]
+    for row, own in zip(counted, group):
+        along, away = place(row)
+        for slab, (at, side) in enumerate(((low, pair[0]), (high, pair[1]), ((low + high) / 2, own))):
+            counts[slab] += away <= radius and abs(along - at) <= (high - low) / 4 and own == side
+    return counts

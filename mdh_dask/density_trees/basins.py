@@ -3,8 +3,9 @@
 import numpy as np
 
 from .._typing import Booleans, Floats, Integers
+from .clusters import groups_of
 from .graph import NEIGHBOURS, nearest_others
-from .structure import Structure, groups_of
+from .structure import Structure
 
 SMOOTH = 20
 """The density at a sample row is that of so many neighbours."""

@@ -12,6 +12,7 @@ import numpy as np
 from .._jit.communities import excess_in_balls
 from .._typing import Booleans, Floats, Integers
 from ..splits.cuts import BLOCK, TIES, distinct, middle, squared_distances
+from .slabs import rows_in_slabs
 
 LANDMARKS = 1500
 """Largest number of rows of one half that may be centres of balls."""
@@ -67,11 +68,13 @@ class Half:
     choosing : array of shape (n_rows,), bool
         The rows that choose the places; the others are counted.
     n_landmarks : int, default=1500
+    slabs : bool, default=False
+        Whether rows are counted in slabs, too.
     """
 
-    def __init__(self, points: Floats, choosing: Booleans, n_landmarks: int = LANDMARKS) -> None:
+    def __init__(self, points: Floats, choosing: Booleans, n_landmarks: int = LANDMARKS, slabs: bool = False) -> None:
         ours = np.flatnonzero(choosing)
-        self.choosing = ours
+        self.points, self.choosing, self.counted, self.slabs = points, ours, np.flatnonzero(~choosing), slabs
         self.places = ours[distinct(points[ours])[:n_landmarks]]
         self.to_choosing = squared_distances(points[self.places], points[ours])
         self.to_counted = squared_distances(points[self.places], points[~choosing])
@@ -82,6 +85,8 @@ class Half:
 
     def counts(self, group: Integers, pair: tuple[int, int]) -> Integers | None:
         """Return the sums of `excess_in_balls` for both groups, shape (2, n_radii, 4), or None without landmarks.
+
+        With slabs, those of `rows_in_slabs` follow.
 
         Parameters
         ----------
@@ -95,7 +100,11 @@ class Half:
             return None
         for side, balls in zip(sums, chosen):
             excess_in_balls(self.to_counted, balls.core, balls.ends, balls.apart, balls.radii, side)
-        return sums
+        if not self.slabs:
+            return sums
+        contact = self.points[self.places[chosen[0].ends[:, 0]]].mean(axis=0)
+        slabs = rows_in_slabs(self.points, self.choosing, self.counted, group, pair, contact)
+        return np.concatenate([sums, slabs], axis=1)
 
     def chosen(self, group: Integers, pair: tuple[int, int]) -> tuple[Balls, Balls] | None:
         """Return the balls that compare the core of either group with the cut, or None if a group has no landmarks."""

@@ -10,8 +10,8 @@ from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..growth.exemplars import Exemplars
 from ..tree.levels import Level
+from .clusters import clusters_of
 from .passes import DOUBLINGS, VOTERS, nearest_landmarks
-from .structure import clusters_of
 
 
 @dataclass(frozen=True)

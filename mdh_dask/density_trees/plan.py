@@ -16,12 +16,14 @@ from ..growth.passes import FirstLook, Sample
 from ..growth.reading import first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import smallest_gaps
+from ..splits.cuts import FEW_COLUMNS
 from .basins import with_basins
+from .clusters import clusters_of
 from .model import DensityModel, counts_in_cells
 from .passes import BallCounts, LandmarksAndBalls, NearestCounts, level_of, nearest_landmarks
 from .places import places_of
 from .recount import tested_again
-from .structure import MANY_COLUMNS, clusters_of, structure_of
+from .structure import structure_of
 
 logger = logging.getLogger(__name__)
 
@@ -75,10 +77,10 @@ def cluster(
     look = yield from first_read(settings.seed, wanted, n_rows, check)
     frame = frame_of(look.sample.rows, settings.scale)
     sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
-    lattices = _lattices(look, sample)
+    lattices = NO_LATTICES if np.count_nonzero(frame.scale) > FEW_COLUMNS else _lattices(look, sample)
     points = frame(spread_sample(sample, lattices).rows).astype(np.float64)
     more = n_rows >= ROWS_TO_TEST_AGAIN * len(points)
-    structure = structure_of(points, sample.hashes, 1 - settings.quantile)
+    structure = structure_of(points, sample.hashes, 1 - settings.quantile, slabs=not more)
     if more and len(structure.sides):
         structure = with_basins(points, structure)
     chosen = points[: settings.n_landmarks]
@@ -139,7 +141,5 @@ def _lattices(look: FirstLook, sample: Sample) -> Lattices:
     Each level would otherwise be a cluster, and each gap between many levels a valley. In many columns hardly any rows
     are equal, and the spread would hide clusters (optdigits: 5 instead of 10).
     """
-    if sample.rows.shape[1] > MANY_COLUMNS:
-        return NO_LATTICES
     near = without_far_rows(look.columns, sample)[1]
     return lattices_in(near, smallest_gaps(near.rows), MOST_LEVELS)

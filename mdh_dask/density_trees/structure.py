@@ -1,4 +1,4 @@
-"""The tree of merges of cells with the evidence for each, and the clusters at any strength of evidence."""
+"""The tree of merges of cells with the evidence for each."""
 
 from collections.abc import Iterator
 from statistics import NormalDist
@@ -8,10 +8,12 @@ import numpy as np
 
 from .._jit.hashing import hash_again
 from .._typing import Floats, Integers
+from ..splits.cuts import FEW_COLUMNS
 from ..splits.merging import merge_cells
 from .evidence import RADII, Half
 from .graph import communities, neighbourhood
 from .linkage import Merges, linkage
+from .slabs import NEAREST
 
 FEWEST = 30
 """With fewer rows, there is one cell."""
@@ -24,18 +26,15 @@ ROWS_OF_SPLITS = 24_000
 The evidence of valleys grows with the halvings, that of clouds without clusters does not: of 5000 rows, it was a fifth
 larger with four than with one. With more rows, each halving takes longer and adds less."""
 
-MANY_COLUMNS = 8
-"""With more columns, the middle of two rows is nearer to others than both, and cells are merged as leaves of trees."""
-
 COARSE_RESOLUTION = 3.0
 """Resolution of the communities in many columns: their evidence needs larger cells."""
 
-LEAST_EVIDENCE, BY_ROWS, MOST_NEEDED = 2.0, 0.4, 3.8
+LEAST_EVIDENCE, BY_ROWS, MOST_NEEDED = 2.1, 0.37, 3.8
 """Least evidence that separates clusters of 200 rows, its increase with each doubling of the rows, and its maximum.
 
 Cells are drawn from all rows, and so have borders where the counted rows happen to be sparse. In clouds without
-clusters in two columns, one in twenty had evidence above 1.7 (200 rows), 2.3 (500), 2.5 (1000), 2.7 (2000) and 3.5
-(5000)."""
+clusters in two columns, thin curves among them, one in twenty had evidence above 2.1 (200 rows), 2.4 (500) and 2.8
+(1000); without slabs, above 2.7 (2000) and 3.5 (5000)."""
 
 HALVES = 1
 """Key of the hashes whose bits divide the rows, as values of few levels are spread by the bits of the hashes."""
@@ -60,22 +59,22 @@ class Structure(NamedTuple):
     links: Integers
     """The two cells in closest contact of each merge, shape (n_cells - 1, 2)."""
     evidence: Floats
-    """By how many standard errors the cut has fewer rows than either core, at the radius where this is largest."""
+    """By how many standard errors the cut has fewer rows than either core, at the radius or slab where this is most."""
     core_rows: Floats
-    """Rows in the balls of the core at that radius, on the side of the least evidence; a mean over halves.
-    Zero with more than `MANY_COLUMNS` columns."""
+    """Rows in the balls or slab of the core there, on the side of the least evidence; a mean over halves.
+    Zero with more than `FEW_COLUMNS` columns."""
     cut_rows: Floats
-    """Rows in as many balls on the cut."""
+    """Rows in as many balls, or in the slab, on the cut."""
     threshold: float
     """Evidence above which a link separates clusters."""
     sides: Integers
     """0 and 1 for cells of the two groups of each link, otherwise -1, shape (n_cells - 1, n_cells), int8. No links with
-    more than `MANY_COLUMNS` columns."""
+    more than `FEW_COLUMNS` columns."""
     reach: Floats
     """Distance of each row to its tenth neighbour, small where rows are dense, shape (n_rows,)."""
 
 
-def structure_of(points: Floats, hashes: Integers, level: float) -> Structure:
+def structure_of(points: Floats, hashes: Integers, level: float, slabs: bool = True) -> Structure:
     """Return the cells of rows and the evidence between them.
 
     Parameters
@@ -85,26 +84,34 @@ def structure_of(points: Floats, hashes: Integers, level: float) -> Structure:
     hashes : array of shape (n_rows,), uint64
         Their bits divide the rows into halves.
     level : float
-        Probability of a false separation, shared among the merges and the radii.
+        Probability of a false separation, shared among the merges, the radii and the slabs.
+    slabs : bool, default=True
+        Whether rows are also counted in slabs, in two to `FEW_COLUMNS` columns. In one column, balls are slabs, and
+        both together split too many clouds. A pass that tests the clusters again counts balls only.
     """
     n = len(points)
-    if n < FEWEST or (points == points[0]).all():
+    if n < FEWEST or not (points := varying(points)).size:
         return _one_cell(n)
     graph = neighbourhood(points)
-    if points.shape[1] > MANY_COLUMNS:
+    if points.shape[1] > FEW_COLUMNS:  # the middle of two rows is nearer to others than both
         return _as_leaves(points, hashes, communities(graph.shared, COARSE_RESOLUTION), level, graph.reach)
     cell = communities(graph.shared)
     if cell.max() == 0:
         return _one_cell(n)._replace(reach=graph.reach)
-    merges = linkage(graph.dense, cell)
+    merges, slabs = linkage(graph.dense, cell), slabs and points.shape[1] > 1
     fresh = hash_again(hashes, HALVES)
     n_splits = max(min(ROWS_OF_SPLITS // n, MOST_SPLITS), 1)
     bits = [(fresh >> np.uint64(bit)) & np.uint64(1) == 0 for bit in range(n_splits)]
-    halvings = [[Half(points, half) for half in (bit, ~bit)] for bit in bits]
+    halvings = [[Half(points, half, slabs=slabs) for half in (bit, ~bit)] for bit in bits]
     least = min(LEAST_EVIDENCE + BY_ROWS * np.log2(max(n / 200, 1)), MOST_NEEDED)
-    threshold = _at_level(least, level, len(merges.kept) * len(RADII))
+    threshold = _at_level(least, level, len(merges.kept) * (len(RADII) + slabs * len(NEAREST)))
     structure = _tested(cell, merges, halvings, threshold)
     return structure._replace(threshold=threshold, reach=graph.reach)
+
+
+def varying(points: Floats) -> Floats:
+    """Return the columns that are not constant: others would pass for dimensions across which rows are not spread."""
+    return np.compress(np.ptp(points, axis=0) > 0, points, axis=1)
 
 
 def _as_leaves(points: Floats, hashes: Integers, cell: Integers, level: float, reach: Floats) -> Structure:
@@ -211,53 +218,3 @@ def evidence(halvings: list[list[Half]], group: Integers, pair: tuple[int, int])
 def _standard_errors(counts: Integers) -> Floats:
     total, squares = counts[..., 0].astype(np.float64), counts[..., 1].astype(np.float64)
     return total / np.sqrt(np.maximum(squares, 1))
-
-
-def clusters_of(
-    links: Integers, evidence: Floats, rows: Integers, threshold: float, least: float = 0, most: int | None = None
-) -> Integers:
-    """Return the cluster of each cell, the largest first.
-
-    Parameters
-    ----------
-    links : array of shape (n_cells - 1, 2), int
-    evidence : array of shape (n_cells - 1,)
-    rows : array of shape (n_cells,), int
-        Rows in each cell.
-    threshold : float
-        Links with less evidence join their cells.
-    least : float
-        Clusters of fewer rows are joined to others along the link of least evidence.
-    most : int, optional
-        If there are more clusters, the links of least evidence join some of them.
-
-    Examples
-    --------
-    >>> links = np.array([[0, 1], [1, 2]])
-    >>> clusters_of(links, np.array([1.0, 5.0]), np.array([3, 3, 9]), threshold=3.0)
-    array([1, 1, 0])
-    """
-    separate = evidence >= threshold
-    while True:
-        group = groups_of(links[~separate], len(rows))
-        sizes = np.bincount(group, weights=rows)
-        ends = group[links]
-        small = separate & (sizes[ends] < least).any(axis=1)
-        if not small.any() and most is not None and len(sizes) > most:
-            small = separate
-        if not small.any():
-            break
-        candidates = np.flatnonzero(small)
-        separate[candidates[evidence[candidates].argmin()]] = False
-    rank = np.empty(len(sizes), dtype=np.int64)
-    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
-    return rank[group]
-
-
-def groups_of(joined: Integers, n_cells: int) -> Integers:
-    """Return the connected components of cells, numbered by their first cells."""
-    group = np.arange(n_cells)
-    for a, b in joined:
-        low, high = sorted(group[[a, b]])
-        group[group == high] = low
-    return np.unique(group, return_inverse=True)[1]

@@ -4,22 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from .._state import FeatureMap, State
+from .._state import ComparedState, FeatureMap
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
 from ..density_trees.comparison import recount, tree_of
 from ..density_trees.model import DensityModel
 from ..tree.structure import Tree
-from .tree_state import by_features, map_settings
+from .mapped_state import MappedState
 
 PREFIX = "density_"
 """Begins the names of the arrays of a model of features, so that they differ from those of its feature map."""
 
-MAP = "feature_map"
-
 
 @dataclass(frozen=True)
-class DensityState(State):
+class DensityState(MappedState, ComparedState):
     """A density tree and the map of the rows to its features.
 
     Parameters
@@ -38,19 +36,9 @@ class DensityState(State):
         return self.model.n_clusters
 
     @property
-    def n_features(self) -> int:
-        """Return the number of columns that rows must have."""
-        return self.model.n_features if self.feature_map is None else self.feature_map.n_features
-
-    @property
-    def takes_sparse(self) -> bool:
-        """Return whether the map takes sparse rows."""
-        return self.feature_map is not None and self.feature_map.takes_sparse
-
-    @property
-    def missing(self) -> bool:
-        """Return whether the map accepts missing values."""
-        return self.feature_map is not None and self.feature_map.missing
+    def n_columns(self) -> int:
+        """Return the number of features, or of columns without a map."""
+        return self.model.n_features
 
     @property
     def sizes(self) -> Integers:
@@ -59,11 +47,11 @@ class DensityState(State):
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the label of every row; see `DensityModel.labels`."""
-        return by_features(self.model.labels, rows, self.feature_map)
+        return self.by_features(self.model.labels, rows)
 
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the nearest landmarks that agree with the label of every row."""
-        return by_features(self.model.agreeing, rows, self.feature_map)
+        return self.by_features(self.model.agreeing, rows)
 
     @property
     def compared(self) -> Tree:
@@ -77,11 +65,15 @@ class DensityState(State):
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the settings and arrays of the model and of the map."""
         own, arrays = self.model.to_arrays()
-        settings, others = (None, {}) if self.feature_map is None else map_settings(self.feature_map)
-        return own | {MAP: settings}, others | {PREFIX + name: array for name, array in arrays.items()}
+        settings, others = self.map_to_arrays()
+        return own | settings, others | {PREFIX + name: array for name, array in arrays.items()}
 
     @classmethod
     def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """Return the model that `to_arrays` took apart, without the map, which the estimator restores."""
-        own = {name: value for name, value in settings.items() if name != MAP}
+        own = {name: value for name, value in settings.items() if name != "feature_map"}
         return cls(DensityModel.from_arrays(own, {name.removeprefix(PREFIX): a for name, a in arrays.items()}))
+
+    def check(self) -> None:
+        """Raise a ValueError unless a fit could have given all values of the model."""
+        self.model.check()

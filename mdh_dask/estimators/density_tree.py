@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -25,9 +25,7 @@ from .density_state import PREFIX, DensityState
 from .docstrings import documented
 from .editing import renamed
 from .exemplary import Exemplary
-from .feature_maps import feature_map_names
-from .mapped import Mapped
-from .missing import MISSING
+from .mapped import CONSTRAINTS, Mapped, divided
 from .saved import part
 from .soft import Confident
 from .transformer import FeatureTransformer
@@ -49,8 +47,9 @@ class DensityTree(Mapped, Exemplary, Confident):
 
     The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
     in the order of their contact. Two groups stay separate if balls around places on the cut between them hold
-    significantly fewer rows than balls around the densest places of either. One half of the rows chooses the places,
-    the other half is counted.
+    significantly fewer rows than balls around the densest places of either, or, in two to eight columns, a slab across
+    the line between them fewer than slabs through either. One half of the rows chooses the places and lines, the other
+    half is counted.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ class DensityTree(Mapped, Exemplary, Confident):
     merges_ : ndarray of records
         One record for each merge of two cells or groups: ``first`` and ``second`` (the cells in closest contact),
         ``evidence`` (standard errors by which the cut has fewer rows than either core), ``core`` and ``cut`` (rows in
-        the balls of both), ``separates`` (whether it is significant).
+        the balls or slabs of both), ``separates`` (whether it is significant).
 
     See Also
     --------
@@ -91,15 +90,16 @@ class DensityTree(Mapped, Exemplary, Confident):
 
     Notes
     -----
-    Passes: one if the sample holds all rows, otherwise a second, which counts the rows nearest to each landmark. With
-    twice as many rows as in the sample, it also counts those that are not in the sample in the balls of all merges.
-    They have to confirm the significant merges: the density of both cores must be significantly higher by more than a
-    quarter. And they find clusters that the sample does not show, between the basins of its modes: if even the densest
-    ball on the cut has significantly fewer rows than balls at both peaks, by more than an eighth. ``1 - quantile`` is
-    the share of false merges among these. Clusters of fewer than about fifty rows are seldom significant. With more
-    than eight columns, the cells are larger and are merged as the leaves of kernel trees; ``core`` and ``cut`` of
-    `merges_` are then zero. The time of a pass is in proportion to `n_landmarks`. The `confidence` of a row is the
-    share of the ten nearest landmarks that are in its cluster.
+    Passes: one if the sample holds all rows, otherwise a second, which counts the rows nearest to each landmark.
+    With twice as many rows as in the sample, it also counts those that are not in the sample in the balls of all
+    merges; the sample is then not counted in slabs. They have to confirm the significant merges: the density of
+    both cores must be significantly higher by more than a quarter. And they find clusters that the sample does not
+    show, between the basins of its modes: if even the densest ball on the cut has significantly fewer rows than
+    balls at both peaks, by more than an eighth. ``1 - quantile`` is the share of false merges among these. Clusters
+    of fewer than about fifty rows are seldom significant. With more than eight columns, the cells are larger and
+    are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a pass is
+    in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks that are in
+    its cluster.
 
     References
     ----------
@@ -118,7 +118,7 @@ class DensityTree(Mapped, Exemplary, Confident):
     array([300, 300])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS | {
         "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
@@ -127,13 +127,6 @@ class DensityTree(Mapped, Exemplary, Confident):
         "n_landmarks": [Interval(Integral, 2, MOST_SAMPLED, closed="both")],
         "unclassified": [StrOptions({"nearest", "leave"})],
         "outliers": [Interval(Real, 0, 1, closed="left")],
-        "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
-        "scale": ["boolean"],
-        "cache": [None, StrOptions(set(get_args(Cache)))],
-        "column_types": [str, dict],
-        "missing": [StrOptions(MISSING)],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
     }
     state_type = DensityState
 
@@ -167,8 +160,7 @@ class DensityTree(Mapped, Exemplary, Confident):
             leaves_outside=self.unclassified == "leave",
             seed=seed,
         )
-        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
-        return cluster(settings, shape, partial(check_first_look, names=names))
+        return cluster(settings, shape, partial(check_first_look, names=self._names))
 
     @property
     def noise(self) -> bool:
@@ -178,7 +170,7 @@ class DensityTree(Mapped, Exemplary, Confident):
     @property
     def state_(self) -> DensityState:
         """The density tree and the map of the rows, which together label rows."""
-        return DensityState(self._model, None if self.feature_map_ is None else self.feature_map_.map_)
+        return DensityState(self._model, self._map)
 
     def _adopt(self, state: DensityModel) -> None:
         self._model = state
@@ -205,11 +197,9 @@ class DensityTree(Mapped, Exemplary, Confident):
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         settings = part(saved, "state", dict)
-        own = {name: array for name, array in arrays.items() if name.startswith(PREFIX)}
+        own, others = divided(arrays, lambda name: name.startswith(PREFIX))
         state = DensityState.from_arrays(settings, own)
-        self._restore_feature_map(settings, {name: array for name, array in arrays.items() if name not in own})
-        if self.feature_map_ is not None and self.feature_map_.n_components_ != (n := state.model.n_features):
-            raise ValueError(f"expected {self.feature_map_.n_components_} columns in the array points, got {n}")
+        self._restore_feature_map(settings, others, points=state.n_columns)
         self._adopt(state.model)
 
     @property
@@ -283,10 +273,9 @@ class DensityTree(Mapped, Exemplary, Confident):
     def report_pictures(self) -> dict[str, bytes]:
         """Return a map of the landmarks, and a picture of the evidence of the merges."""
         model = self._model
-        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
         drawn = {
             "The landmarks of the model in the two columns, or in the two directions that separate the clusters best. "
-            "Their areas grow with the number of rows near them.": plot_landmarks(model, names=names)
+            "Their areas grow with the number of rows near them.": plot_landmarks(model, names=self._names)
         }
         if len(self.merges_):
             drawn[

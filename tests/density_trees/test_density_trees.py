@@ -18,12 +18,14 @@ from strategies import seeds
 from mdh_dask import DensityTree, KernelPCAFeatures, drift, load_model
 from mdh_dask._jit.communities import excess_in_balls, move_nodes, rows_in_balls
 from mdh_dask.density_trees.basins import basins_of, with_basins
+from mdh_dask.density_trees.clusters import clusters_of
 from mdh_dask.density_trees.graph import communities, nearest_others, neighbourhood
 from mdh_dask.density_trees.linkage import linkage
 from mdh_dask.density_trees.model import DensityModel
 from mdh_dask.density_trees.passes import nearest_landmarks
 from mdh_dask.density_trees.places import places_of
-from mdh_dask.density_trees.structure import clusters_of, structure_of
+from mdh_dask.density_trees.slabs import NEAREST, rows_in_slabs
+from mdh_dask.density_trees.structure import structure_of
 from mdh_dask.plotting.landmarks import discriminants, plot_landmarks
 from mdh_dask.summaries.novelty import novelty_of
 
@@ -104,6 +106,58 @@ class TestCountingAgain:
         model = DensityTree(**few).fit(X)
         assert model.n_clusters_ == 9  # 6 if communities are the cells
         assert adjusted_rand_score(model.labels_, y) > 0.85
+
+
+class TestSlabs:
+    def test_slabs_hold_rows_of_their_own_group_and_the_one_between_those_of_all(self):
+        rng = np.random.default_rng(0)
+        group = np.repeat([0, 1, 2], [150, 150, 60])
+        points = rng.normal(size=(360, 2)) + np.array([[0, 0], [3, 0], [1.5, 1]])[group]
+        choosing, counted = np.arange(0, 360, 2), np.arange(1, 360, 2)
+        contact = np.array([1.5, 0.1])
+        found = rows_in_slabs(points, choosing, counted, group, (0, 1), contact)
+        for column, n in enumerate(NEAREST[:3]):
+            rows = [points[choosing][group[choosing] == side] for side in (0, 1)]
+            rows = [own[np.argsort(((own - contact) ** 2).sum(axis=1))[:n]] for own in rows]
+            *ends, between = reference_density_tree.rows_in_slabs(rows, points[counted], group[counted], (0, 1))
+            expected = [[end - between, end + between, end, between] for end in ends]
+            assert found[:, column].tolist() == expected
+        assert found[..., 3].max() > 0
+        assert not found[:, 3:].any()  # neither group has as many rows
+
+    def test_touching_clusters_of_few_rows_are_found(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(800) % 2
+        diamonds = rng.uniform(-0.5, 0.5, (800, 2)) @ np.array([[1, 1], [1, -1]]) + np.column_stack([2 * y, 0 * y])
+        assert adjusted_rand_score(DensityTree().fit_predict(diamonds), y) > 0.95  # one cluster by balls
+
+    @pytest.mark.parametrize("sample_size", [12_000, 300])
+    @pytest.mark.parametrize("n_constant", [1, 8])
+    def test_constant_columns_change_nothing(self, n_constant, sample_size):
+        rng = np.random.default_rng(0)
+        y = np.arange(800) % 2
+        diamonds = rng.uniform(-0.5, 0.5, (800, 2)) @ np.array([[1, 1], [1, -1]]) + np.column_stack([2 * y, 0 * y])
+        with_constants = np.column_stack([diamonds, np.full((800, n_constant), 7.0)])
+        model, other = (DensityTree(sample_size=sample_size).fit(rows) for rows in (diamonds, with_constants))
+        np.testing.assert_array_equal(other.merges_, model.merges_)
+        np.testing.assert_array_equal(other.labels_, model.labels_)
+
+    @pytest.mark.parametrize("seed", [5, 24, 33])
+    def test_one_column_has_no_slabs_which_split_long_tails(self, seed):
+        rows = np.random.default_rng(seed).standard_t(3, (200, 1))
+        assert DensityTree().fit(rows).n_clusters_ == 1
+
+    def test_lines_do_not_leave_thin_curves(self):
+        rng = np.random.default_rng(0)
+        choosing, counted = np.arange(0, 1200, 2), np.arange(1, 1200, 2)
+        angle = np.linspace(-1.5, 1.5, 1200)
+        arc = np.column_stack([np.sin(angle), np.cos(angle)]) + rng.normal(0, 0.03, (1200, 2))
+        bar = np.column_stack([angle, rng.uniform(0, 1, 1200)])
+        for rows, n_lines in ((arc, 2), (bar, len(NEAREST))):
+            group = (angle > 0).astype(np.int64)
+            contact = np.array([0, rows[np.abs(angle) < 0.1, 1].mean()])
+            sums = rows_in_slabs(rows, choosing, counted, group, (0, 1), contact)
+            assert sums[..., 2].all(axis=0).sum() == n_lines
 
 
 class TestGraph:

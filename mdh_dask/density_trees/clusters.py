@@ -1,0 +1,55 @@
+"""The clusters of a tree of merges at any strength of evidence."""
+
+import numpy as np
+
+from .._typing import Floats, Integers
+
+
+def clusters_of(
+    links: Integers, evidence: Floats, rows: Integers, threshold: float, least: float = 0, most: int | None = None
+) -> Integers:
+    """Return the cluster of each cell, the largest first.
+
+    Parameters
+    ----------
+    links : array of shape (n_cells - 1, 2), int
+    evidence : array of shape (n_cells - 1,)
+    rows : array of shape (n_cells,), int
+        Rows in each cell.
+    threshold : float
+        Links with less evidence join their cells.
+    least : float
+        Clusters of fewer rows are joined to others along the link of least evidence.
+    most : int, optional
+        If there are more clusters, the links of least evidence join some of them.
+
+    Examples
+    --------
+    >>> links = np.array([[0, 1], [1, 2]])
+    >>> clusters_of(links, np.array([1.0, 5.0]), np.array([3, 3, 9]), threshold=3.0)
+    array([1, 1, 0])
+    """
+    separate = evidence >= threshold
+    while True:
+        group = groups_of(links[~separate], len(rows))
+        sizes = np.bincount(group, weights=rows)
+        ends = group[links]
+        small = separate & (sizes[ends] < least).any(axis=1)
+        if not small.any() and most is not None and len(sizes) > most:
+            small = separate
+        if not small.any():
+            break
+        candidates = np.flatnonzero(small)
+        separate[candidates[evidence[candidates].argmin()]] = False
+    rank = np.empty(len(sizes), dtype=np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    return rank[group]
+
+
+def groups_of(joined: Integers, n_cells: int) -> Integers:
+    """Return the connected components of cells, numbered by their first cells."""
+    group = np.arange(n_cells)
+    for a, b in joined:
+        low, high = sorted(group[[a, b]])
+        group[group == high] = low
+    return np.unique(group, return_inverse=True)[1]

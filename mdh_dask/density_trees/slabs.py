@@ -1,0 +1,86 @@
+"""The test whether rows are fewer in a slab between two groups than in slabs through either, in few columns.
+
+Balls count few of the rows along a cut. Slabs count all rows around it, which shows valleys between groups of fewer
+than a hundred rows. Where the density along a line has one mode, the slab between holds as many as one of the others.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._typing import Floats, Integers
+from ..splits.slabs import Line, line_through
+
+NEAREST = (12, 24, 48, 96, 192)
+"""Rows of each group, nearest to the contact, that choose a line."""
+
+LEAST_SPREAD = 0.6
+"""Least spread of rows across the line as a share of that along it, in the groups. Lines leave thin curves, which are
+divided without this limit."""
+
+
+def rows_in_slabs(
+    points: Floats, choosing: Integers, counted: Integers, group: Integers, pair: tuple[int, int], contact: Floats
+) -> Integers:
+    """Return how many more rows the slabs in two groups hold than those between them.
+
+    There are no slabs along a line that could leave a bent group, nor along those that more rows choose. Such a line is
+    through a thin group, or the contact is not in the slab between.
+
+    Parameters
+    ----------
+    points : array of shape (n_rows, n_columns), float64
+    choosing, counted : arrays of int
+        Rows that choose the lines, and rows that are counted.
+    group : array of shape (n_rows,), int
+        Group of each row. The outer slabs hold rows of their own group, the slab between those of all.
+    pair : two groups
+    contact : array of shape (n_columns,)
+        The densest place between both.
+
+    Returns
+    -------
+    array of shape (2, len(NEAREST), 4), int64
+        For each group: the difference, the sum, the rows in the slab of the group, and those in the slab between. Zeros
+        without a line.
+    """
+    sums = np.zeros((2, len(NEAREST), 4), dtype=np.int64)
+    near = [_nearest(points, choosing[group[choosing] == side], contact) for side in pair]
+    rows, ours = points[counted], group[counted]
+    for column, n in enumerate(NEAREST):
+        if n > min(map(len, near)):
+            break
+        chosen = [own[:n] for own in near]
+        line = line_through(chosen)
+        if line is None or not _holds(line, contact) or _thin(line, chosen):
+            break
+        along, inside = line.along(rows)
+        between = line.counts(along[inside])[1]
+        for side, end in ((0, 0), (1, 2)):
+            at_end = line.counts(along[inside & (ours == pair[side])])[end]
+            sums[side, column] = at_end - between, at_end + between, at_end, between
+    return sums
+
+
+def _nearest(points: Floats, rows: Integers, contact: Floats) -> Floats:
+    """Return the points of rows, those nearest to the contact first, as many as the last line needs."""
+    squares = np.square(points[rows] - contact).sum(axis=1)
+    return points[rows[np.argsort(squares, kind="stable")[: NEAREST[-1]]]]
+
+
+def _holds(line: Line, contact: Floats) -> bool:
+    """Return whether the contact is in the slab between."""
+    along, inside = line.along(contact[None])
+    return bool(inside[0]) and line.counts(along)[1] == 1
+
+
+def _thin(line: Line, chosen: Sequence[Floats]) -> bool:
+    """Return whether the rows that chose a line spread little in some direction across it."""
+    along = [line.along(rows)[0] for rows in chosen]
+    slabs = [rows[np.abs(at - end) <= line.half] for rows, at, end in zip(chosen, along, line.ends)]
+    slabs = [rows for rows in slabs if len(rows)] or list(chosen)
+    across = np.concatenate([rows - rows.mean(axis=0) for rows in slabs])
+    across = across - np.outer(across @ line.direction, line.direction)
+    # The smallest of the spreads across is the zero along the line.
+    spread = np.linalg.eigvalsh(across.T @ across)[1] / max(len(across) - 2, 1)
+    return bool(spread < LEAST_SPREAD**2 * np.mean([np.var(at) for at in along]))
