@@ -76,15 +76,6 @@ def sweep_branches(
     return leaves
 
 
-def sweep_block(
-    rows, left, right, planes, offsets, first, bit, hashes, lattices, directions, origin, width, counts, extremes, leaf
-):
-    """The same, writing the leaves to the last argument."""
-    leaf[:] = sweep_branches(
-        rows, left, right, planes, offsets, first, bit, hashes, lattices, directions, origin, width, counts, extremes
-    )
-
-
 def visit_node(
     rows, here, inner, plane, offset, spare, bit, hashes, lattices, directions, origin, width, counts, extremes
 ):

@@ -1,7 +1,9 @@
 """Repeated divisions of few rows into halves, so that the chance of a single division does not decide."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +32,9 @@ small branches of 10,000 rows with 20 clusters would take longer than all others
 
 HAS_A_SAY = 0.1
 """Splits with at most this p-value take part in the choice of the split."""
+
+NO_TESTS: Mapping[int, float] = MappingProxyType({})
+"""P-values of a half that did not choose."""
 
 Screened = Callable[[Branch, AnyArray, Bandwidth, np.random.Generator], Proposal]
 """A function that returns the best direction of each family for a branch on some of its rows, or none."""
@@ -63,10 +68,10 @@ class Divisions:
     def split_of(self, branch: Branch, sample: Sample) -> Trial | None:
         """Return the split by the majority of the divisions, or None if the majority is against a split.
 
-        Each half of a division chooses a split of each family of directions, which the other half tests; the families
-        share the level. If the combined test of both halves is significant, the division votes for a split. Of the
-        nearly significant splits of one family, the one that agrees most with the others is made. As this
-        choice comes after the vote, it does not change the probability of a false split.
+        Each half of a division chooses a split of each family of directions, which the other half tests. The tests of
+        both halves are combined for each family, and the families share the level. If one is significant, the division
+        votes for a split. Of the nearly significant splits of one family, the one that agrees most with the others is
+        made. As this choice comes after the vote, it does not change the probability of a false split.
 
         Parameters
         ----------
@@ -79,64 +84,81 @@ class Divisions:
         level = 1 - chooser.stop.quantile
         trials: list[Trial] = []
         votes: list[bool] = []
+        own: Counter[int] = Counter()
         while (verdict := decided(votes)) is None:
             hashes = hash_again(sample.hashes, branch.level * N_DIVISIONS + len(votes) + 1)
             first = (hashes >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0
-            p_values = [1.0, 1.0]
+            halves: list[dict[int, float]] = []
             for way, choosing in enumerate((first, ~first)):
-                # If the combined test can no longer be significant, the other half need not choose.
-                if way == 0 or joint_p_value(p_values[0], LEAST) <= level:
+                # If the combined tests can no longer be significant, the other half need not choose.
+                if way == 0 or shared_p_value(joint_p_value(p, LEAST) for p in halves[0].values()) <= level:
                     tested = self._trials(branch, sample, rows, choosing, (branch.path, 3, len(votes), way))
-                    p_values[way] = shared_p_value(tested)
-                    trials += [trial for trial in tested if trial is not None]
-            votes.append(joint_p_value(*p_values) <= level)
-        return medoid(with_a_say(trials), sample.rows) if verdict else None
+                    halves.append({family: trial.p_value if trial else 1.0 for family, trial in tested.items()})
+                    trials += [trial for trial in tested.values() if trial]
+            p_values = joint_p_values(*halves)
+            votes.append(shared_p_value(p_values.values()) <= level)
+            own.update(family for family, p_value in p_values.items() if p_value <= level)
+        return medoid(with_a_say(trials, own, len(votes)), sample.rows) if verdict else None
 
     def _trials(
         self, branch: Branch, sample: Sample, rows: AnyArray, choosing: Booleans, key: tuple[int, ...]
-    ) -> list[Trial | None]:
-        """Return the splits that some of the rows choose, one of each family, tested on the others."""
+    ) -> dict[int, Trial | None]:
+        """Return the split of each family that some of the rows choose, tested on the others; None without a split."""
         scoring = rows[choosing]
         rows, scoring = near_rows(rows, scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
         proposal = self.screened(branch, scoring, bandwidth, generator(self.settings.seed, *key))
         if len(proposal) == 0:
-            return []
+            return {}
         candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups)
         waiting = replace(branch, state=State.WAITING, candidates=candidates, children=None, keyed=None)
         chooser, lattices = self.settings.chooser, self.standardise.lattices
         sweep = branch_pass([waiting], self.settings.seed, None, chooser.rule.at.needs_extremes, lattices)
         counts = counts_of_halves(sweep, sample, choosing)
         families = np.zeros(len(proposal), dtype=int) if proposal.family is None else proposal.family
-        trials: list[Trial | None] = []
+        trials: dict[int, Trial | None] = {}
         for i, family in enumerate(families.tolist()):
             one, rng = slice(i, i + 1), generator(self.settings.seed, *key, 1 + family)
             tested = chooser.tested(Counts(counts.counts[one], counts.extremes[one]), candidates[one], rng)
-            trials.append(None if tested is None else Trial(tested[0], family, candidates[one], tested[1]))
+            trials[family] = None if tested is None else Trial(tested[0], family, candidates[one], tested[1])
         return trials
 
 
-def shared_p_value(trials: Sequence[Trial | None]) -> float:
-    """Return the p-value of all families together, 1 if none has a split to test.
+def joint_p_values(first: Mapping[int, float], second: Mapping[int, float] = NO_TESTS) -> dict[int, float]:
+    """Return the combined p-value of both halves for each family; a half without a family has the p-value 1 of it."""
+    return {family: joint_p_value(first.get(family, 1.0), second.get(family, 1.0)) for family in {**first, **second}}
+
+
+def shared_p_value(p_values: Iterable[float]) -> float:
+    """Return the p-value of all families together, 1 without any.
 
     Families often find the same split. Their p-values times the number of families, divided by their ranks, lose less
     power than without ranks (Simes, Biometrika 73, 1986), and a family without a cluster costs no more.
     """
-    p_values = sorted(trial.p_value for trial in trials if trial is not None)
-    return min((len(trials) * p_value / rank for rank, p_value in enumerate(p_values, 1)), default=1.0)
+    ascending = sorted(p_values)
+    return min((len(ascending) * p_value / rank for rank, p_value in enumerate(ascending, 1)), default=1.0)
 
 
-def with_a_say(trials: Sequence[Trial]) -> list[Trial]:
+def with_a_say(trials: Sequence[Trial], own: Mapping[int, int], n_votes: int) -> list[Trial]:
     """Return the significant trials of one family, which take part in the choice of the split.
 
-    It is the first family with at least half as many of them as any other: where several find a split, chance would
-    choose between them, and the first is least noisy.
+    Where several families find a split, chance would choose between them. So it is the first, which is least noisy,
+    that alone would win the majority of the votes, or that with most votes if none would.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+    own : mapping
+        Number of divisions in which a family alone is significant.
+    n_votes : int
+        Number of divisions.
     """
+    families = sorted({trial.family for trial in trials})
+    won = (family for family in families if 2 * own.get(family, 0) > n_votes)
+    chosen = next(won, max(families, key=lambda family: own.get(family, 0)))
+    trials = [trial for trial in trials if trial.family == chosen]
     most = max(HAS_A_SAY, min(trial.p_value for trial in trials))
-    significant = [trial for trial in trials if trial.p_value <= most]
-    each = np.bincount([trial.family for trial in significant])
-    first = int((2 * each >= each.max()).argmax())
-    return [trial for trial in significant if trial.family == first]
+    return [trial for trial in trials if trial.p_value <= most]
 
 
 def counts_of_halves(sweep: BranchPass, sample: Sample, first: Booleans) -> Counts:

@@ -13,6 +13,7 @@ from ..density.bandwidth import Bandwidth
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.random import KeyedDirections
 from ..splits.choose import Counts
+from ..splits.stop_rule import VotingRule
 from .bounds import least_share, near_rows
 from .branches import Branch, State, branch_pass, hash_bit
 from .divisions import FEW_ROWS, Divisions
@@ -99,7 +100,7 @@ class Examiner:
         whole = branch.sample.load()
         self._split_by_one_half(branch, whole, smallest_hashes(whole, size))
         few = branch.complete and self.settings.chooser.n_root <= min(FEW_ROWS, size)
-        if few and self.settings.chooser.stop.votes:
+        if few and isinstance(self.settings.chooser.stop, VotingRule):
             self._split_by_vote(branch, whole)
 
     def _split_by_one_half(self, branch: Branch, whole: Sample, sample: Sample) -> None:

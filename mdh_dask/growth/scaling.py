@@ -72,7 +72,10 @@ class Standardiser:
         factors = self.scale[self.scale > 0]
         moderate = bool(((factors < SINGLE) & (factors > 1 / SINGLE)).all())
         dtype = np.float32 if moderate and fits_single(rows) else np.float64
-        return (rows.astype(dtype) - self.centre.astype(dtype)) * self.scale.astype(dtype)
+        standard: AnyArray = rows.astype(dtype)
+        standard -= self.centre.astype(dtype)
+        standard *= self.scale.astype(dtype)
+        return standard
 
     def spread(self, rows: AnyArray, hashes: Integers) -> AnyArray:
         """Return standardised rows with the values of `lattices` spread over their steps by the rows' hashes."""

@@ -11,7 +11,7 @@ from ..density.extents import Extents
 from ..density.histograms import Histograms, joint_extremes
 from ..projections.directions import Axes
 from .rules import SplitRule
-from .stop_rule import StopRule
+from .stop_rule import StopRule, VotingRule
 
 
 @dataclass(frozen=True)
@@ -217,6 +217,7 @@ class Chooser:
         verdict = self._verdict(whole, 0, self.min_rows, None, accepted=False)
         if k < 0 or verdict is None:
             return None
+        assert isinstance(self.stop, VotingRule)
         return self.stop.p_value(test, self._tested(train, k), rng), verdict
 
     def follow(self, counts: Counts, candidates: Candidates, existing: float, rng: np.random.Generator) -> Verdict:

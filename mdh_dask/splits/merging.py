@@ -22,6 +22,13 @@ KINDS = 2
 """Kinds of evidence that share the level: balls, and slabs. Those of small and large balls and of two kinds of slabs
 rise and fall together, and each is the smaller of two. ``python -m tests.benchmarks honesty`` checks it."""
 
+AGREEING = 1.0
+"""Least evidence of the slabs near the contact of two groups for that of balls to count in many columns, unless these
+hold clearly more rows. ``python -m tests.benchmarks honesty --cloud "common factor"`` checks it."""
+
+BALLS, NEAR = 2, -2
+"""Number of sizes of balls, whose evidence comes first, and place of that of slabs near the contact."""
+
 MOST_FACTORS = 2
 """Groups that differ by more categories are more than levels of one: other columns change with it."""
 
@@ -67,9 +74,10 @@ def merge_cells(
     the densest points of each group hold more rows than as many balls around the densest points of their border; the
     difference in standard errors must be larger than chance makes it in all but `LEVEL` of cases. Half of the rows
     choose the points, the other half is counted, and vice versa. In many columns, slabs between and through the groups
-    are compared in the same way, and either of the two kinds is enough. Few rows are halved repeatedly and their
-    evidence is averaged. Where two groups differ by a two-valued column, or by the indicators of one category, the
-    valley must also be there without these columns, which is looked at where a merge would otherwise end.
+    are compared in the same way and are enough; balls are if slabs agree or the difference is clear. Few rows are
+    halved repeatedly and their evidence is averaged. Where two groups differ by a two-valued column, or by the
+    indicators of one category, the valley must also be there without these columns, which is looked at where a merge
+    would otherwise end.
 
     Parameters
     ----------
@@ -182,8 +190,13 @@ def _pooled(splits: Sequence[Floats | None]) -> float:
     """Return the mean evidence of all splits that found a cut, or infinity."""
     found = [evidence for evidence in splits if evidence is not None]
     standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / len(splits)) ** 0.5
+    if not found:
+        return np.inf
     # Both groups must be denser than what lies between them, by balls or by slabs.
-    return float(np.mean(found, axis=0).min(axis=-1).max()) / standard_error if found else np.inf
+    of_kinds = np.mean(found, axis=0).min(axis=-1) / standard_error
+    if len(of_kinds) > BALLS and of_kinds[NEAR] < AGREEING:
+        of_kinds = of_kinds[BALLS:]
+    return float(of_kinds.max())
 
 
 def _both_ways(rows: Floats, half: Integers, cell: Integers) -> Iterator[_Test]:

@@ -1,7 +1,8 @@
-"""The test whether rows are fewer in a slab between two groups of few rows than in slabs through either.
+"""The test whether rows are fewer in a slab between two groups than in slabs through either.
 
-Balls hold too few rows to show valleys between groups of few rows in many columns. Along the line that joins two
-groups, all their rows count.
+In many columns, balls hold too few rows to show valleys between groups of few rows, and seem to show some between
+groups of many rows where there are none. Along the line that joins two groups, all rows near it count, and a unimodal
+density has no valley.
 """
 
 from collections.abc import Sequence
@@ -9,14 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Floats, Integers
-from .cuts import BLOCK, ELSEWHERE
-
-FEW_COLUMNS = 8
-"""In at most as many columns, balls are sharp. There, lines leave curved groups: two moons were cut by slabs."""
-
-FEW_ROWS = 200
-"""If both groups have more rows in the half that chooses, balls are enough, and lines that leave the rows costly."""
+from .._typing import Booleans, Floats, Integers
+from .cuts import BLOCK, ELSEWHERE, has_many_columns
 
 NEAREST = 24
 """Rows of each group, nearest to the contact, that choose the line. With 32, more digits were merged."""
@@ -62,15 +57,15 @@ class Slabs(NamedTuple):
         Returns
         -------
         array of shape (2, 2)
-            Along the line near the contact and along that of all rows, for each group. Zeros for the first if a group
-            has too few rows, or both have many, and for the second if none is much wider.
+            Along the line near the contact and along that of all rows, for each group. Zeros if a group has too few
+            rows, and for the second if none is much wider.
         """
         ours = group[self.cell]
         sides = [np.flatnonzero(ours == side) for side in pair]
         fewest = min(map(len, sides))
         near: Floats = np.zeros(2)
         whole: Floats = np.zeros(2)
-        if FEWEST <= fewest <= FEW_ROWS:
+        if fewest >= FEWEST:
             away = self.squares[0] - 2 * (self.choosing @ contact)
             nearest = [side[np.argsort(away[side], kind="stable")[:NEAREST]] for side in sides]
             near = self._along([self.choosing[side] for side in nearest])
@@ -87,25 +82,66 @@ class Slabs(NamedTuple):
 
     def _along(self, chosen: Sequence[Floats]) -> Floats:
         """Return the evidence along the line through the means of some rows of both groups."""
-        means = [rows.mean(axis=0) for rows in chosen]
-        line, middle = means[1] - means[0], (means[0] + means[1]) / 2
-        length = float(np.linalg.norm(line))
-        if length == 0:
+        line = line_through(chosen)
+        if line is None:
             return np.zeros(2)
-        line /= length
-        ends = [float(np.median((rows - middle) @ line)) for rows in chosen]
-        if ends[0] >= ends[1]:
-            return np.zeros(2)
-        both = np.concatenate(chosen) - middle
-        radius = np.quantile(np.square(both).sum(axis=1) - np.square(both @ line), WITHIN)
-        along = self.counted @ line - middle @ line
-        across = self.squares[1] - 2 * (self.counted @ middle) + middle @ middle - np.square(along)
-        return _excess(along[across <= radius], *ends)
+        along = self.counted @ line.direction - line.middle @ line.direction
+        across = self.squares[1] - 2 * (self.counted @ line.middle) + line.middle @ line.middle - np.square(along)
+        left, between, right = line.counts(along[across <= line.radius])
+        return np.array([(side - between) / max(side + between, 1) ** 0.5 for side in (left, right)])
+
+
+class Line(NamedTuple):
+    """Three slabs of the same width and radius that lie side by side on a line, the outer ones in two groups."""
+
+    direction: Floats
+    middle: Floats
+    """The point that is 0 on the line."""
+    ends: tuple[float, float]
+    """The middles of the outer slabs on the line, the lower one first."""
+    radius: float
+    """Largest squared distance of rows from the line."""
+
+    @property
+    def half(self) -> float:
+        """Half the width of a slab."""
+        return (self.ends[1] - self.ends[0]) / 4
+
+    def along(self, rows: Floats) -> tuple[Floats, Booleans]:
+        """Return the places of rows on the line, and whether the rows are within the radius."""
+        centred = rows - self.middle
+        along: Floats = centred @ self.direction
+        return along, np.square(centred).sum(axis=1) - np.square(along) <= self.radius
+
+    def counts(self, along: Floats) -> tuple[int, int, int]:
+        """Return the number of places on the line in each slab, the lower outer one first."""
+        low, high = self.ends
+        left, between, right = (
+            int(np.count_nonzero((along > at - self.half) & (along <= at + self.half)))
+            for at in (low, (low + high) / 2, high)
+        )
+        return left, between, right
+
+
+def line_through(chosen: Sequence[Floats]) -> Line | None:
+    """Return the line through the means of the rows of two groups, or None if their medians on it are not in order."""
+    means = [rows.mean(axis=0) for rows in chosen]
+    line, middle = means[1] - means[0], (means[0] + means[1]) / 2
+    length = float(np.linalg.norm(line))
+    if length == 0:
+        return None
+    line /= length
+    low, high = (float(np.median((rows - middle) @ line)) for rows in chosen)
+    if low >= high:
+        return None
+    both = np.concatenate(chosen) - middle
+    radius = np.quantile(np.square(both).sum(axis=1) - np.square(both @ line), WITHIN)
+    return Line(line, middle, (low, high), float(radius))
 
 
 def slabs(rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -> Slabs | None:
     """Return the halves of rows in many columns, or None with few columns, constant ones aside."""
-    if np.count_nonzero(np.ptp(rows, axis=0)) <= FEW_COLUMNS:
+    if not has_many_columns(rows):
         return None
     choosing = choosing[cell[choosing] != ELSEWHERE]
     chosen, others = rows[choosing], rows[counted]
@@ -114,12 +150,3 @@ def slabs(rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -
 
 def _squares(rows: Floats) -> Floats:
     return np.concatenate([np.square(rows[i : i + BLOCK]).sum(axis=1) for i in range(0, len(rows), BLOCK)])
-
-
-def _excess(along: Floats, low: float, high: float) -> Floats:
-    """Return by how many standard errors more rows are around both ends of a line than around its middle."""
-    half = (high - low) / 4
-    left, between, right = (
-        int(np.count_nonzero((along > at - half) & (along <= at + half))) for at in (low, (low + high) / 2, high)
-    )
-    return np.array([(side - between) / max(side + between, 1) ** 0.5 for side in (left, right)])

@@ -25,8 +25,6 @@ class StopRule(ABC):
     """Whether one half of the rows chooses a split and the other tests it; otherwise all rows do both."""
     tests_depth: ClassVar[bool] = False
     """Whether the rule tests the relative depth of a valley, which need not be deepest at the split itself."""
-    votes: ClassVar[bool] = False
-    """Whether few rows are divided into halves again and again, and a majority of the `p_value` decides."""
     needs: ClassVar[str | None] = None
     """A limit that must not be None: ``"max_clusters"``, or instead `n_clusters`, or ``"max_levels"``."""
 
@@ -49,9 +47,13 @@ class StopRule(ABC):
         rng : Generator
         """
 
+
+class VotingRule(StopRule):
+    """A rule for which few rows are divided into halves again and again, and a majority of their p-values decides."""
+
+    @abstractmethod
     def p_value(self, test: Histograms, k: int, rng: np.random.Generator) -> float:
-        """Return the probability of a valley as deep by chance; rules that vote define it."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method p_value to vote")
+        """Return the probability of a valley as deep by chance."""
 
 
 @dataclass(frozen=True)

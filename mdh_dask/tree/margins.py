@@ -57,7 +57,7 @@ def margins_of(tree: Tree) -> Margins:
     scale = np.zeros(tree.n_nodes)
     tails: list[Floats] = []
     for node in range(tree.n_nodes):
-        # Trees on the projections on splits know no directions of leaves.
+        # A direction of zeros does not count, as those of leaves of trees with a feature map.
         density = tree.density(node) if tree.planes[node].any() else None
         tails.append(np.empty(0) if density is None else _tails(tree.histogram(node), density.density))
         if density is not None and tree.left[node] >= 0:

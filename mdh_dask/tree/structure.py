@@ -145,15 +145,6 @@ class Tree:
         """Return the label of every row, shape (n_rows,), int32: the index of its leaf from the left."""
         return self.cluster[self.apply(rows)]
 
-    def on_projections(self) -> tuple[Floats, Self]:
-        """Return the planes of the splits, and the same tree for rows given by their projections on these planes."""
-        inner = np.flatnonzero(self.left >= 0)
-        planes = np.zeros((self.n_nodes, len(inner)))
-        planes[inner, np.arange(len(inner))] = 1
-        unknown, steps = np.full_like(planes, np.nan), np.zeros(len(inner))
-        projected = replace(self, planes=planes, deviations=unknown, steps=steps, feature_names=None)
-        return self.planes[inner], projected
-
     def histogram(self, node: int) -> Integers:
         """Return the histogram of the node's rows along its direction, or an empty array if it has none."""
         return self.bins[self.first_bin[node] : self.first_bin[node + 1]]

@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree
 from mdh_dask.estimators.validation import checked_proposal
-from mdh_dask.growth.divisions import FEW_ROWS, Divisions, Trial, shared_p_value, with_a_say
+from mdh_dask.growth.divisions import FEW_ROWS, Divisions, Trial, joint_p_values, shared_p_value, with_a_say
 from mdh_dask.growth.groups import joined
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.directions import Proposal, StandardDirections
@@ -116,21 +116,34 @@ class TestFamilies:
         assert adjusted_rand_index(labels, np.arange(300) >= 150) > 0.9
         assert DivisiveClustering(projection=together, random_state=seed, n_candidates=1).fit(rows).n_clusters_ == 1
 
+    def test_pursuits_that_fit_few_rows_too_closely_do_not_hide_the_column_that_they_start_from(self):
+        rng = np.random.default_rng([1, 7])
+        rows, small = rng.uniform(-1, 1, (300, 30)), np.arange(300) < 40
+        rows[small, 0] = rng.normal(2.2, 0.3, 40)
+        labels = HierarchicalMDH(random_state=1).fit_predict(rows)
+        assert adjusted_rand_index(labels, small) > 0.9
+
     def test_share_the_level(self):
-        trials = [Trial(p_value, family, None, None) for family, p_value in enumerate((0.3, 0.02))]
-        assert shared_p_value(trials) == 0.04
-        assert shared_p_value([Trial(0.03, 0, None, None), trials[1]]) == 0.03
-        assert shared_p_value([*trials, None]) == pytest.approx(0.06)
-        assert shared_p_value([None, None]) == shared_p_value([]) == 1
+        assert shared_p_value([0.3, 0.02]) == 0.04
+        assert shared_p_value([0.03, 0.02]) == 0.03
+        assert shared_p_value([0.3, 1.0, 0.02]) == pytest.approx(0.06)
+        assert shared_p_value([]) == 1
 
-    def test_the_first_family_with_half_as_many_splits_as_any_chooses_the_split(self):
-        def chosen(*trials):
-            return [trial.family for trial in with_a_say([Trial(*trial, None, None) for trial in trials])]
+    def test_are_combined_over_both_halves_before_they_share_the_level(self):
+        both = joint_p_values({0: 0.06, 2: 1.0}, {0: 0.06, 1: 0.2})
+        assert both == {0: joint_p_value(0.06, 0.06), 1: joint_p_value(1.0, 0.2), 2: joint_p_value(1.0, 1.0)}
+        halves = [shared_p_value([0.06, 1.0, 1.0]) for _ in range(2)]
+        assert shared_p_value(both.values()) < 0.05 < joint_p_value(*halves)
 
-        assert chosen((0.01, 1), (0.05, 0), (0.1, 1), (0.2, 0), (0.3, 0)) == [0]
-        assert chosen((0.01, 1), (0.05, 0), (0.1, 1), (0.02, 1)) == [1, 1, 1]
-        assert chosen((0.01, 1), (0.05, 0)) == [0]
-        assert chosen((0.3, 1), (0.4, 0)) == [1]
+    def test_the_first_family_with_a_majority_of_its_own_chooses_the_split(self):
+        trials = [Trial(p_value, family, None, None) for family, p_value in ((1, 0.01), (0, 0.05), (1, 0.1), (0, 0.2))]
+
+        def chosen(*own):
+            return [(trial.family, trial.p_value) for trial in with_a_say(trials, dict(enumerate(own)), 4)]
+
+        assert chosen(3, 4) == [(0, 0.05)]
+        assert chosen(2, 4) == chosen(1, 2) == [(1, 0.01), (1, 0.1)]
+        assert chosen(2, 2) == [(0, 0.05)]
 
     def test_of_proposals_stay_apart_when_these_are_joined(self):
         families = [np.eye(3)[:1], np.empty((0, 3)), np.eye(3)[1:]]

@@ -20,10 +20,10 @@ from mdh_dask.growth.merging import merged, merging_sample
 from mdh_dask.growth.passes import Sample
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.splits.cuts import PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
+from mdh_dask.splits.cuts import FEW_COLUMNS, PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
 from mdh_dask.splits.factors import factors_of
 from mdh_dask.splits.merging import _Tests, merge_cells
-from mdh_dask.splits.slabs import FEW_COLUMNS, NEAREST, WITHIN, slabs
+from mdh_dask.splits.slabs import NEAREST, WITHIN, slabs
 from mdh_dask.splits.smoothing import smoothed_cells
 from mdh_dask.tree.saving import check_clusters
 from mdh_dask.tree.structure import tree_from_nodes
@@ -279,6 +279,13 @@ def test_a_cloud_of_many_columns_is_one_group_whatever_its_cells(cloud):
         }[cloud]
         cell = KMeans(5, n_init=1, random_state=0).fit_predict(rows)
         assert merge_cells(rows, hashes(n), cell, 5).group.max() == 0
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_halves_of_many_rows_with_a_common_factor_are_one_group(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(4000, 10)) + rng.normal(size=(4000, 1))
+    assert merge_cells(rows, hashes(4000, seed), (rows.mean(axis=1) > 0).astype(int), 2).group.tolist() == [0, 0]
 
 
 def test_slabs_hold_the_rows_around_three_points_of_a_line_through_both_groups():

@@ -171,14 +171,6 @@ def test_pruning_merges_clusters_of_the_next_larger_tree(tree, seed):
         assert [c for _, c in sorted(pairs)] == sorted(c for _, c in pairs)
 
 
-@given(trees, st.integers(0, 2**32))
-def test_projections_on_the_planes_of_the_splits_have_the_labels_of_the_rows(tree, seed):
-    rows = np.random.default_rng(seed).normal(size=(50, tree.n_features))
-    planes, asking = tree.on_projections()
-    assert planes.shape == (tree.n_leaves - 1, tree.n_features)
-    np.testing.assert_array_equal(asking.labels(rows @ planes.T), tree.labels(rows))
-
-
 @given(trees, st.integers(0, 3))
 def test_pruning_to_all_leaves_or_more_changes_nothing(tree, more):
     assert tree.cut(tree.n_leaves + more) == tree
