@@ -1,9 +1,8 @@
 """Constant shift embedding of mixed columns, as a scikit-learn transformer."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -11,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._levels import LevelFeatures
 from .._state import FeatureMap
 from .._typing import Integers, RowArray
+from .._words import full_count
 from ..chunks import Pass, Plan, Together
 from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels import Gower
@@ -81,7 +81,9 @@ class GowerFeatures(KernelPCAFeatures):
     Trees in these coordinates find a valley only where it is wider than half the change of any single column by a
     level, as every column of two levels has a valley between them: clusters differ in several columns. A continuous
     column is a curve in these coordinates, at whose bends rows gather: valleys must also be wider than the bend of any
-    single column. See `single_levels`.
+    single column. See `single_levels`. Rows without a value of one column are no cluster; with ``missing="level"``,
+    those without values of several columns may be. In tables of four columns with a fifth of the values
+    missing at random, ``missing="pairs"`` still finds clusters of rows without values of the same columns.
 
     `variance` chooses the number of components by the eigenvalues before the shift. The shift adds the same variance in
     every direction, so that 90% of the shifted variance takes nearly as many components as there are rows, most of
@@ -106,6 +108,7 @@ class GowerFeatures(KernelPCAFeatures):
     """
 
     map_type = NystromMap
+    kernel_parameter = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: constraint
@@ -157,8 +160,8 @@ class GowerFeatures(KernelPCAFeatures):
         check_typed_look(look)
         if self.missing == "pairs" and look.n_missing.any():
             raise ValueError(
-                f"expected complete rows for method='explicit' with missing='pairs'; got {look.n_missing.sum()} "
-                "missing values. Choose missing='level', or method='nystrom'."
+                "expected complete rows for method='explicit' with missing='pairs'; got "
+                f"{full_count(int(look.n_missing.sum()), 'missing value')}: choose missing='level' or method='nystrom'"
             )
         self._check_levels(distinct.counts, categorical)
         kernel = self._kernel().of_columns(categorical, look.low, look.high, look.n_missing > 0)
@@ -190,7 +193,3 @@ class GowerFeatures(KernelPCAFeatures):
     def _saved_parameters(self) -> dict[str, Any]:
         weights = self._kernel().weights
         return super()._saved_parameters() | {"weights": None if weights is None else list(weights)}
-
-    @classmethod
-    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        return super(KernelPCAFeatures, cls)._from_saved(parameters)

@@ -7,10 +7,11 @@ from typing import ClassVar, Literal, Self, get_args
 import numpy as np
 
 from .._jit.gower import GowerLandmarks, gower_similarities
-from .._levels import LevelFeatures, level_features
+from .._levels import LevelFeatures
 from .._state import checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .base import Filler, Kernel
+from .gower_levels import levels_among
 
 Missing = Literal["pairs", "level"]
 
@@ -18,20 +19,6 @@ Shift = Literal["constant", "clip"]
 
 FAR, NO_LEVEL = 3.0, -1.0
 """Codes of missing values: more than one apart from all values within [0, 1], and equal to no level."""
-
-
-FEW_VALUES = 12
-"""Columns of at most this many values lie on a lattice, as ordinal columns do."""
-
-FEWEST_TO_BEND = 6
-"""Between fewer values, smoothing the gaps smooths out bends, too."""
-
-BENDS = 2.0
-"""A direction is smoothed by half its changes within a group. Smoothed by the whole size of its bend, a uniform column
-has a single mode along its first component, a cosine, which has two."""
-
-SHARES_BELOW = (np.arange(33) + 0.5) / 33
-"""Shares of the rows below the values at which a bend is measured; the outermost values belong to few rows."""
 
 
 @dataclass(frozen=True)
@@ -154,31 +141,12 @@ class Gower(Kernel):
         return max(-smallest, 0.0) if self.shift == "constant" else 0.0
 
     def levels(self, landmarks: Floats, projection: Floats) -> LevelFeatures:
-        """Return the features of the levels of columns, of both ends of the gaps of few values, and bends of others."""
+        """Return the features of levels, of gaps between few values, and of bends; see `levels_among`."""
         assert self.categorical is not None
         assert self.shares is not None
-        groups = []
-        coded = self._coded(landmarks)
-        for j in np.flatnonzero(self.shares):
-            column = coded[:, j]
-            known = column[~np.isnan(column)]
-            values = np.unique(known)
-            if self.categorical[j]:
-                similar = [column == value for value in values]
-                similar += [np.isnan(column)] if self.missing == "level" and len(known) < len(column) else []
-                groups.append(self.shares[j] * (np.array(similar, dtype=np.float64) @ projection))
-                continue
-            if len(known) == 0:  # no landmark has a value of this column
-                continue
-            at = np.concatenate([values[: FEW_VALUES + 1], np.quantile(known, SHARES_BELOW)])
-            similar_to = np.where(np.isnan(column), 0.0, 1 - np.abs(column - at[:, None]))
-            curve = self.shares[j] * (similar_to @ projection)
-            if len(values) <= FEW_VALUES:
-                groups += [curve[k : k + 2] for k in range(len(values) - 1)]
-            if len(values) > FEWEST_TO_BEND:
-                n = len(SHARES_BELOW)
-                groups.append(bend(at[-n:], curve[-n:]))
-        return level_features(groups, projection.shape[1])
+        return levels_among(
+            self._coded(landmarks), self.categorical > 0, self.shares, projection, missing=self.missing == "level"
+        )
 
     def diagonal(self, rows: Floats) -> Floats:
         """Return the kernel of every row with itself: 1 unless all its values are missing."""
@@ -206,26 +174,6 @@ class Gower(Kernel):
         assert self.width is not None
         scale = np.divide(1.0, self.width, out=np.zeros(len(self.width)), where=self.width > 0)
         return np.where(self.categorical > 0, rows, np.clip((rows - self.low) * scale, 0.0, 1.0))
-
-
-def bend(values: Floats, curve: Floats) -> Floats:
-    """Return how far the features of the values of a column are from a straight line, times a constant.
-
-    A column is a curve in the space of the features. Where its projection turns or flattens, rows gather, and between
-    two such places there is a valley even in a uniform column. Along a line there is none.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-    curve : array of shape (n, n_components)
-
-    Returns
-    -------
-    array of shape (n, n_components)
-    """
-    line = np.column_stack([np.ones(len(values)), values])
-    straight: Floats = line @ np.linalg.lstsq(line, curve)[0]
-    return BENDS * (curve - straight)
 
 
 def checked_weights(weights: Sequence[float]) -> tuple[float, ...]:

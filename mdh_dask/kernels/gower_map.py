@@ -11,8 +11,8 @@ from .._levels import LevelFeatures, level_features
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats
 from .blas import one_blas_thread, project_blocks
-from .gower import FEW_VALUES, FEWEST_TO_BEND, SHARES_BELOW, bend
 from .gower_code import STEPS, GowerCode
+from .gower_levels import FEW_VALUES, FEWEST_TO_BEND, SHARES_BELOW, bend
 from .nystrom import dimension, signs_of
 
 
@@ -38,7 +38,7 @@ class GowerMap(FeatureMap):
 
     @property
     def levels(self) -> LevelFeatures:
-        """Return the features of the levels of columns, of both ends of the gaps of few values, and bends of others."""
+        """Return the features of levels, of gaps between few values, and of bends; see `levels_among`."""
         scaled, stop = self.code.scale[:, None] * self.projection, 0
         groups: list[Floats] = []
         for j, knots in self.code._columns():
@@ -46,11 +46,14 @@ class GowerMap(FeatureMap):
             if self.code.categorical[j]:
                 groups.append(scaled[start:stop])
                 continue
-            gaps = slice(start, stop - 1)
+            gaps, means = slice(start, stop - 1), self.centre[start:stop] / self.code.scale[start:stop]
+            fill = means[:-1] / max(1 - means[-1], np.finfo(float).tiny)  # missing values fill no gap
             if len(knots) <= FEW_VALUES:
                 groups += [np.stack([np.zeros(self.n_components), gap]) for gap in scaled[gaps]]
             if len(knots) > FEWEST_TO_BEND:
-                groups.append(self._bend(knots, scaled[gaps], self.centre[gaps] / self.code.scale[gaps]))
+                groups.append(self._bend(knots, scaled[gaps], fill))
+            if means[-1] > 0:
+                groups.append(np.stack([fill @ scaled[gaps], scaled[stop - 1]]))
         return level_features(groups, self.n_components)
 
     def _bend(self, knots: Floats, gaps: Floats, fill: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """The Nyström map from rows to coordinates along the kernel principal components of landmarks."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -69,17 +69,10 @@ class NystromMap(FeatureMap):
         """Variance of the landmarks in feature space."""
         return float(self.spectrum.sum())
 
-    def along(self, directions: Floats) -> Self:
-        """Return the map to the projections of the features on some directions, shape (n_directions, n_components)."""
-        with one_blas_thread():
-            projection, intercept = (x.astype(np.float64) @ directions.T for x in (self.projection, self.intercept))
-        dtype = self.projection.dtype
-        return replace(self, projection=projection.astype(dtype), intercept=intercept.astype(dtype))
-
     @property
-    def has_points(self) -> bool:
-        """Return whether the kernel compares columns of numbers, as most do."""
-        return self.kernel.uses_columns and not self.kernel.typed
+    def points(self) -> Callable[[AnyArray], Floats] | None:
+        """Return the standardisation of rows if the kernel compares columns of numbers, as most do, otherwise None."""
+        return self._standardised if self.kernel.uses_columns and not self.kernel.typed else None
 
     @property
     def levels(self) -> LevelFeatures | None:
@@ -91,8 +84,7 @@ class NystromMap(FeatureMap):
         """Return whether the kernel accepts missing values."""
         return self.kernel.typed
 
-    def points(self, rows: AnyArray) -> Floats:
-        """Return the standardised rows."""
+    def _standardised(self, rows: AnyArray) -> Floats:
         return (rows - self.centre) * self.scale
 
     def __call__(self, rows: AnyArray) -> Floats:

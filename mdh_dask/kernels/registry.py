@@ -24,6 +24,9 @@ KERNELS: dict[str, type[Kernel]] = {
     "precomputed": Precomputed,
 }
 
+AFFINITIES = {"local_scaling", "rbf", "nearest_neighbors", "gower", "precomputed"}
+"""Kernels without negative values."""
+
 
 def resolve_kernel(kernel: str | Kernel | Callable) -> Kernel:
     """Return the kernel for a name, a kernel or a function ``(rows, landmarks) -> matrix``.

@@ -1,6 +1,6 @@
 """The spectral embedding of all rows by their affinities to landmarks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,13 +40,9 @@ class SpectralMap(BasedMap):
         return self.values
 
     @property
-    def has_points(self) -> bool:
-        """Return whether the kernel compares columns of numbers."""
-        return self.base.has_points
-
-    def points(self, rows: AnyArray) -> Floats:
-        """Return the standardised rows."""
-        return self.base.points(rows)
+    def points(self) -> Callable[[AnyArray], Floats] | None:
+        """Return the standardisation of rows if the kernel compares columns of numbers, otherwise None."""
+        return self.base.points
 
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the embedding of raw rows, shape (n, n_components), float32; zeros for rows without any affinity."""

@@ -1,5 +1,6 @@
 """Truncated singular value decomposition of sparse rows, for features of texts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -70,13 +71,9 @@ class TruncatedSVDMap(FeatureMap):
         return out.astype(np.float32)
 
     @property
-    def has_points(self) -> bool:
-        """True: distances are those between features."""
-        return True
-
-    def points(self, rows: AnyArray) -> Floats:
-        """Return the features."""
-        return self(rows)
+    def points(self) -> Callable[[AnyArray], Floats]:
+        """Return the map itself: distances are those between features."""
+        return self
 
     def facts(self) -> dict[str, str]:
         """Return what reports say about the map."""

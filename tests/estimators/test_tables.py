@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import chunkings, seeds
 
-from mdh_dask import HyperplaneEnsemble, RandomProjectionTree, SemiSupervisedMDH, cluster_profiles, drift, load_model
+from mdh_dask import (
+    GowerFeatures,
+    HyperplaneEnsemble,
+    RandomProjectionTree,
+    SemiSupervisedMDH,
+    cluster_profiles,
+    drift,
+    load_model,
+)
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.columns.levels import Levels
 
@@ -142,6 +150,60 @@ def test_bad_types_are_explained(columns, name):
     column_types, message = BAD_TABLES[name]
     with pytest.raises((ValueError, TypeError), match=message):
         RandomProjectionTree(**QUICK, column_types=column_types).fit(arrow(columns))
+
+
+MIXED = {"x": np.where(np.arange(60) == 3, np.nan, np.arange(60.0)), "t": np.array(list("ab" * 30), dtype=object)}
+"""A column of numbers, one of which is missing, and one of texts."""
+
+MANY = {"x": np.arange(1001.0), "t": np.arange(1001).astype(str).astype(object)}
+
+REFUSED = {
+    "text as continuous": ({"column_types": {"continuous": ["t"]}}, {}, "numbers in the continuous column 't'; got"),
+    "too many levels": ({}, MANY, "at most 1000 levels.*more in column 't'"),
+    "a negative weight": (
+        {"feature_map": GowerFeatures(weights=[1, -1])},
+        {},
+        r"weights must be .* at least 0.*got \[1, -1\]",
+    ),
+    "no weight": ({"feature_map": GowerFeatures(weights=[0, 0])}, {}, "weights must be .* not all 0"),
+    "weights of others": (
+        {"feature_map": GowerFeatures(weights=[1, 1, 1])},
+        {},
+        "expected 3 weights|expected 2 weights",
+    ),
+    "missing without Gower": (
+        {"feature_map": None},
+        {"t": np.arange(60.0)},
+        "got 1 NaN.*feature_map='gower' takes NaN",
+    ),
+    "nothing but missing": ({}, {"x": np.full(60, np.nan), "t": np.full(60, None)}, "got missing values only"),
+}
+"""Parameters, other columns and messages."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_mixed_columns_without_a_meaning_are_refused(name):
+    parameters, others, message = REFUSED[name]
+    with pytest.raises(ValueError, match=message):
+        RandomProjectionTree(**QUICK, **{"feature_map": "gower"} | parameters).fit(pandas_frame(MIXED | others))
+
+
+ACCEPTED = {
+    "one level": {"t": np.full(60, "a", dtype=object)},
+    "one level and one number": {"x": np.ones(60), "t": np.full(60, "a", dtype=object)},
+    "a row without a value": {"t": np.where(np.arange(60) == 3, None, MIXED["t"])},
+    "rows without a common column": {
+        "x": np.where(np.arange(60) < 30, np.nan, np.arange(60.0)), "t": np.where(np.arange(60) < 30, MIXED["t"], None)
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("missing", ["pairs", "level"])
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_mixed_columns_of_little_content_have_labels(name, missing):
+    table = pandas_frame(MIXED | ACCEPTED[name])
+    model = RandomProjectionTree(**QUICK, feature_map=GowerFeatures(missing=missing)).fit(table)
+    np.testing.assert_array_equal(model.predict(table), model.labels_)
 
 
 def test_a_column_with_too_many_levels_is_named():

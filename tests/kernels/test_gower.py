@@ -1,5 +1,7 @@
 """Gower's dissimilarity of mixed columns, against pairs of rows one by one and the embedding of the full matrix."""
 
+import tracemalloc
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from mdh_dask._levels import level_features
 from mdh_dask.columns import ColumnTypes
 from mdh_dask.columns.coding import TypedRows
 from mdh_dask.kernels import Gower
-from mdh_dask.kernels.gower import bend
+from mdh_dask.kernels.gower_levels import bend
 from mdh_dask.kernels.gower_map import GowerMap
 from mdh_dask.metrics import adjusted_rand_index
 
@@ -222,16 +224,29 @@ class TestLevels:
         assert model.n_clusters_ == 3
         assert adjusted_rand_index(cluster, labels) > 0.9
 
+    @pytest.mark.parametrize("settings", [{}, {"missing": "level"}, {"missing": "level", "method": "explicit"}])
+    def test_values_missing_at_random_make_no_clusters_but_columns_missing_together_do(self, settings):
+        rng = np.random.default_rng(0)
+        rows = np.hstack([rng.normal(size=(400, 4)), rng.integers(0, 2, (400, 4))])
+        together, alone = rng.random(400) < 0.5, rng.random(rows.shape) < 0.2
+        feature_map = GowerFeatures(**settings)
+        model = HierarchicalMDH(feature_map=feature_map, column_types={"categorical": [4, 5, 6, 7]})
+        assert model.fit(np.where(alone, np.nan, rows)).n_clusters_ == 1
+        if "missing" in settings:
+            rows[together, :3] = np.nan
+            assert adjusted_rand_index(together, model.fit(rows).labels_) == 1
+
     def test_a_straight_curve_has_no_bend_and_both_methods_measure_the_same(self):
         values = np.sort(np.random.default_rng(0).uniform(size=33))
         slopes = np.array([[2.0, -1.0]])
         np.testing.assert_allclose(bend(values, values[:, None] * slopes + 3.0), 0.0, atol=1e-12)
-        rows = mixed_rows(1000, n_values=1000)[:, :1]
-        sizes = []
-        for method in ("nystrom", "explicit"):
-            made = GowerFeatures(method=method, n_components=4, n_thresholds=64).fit(rows).map_
-            sizes.append(made.levels.widths_along(np.eye(4)))
-        np.testing.assert_allclose(*sizes, rtol=0.1)
+        for share in (0.0, 0.3):
+            rows = mixed_rows(1000, share, n_values=1000)[:, :1]
+            sizes = []
+            for method in ("nystrom", "explicit"):
+                made = GowerFeatures(method=method, n_components=4, n_thresholds=64, missing="level").fit(rows).map_
+                sizes.append(made.levels.widths_along(np.eye(4)))
+            np.testing.assert_allclose(*sizes, rtol=0.1)
 
     def test_widths_along_directions_are_the_largest_changes_by_one_level(self):
         rows = mixed_rows(200)
@@ -245,6 +260,24 @@ class TestLevels:
         projections = features @ directions.T
         np.testing.assert_allclose(found, np.ptp(projections, axis=0), rtol=1e-4)
 
+    def test_levels_of_many_columns_with_missing_values_take_little_memory(self):
+        rng, n, d = np.random.default_rng(0), 200, 300
+        rows = np.where(rng.random((n, d)) < 0.1, np.nan, rng.normal(size=(n, d)))
+        kernel = Gower().fit(rows)
+        tracemalloc.start()
+        kernel.levels(rows, rng.normal(size=(n, 2)))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert most < 40 * n * n * 8
+
+    def test_the_absence_of_a_column_changes_features_as_on_average(self):
+        rows = mixed_rows(150, 0.02)
+        made = fitted(rows, GowerFeatures(n_components=4)).map_
+        found = np.diff(made.levels.positions[made.levels.starts[-1] :], axis=0)[0]
+        present = rows[~np.isnan(rows[:, 4])]
+        without = np.where(np.arange(5) == 4, np.nan, present)
+        np.testing.assert_allclose(found, (made(without) - made(present)).mean(axis=0), atol=1e-4)
+
 
 class TestModels:
     @pytest.mark.parametrize("method", ["nystrom", "explicit"])
@@ -257,15 +290,21 @@ class TestModels:
         np.testing.assert_array_equal(again.transform(rows), made.transform(rows))
 
     @pytest.mark.parametrize(
-        "feature_map", ["gower", GowerFeatures(missing="level"), KernelPCAFeatures(kernel="gower")]
+        ("feature_map", "n_passes"),
+        [
+            ("gower", 2),
+            (GowerFeatures(missing="level"), 2),
+            (GowerFeatures(missing="level", method="explicit"), 3),
+            (KernelPCAFeatures(kernel="gower"), 2),
+        ],
     )
-    def test_trees_find_clusters_of_incomplete_rows_and_are_saved(self, feature_map, tmp_path):
+    def test_trees_find_clusters_of_incomplete_rows_and_are_saved(self, feature_map, n_passes, tmp_path):
         rows = np.repeat(mixed_rows(600)[:, :1], 3, axis=1)
         rows[np.arange(600) % 10 == 0, 1] = np.nan
         model = HierarchicalMDH(feature_map=feature_map, starts="pca2", max_clusters=2).fit(rows)
         right = (rows[:, 0] > 3) == (rows[0, 0] > 3)
         assert np.mean((model.labels_ == model.labels_[0]) == right) > 0.99
-        assert model.n_passes_ == 2
+        assert model.n_passes_ == n_passes
         model.save(tmp_path / "m.zarr")
         loaded = load_model(tmp_path / "m.zarr")
         np.testing.assert_array_equal(loaded.predict(rows), model.labels_)
@@ -287,7 +326,11 @@ class TestModels:
 @pytest.mark.parametrize(
     ("rows", "parameters", "message"),
     [
-        (mixed_rows(50, 0.2), {"method": "explicit"}, "got .* missing values. Choose missing='level'"),
+        (
+            np.where(np.arange(250).reshape(50, 5) == 7, np.nan, mixed_rows(50)),
+            {"method": "explicit"},
+            "got 1 missing value: choose missing='level'",
+        ),
         (np.full((50, 5), np.inf), {}, "expected finite or missing .* first in row 0"),
         (mixed_rows(50) * 1e200, {}, r"expected values up to 1e\+150"),
         (np.full((9, 5), np.nan), {}, "got missing values only"),

@@ -1,0 +1,141 @@
+"""What single columns change among the features of Gower's dissimilarity: levels, gaps between values, bends."""
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from .._levels import LevelFeatures, level_features
+from .._typing import Booleans, Floats
+
+FEW_VALUES = 12
+"""Columns of at most this many values lie on a lattice, as ordinal columns do."""
+
+FEWEST_TO_BEND = 6
+"""Between fewer values, smoothing the gaps smooths out bends, too."""
+
+BENDS = 2.0
+"""A direction is smoothed by half its changes within a group. Smoothed by the whole size of its bend, a uniform column
+has a single mode along its first component, a cosine, which has two."""
+
+SHARES_BELOW = (np.arange(33) + 0.5) / 33
+"""Shares of the rows below the values at which a bend is measured; the outermost values belong to few rows."""
+
+NEARLY_ALL = 0.95
+"""Share of the rows whose levels are smoothed out where rows lack values: fewer rows are hardly a cluster."""
+
+ROWS_WITHOUT = 200
+"""Most rows from which columns are left out to see what that changes."""
+
+LEAST_IN_COMMON = 1e-9
+"""Shares of columns that are smaller are rounding errors."""
+
+
+def levels_among(
+    coded: Floats, categorical: Booleans, shares: Floats, projection: Floats, missing: bool
+) -> LevelFeatures:
+    """Return the features of the levels of columns, of both ends of the gaps of few values, and bends of others.
+
+    Parameters
+    ----------
+    coded : array of shape (n_landmarks, n_features)
+        Values within [0, 1] or levels, NaN where missing.
+    categorical : array of shape (n_features,), bool
+    shares : array of shape (n_features,)
+        Of the columns in the dissimilarity.
+    projection : array of shape (n_landmarks, n_components)
+    missing : bool
+        Whether missing is a value: one more level, or, of other columns, one that differs from the mean of the others.
+        Otherwise a column that is missing in either row leaves the mean of a pair, which is a group for each column.
+    """
+    groups = []
+    known = ~np.isnan(coded)
+    weights = _largest_weights(known & (shares > 0), shares, missing)
+    for j in np.flatnonzero((shares > 0) & known.any(axis=0)):
+        column, weighted = coded[:, j], weights[j][:, None] * projection
+        present = column[known[:, j]]
+        values = np.unique(present)
+        absent = [~known[:, j]] if missing and len(present) < len(column) else []
+        if categorical[j]:
+            groups.append(np.array([*(column == value for value in values), *absent], dtype=np.float64) @ weighted)
+            continue
+        at = np.concatenate([values[: FEW_VALUES + 1], np.quantile(present, SHARES_BELOW)])
+        curve = np.where(known[:, j], 1 - np.abs(column - at[:, None]), 0.0) @ weighted
+        own = curve[-len(SHARES_BELOW) :]
+        if len(values) <= FEW_VALUES:
+            groups += [curve[k : k + 2] for k in range(len(values) - 1)]
+        if len(values) > FEWEST_TO_BEND:
+            groups.append(bend(at[-len(own) :], own))
+        groups += [np.stack([own.mean(axis=0), rows @ weighted]) for rows in absent]
+    if not missing and not known[:, shares > 0].all():
+        changes = _absences(coded, categorical, shares) @ projection
+        groups += [np.stack([np.zeros(len(change)), change]) for change in changes]
+    return level_features(groups, projection.shape[1])
+
+
+def _absences(coded: Floats, categorical: Booleans, shares: Floats) -> Floats:
+    """Return the mean change of the kernel with every landmark where a column leaves the means of a row.
+
+    Rows without a column are less like those that have it, if its values are more alike than those of other columns.
+
+    Returns
+    -------
+    array of shape (number of columns with missing values, n_landmarks)
+    """
+    some = slice(None, None, -(-len(coded) // ROWS_WITHOUT))
+    rows, known, used = coded[some], ~np.isnan(coded), np.flatnonzero(shares)
+    common = (known[some] * shares) @ known.T
+
+    def alike(j: Any) -> Floats:
+        x, own = rows[:, j, None], coded[:, j]
+        similar = x == own if categorical[j] else 1 - np.abs(x - own)
+        return shares[j] * np.where(np.isnan(x) | np.isnan(own), 0.0, similar)
+
+    total = reduce(np.add, map(alike, used))
+    changes = []
+    for j in used[known[:, used].any(axis=0) & ~known[:, used].all(axis=0)]:
+        left = common - shares[j] * known[:, j]
+        defined = ~np.isnan(rows[:, j, None]) & (left > LEAST_IN_COMMON)
+        before = np.divide(total, common, out=np.zeros_like(total), where=defined)
+        after = np.divide(total - alike(j), left, out=np.zeros_like(total), where=defined)
+        changes.append((after - before).sum(axis=0) / max(np.count_nonzero(defined.any(axis=1)), 1))
+    return np.array(changes).reshape(-1, len(coded))
+
+
+def _largest_weights(present: Booleans, shares: Floats, missing: bool) -> Floats:
+    """Return the weights of the columns in the kernel with every landmark, shape (n_features, n_landmarks).
+
+    Where a column leaves the mean of a pair, the others weigh more, so that their levels are further apart in rows with
+    few values. These weights are those of nearly all landmarks with the column.
+    """
+    weights = np.repeat(shares[:, None], len(present), axis=1)
+    if missing or present[:, shares > 0].all():
+        return weights
+    known = present.astype(np.float64)
+    common = (known * shares) @ known.T
+    factors = np.divide(1.0, common, out=np.zeros_like(common), where=common > 0)
+    of_rows = factors.mean(axis=1)
+    for j in np.flatnonzero(present.any(axis=0)):
+        own = present[:, j]
+        weights[j] *= np.quantile(of_rows[own], NEARLY_ALL) / of_rows[own].mean() * factors[own].mean(axis=0)
+    return weights
+
+
+def bend(values: Floats, curve: Floats) -> Floats:
+    """Return how far the features of the values of a column are from a straight line, times a constant.
+
+    A column is a curve in the space of the features. Where its projection turns or flattens, rows gather, and between
+    two such places there is a valley even in a uniform column. Along a line there is none.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+    curve : array of shape (n, n_components)
+
+    Returns
+    -------
+    array of shape (n, n_components)
+    """
+    line = np.column_stack([np.ones(len(values)), values])
+    straight: Floats = line @ np.linalg.lstsq(line, curve)[0]
+    return BENDS * (curve - straight)
