@@ -1,7 +1,7 @@
 """Base classes of fitted models and maps, small values that are saved as JSON and arrays."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, ClassVar, Self
 
@@ -57,9 +57,9 @@ class Stored(ABC):
         made.check()
         return made
 
+    @abstractmethod
     def check(self) -> None:
         """Raise a ValueError unless all values are of the types, shapes and ranges that a fit gives."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method check, or a from_arrays of its own")
 
 
 class State(Stored):
@@ -94,13 +94,6 @@ class State(Stored):
     """Whether rows may have the label -1, for no cluster."""
     tree: Any = None
     """The tree of splits for reports, if there is one."""
-    compared: Any = None
-    """The tree of splits whose counts drift compares, if there is one; `recount` plans those of other rows."""
-
-    @classmethod
-    def is_compared(cls) -> bool:
-        """Return whether new rows can be compared with states of this class: these say with what."""
-        return cls.compared is not State.compared
 
     @property
     @abstractmethod
@@ -114,18 +107,23 @@ class State(Stored):
         The label of a row must not depend on the other rows of the block.
         """
 
-    def for_labels(self) -> "State":
-        """Return the state to send to workers: this one, or another that gives the same labels faster."""
-        return self
-
-    def recount(self) -> Any:
-        """Return a plan of the tree `compared` with the counts of other rows, or of their features."""
-        raise NotImplementedError(f"{type(self).__name__} has no splits to count rows in")
-
     @property
     def sizes(self) -> Integers | None:
         """Return the number of rows of `fit` in every cluster, shape (n_clusters,), or None if unknown."""
         return None
+
+
+class ComparedState(State):
+    """A state with which drift compares new rows: their counts in a tree of splits."""
+
+    @property
+    @abstractmethod
+    def compared(self) -> Any:
+        """Return the tree of splits with the rows of `fit`."""
+
+    @abstractmethod
+    def recount(self) -> Any:
+        """Return a plan of this tree with the counts of other rows, or of their features."""
 
 
 class FeatureMap(Stored):
@@ -146,23 +144,15 @@ class FeatureMap(Stored):
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the features of a block of rows, shape (n_rows, n_components), float32."""
 
-    def along(self, directions: Floats) -> "FeatureMap | None":
-        """Return the map to the projections of the features on some directions, or None if it costs no less."""
-        return None
-
     @property
     def levels(self) -> LevelFeatures | None:
         """Return where the levels of single columns lie among the features, or None for columns of numbers."""
         return None
 
     @property
-    def has_points(self) -> bool:
-        """Return whether rows are points whose distances show where they are dense; see `points`."""
-        return False
-
-    def points(self, rows: AnyArray) -> Floats:
-        """Return rows as points between which the map compares distances, shape (n_rows, n_features)."""
-        raise NotImplementedError(f"{type(self).__name__} maps rows that are not points")
+    def points(self) -> Callable[[AnyArray], Floats] | None:
+        """Return the function from rows to points whose distances show where rows are dense, or None without any."""
+        return None
 
     def facts(self) -> dict[str, str]:
         """Return the facts about the map for reports."""

@@ -22,7 +22,7 @@ from ..growth.screening import bandwidth_of, candidates_for
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.sqp import constrained_hyperplane
 from ..splits.rules import SplitRule
-from ..splits.stop_rule import StopRule
+from ..splits.stop_rule import StopRule, VotingRule
 from .hyperplane_mixture import HyperplaneMixture
 from .mixture import Criterion, Mixture, Tally, bernoulli_tally, cells, fit_components, fits
 from .tuples import TuplePass, Tuples, bits_of, words_of
@@ -213,7 +213,7 @@ def _in_valleys(
 def _described(test: Histograms, k: int, j: int, n_tests: int, settings: EnsembleSettings) -> Floats:
     """Return the relative depth of a valley, its p-value, and what the stop rule needs; NaN if it has none."""
     stop, share = settings.stop, np.nan
-    if stop.votes:
+    if isinstance(stop, VotingRule):
         share = stop.p_value(test, k, generator(settings.seed, 1, j))
     return np.array([test.depth[0, k], share, (1 - stop.quantile) / n_tests])
 

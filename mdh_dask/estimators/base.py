@@ -14,15 +14,14 @@ from .._state import State
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import merge_chunks, one_bar, run
 from ..io.models import save_model
-from ..plotting.parts import full_count
 from .aligned import labels_like
 from .blocks import of_block, of_complete_rows
+from .described import Described
 from .missing import without_missing
-from .planned import Planned
 from .validation import as_rows
 
 
-class ClusterEstimator(ClusterMixin, Planned):
+class ClusterEstimator(ClusterMixin, Described):
     """Base of the estimators: the scikit-learn interface to a `State`, which a plan of passes computes.
 
     A subclass is a dataclass of parameters, `random_state` and `progress` among them, with scikit-learn's
@@ -153,7 +152,7 @@ class ClusterEstimator(ClusterMixin, Planned):
         return self._labels_of(rows)
 
     def _fitted(self) -> State:
-        return self.state_.for_labels()
+        return self.state_
 
     def _labels_of(self, rows: RowArray) -> RowArray:
         return self._of_valid_rows(rows, "labels", "int32")
@@ -187,42 +186,6 @@ class ClusterEstimator(ClusterMixin, Planned):
     def cluster_labels(self, X: Any) -> RowArray:
         """Return the cluster of every row, int32, also for classifiers, whose `predict` returns classes."""
         return self._of_rows(X, "labels", "int32")
-
-    def why(self) -> str:
-        """Return in words why there are so many clusters, and by how much the best valley for one more failed.
-
-        Returns
-        -------
-        str
-            A sentence or two. If the number of clusters was given, it says so. No pass.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import SupportVectorClustering
-        >>> print(SupportVectorClustering().fit(np.random.default_rng(0).normal(size=(300, 2))).why().split(";")[0])
-        1 cluster: no valley shows among the rows that drew the contours
-        """
-        check_is_fitted(self)
-        sizes = self.state_.sizes
-        of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
-        return f"{full_count(self.n_clusters_, 'cluster')}{of}: {self._limit() or self._reason()}"
-
-    def _limit(self) -> str:
-        """Return which parameter gave the number of clusters, or an empty text."""
-        for name, said in (("n_clusters", "asked for"), ("max_clusters", "allowed")):
-            if getattr(self, name, None) == self.n_clusters_:
-                return f"as many as {name}={self.n_clusters_} {said}"
-        return ""
-
-    def _reason(self) -> str:
-        """Return in words why there are so many clusters, if no parameter says so."""
-        return f"{type(self).__name__} found no more"
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Save the model to a Zarr group, to be loaded by `load_model`.
@@ -274,39 +237,3 @@ class ClusterEstimator(ClusterMixin, Planned):
     def _task_bytes(self, rows: RowArray) -> int:
         """Return the most bytes that a task of `fit` returns, or holds besides its rows."""
         return 0
-
-    def report(self, path: str | Path, X: Any, *, title: str = "Clusters", overwrite: bool = False) -> Path | str:
-        """Write a report of the clusters as one HTML file, in one pass over the rows.
-
-        Parameters
-        ----------
-        path : path or URL
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-            The rows of `fit`, or others.
-        title : str, default="Clusters"
-        overwrite : bool, default=False
-            Whether to replace an existing file.
-
-        Returns
-        -------
-        Path or str
-            Path or URL of the file.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        FileExistsError
-            If the file exists and `overwrite` is False.
-        ValueError
-            If `X` is invalid.
-        ImportError
-            If Jinja2 is missing.
-        """
-        from .reporting import write_model_report  # reports are not needed to fit
-
-        return write_model_report(self, path, X, title, overwrite)
-
-    def report_pictures(self) -> dict[str, bytes]:
-        """Return PNG images for the report of the model by caption."""
-        return {}

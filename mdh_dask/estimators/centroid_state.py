@@ -6,17 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._state import FeatureMap, State, checked_array
+from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..centroids.passes import nearest_centroids
-from .tree_state import by_features, map_settings
+from .mapped_state import MappedState
 
 PREFIX = "cluster_"
 """Begins the names of the arrays of a model, so that they differ from those of its feature map."""
 
 
 @dataclass(frozen=True)
-class CentroidState(State):
+class CentroidState(MappedState):
     """Centroids of clusters; a row is in the cluster of the nearest.
 
     Parameters
@@ -50,19 +50,9 @@ class CentroidState(State):
         return len(self.centroids)
 
     @property
-    def n_features(self) -> int:
-        """Return the number of columns that rows must have."""
-        return len(self.centre) if self.feature_map is None else self.feature_map.n_features
-
-    @property
-    def takes_sparse(self) -> bool:
-        """Return whether the map takes sparse rows."""
-        return self.feature_map is not None and self.feature_map.takes_sparse
-
-    @property
-    def missing(self) -> bool:
-        """Return whether the map accepts missing values."""
-        return self.feature_map is not None and self.feature_map.missing
+    def n_columns(self) -> int:
+        """Return the number of features, or of columns without a map."""
+        return len(self.centre)
 
     @property
     def sizes(self) -> Integers:
@@ -71,15 +61,15 @@ class CentroidState(State):
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the label of every row: the nearest centroid."""
-        return by_features(self._nearest, rows, self.feature_map)
+        return self.by_features(self._nearest, rows)
 
     def _nearest(self, rows: AnyArray) -> Integers:
         return nearest_centroids(rows, self.centre, self.scale, self.centroids).astype(np.int32)
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the settings of the map, and the arrays of the centroids and of the map."""
-        settings, arrays = (None, {}) if self.feature_map is None else map_settings(self.feature_map)
-        return {"inertia": self.inertia, "feature_map": settings}, arrays | {
+        settings, arrays = self.map_to_arrays()
+        return {"inertia": self.inertia, **settings}, arrays | {
             PREFIX + f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("inertia", "feature_map")
         }
 

@@ -3,35 +3,35 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
+from .._words import full_count
 from ..chunks import Pass, Plan, merge_chunks, run, run_together
 from ..ensembles.consensus import SAMPLED_ROWS, find_consensus
 from ..ensembles.label_mixture import found_by, mixture_of, most_tuples
 from ..ensembles.votes import TreeTuples, TreeVotes
 from ..growth.passes import sample_limit
 from ..plotting import plot_agreement, plot_tree
-from ..plotting.parts import full_count, png_of
+from ..plotting.parts import png_of
 from ..tree.structure import Tree
 from .consensus_state import MOST_TREES, ConsensusState
 from .docstrings import documented
 from .missing import MISSING
-from .random_projection_tree import RandomProjectionTree
 from .saved import part
 from .soft import SoftEstimator
 from .tree_estimator import TreeEstimator
+from .tree_members import TreeMembers
 from .tree_state import TreeState
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class ConsensusClustering(SoftEstimator):
+class ConsensusClustering(TreeMembers, SoftEstimator):
     """The clustering that many trees agree on most.
 
     Trees with different random directions disagree most where the boundaries of clusters are uncertain. All trees grow
@@ -130,24 +130,6 @@ class ConsensusClustering(SoftEstimator):
     random_state: Any = 0
     progress: bool = False
 
-    def _turns(self) -> list[TreeEstimator]:
-        given = RandomProjectionTree(n_projections=100) if self.estimator is None else self.estimator
-        return given if isinstance(given, list) else [given]  # type: ignore[list-item]
-
-    def _members(self, seed: int) -> list[tuple[TreeEstimator, int]]:
-        """Return the estimators of the trees, with their seeds."""
-        turns = self._turns()
-        if not turns or not all(isinstance(own, TreeEstimator) for own in turns):
-            names = [type(own).__name__ for own in turns]
-            raise TypeError(f"expected estimators of trees for estimator, at least one; got {names}")
-        members = [clone(turns[j % len(turns)]) for j in range(self.n_trees)]
-        return [(own, int(generator(seed, j).integers(2**31))) for j, own in enumerate(members)]
-
-    @property
-    def uses_types(self) -> bool:
-        """Return whether all trees use categorical columns and missing values as they are."""
-        return all(own.uses_types for own, _ in self._members(0)[: len(self._turns())])
-
     def _learn(self, rows: RowArray, seed: int) -> int:
         members, merged = self._members(seed), merge_chunks(rows)
         shape = (rows.shape[0], rows.shape[1])
@@ -175,7 +157,7 @@ class ConsensusClustering(SoftEstimator):
 
     def _combined(self, trees: tuple[TreeState, ...], seed: int, n_rows: int) -> Plan[ConsensusState]:
         # The journal of a job can store a tree without a map.
-        labelling = tuple(tree.tree if tree.feature_map is None else tree.for_labels() for tree in trees)
+        labelling = tuple(tree.tree if tree.feature_map is None else tree for tree in trees)
         if self.combine == "mixture":
             most = most_tuples(sum(tree.n_clusters for tree in trees))
             tuples = yield Pass("counting tuples", TreeTuples(most, labelling))
@@ -214,7 +196,9 @@ class ConsensusClustering(SoftEstimator):
         j = max(range(self.n_trees), key=lambda j: _best_evidence(self.trees_[j]))
         turns, state = self._turns(), self.state_.trees[j]
         own = clone(turns[j % len(turns)])
-        own.tree_, own.feature_map_ = state.tree, state.feature_map
+        own.tree_, own.feature_map_ = state.tree, own._new_feature_map(seed=0)
+        if own.feature_map_ is not None:
+            own.feature_map_._adopt(state.feature_map)
         return (
             f"of {self.n_trees} trees, {told}; nearest to one more split is a branch of tree {j}, "
             f"{own._why_not(own._best_failed())}"
@@ -244,14 +228,6 @@ class ConsensusClustering(SoftEstimator):
         # Most of the memory is for the fresh samples and the counts of each tree.
         return sum(own._task_bytes(rows) for own, _ in self._members(0))
 
-    def _saved_parameters(self) -> dict[str, Any]:
-        parameters = super()._saved_parameters()
-        if isinstance(given := parameters["estimator"], list):
-            parameters["estimator"] = [_taken_apart(own) for own in given]
-        elif given is not None:
-            parameters["estimator"] = _taken_apart(given)
-        return parameters
-
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         turns = self._turns()
 
@@ -264,29 +240,6 @@ class ConsensusClustering(SoftEstimator):
 
         self._adopt(ConsensusState.from_arrays(part(saved, "state", dict), arrays, read))
 
-    @classmethod
-    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        if isinstance(given := parameters.get("estimator"), list):
-            parameters = {**parameters, "estimator": [_put_together(own) for own in given]}
-        elif given is not None:
-            parameters = {**parameters, "estimator": _put_together(given)}
-        return super()._from_saved(parameters)
-
 
 def _best_evidence(tree: Tree) -> float:
     return max(np.nan_to_num([tree.evidence(int(leaf)) for leaf in tree.leaves], nan=-1.0))
-
-
-def _taken_apart(estimator: TreeEstimator) -> dict[str, Any]:
-    return {"estimator": type(estimator).__name__, "parameters": estimator._saved_parameters()}
-
-
-def _put_together(saved: Any) -> TreeEstimator:
-    from .registry import estimators  # imported late, as the registry imports this module
-
-    if not isinstance(saved, dict):
-        raise ValueError(f"expected a dict for an estimator of trees, got a {type(saved).__name__}")
-    known = {name: own for name, own in estimators().items() if issubclass(own, TreeEstimator)}
-    if (name := part(saved, "estimator", str)) not in known:
-        raise ValueError(f"expected an estimator of trees among {', '.join(sorted(known))}; got {name}")
-    return known[name]._from_saved(part(saved, "parameters", dict))

@@ -119,11 +119,6 @@ class ConsensusState(State):
         """Return the share of the trees that agree with the label of every row, or the probability of the label."""
         return self.rule.confidence(self.votes(rows))
 
-    def for_labels(self) -> "ConsensusState":
-        """Return the state with trees in the form that is sent to workers."""
-        trees = tuple(tree.for_labels() for tree in self.trees)
-        return replace(self, trees=trees)
-
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the settings and the arrays of every tree under its number."""
         arrays = {"agreement": self.agreement, "confidence": self.confidence}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -25,8 +25,7 @@ from ..splits.stop_rule import StopRule
 from ..splits.stopping import COMPARES_SCORES, STOP_RULES
 from .directed import Directed
 from .docstrings import documented
-from .feature_maps import feature_map_names
-from .missing import MISSING
+from .mapped import CONSTRAINTS
 from .transformer import FeatureTransformer
 from .tree_estimator import TreeEstimator
 from .validation import checked_proposal, rows_of_share
@@ -191,7 +190,7 @@ class DivisiveClustering(Directed, TreeEstimator):
     """
 
     # The keys are views, so that names registered later are valid, too.
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS | {
         "projection": [StrOptions(PROJECTIONS.keys()), callable],
         "n_projections": [Interval(Integral, 1, None, closed="left")],
         "criterion": [StrOptions(CRITERIA.keys()), list, tuple],
@@ -210,14 +209,7 @@ class DivisiveClustering(Directed, TreeEstimator):
         "sample_size": [None, Interval(Integral, 1, None, closed="left")],
         "refine": ["boolean"],
         "merge": ["boolean"],
-        "scale": ["boolean"],
-        "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
-        "cache": [None, StrOptions(set(get_args(Cache)))],
         "decay": [Interval(Real, 0, 1, closed="both")],
-        "column_types": [str, dict],
-        "missing": [StrOptions(MISSING)],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
     }
 
     projection: str | Projection = "row_combinations"

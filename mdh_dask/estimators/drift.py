@@ -4,6 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._state import ComparedState
 from .._typing import RowArray
 from ..chunks import Progress, merge_chunks, run_together
 from ..summaries.drift import Drift
@@ -80,15 +81,17 @@ def drift(
     shares of the clusters: 30% of the rows are in others
     """
     check_is_fitted(model)
-    if (tree := model.state_.compared) is None:
+    state = model.state_
+    if not isinstance(state, ComparedState):
         raise ValueError(
             f"expected a model of a tree, whose densities new rows are compared with; got a {type(model).__name__}: "
             "compare the sizes and profiles of its clusters instead"
         )
+    tree = state.compared
     Drift(tree, tree, threshold, filled, false_alarms)  # checks the limits before any work
     given = given_rows(model, X, reset=False)
     rows, _ = complete_rows(model, filled_rows(model, given))
-    plans = [model.state_.recount(), *level_plans(model.columns, array=1)]
+    plans = [state.recount(), *level_plans(model.columns, array=1)]
     arrays = (_rows_of_tree(model, rows), rows_to_count(model, given, rows))[: len(plans)]
     (counted, *new), _ = run_together(plans, *arrays, announce=lambda description: progress)
     levels = compared_levels(model, *new) if new else ()

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import generator
+from .._words import depth_text, full_count
 from ..density.histograms import Histograms
-from ..plotting.parts import depth_text, full_count
 from ..splits.null import unimodal_p_value
 from ..tree.export import direction_text
 from ..tree.structure import Tree
@@ -116,10 +116,9 @@ class Explaining(ClusterEstimator):
         if self.max_levels is not None and self.tree_.level[leaf] >= self.max_levels:
             return f"it lies under max_levels={self.max_levels} splits"
         if self.order in COMES_TO_ITS_TURN:
-            return (
-                f"with order={self.order!r} its turn did not come, or no split with {least} on both sides was possible"
-            )
-        return f"no valley of min_relative_depth={self.min_relative_depth:g} with {least} on both sides was found"
+            return f"its turn did not come, or no split with {least} on both sides was possible"
+        deep = f" of min_relative_depth={self.min_relative_depth:g}" if self.min_relative_depth else ""
+        return f"no valley{deep} with {least} on both sides was found"
 
     def _column_names(self) -> list[str] | None:
         """Return names for the features of a map, which have none."""

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from .._typing import AnyArray, Integers
+from ..kernels.registry import AFFINITIES
 from ..projections import Projection
 from ..projections.rows import NO_COLUMNS
 from ..projections.spectral import spectral_direction
@@ -14,9 +15,6 @@ from .affinity_features import AffinityFeatures
 from .divisive import DivisiveClustering
 from .docstrings import documented
 from .transformer import FeatureTransformer
-
-AFFINITIES = {"local_scaling", "rbf", "nearest_neighbors", "gower", "precomputed"}
-"""Kernels without negative values."""
 
 
 @documented

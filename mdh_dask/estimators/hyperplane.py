@@ -162,6 +162,9 @@ class MinimumDensityHyperplane(DivisiveClustering):
         self._pursued: tuple[AnyArray, MDHResult] = rows, best
         return best.direction[None], np.array([best.offset])
 
+    def _why_no_valley(self, leaf: int, least: str) -> str:
+        return "one hyperplane gives two clusters" if leaf else "no hyperplane has a mode on both sides"
+
     def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
         rows, result = self.__dict__.pop("_pursued", (None, None))
         if updated and result is None:

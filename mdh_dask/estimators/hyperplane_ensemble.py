@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Floats
+from .._words import depth_text, full_count
 from ..chunks import Plan
 from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
 from ..ensembles.hyperplane_mixture import HyperplaneMixture
 from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
-from ..plotting.parts import depth_text, full_count
 from ..splits.stopping import DEPTH_STOP_RULES
 from .docstrings import documented
 from .missing import MISSING

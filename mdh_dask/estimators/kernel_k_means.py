@@ -4,23 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from .._typing import AnyArray, RowArray
+from .._words import full_count
 from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, k_means
 from ..chunks import Plan
 from ..io.keeping import Cache
-from ..plotting.parts import full_count
 from .centroid_state import PREFIX, CentroidState
 from .docstrings import documented
-from .feature_maps import feature_map_names
-from .mapped import Mapped
-from .missing import MISSING
+from .mapped import CONSTRAINTS, Mapped, divided
 from .transformer import FeatureTransformer
 from .validation import check_first_look
 from .weighted import Weighted
+
+OF_FEATURES = (
+    "features of a single cluster mostly have about as many as max_clusters by the gap statistic: give n_clusters"
+)
 
 
 @documented
@@ -34,7 +36,9 @@ class KernelKMeans(Mapped, Weighted):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of clusters; None to find it by the gap statistic, on at most 1000 rows.
+        Number of clusters; None to find it by the gap statistic, on at most 1000 rows. With a feature map, give it:
+        features lie along curves, and uniform ones, with which the statistic compares them, do not. So it mostly finds
+        about `max_clusters`, also in a single cluster.
     max_clusters : int, default=20
         Most clusters to find.
     n_init : int, default=10
@@ -81,18 +85,11 @@ class KernelKMeans(Mapped, Weighted):
     (3,)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS | {
         "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "max_clusters": [Interval(Integral, 1, None, closed="left")],
-        "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "sample_size": [Interval(Integral, 2, None, closed="left")],
-        "scale": ["boolean"],
-        "cache": [None, StrOptions(set(get_args(Cache)))],
-        "column_types": [str, dict],
-        "missing": [StrOptions(MISSING)],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
     }
     state_type = CentroidState
 
@@ -122,11 +119,14 @@ class KernelKMeans(Mapped, Weighted):
             scale=self.scale,
             seed=seed,
         )
-        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
-        found: Centroids = yield from k_means(settings, shape, partial(check_first_look, names=names))
+        found: Centroids = yield from k_means(settings, shape, partial(check_first_look, names=self._names))
         return CentroidState(
             found.frame.centre, found.frame.scale, found.means, found.n_rows, found.gaps, found.inertia
         )
+
+    def why(self) -> str:
+        """Return in words why there are so many clusters; see `ClusterEstimator.why`."""
+        return super().why() + ("" if self.feature_map_ is None or not len(self.gaps_) else f"; {OF_FEATURES}")
 
     def _reason(self) -> str:
         k = self.n_clusters_
@@ -141,20 +141,16 @@ class KernelKMeans(Mapped, Weighted):
     @property
     def state_(self) -> CentroidState:
         """The centroids and the map of the rows, which together label rows."""
-        return replace(self._state, feature_map=None if self.feature_map_ is None else self.feature_map_.map_)
+        return replace(self._state, feature_map=self._map)
 
     def _adopt(self, state: CentroidState) -> None:
         super()._adopt(state)
         self.cluster_centers_, self.inertia_, self.gaps_ = state.centroids, state.inertia, state.gaps
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        own = {name: array for name, array in arrays.items() if name.startswith(PREFIX)}
+        own, others = divided(arrays, lambda name: name.startswith(PREFIX))
         super()._restore(saved, own)
-        others = {name: array for name, array in arrays.items() if name not in own}
-        self._restore_feature_map(saved["state"], others)
-        n = self._state.centroids.shape[1]
-        if self.feature_map_ is not None and self.feature_map_.n_components_ != n:
-            raise ValueError(f"expected {self.feature_map_.n_components_} columns in the array centroids, got {n}")
+        self._restore_feature_map(saved["state"], others, centroids=self._state.n_columns)
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         fewest, most = (1, 1) if n_rows <= self.sample_size else (2, 1 + MOST_PASSES)

@@ -1,12 +1,11 @@
 """Kernel principal components of rows by the Nyström method, as a scikit-learn transformer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._random import generator
@@ -24,8 +23,6 @@ from ..kernels import (
     Kernel,
     NystromMap,
     choose_landmarks,
-    kernel_from_settings,
-    kernel_settings,
     nystrom_map,
     resolve_kernel,
 )
@@ -35,6 +32,7 @@ from .docstrings import documented
 from .transformer import FeatureTransformer
 from .typed_columns import categorical_columns, check_typed_look
 from .validation import check_first_look
+from .with_kernel import WithKernel
 
 _Read = tuple[Kernel, Sample, Floats, Floats]
 """A kernel that knows the columns, a sample of the rows, and the shift and scale of the columns."""
@@ -52,7 +50,7 @@ class Chosen(NamedTuple):
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelPCAFeatures(FeatureTransformer):
+class KernelPCAFeatures(WithKernel, FeatureTransformer):
     """Coordinates of rows along the leading principal components of a kernel's feature space.
 
     Clusters that no hyperplane separates may be separated by one in these coordinates. The components are computed from
@@ -232,16 +230,3 @@ class KernelPCAFeatures(FeatureTransformer):
         super()._adopt(feature_map)
         self.eigenvalues_ = feature_map.eigenvalues
         self.explained_variance_ratio_ = feature_map.eigenvalues / (feature_map.total_variance or 1.0)
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        parameters = super()._saved_parameters()
-        return parameters | {name: kernel_settings(value) for name, value in parameters.items() if name == "kernel"}
-
-    @classmethod
-    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        return super()._from_saved({**parameters, "kernel": kernel_from_settings(parameters.get("kernel"))})
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags

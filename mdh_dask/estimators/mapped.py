@@ -1,24 +1,38 @@
 """A mixin for estimators that cluster the features of rows: the map, the passes over features, and saving both."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from sklearn.base import clone
 from sklearn.utils import Tags
+from sklearn.utils._param_validation import StrOptions
 
+from .._state import FeatureMap
 from .._typing import AnyArray, RowArray
 from ..chunks import Announce, fit_chunks, is_dask, merge_chunks, run
 from ..columns.coding import TypedRows
 from ..io.keeping import Cache, kept
 from .base import ClusterEstimator
-from .feature_maps import KernelPCAFeatures, feature_map_named, transformers
+from .feature_maps import KernelPCAFeatures, feature_map_named, feature_map_names, transformers
+from .missing import MISSING
 from .saved import part
 from .sparse_input import MAP
 from .transformer import FeatureTransformer
 
 CLASS = "class"
 """Names the class of a feature map among its parameters that are saved, but for `KernelPCAFeatures`."""
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
+    "scale": ["boolean"],
+    "cache": [None, StrOptions(set(get_args(Cache)))],
+    "column_types": [str, dict],
+    "missing": [StrOptions(MISSING)],
+    "random_state": ["random_state"],
+    "progress": ["boolean"],
+}
+"""Constraints of the parameters that all of these estimators have."""
 
 
 class Mapped(ClusterEstimator):
@@ -128,14 +142,32 @@ class Mapped(ClusterEstimator):
         fewest = 2 if self.cache is not None else 1 + fewest
         return fewest, 2 if self.cache in ("memory", "disk") else None if most is None else 1 + most
 
-    def _restore_feature_map(self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        """Set the feature map from saved settings, and from those arrays that are not the model's own."""
+    @property
+    def _map(self) -> FeatureMap | None:
+        """The fitted map, if there is one."""
+        return None if self.feature_map_ is None else self.feature_map_.map_
+
+    @property
+    def _names(self) -> Sequence[str] | None:
+        """Names of the columns that are clustered; features have none."""
+        return getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
+
+    def _restore_feature_map(
+        self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray], **n_columns: int
+    ) -> None:
+        """Set the feature map from saved settings, and from those arrays that are not the model's own.
+
+        `n_columns` are the columns of an array of the model by its name; there must be as many features.
+        """
         own = settings.get("feature_map")
         self._wide = self.feature_map is None and isinstance(own, dict) and own.get("map") == MAP
         self.feature_map_ = self._new_feature_map(seed=0)
         if self.feature_map_ is not None:
             self.feature_map_.columns = self.columns
             self.feature_map_._restore(part(settings, "feature_map", dict), arrays)
+            for name, n in n_columns.items():
+                if n != self.feature_map_.n_components_:
+                    raise ValueError(f"expected {self.feature_map_.n_components_} columns in the array {name}, got {n}")
         elif settings.get("feature_map") is not None or arrays:
             raise ValueError("expected no feature map, as its parameter is None; got one")
 
@@ -166,3 +198,11 @@ def with_feature_map(parameters: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"expected a feature map of {', '.join(sorted(known))}; got {name!r}")
         given["feature_map"] = known[name]._from_saved({key: own[key] for key in own if key != CLASS})
     return given
+
+
+def divided(
+    arrays: Mapping[str, AnyArray], is_own: Callable[[str], bool]
+) -> tuple[dict[str, AnyArray], dict[str, AnyArray]]:
+    """Return the arrays of a saved model that are its own, and those of its feature map."""
+    own = {name: array for name, array in arrays.items() if is_own(name)}
+    return own, {name: array for name, array in arrays.items() if name not in own}

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import AnyArray, Booleans, Floats, RowArray
 from ..tree.margins import Margins, margins_of
 from .soft import Confident
-from .tree_state import TreeState, by_features
+from .tree_state import TreeState
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class RowMargins:
         return self._of(rows)[:, 2]
 
     def _of(self, rows: AnyArray) -> Floats:
-        return by_features(self.margins.of_rows, rows, self.state.feature_map)
+        return self.state.by_features(self.margins.of_rows, rows)
 
 
 class MarginEstimator(Confident):
@@ -139,9 +139,8 @@ class MarginEstimator(Confident):
     def _judging(self) -> RowMargins:
         check_is_fitted(self)
         state: Any = self.state_
-        asking = state.for_labels()
-        tree = asking.tree
+        tree = state.tree
         if state.feature_map is not None:
-            # Some maps give projections on the splits alone, so the directions of leaves do not count with any.
+            # With a map, the directions of the splits alone say how rare a row is, not those of leaves.
             tree = replace(tree, planes=np.where(tree.left[:, None] >= 0, tree.planes, 0.0))
-        return RowMargins(asking, margins_of(tree))
+        return RowMargins(state, margins_of(tree))

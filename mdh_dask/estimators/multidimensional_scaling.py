@@ -1,17 +1,16 @@
 """Multidimensional scaling on landmarks, as a scikit-learn transformer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._state import FeatureMap
 from .._typing import Floats, RowArray
-from ..kernels import KERNELS, Kernel, Polynomial, Precomputed, kernel_from_settings, kernel_settings, resolve_kernel
+from ..kernels import KERNELS, Kernel, Polynomial, Precomputed, resolve_kernel
 from ..kernels.scaling import ScalingMap, Squares, scaling_map
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
@@ -83,6 +82,7 @@ class MultidimensionalScaling(KernelPCAFeatures):
     """
 
     map_type = ScalingMap
+    kernel_parameter = "dissimilarity"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: constraint for name, constraint in KernelPCAFeatures._parameter_constraints.items() if name != "kernel"
@@ -124,20 +124,6 @@ class MultidimensionalScaling(KernelPCAFeatures):
         self.stresses_ = [] if course is None else course.stresses
         self.stress_ = self.stresses_[-1] if self.stresses_ else None
         return made
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        parameters = super()._saved_parameters()
-        return parameters | {"dissimilarity": kernel_settings(parameters["dissimilarity"])}
-
-    @classmethod
-    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        own = {**parameters, "dissimilarity": kernel_from_settings(parameters.get("dissimilarity"))}
-        return super(KernelPCAFeatures, cls)._from_saved(own)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.dissimilarity == "precomputed"
-        return tags
 
 
 def _check_dissimilarities(matrix: Floats) -> None:

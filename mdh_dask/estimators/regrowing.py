@@ -96,12 +96,12 @@ class Regrowing(Updating):
 
     def _grown_again(self, tree: Tree, node: int, rows: RowArray, n_passes: int) -> tuple[Tree, int]:
         """Return the tree of a node with the parameters of this estimator, and the passes, with the earlier ones."""
-        seed, names = self._seed(), getattr(self, "feature_names_in_", None)
+        seed = self._seed()
         settings, there = self._settings(rows.shape[0], seed), rows
         if self.feature_map_ is not None:
-            settings, names, there = replace(settings, scale=False), None, self._features_of(rows, self.feature_map_)
+            settings, there = replace(settings, scale=False), self._features_of(rows, self.feature_map_)
         shape = (there.shape[0], there.shape[1])
-        plan = regrow(tree, node, settings, shape, partial(check_first_look, names=names))
+        plan = regrow(tree, node, settings, shape, partial(check_first_look, names=self._names))
         grown, n_passes = run(plan, merge_chunks(there), announce=self._bar, n_passes=n_passes)
         if not self._merges():
             most, _ = self._bounds()
@@ -110,7 +110,7 @@ class Regrowing(Updating):
 
     def _merged_again(self, bare: Tree, node: int, grown: Grown, rows: RowArray, seed: int) -> Tree:
         """Return the tree of a node with merged leaves, by a pass over all rows."""
-        map_ = None if self.feature_map_ is None else self.feature_map_.map_
+        map_ = self._map
 
         def features(rows: AnyArray) -> Floats:
             return rows if map_ is None else map_(rows)

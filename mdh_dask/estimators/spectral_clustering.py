@@ -1,24 +1,25 @@
 """Spectral clustering of any number of rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..kernels import Kernel, kernel_from_settings, kernel_settings
+from ..kernels import Kernel
 from ..kernels.landmarks import SAMPLE
 from ..kernels.numbers import NUMBER_RULES
+from ..kernels.registry import AFFINITIES
 from .docstrings import documented
 from .kernel_k_means import KernelKMeans
 from .spectral_features import SpectralFeatures
+from .with_kernel import WithKernel
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralClustering(KernelKMeans):
+class SpectralClustering(WithKernel, KernelKMeans):
     """K-means of the leading eigenvectors of the normalised affinities among rows, for any number of rows.
 
     Parameters
@@ -72,7 +73,7 @@ class SpectralClustering(KernelKMeans):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: constraint for name, constraint in KernelKMeans._parameter_constraints.items() if name != "feature_map"
     } | {
-        "kernel": [StrOptions({"local_scaling", "rbf", "nearest_neighbors", "gower", "precomputed"}), Kernel, callable],
+        "kernel": [StrOptions(AFFINITIES), Kernel, callable],
         "n_landmarks": [Interval(Integral, 2, None, closed="left")],
         "number_rule": [StrOptions(set(NUMBER_RULES))],
     }
@@ -112,16 +113,3 @@ class SpectralClustering(KernelKMeans):
         fewest, most = super()._passes(n_rows, n_columns)
         degrees = int(n_rows > SAMPLE * self.n_landmarks)
         return fewest + degrees, None if most is None else most + degrees
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        parameters = super()._saved_parameters()
-        return parameters | {"kernel": kernel_settings(parameters["kernel"])}
-
-    @classmethod
-    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        return super()._from_saved({**parameters, "kernel": kernel_from_settings(parameters.get("kernel"))})
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags

@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import RowArray
+from .._words import full_count
 from ..chunks import Plan
 from ..plotting import plot_contours, plot_sweep
-from ..plotting.parts import full_count, png_of
+from ..plotting.parts import png_of
 from ..support_vectors.adjacency import ADJACENCY, LARGEST_COMPLETE
 from ..support_vectors.components import UNCLASSIFIED
 from ..support_vectors.model import Contours

@@ -10,8 +10,8 @@ from .._levels import LevelFeatures
 from .._state import FeatureMap
 from .._typing import AnyArray, RowArray
 from ..chunks import Plan, merge_chunks, one_bar, run_together
+from .mapped_state import NYSTROM
 from .planned import Planned
-from .tree_state import NYSTROM
 from .validation import as_rows
 
 

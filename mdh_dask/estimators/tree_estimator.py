@@ -24,11 +24,12 @@ from .editing import Editing
 from .exemplary import Exemplary
 from .explaining import Explaining
 from .level_counts import counts_as_given, level_plans
+from .mapped_state import ROWS_AT_ONCE
 from .regrowing import Regrowing
 from .suggesting import Suggesting
 from .targets import Target, partial_target
 from .tree_saving import TreeSaving
-from .tree_state import ROWS_AT_ONCE, TreeState
+from .tree_state import TreeState
 from .validation import check_first_look
 
 BINS, BRANCHES = 1024, 16
@@ -104,7 +105,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
     @property
     def state_(self) -> TreeState:
         """The tree and the map of the rows, which together label rows."""
-        return TreeState(self.tree_, None if self.feature_map_ is None else self.feature_map_.map_, self._exemplars)
+        return TreeState(self.tree_, self._map, self._exemplars)
 
     def _learn(self, rows: RowArray, seed: int) -> int:
         wanted = self._wanted_clusters()
@@ -169,7 +170,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
             self.level_counts_ = counts_as_given(self, drawn[-1], rows.dtype) if counting else None
             n_passes = self._on_features(self.feature_map_, rows, partial(self._grow, seed))
             if self._merges():
-                leaf_of, points = self.state_.for_labels().labels, self.feature_map_.map_.points
+                leaf_of, points = self.state_.labels, self.feature_map_.map_.points
                 self.tree_ = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds(), self._apart(self.tree_))
         return n_passes
 
@@ -178,7 +179,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
         return set() if self._guides is None else self._guides.apart(tree)
 
     def _merges(self) -> bool:
-        return self.merge and (self.feature_map_ is None or self.feature_map_.map_.has_points)
+        return self.merge and (self.feature_map_ is None or self.feature_map_.map_.points is not None)
 
     def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Grow the tree and return the number of passes, including the earlier ones."""
@@ -200,8 +201,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
         settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed)
         if self.feature_map_ is not None:
             settings = replace(settings, scale=False)  # features are not scaled
-        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
-        plans: list[Plan[Any]] = [self._grown(settings, shape, partial(check_first_look, names=names))]
+        plans: list[Plan[Any]] = [self._grown(settings, shape, partial(check_first_look, names=self._names))]
         if merges := self._merges() and self.feature_map_ is None:
             plans.append(merging_sample(shape, seed))
         grown, *drawn = yield from together(plans)

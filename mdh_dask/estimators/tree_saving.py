@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from .._typing import AnyArray
-from ..tree.saving import FIELDS
 from .level_counts import restored_level_counts, saved_counts
-from .mapped import Mapped, with_feature_map
+from .mapped import Mapped, divided, with_feature_map
 from .saved import count, part, refuse_others
 from .targets import restored_counts
-from .tree_state import EXEMPLARS, TreeState
+from .tree_state import OF_MAP, OWN, TreeState
 from .updating import Updating
 
 NAMES_OF_0_1_0 = {
@@ -31,14 +30,12 @@ class TreeSaving(Mapped, Updating):
         return own
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        own = {name: array for name, array in arrays.items() if name in FIELDS}
-        chosen = {name: arrays[name] for name in EXEMPLARS if name in arrays}
-        others = {name: array for name, array in arrays.items() if name not in own | chosen}
-        state = TreeState.from_arrays({}, own | chosen)
+        own, others = divided(arrays, OWN.__contains__)
+        names = {OF_MAP + name: name for name in OWN}
+        state = TreeState.from_arrays({}, own)
         self.tree_, self._exemplars = state.tree, state.exemplars
-        self._restore_feature_map(saved, others)
-        if self.feature_map_ is not None and self.tree_.n_features != (n := self.feature_map_.n_components_):
-            raise ValueError(f"expected {n} columns in the array planes, got {self.tree_.n_features}")
+        of_map = {names.get(name, name): array for name, array in others.items()}
+        self._restore_feature_map(saved, of_map, planes=state.n_columns)
         # Models of 0.1.0 were fitted once.
         self.n_batches_ = count(saved, "n_batches", 1) if "n_batches" in saved else 1
         self.level_counts_ = restored_level_counts(saved, self.columns)

@@ -1,34 +1,32 @@
 """The state of models of one tree: the tree and the feature map, if there is one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from .._state import FeatureMap, State
+from .._state import ComparedState, FeatureMap
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
 from ..growth.exemplars import Exemplars
 from ..growth.recount import recount
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
-
-NYSTROM = "nystrom"
-"""The kind of saved maps without a kind, as from 0.1.0."""
-
-ROWS_AT_ONCE = 8192
-"""Rows whose features are in memory at once while rows are labelled."""
-
-THROUGH_ORIGIN = 1e-12
-"""Size of thresholds that are zero but for rounding; those of other splits lie between rows."""
+from .mapped_state import MappedState
 
 EXEMPLARS = "exemplars", "exemplar_numbers"
 """Arrays of `Exemplars` in saved models, in the order of its fields; neither must be there."""
 
+OWN = {*FIELDS, *EXEMPLARS}
+"""Arrays of a tree in saved models; others belong to its feature map."""
+
+OF_MAP = "map_"
+"""Begins the names of those arrays of a map that a tree has, too."""
+
 
 @dataclass(frozen=True)
-class TreeState(State):
+class TreeState(MappedState, ComparedState):
     """A tree of separators.
 
     Parameters
@@ -51,19 +49,9 @@ class TreeState(State):
         return self.tree.n_clusters
 
     @property
-    def n_features(self) -> int:
-        """Return the number of columns that rows must have."""
-        return self.tree.n_features if self.feature_map is None else self.feature_map.n_features
-
-    @property
-    def takes_sparse(self) -> bool:
-        """Return whether the map takes sparse rows."""
-        return self.feature_map is not None and self.feature_map.takes_sparse
-
-    @property
-    def missing(self) -> bool:
-        """Return whether the map accepts missing values."""
-        return self.feature_map is not None and self.feature_map.missing
+    def n_columns(self) -> int:
+        """Return the number of features, or of columns without a map."""
+        return self.tree.n_features
 
     @property
     def sizes(self) -> Integers:
@@ -71,8 +59,12 @@ class TreeState(State):
         return self.tree.cluster_rows
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the label of every row: the cluster of its leaf."""
-        return by_features(self.tree.labels, rows, self.feature_map)
+        """Return the label of every row: the cluster of its leaf.
+
+        The features of rows are those that were counted, to the last bit. Products of the map with the planes would be
+        rounded differently, so that rows at a threshold would have other labels than the counts of the tree say.
+        """
+        return self.by_features(self.tree.labels, rows)
 
     @property
     def compared(self) -> Tree:
@@ -88,60 +80,31 @@ class TreeState(State):
         features = rows if self.feature_map is None else self.feature_map(rows)
         return np.asarray(features @ self.tree.planes[0] - self.tree.thresholds[0])
 
-    def for_labels(self) -> "TreeState":
-        """Return the state with a map to the projections on the splits, which are mostly fewer than the features.
-
-        Rows that mirror each other lie on hyperplanes through the origin. Only the features themselves, rounded as when
-        they were counted, divide such rows as the counts say.
-        """
-        if self.feature_map is None or (np.abs(self.tree.thresholds[self.tree.left >= 0]) < THROUGH_ORIGIN).any():
-            return self
-        planes, asking = self.tree.on_projections()
-        if not 0 < len(planes) < self.feature_map.n_components:
-            return self
-        along = self.feature_map.along(planes)
-        return self if along is None else TreeState(asking, along)
-
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the settings of the map, and the arrays of the tree and of the map."""
-        settings, arrays = (None, {}) if self.feature_map is None else map_settings(self.feature_map)
-        if shared := arrays.keys() & (FIELDS.keys() | set(EXEMPLARS)):
-            raise TypeError(f"expected other names for the arrays of a map than those of a tree; got {sorted(shared)}")
+        settings, arrays = self.map_to_arrays()
+        of_map = {OF_MAP + name if name in OWN else name: array for name, array in arrays.items()}
         chosen = {} if self.exemplars is None else dict(zip(EXEMPLARS, self.exemplars))
         known = {name: array for name, array in chosen.items() if array is not None}
-        return {"feature_map": settings}, tree_to_arrays(self.tree) | known | arrays
+        return settings, tree_to_arrays(self.tree) | known | of_map
 
     @classmethod
     def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """Return the tree that `to_arrays` took apart; with a feature map, `TreeEstimator` puts both together."""
-        if others := [name for name in arrays if name not in FIELDS and name not in EXEMPLARS]:
+        if others := [name for name in arrays if name not in OWN]:
             raise ValueError(f"expected the arrays of a tree alone; got {', '.join(others)}, too")
         tree = tree_from_arrays({name: array for name, array in arrays.items() if name in FIELDS})
-        return cls(tree, exemplars=_exemplars_from(arrays, tree.n_clusters))
+        rows, numbers = arrays.get("exemplars"), arrays.get("exemplar_numbers", np.empty(0))
+        made = cls(tree, exemplars=Exemplars(rows, numbers) if arrays.keys() & {*EXEMPLARS} else None)
+        made.check()
+        return made
 
-
-def map_settings(feature_map: FeatureMap) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Return the settings and arrays of a map for a saved model."""
-    settings, arrays = feature_map.to_arrays()
-    return settings if feature_map.kind == NYSTROM else {"map": feature_map.kind, **settings}, arrays
-
-
-def by_features(function: Callable[[AnyArray], AnyArray], rows: AnyArray, feature_map: FeatureMap | None) -> AnyArray:
-    """Return what a function returns for the features of rows, or for the rows themselves without a map."""
-    if feature_map is None:
-        return function(rows)
-    # The features of a long block of rows may not fit into memory at once.
-    starts = range(0, max(len(rows), 1), ROWS_AT_ONCE)
-    return np.concatenate([function(feature_map(rows[i : i + ROWS_AT_ONCE])) for i in starts])
-
-
-def _exemplars_from(arrays: Mapping[str, AnyArray], n_clusters: int) -> Exemplars | None:
-    """Return the exemplars among saved arrays, or raise an error if they cannot belong to as many clusters."""
-    rows, numbers = (arrays.get(name) for name in EXEMPLARS)
-    if rows is None and numbers is None:
-        return None
-    if numbers is None or numbers.shape != (n_clusters,) or numbers.dtype != np.int64 or (numbers < -1).any():
-        raise ValueError(f"expected int64 numbers of {n_clusters} rows, or -1, for the array exemplar_numbers")
-    if rows is not None and (rows.ndim != 2 or len(rows) != n_clusters or rows.dtype.kind not in "biuf"):
-        raise ValueError(f"expected {n_clusters} rows of numbers for the array exemplars, got shape {rows.shape}")
-    return Exemplars(rows, numbers)
+    def check(self) -> None:
+        """Raise an error unless the exemplars can belong to as many clusters; `tree_from_arrays` checks the tree."""
+        if self.exemplars is None:
+            return
+        (rows, numbers), n = self.exemplars, self.n_clusters
+        if numbers.shape != (n,) or numbers.dtype != np.int64 or (numbers < -1).any():
+            raise ValueError(f"expected int64 numbers of {n} rows, or -1, for the array exemplar_numbers")
+        if rows is not None and (rows.ndim != 2 or len(rows) != n or rows.dtype.kind not in "biuf"):
+            raise ValueError(f"expected {n} rows of numbers for the array exemplars, got shape {rows.shape}")

@@ -112,16 +112,15 @@ class Updating(ClusterEstimator):
         settings = self._settings(n_old + there.shape[0], seed)
         if settings.direction_seed is not None:
             settings = replace(settings, direction_seed=first)
-        names = getattr(self, "feature_names_in_", None)
         if (feature_map := self.feature_map_) is not None:
-            settings, names = replace(settings, scale=False), None
+            settings = replace(settings, scale=False)
             there = self._features_of(there, feature_map)
         plan = update(
             self.tree_,
             settings,
             (there.shape[0], there.shape[1]),
             self.decay,
-            partial(check_first_look, names=names),
+            partial(check_first_look, names=self._names),
             merged=self._merges(),
         )
         n_passes += self._input_passes

@@ -193,7 +193,7 @@ def test_a_kind_without_checks_is_not_loaded(model):
     class Unchecked(Points):
         check = State.check
 
-    with pytest.raises(NotImplementedError, match="Unchecked needs a method check"):
+    with pytest.raises(TypeError, match=r"abstract class Unchecked .*check"):
         Unchecked.from_arrays(*model.state_.to_arrays())
     with pytest.raises(ValueError, match="expected points, reach of a points; got reach"):
         Points.from_arrays({"reach": 1.0}, {})

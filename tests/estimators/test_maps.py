@@ -129,26 +129,15 @@ def test_a_map_says_whether_values_may_be_missing(rows):
         PCATree(feature_map="quadratic").fit(rows).predict([[np.nan, 50.0]])
 
 
-def test_a_map_that_can_goes_straight_to_the_projections(rows, monkeypatch):
-    model = PCATree(feature_map="polar", max_clusters=2).fit(rows)
-    assert model.state_.for_labels() is not None
-    asked = []
-
-    def along(self, directions):
-        asked.append(directions.shape)
-        whole = self
-
-        class Along(Polar):
-            n_components = len(directions)
-
-            def __call__(self, rows):
-                return (whole(rows).astype(float) @ directions.T).astype(np.float32)
-
-        return Along(self.centre, self.power)
-
-    monkeypatch.setattr(Polar, "along", along)
-    np.testing.assert_array_equal(model.predict(rows), model.labels_)
-    assert asked == [(1, 3)]
+def test_rows_on_a_threshold_are_labelled_by_the_features_that_were_counted(rows):
+    model = PCATree(feature_map=KernelPCAFeatures(n_components=20), n_clusters=2).fit(rows)
+    tree, features = model.tree_, model.feature_map_.transform(rows)
+    assert model.n_clusters_ == 2
+    assert features.shape[1] == 20
+    for i in range(20):
+        threshold = float(features[i].astype(float) @ tree.planes[0])
+        model.tree_ = replace(tree, thresholds=np.array([threshold, *tree.thresholds[1:]]))
+        assert model.predict(rows)[i] == model.tree_.labels(features)[i]
 
 
 HARM = {
@@ -179,13 +168,6 @@ def test_a_map_of_another_kind_than_its_parameter_is_refused(rows, tmp_path, mon
     monkeypatch.delitem(FEATURE_MAPS, "polar")
     with pytest.raises(ValueError, match=r"expected a feature map of .*KernelPCAFeatures.*; got 'PolarFeatures'"):
         load_model(tmp_path / "m.zarr")
-
-
-def test_arrays_named_as_those_of_a_tree_are_refused(rows, tmp_path, monkeypatch):
-    model = PCATree(feature_map="polar").fit(rows)
-    monkeypatch.setattr(Polar, "to_arrays", lambda self: ({}, {"planes": self.centre}))
-    with pytest.raises(TypeError, match=r"expected other names .* got \['planes'\]"):
-        model.save(tmp_path / "m.zarr")
 
 
 def test_the_command_line_and_reports_know_it(here, rows):

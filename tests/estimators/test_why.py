@@ -7,11 +7,13 @@ import pytest
 from sklearn.base import clone
 
 from mdh_dask import (
+    IPDDP,
     PDDP,
     ConsensusClustering,
     DensityTree,
     HyperplaneEnsemble,
     KernelKMeans,
+    MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
     SpectralClustering,
@@ -26,6 +28,7 @@ METHODS = {
     "ensemble": (HyperplaneEnsemble(8), rf"relative depth .*, and {NUMBER} of samples .* hyperplane needs {NUMBER}$"),
     "ensemble, level": (HyperplaneEnsemble(8, stop_rule="level"), "relative depth .* stop_rule='level' rejected it$"),
     "votes": (ConsensusClustering(PCATree(), n_trees=3, combine="votes"), "of 3 trees, 3 found 1 cluster; .* of tree "),
+    "votes, features": (ConsensusClustering(PCATree(feature_map="rbf"), n_trees=2), "nearest .* not split: no valley"),
     "k-means": (KernelKMeans(feature_map=None), rf"is -?{NUMBER} for 1 cluster and -?{NUMBER} for 2, and one more"),
     "density": (DensityTree(), rf"for two clusters has -?{NUMBER} standard errors, and a cluster needs {NUMBER}"),
     "tree": (RandomProjectionTree(50), "the best valley, along .*, and a split needs|no valley of min_relative_depth"),
@@ -105,8 +108,23 @@ def test_leaves_that_were_not_examined_are_not_said_to_have_no_valley(cloud):
     rows = np.vstack([cloud, cloud + 12])
     why = PDDP(max_clusters=2).fit(rows).why()
     assert why.startswith("2 clusters of 1,200 rows, as many as max_clusters=2 allowed\n")
-    assert why.count("not split: with order='scatter' its turn did not come, or no split with 35 rows on") == 2
+    assert why.count("not split: its turn did not come, or no split with 35 rows on") == 2
     assert RandomProjectionTree(20, max_levels=1).fit(rows).why().count("not split: it lies under max_levels=1") == 2
+
+
+def test_parameters_that_an_estimator_does_not_have_are_not_named(cloud):
+    two = MinimumDensityHyperplane().fit(np.vstack([cloud, cloud + 12])).why()
+    assert two.count("not split: one hyperplane gives two clusters") == 2
+    one = MinimumDensityHyperplane().fit(np.ones((60, 3))).why()
+    assert one == "1 cluster of 60 rows: not split: no hyperplane has a mode on both sides"
+    assert not re.search("max_levels|min_relative_depth", one + two + IPDDP().fit(cloud).why())
+
+
+def test_a_number_by_the_gap_statistic_of_features_is_said_to_mean_little(cloud):
+    model = KernelKMeans(max_clusters=3).fit(cloud)
+    said = "features of a single cluster mostly have about as many as max_clusters by the gap statistic"
+    assert model.why().startswith(f"3 clusters of 600 rows: as many as max_clusters=3 allowed; {said}")
+    assert said not in KernelKMeans(max_clusters=3, feature_map=None).fit(cloud).why()
 
 
 def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):

@@ -18,7 +18,8 @@ from trees import four_groups, grown_tree, random_tree, trees
 import mdh_dask
 from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
 from mdh_dask.io import models, write_rows
-from mdh_dask.io.models import MODEL_MARK, read_model, save_model
+from mdh_dask.io.model_contents import MODEL_MARK, checksum_of
+from mdh_dask.io.models import read_model, save_model
 from mdh_dask.tree.saving import ADDED, FIELDS, PER_NODE, STORED_NAMES, check_children, tree_from_arrays, tree_to_arrays
 from mdh_dask.tree.structure import Tree
 
@@ -76,7 +77,7 @@ def forge(path, tree, **arrays):
     for name, array in arrays.items():
         group.create_array(name, data=np.asarray(array, FIELDS[name]), overwrite=True)
     mark = read_mark(path)
-    write_mark(path, mark | {"checksum": models._checksum(mark, {name: group[name][...] for name in FIELDS})})
+    write_mark(path, mark | {"checksum": checksum_of(mark, {name: group[name][...] for name in FIELDS})})
 
 
 # --- Round trip ---
@@ -241,7 +242,7 @@ def test_a_write_that_fails_leaves_nothing_and_keeps_the_older_model(saved, monk
     def fail(*args):
         raise error
 
-    monkeypatch.setattr(models, "_checksum", fail)
+    monkeypatch.setattr(models, "checksum_of", fail)
     with pytest.raises(type(error)):
         save_tree(saved, random_tree(1, 2, 3), parameters={}, overwrite=True)
     with pytest.raises(type(error)):
@@ -297,7 +298,7 @@ def test_a_model_without_what_was_added_later_is_read_and_printed(saved):
     with pytest.raises(ValueError, match="do not have the checksum"):
         load_tree(saved)
     arrays = {name: group[name][...] for name in FIELDS if name in group}
-    write_mark(saved, read_mark(saved) | {"checksum": models._checksum(read_mark(saved), arrays)})
+    write_mark(saved, read_mark(saved) | {"checksum": checksum_of(read_mark(saved), arrays)})
     tree, *_ = load_tree(saved)
     assert tree != TREE
     assert np.isnan(tree.deviations).all()
@@ -459,7 +460,7 @@ def test_the_checksum_is_the_same_in_every_version():
     arrays = {"left": np.array([-1], np.int32), "offsets": np.array([0.5])}
     text = b'{"format": 1, "package_version": "0.1.0", "parameters": {"a": null, "b": [1, 0.1]}}left (1,)'
     text += b"\xff\xff\xff\xffoffsets (1,)" + b"\0\0\0\0\0\0\xe0\x3f"
-    assert models._checksum(mark | {"checksum": 9}, arrays) == zlib.crc32(text)
+    assert checksum_of(mark | {"checksum": 9}, arrays) == zlib.crc32(text)
 
 
 # --- URLs ---
@@ -508,7 +509,7 @@ def test_saving_at_a_url_takes_one_request_for_each_object_and_few_others(url, m
 
 
 def test_an_interrupted_write_to_a_url_is_refused_until_it_is_repeated(url, monkeypatch):
-    monkeypatch.setattr(models, "_checksum", lambda *args: 1 / 0)
+    monkeypatch.setattr(models, "checksum_of", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         save_tree(url, TREE, parameters={})
     monkeypatch.undo()
@@ -554,7 +555,7 @@ def changed_model(original, path, change):
     for name, array in beside.items():
         group.create_array(name, data=array, overwrite=True)
     mark |= {"beside": list(beside)} if beside else {}
-    zarr.open_group(path, mode="r+").attrs.put({MODEL_MARK: mark | {"checksum": models._checksum(mark, own | beside)}})
+    zarr.open_group(path, mode="r+").attrs.put({MODEL_MARK: mark | {"checksum": checksum_of(mark, own | beside)}})
 
 
 def test_a_model_that_was_not_changed_predicts_what_it_did(originals, path):
