@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from .._words import full_count
 from ..chunks import holds_compact
 from ..workflows.durations import is_known, time_of
 from ..workflows.estimates import Estimate
@@ -58,7 +59,7 @@ def _check_scenes(job: Job, overwrite: bool) -> str:
 def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estimate, passes: str) -> str:
     facts = {
         "job": f"{job.path}, {stage}",
-        "input": f"{opened.path}, {opened.describe()}, {_size(opened)} in {need.blocks} blocks",
+        "input": f"{opened.path}, {opened.describe()}, {_size(opened)} in {full_count(need.blocks, 'block')}",
         "method": " ".join(str(job.estimator()).split()),
         "cluster": ", ".join([job.kind, *(f"{key} {value}" for key, value in job.cluster.items() if value)]),
         "outputs": outputs.kept(),

@@ -1,42 +1,15 @@
-"""The nights of a job on scenes: new scenes are compared with the latest model, which labels them or is replaced.
+"""Runs of a job on scenes, each of which begins a night or goes on with one."""
 
-Every step is done when the ledger says so, and each can be done again: a night that was killed does what is left.
-"""
-
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from time import perf_counter
-from typing import Any
-
-from .. import __version__
-from .._journal import keeping
-from .._locations import stored
-from ..chunks import announced
-from ..estimators.drift import drift
-from ..estimators.models import load_model
-from ..images import Image, PixelColumns
-from ..images.rows import all_rows, pixel_rows
-from ..images.validity import NoDataError
-from ..io import codec
-from ..io.journal import FolderJournal
-from ..summaries.novelty import novelty_of
-from ..workflows.estimates import telling_of_memory
+from .._words import full_count
 from ..workflows.outputs import check_folder
-from ..workflows.pixels import labelled, write_preview
-from ..workflows.scenes import counted_scene, fit_scenes
 from ._run import _alone, _telling, run_job
 from .job import Job
 from .ledger import LEDGER, Ledger
-from .locks import Fence, new_attempt, now
+from .locks import Fence, new_attempt
+from .night import Night
 from .night_checks import about_scenes, checked_outputs, new_scenes, outputs_of
-from .night_files import crs_of, moved, write_night
-from .outputs import ImageJobOutputs, checksum_of
-from .scenes import SceneOutputs, ScenesInput, own
-from .state import ATTEMPT, PASSES, Work, wanted_of
-
-logger = logging.getLogger(__name__)
+from .scenes import ScenesInput, own
+from .state import ATTEMPT, FINISHED, Work
 
 
 def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
@@ -63,8 +36,10 @@ def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, prog
         mine = work.replaces() if work.has_begun() else []
         ledger = Ledger(job.work / LEDGER) if restart else Ledger.load(job.work)
         new = new_scenes(opened, ledger)
-        if not new and not ledger.of_night() and ledger.current is not None:
-            return f"no new scene: {len(ledger.scenes)} done in {ledger.night - 1} nights, nothing to do"
+        told = (work.manifest(FINISHED) or {}).get("n_damaged")  # the files of the last night name damaged scenes
+        if not new and not ledger.of_night() and not told and ledger.current is not None:
+            nights = full_count(ledger.night - 1, "night")
+            return f"no new scene: {len(ledger.scenes)} done in {nights}, nothing to do"
         outputs = checked_outputs(job, own(outputs, mine), opened, ledger, new)
         fence = Fence(job.work / ATTEMPT, new_attempt())
         fence.claim()
@@ -81,177 +56,3 @@ def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, prog
 def run_any(job: Job, **options: bool) -> str:
     """Run or resume a job on any input, and return a summary; see `run_job` and `run_scenes`."""
     return run_scenes(job, **options) if job.input["kind"] == "scenes" else run_job(job, **options)
-
-
-@dataclass
-class Night:
-    """One night of a job on scenes."""
-
-    job: Job
-    opened: ScenesInput
-    outputs: SceneOutputs
-    work: Work
-    ledger: Ledger
-    fence: Fence
-    progress: bool
-    images: dict[str, Image | None] = field(default_factory=dict)
-    """Scenes that were counted in this run; None for those without data."""
-    models: dict[int, Any] = field(default_factory=dict)
-    """Models that were loaded."""
-
-    def run(self, new: list[str]) -> str:
-        """Compare, fit and label, write the files of the night, and return a summary."""
-        with self.job.start_cluster() as where:
-            if self.ledger.current is None:
-                self._fit()
-            while self._has_drifted(new):  # scenes may have come after a fit was killed, which goes on without them
-                self._fit()
-            for name in new_scenes(self.opened, self.ledger):
-                self._label(name)
-        outputs, version = self.outputs.of_night(), self._version()
-        about_model = (self._place(version), self._model(version))
-        with self._published(outputs, self._name("night", self.ledger.night)) as growing:
-            manifest = write_night(self.job, self.ledger, self.work, growing, about_model, where)
-        self.work.ready(manifest)
-        self.ledger.night += 1
-        self.ledger.write()
-        self.work.finish()
-        return f"{manifest['summary']}: {self.outputs.kept()}"
-
-    def _has_drifted(self, new: list[str]) -> bool:
-        """Compare new scenes with the latest model unless it was fitted to them; return whether to fit another."""
-        current, version = self.ledger.versions[-1], self._version()
-        found = False
-        for name in new:
-            digest = self.opened.digest(name)
-            if current["scenes"].get(name) == digest:
-                continue
-            compared = self.ledger.drift_of(name, digest, version)
-            if compared is None:
-                compared = {"digest": digest, "version": version, "night": self.ledger.night}
-                compared |= self._compared(name, version)
-                self.ledger.add("drifts", name, compared)
-            found = found or bool(compared["found"])
-        return found and self.job.run["on_drift"] == "refit"
-
-    def _compared(self, name: str, version: int) -> dict[str, Any]:
-        """Return how many rows of a scene lie where a model has none; nothing without splits or data."""
-        model, image = self._model(version), self._image(name, version)
-        if image is None or model.state_.compared is None:
-            why = "no data" if image is None else f"{type(model).__name__} has no tree"
-            logger.info("scene %s: not compared, %s", name, why)
-            return {"found": False, "novel": None, "alarms": [], "not_compared": why}
-        rows = pixel_rows(image, PixelColumns.from_dict(model.pixel_columns_).features)
-        with telling_of_memory(rows, model):
-            new = novelty_of(drift(model, rows, progress=announced(f"comparing {name}", self.progress)))
-        found = new.bound > self.job.run["drift_threshold"]
-        alarms = [f"split {new.node}: {new.share:.0%} of all rows lie where the model has none"] if found else []
-        logger.info("scene %s: %s", name, "; ".join(alarms) or "no drift")
-        return {"found": found, "novel": new.share, "alarms": alarms}
-
-    def _fit(self) -> None:
-        """Fit the next version of the model to all scenes that are there, or to those with which that was begun."""
-        version, begun = len(self.ledger.versions) + 1, self._begun()
-        self.ledger.pending = {"version": version, "scenes": begun}
-        self.ledger.write()
-        try:
-            found = self._fitted(version, begun)
-        except ValueError:  # of the data: with those that come later it may succeed
-            self.fence.check()
-            self.ledger.pending = {}
-            self.ledger.write()
-            raise
-        self.ledger.versions.append({"version": version, "scenes": begun, "night": self.ledger.night, **found})
-        self.ledger.pending = {}
-        self.ledger.write()
-        logger.info("version %s of the model, fitted to %s scenes, in %s", version, len(begun), found["model"])
-
-    def _fitted(self, version: int, begun: Mapping[str, str]) -> dict[str, Any]:
-        """Publish a model of some scenes, and return what the ledger says of it."""
-        opened = self.opened.images(sorted(begun))
-        self.images = {name: counted_scene(image, self.progress) for name, image in opened.items()}
-        images = {name: image for name, image in self.images.items() if image is not None}
-        if not images:
-            raise NoDataError(f"expected pixels with data in {self.opened.path}; got none in {len(opened)} scenes")
-        outputs, name = self.outputs.of_model(version), self._name("model", version, begun)
-        journal, estimator = FolderJournal(self.job.work / PASSES, name), self.job.estimator(self.progress)
-        with self._published(outputs, name) as growing, keeping(journal):
-            fit_scenes(images, estimator, self.opened.options)
-            estimator.save(str(growing.model), overwrite=True)
-        return {
-            "model": outputs.model, "made": now(),
-            "n_rows": sum(image.order.n_rows - image.n_without for image in images.values()),
-            "n_clusters": int(estimator.n_clusters_), "passes": int(estimator.n_passes_),
-            "seconds": sum(made.seconds for made in journal.passes),
-        }  # fmt: skip
-
-    def _begun(self) -> dict[str, str]:
-        """Return the digests of the scenes of a fit that was begun, if these are still there; otherwise of all."""
-        digests = {name: self.opened.digest(name) for name in self.opened.scenes}
-        begun = self.ledger.pending.get("scenes")
-        return dict(begun) if isinstance(begun, dict) and begun and begun.items() <= digests.items() else digests
-
-    def _label(self, name: str) -> None:
-        """Label a scene by the latest model."""
-        started, version, digest = perf_counter(), self._version(), self.opened.digest(name)
-        about: dict[str, Any] = {"digest": digest, "version": version, "night": self.ledger.night}
-        image, model, outputs = self._image(name, version), self._model(version), self.outputs.of_scene(name)
-        if image is None:
-            logger.warning("scene %s holds no data: it gets no labels", name)
-            found: dict[str, Any] = {"n_rows": 0, "n_without": 0, "sizes": [], "seconds": 0.0, "outputs": {}}
-        else:
-            # By its checksum, as another version 1 may follow a restart.
-            job, sieve = self._name(name, digest, checksum_of(self._place(version))), self.opened.options.sieve
-            features = PixelColumns.from_dict(model.pixel_columns_).features
-            told = {"scene": name, "model": stored(self._place(version)), "model_version": version}
-            journal = FolderJournal(self.job.work / PASSES / "labels", job)
-            with self._published(outputs, job) as growing, keeping(journal), telling_of_memory(all_rows(image), model):
-                seen = labelled(image, features, model, growing, self.progress, job, sieve=sieve, about=told)
-                write_preview(seen, growing)
-            found = {
-                "shape": list(image.shape), "crs": crs_of(image), "n_rows": int(seen.sizes.sum()),
-                "n_without": seen.n_without or 0, "sizes": seen.sizes.tolist(), "lowest": -int(model.noise),
-                "transform": image.georeference.get("spatial:transform"),
-                "moved": moved(model, seen.sizes, self.ledger.sizes_before(version)),
-                "seconds": perf_counter() - started,
-                "outputs": {key: stored(path) for key, path in outputs.places().items()},
-            }  # fmt: skip
-        self.ledger.add("scenes", name, about | found)
-        logger.info("scene %s labelled by version %s of the model", name, version)
-
-    def _version(self) -> int:
-        return int(self.ledger.versions[-1]["version"])
-
-    def _place(self, version: int) -> str:
-        return str(self.outputs.of_model(version).model)
-
-    def _model(self, version: int) -> Any:
-        if version not in self.models:
-            self.models[version] = load_model(self._place(version))
-        return self.models[version]
-
-    def _image(self, name: str, version: int) -> Image | None:
-        """Return a scene with the bands of a model, counted; None if it holds no data."""
-        if name not in self.images:
-            columns = PixelColumns.from_dict(self._model(version).pixel_columns_)
-            image = columns.of(self.opened.images([name])[name], self._place(version))
-            self.images[name] = counted_scene(image, self.progress)
-        return self.images[name]
-
-    @contextmanager
-    def _published(self, outputs: ImageJobOutputs, name: str) -> Iterator[ImageJobOutputs]:
-        """Yield outputs at their staging paths, where an earlier attempt may have begun them, and publish them."""
-        attempt = self.fence.attempt.id
-        for staged in outputs.staged(attempt, name).values():
-            staged.take_over()
-        growing = outputs.growing(attempt, name)
-        assert isinstance(growing, ImageJobOutputs)
-        yield growing
-        self.fence.check()
-        for key, staged in outputs.staged(attempt, name).items():
-            staged.publish(outputs.may_replace(outputs.places()[key]), self.fence)
-
-    def _name(self, *about: Any) -> str:
-        """Return a name for a step that differs for other scenes, methods and versions of this package."""
-        wanted = wanted_of(self.job)
-        return codec.digest(wanted["input"], wanted["method"], __version__, *about)[:32]

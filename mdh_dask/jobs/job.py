@@ -9,6 +9,7 @@ from typing import Any
 
 from .._errors import SettingError
 from .._fields import JobError, check_keys, checked_table, choice, flag, share, text
+from .._state import ComparedState
 from ..clusters.current import LOCAL_SCHEDULERS
 from ..clusters.kinds import CLUSTERS, cluster_settings
 from ..estimators.base import ClusterEstimator
@@ -178,7 +179,7 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
         Weights(given.get("weights"), given.get("weight_column")).check(estimator, given.get("labels"))
     except SettingError as error:
         raise JobError(str(error)) from error
-    if run.get("on_drift") == "refit" and not estimator.state_type.is_compared():
+    if run.get("on_drift") == "refit" and not issubclass(estimator.state_type, ComparedState):
         raise JobError(
             f"run.on_drift = 'refit' needs a method whose tree shows drift; {type(estimator).__name__} has none: leave "
             "it out, or take another method"

@@ -104,10 +104,11 @@ class Ledger:
 
     def write(self) -> None:
         """Replace the file."""
-        self.since = uuid4().hex
+        since = uuid4().hex
         tables = {name: getattr(self, name) for name in TABLES}
-        content = {"format": FORMAT, "night": self.night, "since": self.since, **tables}
+        content = {"format": FORMAT, "night": self.night, "since": since, **tables}
         write_whole(self.file, json.dumps(all_redacted(content), indent=1).encode())
+        self.since = since  # not before: steps belong to the file that was written
         for steps in self.file.parent.glob(STEPS.format("*")):
             steps.unlink(missing_ok=True)
 
@@ -136,9 +137,15 @@ class Ledger:
         found = self.drifts.get(name)
         return found if found is not None and (found["digest"], found["version"]) == (digest, version) else None
 
-    def of_night(self) -> dict[str, dict[str, Any]]:
-        """Return the scenes that this night has done."""
-        return {name: about for name, about in self.scenes.items() if about["night"] == self.night}
+    @property
+    def told(self) -> int:
+        """The night that files tell of: this one, or the one before as long as this one has done nothing."""
+        return self.night if self.of_night() else max(self.night - 1, 1)
+
+    def of_night(self, night: int | None = None) -> dict[str, dict[str, Any]]:
+        """Return the scenes that a night has done, by default this one."""
+        night = self.night if night is None else night
+        return {name: about for name, about in self.scenes.items() if about["night"] == night}
 
     def sizes_before(self, version: int) -> list[int]:
         """Return the sizes of the segments of a version in the scenes of nights before; nothing if there are none."""

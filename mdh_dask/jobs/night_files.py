@@ -1,12 +1,13 @@
 """The files of a night: report with a table of the scenes, metrics and manifest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._locations import name_of, stored
 from .._typing import Integers
+from .._words import full_count
 from ..images import Image
 from ..report import SceneTable, Sizes, write_report
 from ..workflows.facts import versions
@@ -20,9 +21,14 @@ from .state import FORMAT, Work, wanted_of
 COLUMNS = ("scene", "night", "model", "pixels", "without data", "coordinates", "drift", "largest segments")
 
 
-def write_night(job: Job, ledger: Ledger, work: Work, growing: JobOutputs, model: Any, where: str) -> dict[str, Any]:
-    """Write the report, the metrics and the manifest that have a path; return the manifest."""
-    metrics = metrics_of_night(ledger)
+def write_night(
+    job: Job, ledger: Ledger, work: Work, growing: JobOutputs, model: Any, where: str, damaged: Mapping[str, str]
+) -> dict[str, Any]:
+    """Write the report, the metrics and the manifest that have a path; return the manifest.
+
+    `damaged` says of scenes that could not be read what is wrong with each.
+    """
+    metrics = metrics_of_night(ledger, damaged)
     if growing.metrics is not None:
         write_json(growing.metrics, metrics)
     manifest = {
@@ -40,14 +46,15 @@ def write_night(job: Job, ledger: Ledger, work: Work, growing: JobOutputs, model
     if growing.report is not None:
         facts = {
             "Scenes": manifest["summary"],
+            **{f"Left out: {name}": why for name, why in metrics["damaged"].items()},
             "Model": f"version {metrics['model_version']} of {len(ledger.versions)}, {stored(str(model[0]))}",
             "Method": type(model[1]).__name__,
             "Ran on": where,
             "Versions": versions(),
         }
         write_report(
-            growing.report, model[1].state_.tree, title=f"Night {ledger.night} of {name_of(str(job.path))}",
-            facts=facts, scenes=_table(ledger), sizes=_sizes(ledger, model[1]), overwrite=True,
+            growing.report, model[1].state_.tree, title=f"Night {metrics['night']} of {name_of(str(job.path))}",
+            facts=facts, scenes=_table(ledger, damaged), sizes=_sizes(ledger, model[1]), overwrite=True,
             feature_map=getattr(model[1].state_, "feature_map", None),
         )  # fmt: skip
     manifest["outputs"] = {
@@ -69,24 +76,27 @@ def _sizes(ledger: Ledger, model: Any) -> Sizes:
     return Sizes(total, -noise, int(model.n_features_in_))
 
 
-def metrics_of_night(ledger: Ledger) -> dict[str, Any]:
-    """Return the numbers of a night."""
-    done, current = ledger.of_night(), ledger.current
+def metrics_of_night(ledger: Ledger, damaged: Mapping[str, str]) -> dict[str, Any]:
+    """Return the numbers of the night to tell of."""
+    night, current = ledger.told, ledger.current
     assert current is not None
+    done = ledger.of_night(night)
     labelled = {name: about for name, about in done.items() if about["outputs"]}
-    drifted = [name for name, found in ledger.drifts.items() if found["night"] == ledger.night and found["found"]]
+    drifted = [name for name, found in ledger.drifts.items() if found["night"] == night and found["found"]]
     without = [name for name, found in ledger.drifts.items() if name in labelled and "not_compared" in found]
-    refitted = [one for one in ledger.versions if one["night"] == ledger.night]
+    refitted = [one for one in ledger.versions if one["night"] == night]
     return {
-        "night": ledger.night,
+        "night": night,
         "n_scenes": len(ledger.scenes),
         "n_labelled": len(labelled),
         "n_scenes_without_data": len(done) - len(labelled),
         "n_drifted": len(drifted),
         "n_not_compared": len(without),
+        "n_damaged": len(damaged),
         "labelled": sorted(labelled),
         "drifted": sorted(drifted),
         "not_compared": sorted(without),
+        "damaged": dict(damaged),
         "refitted": [one["version"] for one in refitted],
         "model_version": current["version"],
         "n_clusters": current["n_clusters"],
@@ -100,20 +110,23 @@ def metrics_of_night(ledger: Ledger) -> dict[str, Any]:
 
 def summary_of(metrics: Mapping[str, Any]) -> str:
     """Return a line on a night."""
-    told = [f"night {metrics['night']}: {metrics['n_labelled']} scenes labelled by version {metrics['model_version']}"]
+    labelled = full_count(metrics["n_labelled"], "scene")
+    told = [f"night {metrics['night']}: {labelled} labelled by version {metrics['model_version']}"]
     if metrics["refitted"]:
-        told.append(f"which was fitted now and has {metrics['n_clusters']} segments")
+        told.append(f"which was fitted now and has {full_count(metrics['n_clusters'], 'segment')}")
     if metrics["drifted"]:
         told.append(f"{metrics['n_drifted']} with drift ({', '.join(metrics['drifted'][:5])})")
     if metrics["n_not_compared"]:
         told.append(f"{metrics['n_not_compared']} not compared, as the model has no tree")
     if metrics["n_scenes_without_data"]:
         told.append(f"{metrics['n_scenes_without_data']} without data")
-    return ", ".join([*told, f"{metrics['n_scenes']} scenes in all"])
+    if metrics["n_damaged"]:
+        told.append(f"{metrics['n_damaged']} could not be read ({', '.join([*metrics['damaged']][:5])})")
+    return ", ".join([*told, f"{full_count(metrics['n_scenes'], 'scene')} in all"])
 
 
-def _table(ledger: Ledger) -> SceneTable:
-    rows = []
+def _table(ledger: Ledger, damaged: Iterable[str]) -> SceneTable:
+    rows = [(name, *"-----", "could not be read", "-") for name in sorted(damaged)]
     for name, about in sorted(ledger.scenes.items(), key=lambda item: (-item[1]["night"], item[0])):
         found, sizes = ledger.drifts.get(name), about["sizes"]
         total = max(sum(sizes), 1)

@@ -11,6 +11,7 @@ from fsspec.utils import glob_translate  # type: ignore[import-untyped, unused-i
 
 from .._errors import SettingError
 from .._locations import redacted
+from .._words import full_count
 from ..images import Image
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
 from ..images.validity import nodata_of
@@ -129,7 +130,8 @@ class ScenesInput:
         """Return the number of scenes and of their pixels, and the columns of rows."""
         image, rows = next(iter(self.all_images.values())), self.rows
         bands = f"{image.shape[2]} {image.dtype} bands" + (f" ({', '.join(image.bands)})" if image.bands else "")
-        return f"{len(self.scenes)} scenes, {len(rows):,} pixels of {bands},  rows of {rows.shape[1]} columns"
+        scenes = full_count(len(self.scenes), "scene")
+        return f"{scenes}, {len(rows):,} pixels of {bands}, rows of {rows.shape[1]} columns"
 
     def n_passes_after(self, outputs: Any) -> int:
         """Return the number of passes after the tree has grown: one that labels."""

@@ -40,6 +40,7 @@ ABOUT = {
     "scenes_labelled": "Scenes that the last night labelled.",
     "scenes_drifted": "Scenes of the last night that are not distributed as those of the model.",
     "scenes_without_data": "Scenes of the last night without data.",
+    "scenes_damaged": "Scenes that the last night could not read.",
     "model_version": "Version of the model that labelled the last scenes.",
     "attempts": "Runs that it took, with those that were interrupted.",
 }
@@ -48,6 +49,7 @@ ABOUT = {
 OF_MANIFEST = {"rows": "n_rows", "rows_without_data": "n_without_data", "clusters": "n_clusters", "passes": "passes",
                "pass_seconds": "seconds", "scenes": "n_scenes", "scenes_labelled": "n_labelled",
                "scenes_drifted": "n_drifted", "scenes_without_data": "n_scenes_without_data",
+               "scenes_damaged": "n_damaged",
                "model_version": "model_version"}  # fmt: skip
 
 
@@ -98,12 +100,12 @@ def _write(job: Job | None, code: int) -> None:
         return
     earlier = read_gauges(read_file(path).decode(), ABOUT, PREFIX) if file_exists(path) else {}
     now = time.time()
-    values = {"exit_code": code, "last_run_timestamp_seconds": now}
+    values: dict[str, float] = {"exit_code": code, "last_run_timestamp_seconds": now}
     if code == 0:
-        manifest = Work(job.work).manifest(FINISHED) or {}
         values["last_success_timestamp_seconds"] = now
+    if manifest := Work(job.work).manifest(FINISHED):  # also of a night that ended with an error of some scenes
         values |= {name: manifest[key] for name, key in OF_MANIFEST.items() if manifest.get(key) is not None}
-        values["attempts"] = len(manifest.get("attempts", ()))
+        values["attempts"] = len(manifest["attempts"])
     labels = {"job_file": redacted(job.name)}
     write_file(path, as_openmetrics(earlier | values, ABOUT, labels, PREFIX).encode(), overwrite=True)
 

@@ -178,7 +178,7 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(changes, passes, imag
     columns = 3 * (1 + 2 * ("window" in text)) + 2 * ("coordinates" in text)
     kind = "float32" if columns > 3 else "uint8"
     assert re.search(
-        rf"tiles.zarr, Zarr, 250 x 300 pixels of 3 uint8 bands, rows of {columns} {kind} columns, 0.2 MB in \d+ blocks",
+        rf"tiles.zarr, Zarr, 250 x 300 pixels of 3 uint8 bands, rows of {columns} {kind} columns, 0.2 MB in \d+ block",
         told["input"],
     )
     assert told["passes"].strip() == f"{passes}, the one that writes the labels included"

@@ -21,10 +21,12 @@ from botocore.exceptions import NoCredentialsError
 from click.testing import CliRunner
 from disturbed import Killed, kill
 from test_scenes import JOB as SCENES
-from test_scenes import scene
+from test_scenes import mask, scene
 
 from mdh_dask import RandomProjectionTree, jobs, load_model
 from mdh_dask.cli import exits, mdh
+from mdh_dask.images import open_image, pixel_rows
+from mdh_dask.images.rows import counted
 from mdh_dask.io import open_features, open_rows, verify_rows, write_rows
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
@@ -434,13 +436,18 @@ def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeyp
 # Many scenes
 
 
-def test_scenes_there_are_labelled_there_and_a_killed_night_goes_on(bucket, tmp_path, monkeypatch):
+@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
+def test_scenes_with_masks_there_are_labelled_there_and_a_killed_night_goes_on(bucket, tmp_path, monkeypatch):
     url, fs = bucket
     monkeypatch.chdir(tmp_path)
-    text = SCENES.replace("scenes/*", f"{url}/scenes/*").replace('"out/', f'"{url}/out/')
-    Path("job.toml").write_text(text)
+    masked = f'"{url}/scenes/*.tif"\nmask = "{url}/masks/{{scene}}.tif"'
+    Path("job.toml").write_text(SCENES.replace('"scenes/*.tif"', masked).replace('"out/', f'"{url}/out/'))
+    there = []
     for number in range(4):
-        scene(tmp_path / "scene.tif", number, height=24 + number)
+        scene(tmp_path / "scene.tif", number, height=24 + number, holes=number)
+        there.append(mask(tmp_path / "mask.tif", number, height=24 + number))
+        there[-1][:number] = False
+        fs.put_file(str(tmp_path / "mask.tif"), f"bucket/masks/{number}.tif")
         fs.put_file(str(tmp_path / "scene.tif"), f"bucket/scenes/{number}.tif")
         if number == 2:
             for step in ((StagedFile, "_commit"), (StagedFile, "_remove"), (Ledger, "add"), (Ledger, "write")):
@@ -460,6 +467,43 @@ def test_scenes_there_are_labelled_there_and_a_killed_night_goes_on(bucket, tmp_
         with rasterio.MemoryFile(fs.cat_file(f"bucket/out/{number}.tif")) as memory, memory.open() as file:
             labels, tags = file.read(1), file.tags()
         with rasterio.MemoryFile(fs.cat_file(f"bucket/scenes/{number}.tif")) as memory, memory.open() as file:
-            rows = file.read().reshape(3, -1).T
-        np.testing.assert_array_equal(labels.ravel(), model.predict(rows))
+            rows = file.read()[:, there[number]].T
+        np.testing.assert_array_equal(labels != 255, there[number])
+        np.testing.assert_array_equal(labels[there[number]], model.predict(rows))
         assert tags["MODEL"] == f"{url}/out/model-1.zarr"
+
+
+COG = {"driver": "COG", "blocksize": 128, "overview_resampling": "nearest"}
+
+
+@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
+@pytest.mark.parametrize("kind", ["mask in the file", "alpha", "nodata", "mask beside it"])
+def test_pixels_without_data_are_those_of_the_same_file_here(kind, bucket, tmp_path):
+    url, fs = bucket
+    rng = np.random.default_rng(0)
+    pixels, there = rng.integers(1, 250, (3, 300, 260), dtype="u1"), rng.random((300, 260)) < 0.7
+    about = {"height": 300, "width": 260, "count": 3, "dtype": "uint8", **COG}
+    if kind == "nodata":
+        pixels[:, ~there], about["nodata"] = 0, 0
+    if kind == "alpha":
+        pixels, about["count"] = np.concatenate([pixels, 255 * there[None].astype("u1")]), 4
+    with rasterio.open(tmp_path / "a.tif", "w", **about) as file:
+        if kind == "alpha":
+            file.colorinterp = [getattr(rasterio.enums.ColorInterp, name) for name in ("red", "green", "blue", "alpha")]
+        file.write(pixels)
+        if kind == "mask in the file":
+            file.write_mask(there)
+    with rasterio.open(tmp_path / "mask.tif", "w", **about | {"count": 1, "nodata": None}) as file:
+        file.write(there[None].astype("u1"))
+    beside = kind == "mask beside it"
+    for name in ("a.tif", "mask.tif"):
+        fs.put_file(str(tmp_path / name), f"bucket/{name}")
+    for level in (0, 1) if kind in ("mask in the file", "nodata") else (0,):
+        here, far = (
+            open_image(f"{root}/a.tif", index={"level": level}, mask=f"{root}/mask.tif" if beside else None)
+            for root in (tmp_path, url)
+        )
+        np.testing.assert_array_equal(pixel_rows(far).compute(), pixel_rows(here).compute())
+        assert 0 < counted(far).n_without == counted(here).n_without
+        if level == 0:
+            np.testing.assert_array_equal(pixel_rows(far).compute(), pixels[:3, there].T)

@@ -16,10 +16,13 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from mdh_dask import PCATree, load_model
 from mdh_dask._errors import SettingError
 from mdh_dask._fields import JobError
+from mdh_dask._words import full_count
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images.scenes import Scene, find_scenes, matched, rows_of
-from mdh_dask.jobs import _nights, check, night_files, run
+from mdh_dask.jobs import check, night_files, run
+from mdh_dask.jobs import night as night_module
+from mdh_dask.jobs.damaged import Damaged
 from mdh_dask.jobs.ledger import Ledger
 from mdh_dask.jobs.scenes import ScenesInput
 from mdh_dask.jobs.staging import Staged
@@ -42,10 +45,10 @@ def scene(path, seed, height=30, width=40, shift=0, bands=BANDS, holes=0, zone=2
     about = {"driver": "GTiff", "height": height, "width": width, "count": len(bands), "dtype": "uint8", "nodata": 0}
     place = {"crs": f"EPSG:327{zone}", "transform": rasterio.Affine(30, 0, 5e5 + seed, 0, -30, 7e6)}
     with rasterio.open(path, "w", **about, **place) as file:
+        # First the names: after pixels that are already on disk, the directory would move to the end of the file.
+        file.descriptions = bands if named else [None] * len(bands)
         for i, band in enumerate(bands):
             file.write(pixels[..., BANDS.index(band)], i + 1)
-            if named:
-                file.set_band_description(i + 1, band)
     return kind
 
 
@@ -117,7 +120,7 @@ def killing(patch, number, late):
         (Ledger, "write"),
         (Ledger, "add"),
         (Staged, "publish"),
-        (_nights, "write_preview"),
+        (night_module, "write_preview"),
         (Work, "finish"),
     )
     for where, name in places:
@@ -167,7 +170,8 @@ def test_twenty_scenes_of_five_nights_are_labelled_and_refitted_where_two_drift(
             told["n_clusters"],
         )
         assert told["refitted"] == ([versions[night]] if drifted or night == 1 else [])
-        assert line.startswith(f"night {night}: {len(numbers)} scenes labelled by version {versions[night]}")
+        labelled = full_count(len(numbers), "scene")
+        assert line.startswith(f"night {night}: {labelled} labelled by version {versions[night]}")
     folder = jobs["undisturbed"].parent
     assert sorted(path.name for path in folder.glob("out/model-*")) == [f"model-{i}.zarr" for i in (1, 2, 3)]
     manifest = json.loads((folder / "out/manifest.json").read_text())
@@ -252,6 +256,65 @@ def test_a_scene_without_data_gets_no_labels_and_stops_no_night(tmp_path):
     assert "nothing to do" in run(job)
 
 
+def gauge(job, name):
+    families = text_string_to_metric_families((job.parent / "job.prom").read_text())
+    return {family.name: family.samples[0].value for family in families}[f"mdh_dask_job_{name}"]
+
+
+@pytest.mark.parametrize("nodata", ["", 'nodata = "none"'], ids=["seen when counted", "seen in the fit"])
+def test_damaged_scenes_stop_no_night_and_are_named_until_they_are_whole_or_gone(nodata, tmp_path):
+    job = new_job(tmp_path, JOB.replace("[method]", f"{nodata}\n[method]"))
+    places = {name: tmp_path / f"scenes/{name}.tif" for name in "abcdef"}
+    scene(places["c"], 2)
+    os.truncate(places["c"], places["c"].stat().st_size * 2 // 3)
+    wanted = r"1 of the new scenes could not be read and got no labels: c: .*/c.tif is damaged: .*tries them again"
+    with pytest.raises(ValueError, match=wanted):
+        run(job)
+    assert not [*(tmp_path / "out").glob("[!.]*")]
+    for name, seed in (("a", 0), ("b", 1)):
+        scene(places[name], seed)
+    with pytest.raises(ValueError, match=wanted):
+        run(job)
+    assert (metrics(job)["labelled"], [*metrics(job)["damaged"]]) == (["a", "b"], ["c"])
+    assert (gauge(job, "scenes_damaged"), gauge(job, "scenes_labelled")) == (1, 2)
+    assert [*Ledger.load(tmp_path / "job.work").versions[0]["scenes"]] == ["a", "b"]
+    assert "Left out: c" in (tmp_path / "out/night.html").read_text()
+
+    scene(places["d"], 3)
+    scene(places["e"], 4, bands=("red", "green"))
+    with pytest.raises(ValueError, match=r"2 of the new scenes .*: c: .*; e: .*nir"):
+        run(job)
+    found = metrics(job)
+    assert (found["night"], found["labelled"], found["n_scenes"]) == (2, ["d"], 3)
+    with pytest.raises(ValueError, match=r"2 of the new scenes"):
+        run(job)
+    assert metrics(job) == found
+    scene(places["c"], 2)
+    places["e"].unlink()
+    assert "night 3: 1 scene labelled by version 1, 4 scenes in all" in run(job)
+    assert (metrics(job)["labelled"], metrics(job)["damaged"], gauge(job, "scenes_damaged")) == (["c"], {}, 0)
+
+    places["f"].write_bytes(b"no image")
+    with pytest.raises(ValueError, match=r"1 of the new scenes .*: f: "):
+        run(job)
+    found = metrics(job)
+    assert (found["night"], found["labelled"], [*found["damaged"]]) == (3, ["c"], ["f"])
+    places["f"].unlink()
+    assert "night 3: 1 scene labelled by version 1, 4 scenes in all" in run(job)
+    assert (metrics(job)["damaged"], gauge(job, "exit_code")) == ({}, 0)
+    assert "nothing to do" in run(job)
+    assert not [*(tmp_path / "out").glob(".*attempt*")]
+
+
+def test_what_is_wrong_with_a_scene_is_told_without_credentials(caplog):
+    damaged = Damaged()
+    with damaged.noted("a"):
+        raise ValueError("https://me:secret@host/a.tif is damaged")
+    with pytest.raises(ValueError, match=r"a: .*@host/a") as told:
+        damaged.check()
+    assert "secret" not in caplog.text + str(told.value) + str(damaged)
+
+
 def test_scenes_that_cannot_be_fitted_do_not_stop_the_nights_after_more_have_come(tmp_path):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0, holes=30)
@@ -266,7 +329,7 @@ def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatc
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
     with monkeypatch.context() as patch, suppress(Killed):
-        patch.setattr(_nights, "write_preview", kill)
+        patch.setattr(night_module, "write_preview", kill)
         run(job)
     for number in (1, 2):
         scene(tmp_path / f"scenes/b{number}.tif", number, shift=-28)
@@ -284,14 +347,25 @@ def test_a_restart_that_is_killed_at_once_is_not_forgotten(tmp_path, monkeypatch
     with monkeypatch.context() as patch, suppress(Killed):
         patch.setattr(Work, "clear", kill)
         run(job, restart=True)
-    assert run(job).startswith("night 1: 1 scenes labelled")
+    assert run(job).startswith("night 1: 1 scene labelled")
+
+
+def test_a_night_that_is_killed_at_its_end_is_told_by_the_next_run(tmp_path, monkeypatch):
+    job = new_job(tmp_path)
+    for n_scenes, name in enumerate("ab", 1):
+        scene(tmp_path / f"scenes/{name}.tif", 0)
+        with monkeypatch.context() as patch, suppress(Killed):
+            patch.setattr(Work, "finish", kill)
+            run(job)
+        run(job)
+        assert (gauge(job, "scenes"), metrics(job)["labelled"]) == (n_scenes, [name])
 
 
 def test_scenes_that_come_after_a_fit_was_killed_are_compared_with_its_model(tmp_path, monkeypatch):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
     with monkeypatch.context() as patch, suppress(Killed):
-        patch.setattr(_nights, "fit_scenes", kill)
+        patch.setattr(night_module, "fit_scenes", kill)
         run(job)
     scene(tmp_path / "scenes/b.tif", 1, shift=55)
     run(job)
@@ -331,7 +405,7 @@ def test_a_new_token_in_the_url_of_a_scene_is_no_change(monkeypatch):
 def test_the_table_of_a_night_names_the_rows_of_no_segment_by_their_label(tmp_path):
     about = {"digest": "", "version": 1, "night": 1, "n_without": 0, "sizes": [60, 0, 40], "lowest": -1}
     ledger = Ledger(tmp_path / "scenes.json", scenes={"a": about})
-    assert night_files._table(ledger).rows[0][-1] == "-1: 60%, 1: 40%"
+    assert night_files._table(ledger, ()).rows[0][-1] == "-1: 60%, 1: 40%"
 
 
 def test_a_scene_that_changes_is_labelled_again_and_one_that_goes_keeps_its_labels(tmp_path):
@@ -424,7 +498,9 @@ def test_labels_may_be_in_a_folder_below_the_scenes_if_the_pattern_stays_above(t
 def test_the_check_says_what_is_new_and_a_changed_job_is_refused(tmp_path):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
-    assert "night 1, 1 of 1 scenes are new" in check(job)
+    told = check(job)
+    assert "night 1, 1 of 1 scenes are new" in told
+    assert "1 scene, 1,200 pixels of 3 uint8 bands (red, green, nir), rows of 3 columns" in told
     run(job)
     scene(tmp_path / "scenes/b.tif", 1)
     assert "night 2, 1 of 2 scenes are new" in check(job)
@@ -556,6 +632,17 @@ def test_what_is_done_of_a_scene_is_appended_and_survives_a_kill_in_the_middle(t
             Ledger.load(tmp_path)
 
 
+def test_steps_after_a_write_that_failed_belong_to_the_file_that_is_there(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "scenes.json")
+    ledger.write()
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.jobs.ledger.write_whole", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ledger.write()
+    ledger.add("drifts", "a", {"version": 1, "night": 1, "digest": "0", "found": False, "alarms": []})
+    assert list(Ledger.load(tmp_path).drifts) == ["a"]
+
+
 def item(name, assets):
     return {"type": "Feature", "id": name, "assets": assets}
 
@@ -626,8 +713,9 @@ def test_a_command_segments_many_scenes_and_another_predicts_by_the_names_of_ban
         scene(tmp_path / f"scenes/{number}.tif", number, height=30 + number, bands=bands, holes=3)
 
     def mdh_dask(*args):
-        result = CliRunner().invoke(mdh, [*args, "--scheduler", "threads"], prog_name="mdh-dask")
+        result = CliRunner().invoke(mdh, args, prog_name="mdh-dask")
         assert result.exit_code == 0, result.output
+        assert "small input: computing on threads of this process" in result.stderr
         return result.stdout
 
     out = ("--out", "out/{scene}.tif", "--model", "m.zarr", "--preview", "out/{scene}.png")

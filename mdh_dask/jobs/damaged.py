@@ -1,0 +1,81 @@
+"""Scenes that cannot be read: a night goes on without them, and ends with an error that names them."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._errors import SettingError
+from .._fields import JobError
+from .._locations import redacted
+from ..chunks import Statistic, announced, reduce_rows
+from ..images import Image, pixel_rows
+
+logger = logging.getLogger(__name__)
+
+NAMED = 5
+"""Scenes that an error names."""
+
+
+@dataclass(frozen=True)
+class PixelCount(Statistic):
+    """The number of pixels, for which all are read."""
+
+    def chunk(self, start: int, *blocks: Any) -> int:
+        """Count the pixels of a block."""
+        return len(blocks[0])
+
+    def combine(self, left: int, right: int) -> int:
+        """Add the counts."""
+        return left + right
+
+
+@dataclass
+class Damaged:
+    """Scenes of a night that could not be read.
+
+    Parameters
+    ----------
+    why : dict of str
+        What was wrong with each, by its name, without credentials of URLs.
+    """
+
+    why: dict[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def noted(self, name: str) -> Iterator[None]:
+        """Note what is wrong with the contents of a scene, in place of an error that would stop the night."""
+        try:
+            yield
+        except (JobError, SettingError):
+            raise
+        except ValueError as error:
+            self.why[name] = redacted(" ".join(str(error).split()))
+            logger.warning("scene %s is left out: %s", name, self.why[name])
+
+    def left(self, scenes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the scenes without the damaged ones."""
+        return {name: about for name, about in scenes.items() if name not in self.why}
+
+    def read(self, images: Mapping[str, Image], progress: bool = False) -> None:
+        """Read every pixel of scenes, one scene after another, and note those for which that fails."""
+        for name, image in images.items():
+            with self.noted(name):
+                reduce_rows(PixelCount(), pixel_rows(image), progress=announced(f"reading {name}", progress))
+
+    def check(self) -> None:
+        """Raise an error if there are damaged scenes.
+
+        Raises
+        ------
+        ValueError
+            The message names them.
+        """
+        if self.why:
+            told = "; ".join(f"{name}: {why}" for name, why in [*self.why.items()][:NAMED])
+            more = f"; and {len(self.why) - NAMED} more" if len(self.why) > NAMED else ""
+            raise ValueError(
+                f"{len(self.why)} of the new scenes could not be read and got no labels: {told}{more}. The next run "
+                "tries them again: replace them by whole ones, or take them away"
+            )
