@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from dask.utils import format_bytes, parse_bytes
 from fsspec.utils import read_block
 
-from .._locations import hiding_credentials
+from .._locations import has_suffix, hiding_credentials
 from ..chunks import default_block_bytes
 from .nodes import Options
-from .remote import filesystem
+from .remote import filesystem, version_of
 from .tables import LazyColumn, LazyTable
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
@@ -38,15 +37,8 @@ Bytes = tuple[str, int, int | None]
 
 
 def is_csv(name: str) -> bool:
-    """Return whether a file name is one of CSV, which may be compressed.
-
-    Examples
-    --------
-    >>> is_csv("x.csv"), is_csv("x.CSV.gz"), is_csv("x.gz")
-    (True, True, False)
-    """
-    suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes]
-    return suffixes[-1:] == [".csv"] or (suffixes[-2:-1] == [".csv"] and suffixes[-1] in COMPRESSED)
+    """Return whether a file name is one of CSV, which may be compressed."""
+    return has_suffix(name, ".csv", COMPRESSED)
 
 
 @hiding_credentials()
@@ -103,7 +95,7 @@ def open_csv(
         raise ValueError(f"{path}: expected at least one row below the header, got none")
     read = CsvReader(fs, tuple(header), tuple(types[name] for name in header))
     found = {name: LazyColumn(types[name]) for name in names}
-    return LazyTable(found, tuple(b for b, _ in there), read, tuple(n for _, n in there), (fs.ukey(root), names))
+    return LazyTable(found, tuple(b for b, _ in there), read, tuple(n for _, n in there), (version_of(fs, root), names))
 
 
 def csv_header(path: str | os.PathLike[str], storage_options: Options = None) -> tuple[str, ...]:

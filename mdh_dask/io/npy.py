@@ -17,7 +17,7 @@ from ..chunks import default_block_bytes
 from .damage import naming
 from .lazy import check_blocks, lazy_rows
 from .nodes import Options, local_path
-from .remote import about_file, filesystem
+from .remote import about_file, filesystem, version_of
 
 HEADER_BYTES = 4096
 """More bytes than the header of a numeric array has."""
@@ -138,7 +138,6 @@ def load_npy(path: str | os.PathLike[str]) -> AnyArray:
 
 def _opened(location: str, path: Any, options: Options) -> tuple[NpyFile, int | None, Any]:
     """Return the file, its size if known, and a version that changes with its contents."""
-    fs, name = filesystem(location, options)
     about = about_file(path, options)
     if about["type"] == "directory":
         raise ValueError(f"{path} is a folder, not a .npy file: give the path of a file")
@@ -146,7 +145,8 @@ def _opened(location: str, path: Any, options: Options) -> tuple[NpyFile, int | 
     header = BytesIO(_bytes(location, options, 0, HEADER_BYTES if size is None else min(size, HEADER_BYTES)))
     with naming(f"{path} is not a .npy file of numbers", "write it with numpy.save"):
         shape, by_columns, dtype = HEADERS[np.lib.format.read_magic(header)](header)
-    return NpyFile(location, options, shape, dtype, by_columns, header.tell()), size, (location, fs.ukey(name))
+    version = location, version_of(*filesystem(location, options))  # the latter may not tell servers apart
+    return NpyFile(location, options, shape, dtype, by_columns, header.tell()), size, version
 
 
 def _bytes(location: str, options: Options, start: int, end: int) -> bytes:

@@ -13,7 +13,7 @@ from .._locations import without_query
 from .damage import naming
 from .nodes import Options, refuse_streams
 from .parquet_blocks import is_local, opened
-from .remote import about_file, filesystem
+from .remote import about_file, filesystem, version_of
 
 SUFFIXES = (".parquet", ".parq", ".pq")
 
@@ -86,7 +86,7 @@ def _footer(fs: Any, file: str) -> Footer:
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     lacks = (c.path_in_schema for g in groups for c in map(g.column, range(g.num_columns)) if not _is_full(c))
     return Footer(
-        file, fs.ukey(file), schema, tuple(name for name in index if isinstance(name, str)),
+        file, version_of(fs, file), schema, tuple(name for name in index if isinstance(name, str)),
         tuple(group.num_rows for group in groups), frozenset(lacks),
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from fsspec.core import split_protocol, url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
+from .fingerprints import CHANGES
 from .nodes import Options
 
 REMEDIES = {
@@ -64,6 +65,15 @@ def about_file(location: str | os.PathLike[str], storage_options: Options = None
             raise ConnectionError(f"{location} cannot be reached ({error.__cause__}); try again later") from error
         raise FileNotFoundError(f"there is no file at {location}; check the path") from error
     return about
+
+
+def version_of(fs: Any, name: str) -> Any:
+    """Return what identifies a file in a file system and changes with its contents."""
+    key = fs.ukey(name)
+    if "http" not in fs.protocol:
+        return key
+    about = fs.info(name)  # the key is the same for any contents
+    return key, *(str(about.get(change)) for change in ("size", *CHANGES))
 
 
 def open_parts(location: str | os.PathLike[str], storage_options: Options = None) -> Any:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from io import BytesIO
-from pathlib import PurePosixPath
 from threading import Lock
 from typing import Any
 
@@ -17,15 +16,14 @@ from fsspec.utils import infer_compression  # type: ignore[import-untyped, unuse
 from scipy.io import mmread
 from scipy.sparse import load_npz
 
-from .._locations import hiding_credentials, name_of
+from .._locations import has_suffix, hiding_credentials, name_of
 from .._sparse import SparseRows, sparse_rows
 from .._typing import Integers
 from ..chunks import default_block_bytes
 from .damage import naming
-from .fingerprints import CHANGES
 from .lazy import lazy_rows
 from .nodes import Options, local_path
-from .remote import about_file, filesystem
+from .remote import about_file, filesystem, version_of
 
 COMPRESSED = (".gz", ".bz2", ".xz")
 
@@ -41,15 +39,8 @@ _HELD: dict[Any, SparseRows] = {}
 
 
 def is_matrix_market(name: str) -> bool:
-    """Return whether a file name is one of Matrix Market, which may be compressed.
-
-    Examples
-    --------
-    >>> is_matrix_market("x.mtx"), is_matrix_market("x.MTX.gz"), is_matrix_market("x.gz")
-    (True, True, False)
-    """
-    suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes]
-    return suffixes[-1:] == [".mtx"] or (suffixes[-2:-1] == [".mtx"] and suffixes[-1] in COMPRESSED)
+    """Return whether a file name is one of Matrix Market, which may be compressed."""
+    return has_suffix(name, ".mtx", COMPRESSED)
 
 
 @dataclass(frozen=True)
@@ -154,11 +145,9 @@ def held_bytes(path: str | os.PathLike[str]) -> int:
 
 def _file_at(path: str | os.PathLike[str], is_npz: bool, storage_options: Options) -> SparseFile:
     location = os.fspath(local_path(path) or path)
-    about = about_file(path, storage_options)
-    fs, name = filesystem(location, storage_options)
-    # For HTTP, fsspec's key is the same for any contents.
-    changes = tuple(str(about.get(key)) for key in ("size", *CHANGES))
-    return SparseFile(location, storage_options, is_npz, (location, fs.ukey(name), changes))
+    about_file(path, storage_options)  # raises the error for a missing file
+    version = location, version_of(*filesystem(location, storage_options))  # the latter may not tell servers apart
+    return SparseFile(location, storage_options, is_npz, version)
 
 
 def lazy_sparse_rows(

@@ -1,6 +1,7 @@
 """Opening inputs: what is found, what is read of it, and what is said about anything else."""
 
 import json
+import os
 import pickle
 import re
 import shutil
@@ -504,6 +505,17 @@ def test_files_are_read_by_ranges_over_http(served, name):
     np.testing.assert_array_equal(rows.compute(scheduler="synchronous"), ROWS)
     if name == "x.npy":
         assert sorted(asked[-10:]) == sorted(f"bytes={128 + i * 120}-{128 + i * 120 + 119}" for i in range(10))
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.csv"])
+def test_rows_of_a_file_on_a_server_have_other_keys_when_it_has_changed(served, folder, name):
+    (folder / "x.csv").write_text("a,b\n1,2\n3,4\n")
+    url, _ = served(ranges=True)
+    keys = []
+    for changed in (1000, 1000, 2000):
+        os.utime(folder / name, (changed, changed))
+        keys.append(open_features(f"{url}/{name}").rows.name)
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_a_server_that_has_only_whole_files_is_told_of(served, folder):

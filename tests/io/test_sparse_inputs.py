@@ -19,7 +19,7 @@ from mdh_dask.io.inputs import kind_of
 from mdh_dask.jobs import run
 from mdh_dask.jobs._check import check_job
 from mdh_dask.jobs.job import read_job
-from tests.helpers import counted_computes, serving
+from tests.helpers import serving
 
 N, COLUMNS = 600, 12
 
@@ -138,7 +138,7 @@ def test_a_job_takes_sparse_rows_and_its_check_says_so(written, labels, tmp_path
         '[output]\nlabels = "l.zarr"\nmodel = "m.zarr"\nreport = "r.html"\n'
     )
     told = check_job(read_job(tmp_path / "job.toml"))
-    assert "600 sparse rows of 12 float64 columns, 0.1 MB if they were dense, in 1 blocks" in told
+    assert "600 sparse rows of 12 float64 columns, 0.1 MB if they were dense, in 1 block" in told
     assert "of the input" not in told
     run(tmp_path / "job.toml")
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), labels)
@@ -153,13 +153,29 @@ def test_the_check_counts_files_that_every_worker_holds(written, rows, tmp_path)
         assert f"400 MB + {held:.4g} MB of the input + threads x" in check_job(read_job(job))
 
 
+@pytest.mark.parametrize("name", ["x.npz", "x.npy"])
+def test_files_that_two_servers_describe_alike_are_not_taken_for_each_other(tmp_path, monkeypatch, name):
+    for module in ("sparse_files", "npy"):
+        monkeypatch.setattr(f"mdh_dask.io.{module}.version_of", lambda fs, name: "same path, size and time")
+    opened = []
+    for value in (1.0, 2.0):
+        rows = np.full((5, 2), value)
+        (tmp_path / str(value)).mkdir()
+        path = tmp_path / str(value) / name
+        np.save(path, rows) if name == "x.npy" else sp.save_npz(path, sp.csr_array(rows))
+        opened.append(open_features(path).rows)
+    found = [rows.compute() for rows in opened]
+    assert [(own.data if name == "x.npz" else own).max() for own in found] == [1.0, 2.0]
+    assert opened[0].name != opened[1].name
+
+
 def test_a_file_is_read_once_for_all_passes(written, monkeypatch):
     reads = []
     monkeypatch.setattr("mdh_dask.io.sparse_files.load_npz", lambda file: reads.append(1) or sp.load_npz(file))
     monkeypatch.setattr("mdh_dask.io.sparse_files._HELD", {})
-    with counted_computes() as computes:
-        RandomProjectionTree(50).fit(open_features(written / "x.npz", block_bytes=4000).rows)
-    assert sum("read" in str(key) for key in computes[0]) > 9
+    rows = open_features(written / "x.npz", block_bytes=4000).rows
+    assert rows.numblocks[0] > 9
+    RandomProjectionTree(50).fit(rows)
     assert len(reads) == 1
 
 
