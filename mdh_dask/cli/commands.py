@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from .._log import Lines
+from .cluster_options import cluster_of, cluster_options, cluster_table, scheduler_options
 from .exits import EXIT_CODES, Commands, exit_code, leaving_at_once
 from .image_commands import demo, segment
 from .log import WHOLE_PROCESS, say
@@ -18,15 +19,12 @@ from .shared_options import (
     KIND_NAMES,
     PERFORMANCE_REPORT,
     REPORT,
+    SAVED_MODEL,
     FitCommand,
-    cluster_of,
-    cluster_options,
-    cluster_table,
     input_options,
     kind_options,
     output_options,
     reading_options,
-    scheduler_options,
     wants_progress,
 )
 
@@ -117,7 +115,7 @@ def fit(
 @mdh.command()
 @input_options
 @reading_options
-@click.option("--model", required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote.")
+@SAVED_MODEL
 @click.option(
     "--out", required=True, metavar="PATH", help="Path or URL of the Zarr array, image or GeoTIFF of labels to write."
 )
@@ -147,7 +145,7 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @mdh.command()
 @input_options
 @reading_options
-@click.option("--model", required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote.")
+@SAVED_MODEL
 @REPORT
 @click.option("--openmetrics", metavar="PATH", help="Path or URL of a file for Prometheus to write or replace.")
 @click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON instead of tables.")

@@ -9,15 +9,13 @@ from click.core import ParameterSource
 
 from ..clusters import start_cluster
 from ..clusters.current import local_cluster
+from .cluster_options import cluster_of, cluster_options, cluster_table
 from .log import say
 from .shared_options import (
     MISSING_CHUNKS,
     PERFORMANCE_REPORT,
     REPORT,
     FitCommand,
-    cluster_of,
-    cluster_options,
-    cluster_table,
     output_options,
     reading_options,
     wants_progress,

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -9,6 +10,8 @@ from time import monotonic, sleep
 from typing import Any
 
 import dask
+import dask.local
+import dask.threaded
 from dask.system import CPU_COUNT
 from dask.utils import parse_bytes
 
@@ -19,7 +22,8 @@ from .workers import watching
 
 logger = logging.getLogger(__name__)
 
-LOCAL_SCHEDULERS = ("threads", "synchronous")
+LOCAL_SCHEDULERS = {"threads": dask.threaded.get, "synchronous": dask.local.get_sync}
+"""Dask's schedulers in this process by their names; looking up a name, Dask imports distributed, which takes long."""
 
 LEAST_MEMORY = 10**8
 """Least memory of a worker in bytes; less is a mistake, such as 2 for 2 GB."""
@@ -41,20 +45,29 @@ def is_memory(value: Any) -> bool:
 
 def current_client() -> Any:
     """Return the client of the cluster that Dask computes on, or None if Dask computes in this process."""
+    # A process that has not imported distributed has no client.
+    if _in_this_process() is not None or "distributed" not in sys.modules:
+        return None
     from distributed import default_client
 
     try:
-        return None if dask.config.get("scheduler", None) in LOCAL_SCHEDULERS else default_client()
+        return default_client()
     except ValueError:
         return None
+
+
+def _in_this_process() -> str | None:
+    """Return the name of the scheduler in this process that Dask is set to use, if it is."""
+    scheduler = dask.config.get("scheduler", None)
+    return next((name for name, get in LOCAL_SCHEDULERS.items() if scheduler in (name, get)), None)
 
 
 @contextmanager
 def current_cluster() -> Iterator[str]:
     """Use the current Dask scheduler without starting or stopping anything; the value is its description."""
     client = current_client()
-    scheduler = dask.config.get("scheduler", None) or "threads"
-    yield f"this process ({scheduler})" if client is None else f"scheduler at {client.scheduler.address}"
+    here = _in_this_process() or dask.config.get("scheduler", None) or "threads"
+    yield f"this process ({here})" if client is None else f"scheduler at {client.scheduler.address}"
 
 
 def local_cluster(
@@ -101,7 +114,7 @@ def running_cluster(
 @contextmanager
 def this_process(scheduler: str) -> Iterator[str]:
     """Compute in this process, by one of `LOCAL_SCHEDULERS`; the value is its description."""
-    with dask.config.set(scheduler=scheduler):
+    with dask.config.set(scheduler=LOCAL_SCHEDULERS[scheduler]):
         yield f"this process ({scheduler})"
 
 

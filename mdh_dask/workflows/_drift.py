@@ -8,6 +8,7 @@ from .. import __version__
 from .._locations import name_of, redacted
 from ..chunks import announced
 from ..clusters.current import current_cluster
+from ..clusters.suited import suited
 from ..columns.coding import TypedRows
 from ..estimators.drift import drift as drift_of_rows
 from ..estimators.level_counts import with_unseen_levels
@@ -112,9 +113,9 @@ def drift(
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     estimator = load_model(model)
     reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
-    rows_of = opened_for_model(estimator, model, features, reading)
+    rows_of, n_bytes = opened_for_model(estimator, model, features, reading)
     started = perf_counter()
-    with cluster or current_cluster() as where:
+    with suited(cluster or current_cluster(), n_bytes) as where:
         rows = rows_of()
         with telling_of_memory(rows, estimator):
             there = rows if estimator.columns is None else TypedRows(rows, estimator.columns)

@@ -13,8 +13,10 @@ import numpy as np
 from .._errors import SettingError
 from .._locations import name_of
 from .._typing import AnyArray, Integers, RowArray
+from .._words import full_count
 from ..chunks import Statistic, announced, holds_compact, merge_chunks
 from ..clusters.current import current_cluster
+from ..clusters.suited import suited
 from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
 from ..io.companions import write_companion
@@ -172,12 +174,12 @@ def fit_rows(
     started = perf_counter()
     rows = table.rows
     story = counts = None
-    with cluster as where, recorded(outputs), telling_of_memory(rows, estimator):
+    with suited(cluster, rows.nbytes) as where, recorded(outputs), telling_of_memory(rows, estimator):
         estimator.fit(table.source, target, **({} if weights is None else {"sample_weight": weights.values}))
         estimator.name_columns(table.names)
         rows = estimator.valid_rows(table.source)
-        n_clusters = f"{estimator.n_clusters_} cluster{'s' * (estimator.n_clusters_ != 1)}"
-        logger.info("%s in %s passes", n_clusters, estimator.n_passes_)
+        n_clusters = full_count(estimator.n_clusters_, "cluster")
+        logger.info("%s in %s", n_clusters, full_count(estimator.n_passes_, "pass"))
         if estimator.n_clusters_ == 1:
             logger.info("%s", estimator.why())
         if outputs.model:

@@ -8,6 +8,7 @@ import numpy as np
 from .._errors import SettingError
 from .._typing import Integers
 from ..clusters.current import current_cluster
+from ..clusters.suited import suited
 from ..estimators.models import load_model
 from ..images.rows import all_rows
 from ..images.validity import Nodata
@@ -109,7 +110,7 @@ def _rows(
     estimator: Any, model: str, path: str, reading: Reading, outputs: Outputs, progress: bool, cluster: Cluster
 ) -> str:
     rows = rows_for_model(estimator, model, path, reading)
-    with cluster, telling_of_memory(rows, estimator):
+    with suited(cluster, rows.nbytes), telling_of_memory(rows, estimator):
         counts = write_labels(estimator, estimator.labels_of_valid_rows(rows), outputs, progress, rows=rows)
     return f"{len(rows)} rows in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
 
@@ -126,7 +127,7 @@ def _image(
 ) -> str:
     image, features = image_for_model(estimator, model, path, reading)
     rows = all_rows(image, features)
-    with cluster, telling_of_memory(rows, estimator):
+    with suited(cluster, rows.nbytes), telling_of_memory(rows, estimator):
         seen = labelled(image, features, estimator, outputs, progress)
     write_preview(seen, outputs)
     found = _found(seen.sizes, estimator, "segments")

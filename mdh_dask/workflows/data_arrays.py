@@ -42,6 +42,8 @@ def segment_data_arrays(
     check_options(options, outputs)
     if not arrays:
         raise ValueError("expected DataArrays by name; got none")
+    if len({*map(str, arrays)}) < len(arrays):
+        raise ValueError(f"expected names that differ as texts; got {', '.join(map(repr, arrays))}")
     images = matched({str(name): image_of(array, index, options.nodata) for name, array in arrays.items()})
     if options.bands is not None:
         images = {name: with_bands(image, options.bands) for name, image in images.items()}

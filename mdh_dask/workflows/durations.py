@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .._words import full_count
 from ..estimators.divisive import DivisiveClustering
 from .estimates import Estimate
 
@@ -49,8 +50,8 @@ def time_of(need: Estimate, n_nodes: int, n_threads: int) -> str:
     each = [seconds_of_passes(n, need.n_values, need.n_bytes, need.blocks, n_nodes * n_threads) for n in sorted(ends)]
     seconds, hours = (" to ".join(_shown(one * factor) for one in each) for factor in (1, n_nodes / 3600))
     more = " or more" if need.most is None else ""
-    nodes, threads = (f"{n} {what}{'s' * (n > 1)}" for n, what in ((n_nodes, "node"), (n_threads, "thread")))
-    return f"about {seconds} s, {hours} node-hours{more}: {nodes} of {threads}"
+    size = f"{full_count(n_nodes, 'node')} of {full_count(n_threads, 'thread')}"
+    return f"about {seconds} s, {hours} node-hours{more}: {size}"
 
 
 def _shown(value: float) -> str:

@@ -11,7 +11,9 @@ from sklearn.utils import check_random_state
 
 from .._locations import name_of
 from .._typing import AnyArray
+from .._words import full_count
 from ..chunks import Statistic, announced, reduce_rows
+from ..clusters.suited import suited
 from ..estimators.profiles import moments_of
 from ..growth.passes import FirstPass, SamplePass, sample_limit, smallest_hashes
 from ..growth.scaling import standardiser
@@ -93,14 +95,15 @@ def segment_image(
     height, width, n_bands = image.shape
     logger.info("%s: %s, %s x %s pixels of %s bands of %s", image.path, image.kind, width, height, n_bands, image.dtype)
     started = perf_counter()
-    with cluster as where, recorded(outputs), telling_of_memory(all_rows(image, columns_of(options)), estimator):
+    every = all_rows(image, columns_of(options))
+    with suited(cluster, every.nbytes) as where, recorded(outputs), telling_of_memory(every, estimator):
         image = counted(image, announced("counting pixels with data", estimator.progress))
         features, rows, n_passes = _prepared(image, pixel_rows(image, columns_of(options)), estimator, options)
         estimator.fit(rows)
         estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes, options.nodata, options.bands).to_dict()
         counting = int(image.validity is not None)
         estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
-        logger.info("%s segments in %s passes", estimator.n_clusters_, estimator.n_passes_)
+        logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model in %s", outputs.model)
@@ -111,11 +114,11 @@ def segment_image(
     if outputs.shows_pixels:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
         facts = about | _facts(image, options) | facts_of(estimator, where, seconds, pass_bytes=_nbytes(image))
-        title = f"{name_of(image.path)} in {estimator.n_clusters_} segments"
+        title = f"{name_of(image.path)} in {full_count(estimator.n_clusters_, 'segment')}"
         write_preview(seen, outputs)
         _write_report(seen, features, estimator, outputs, title, facts)
     without = f", {image.n_without} without data," if image.n_without else ""
-    summary = f"{estimator.n_clusters_} segments of {width} x {height} pixels{without} in {seconds:.1f} s"
+    summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
     return Made(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
 
 

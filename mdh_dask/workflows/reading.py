@@ -8,8 +8,10 @@ from typing import Any, Literal
 import dask.array as da
 
 from .._errors import SettingError
+from .._words import full_count
 from ..images import Features, Image, PixelColumns, open_image, pixel_rows
 from ..images.opening import kind_of
+from ..images.rows import all_rows
 from ..images.validity import Nodata
 from ..io import inputs
 from ..io.inputs import Table, TypedTable
@@ -56,7 +58,8 @@ class Reading:
         opening = inputs.open_typed if typed else inputs.open_features
         table = opening(path, self.columns, missing_chunks=self.missing_chunks)
         rows = table.rows
-        logger.info("%s: %s rows of %s %s features in %s blocks", path, *rows.shape, rows.dtype, rows.numblocks[0])
+        blocks = full_count(rows.numblocks[0], "block")
+        logger.info("%s: %s rows of %s %s features in %s", path, *rows.shape, rows.dtype, blocks)
         return table
 
     def image(self, path: str, axes: str | None = None, nodata: Nodata = None) -> Image:
@@ -73,18 +76,18 @@ def takes_types(estimator: Any) -> bool:
     return estimator.uses_types or estimator.column_types != "auto" or estimator.columns is not None
 
 
-def opened_for_model(estimator: Any, model: str, path: str, reading: Reading) -> Callable[[], da.Array]:
-    """Open the rows for a fitted model, or the pixels of an image, and return a function that returns the rows.
+def opened_for_model(estimator: Any, model: str, path: str, reading: Reading) -> tuple[Callable[[], da.Array], float]:
+    """Open the rows for a fitted model, or the pixels of an image; return a function that returns them, and their size.
 
     The function makes a pass if some pixels may hold no data. Errors are those of `rows_for_model` and
     `image_for_model`.
     """
     if estimator.pixel_columns_ is None:
         rows = rows_for_model(estimator, model, path, reading)
-        return lambda: rows
+        return lambda: rows, rows.nbytes
     opened = image_for_model(estimator, model, path, reading)
     opened[1].check(opened[0])
-    return lambda: pixel_rows(*opened)
+    return lambda: pixel_rows(*opened), all_rows(*opened).nbytes
 
 
 def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> da.Array:

@@ -9,7 +9,9 @@ from typing import Any
 import dask.array as da
 
 from .._errors import SettingError
+from .._words import full_count
 from ..chunks import announced
+from ..clusters.suited import suited
 from ..images import Image, PixelColumns
 from ..images.rows import counted
 from ..images.scenes import find_scenes, matched, open_scene, rows_of
@@ -58,7 +60,7 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
         estimator.n_passes_ = 1
     columns = PixelColumns(first.shape[2], features, first.axes, options.nodata, first.bands or None)
     estimator.pixel_columns_ = columns.to_dict()
-    logger.info("%s segments in %s passes", estimator.n_clusters_, estimator.n_passes_)
+    logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
 
 
 def segment_scenes(
@@ -75,7 +77,8 @@ def segment_scenes(
     n_without = segment_images(images, own, estimator, options, outputs, cluster)
     without = f", {n_without} without data," if n_without else ""
     seconds = perf_counter() - started
-    return f"{estimator.n_clusters_} segments of {len(images)} scenes{without} in {seconds:.1f} s: {outputs.kept()}"
+    counts = f"{full_count(estimator.n_clusters_, 'segment')} of {full_count(len(images), 'scene')}"
+    return f"{counts}{without} in {seconds:.1f} s: {outputs.kept()}"
 
 
 def check_options(options: PixelOptions, outputs: ImageOutputs) -> None:
@@ -99,7 +102,8 @@ def segment_images(
     outputs: ImageOutputs, cluster: Cluster,
 ) -> int:  # fmt: skip
     """Fit one model to open scenes and write its labels of each; return the number of scenes without data."""
-    with cluster, recorded(outputs):
+    every = rows_of(images.values(), columns_of(options), counted=False)
+    with suited(cluster, every.nbytes), recorded(outputs):
         known = {name: counted_scene(image, estimator.progress) for name, image in images.items()}
         held = {name: image for name, image in known.items() if image is not None}
         if not held:

@@ -187,7 +187,7 @@ def test_the_log_is_lines_with_times_on_standard_error(here):
     result = run("fit", "../in/x.zarr", "--out", "l.zarr", *QUICK)
     lines = result.stderr.splitlines()
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d INFO \S", line) for line in lines), result.stderr
-    assert "900 rows of 3 float32 features in 1 blocks" in lines[0]
+    assert "900 rows of 3 float32 features in 1 block" in lines[0]
     assert logging.getLogger("mdh_dask").handlers == []
 
 
@@ -280,11 +280,11 @@ def test_help_tells_all_exit_codes():
     "arguments",
     [
         ["--help"], ["--version"], ["fit", "gone.zarr", "--out", "l.zarr"],
-        ["predict", "gone.npy", "--model", "m.zarr", "--out", "l.zarr"],
+        ["predict", "gone.npy", "--model", "m.zarr", "--out", "l.zarr"], ["drift", ".", "--model", "gone.zarr"],
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_the_commands_themselves_and_a_missing_input_import_nothing_heavy(arguments):
+def test_the_commands_themselves_and_a_missing_input_or_model_import_nothing_heavy(arguments):
     # The package's own __init__ is left out: what is measured are the modules of the command line.
     program = (
         "import importlib.util, sys, types\n"

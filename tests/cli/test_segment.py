@@ -121,7 +121,7 @@ def test_the_tree_is_grown_on_as_many_pixels_as_asked_for_and_all_are_labelled(h
     )
     assert result.exit_code == 0, result.output
     assert load_model("m.zarr").tree_.n_rows[0] == 5000
-    assert "3 segments in 1 passes" in result.stderr
+    assert "3 segments in 1 pass" in result.stderr
     assert "5,000" in Path("r.html").read_text()
     assert adjusted_rand_score(TRUTH.ravel(), labels_of().ravel()) > 0.95
     other = ("--sample", 5000, "--random-state", 1)

@@ -23,7 +23,7 @@ from mdh_dask.clusters.pods import cluster_spec
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.jobs.job import read_job
 from tests.kubernetes_api import kubernetes_api
-from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, check, of_kind, operated, rendered
+from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, assert_valid, of_kind, operated, rendered
 from tests.pods import Machine
 
 JOB = """
@@ -100,8 +100,8 @@ def test_a_job_runs_on_pods_that_are_made_for_it_and_removed(here, api):
     assert result.exit_code == 0, result.output
     assert load_model("m.zarr").tree_ == RandomProjectionTree(n_projections=20).fit(open_rows("x.zarr")).tree_
     made, scaled = api.made
-    check(made)
-    check(scaled)
+    assert_valid(made)
+    assert_valid(scaled)
     assert made["spec"]["idleTimeout"] == 3600
     assert (scaled["kind"], scaled["spec"]["minimum"], scaled["spec"]["maximum"]) == ("DaskAutoscaler", 1, 3)
     assert api.resources["daskclusters"] == {}
@@ -298,9 +298,9 @@ def test_the_first_thing_that_is_wrong_is_told(text, tmp_path):
 
 def test_a_resource_is_valid_and_so_are_its_pods():
     made = cluster_spec("mdh", "a:1", 3, 2, 4 * 2**30, "account", ["object-store"])
-    check(made)
+    assert_valid(made)
     for resource in operated(made):
-        check(resource)
+        assert_valid(resource)
     (worker,) = made["spec"]["worker"]["spec"]["containers"]
     assert worker["envFrom"] == [{"secretRef": {"name": "object-store"}}]
     assert worker["resources"]["limits"] == {"cpu": "2", "memory": "4096Mi"}

@@ -1,0 +1,79 @@
+"""Commands without options for a cluster: threads for few rows, workers for others."""
+
+import subprocess
+import sys
+from contextlib import nullcontext
+
+import dask
+import numpy as np
+import pytest
+
+from mdh_dask import RandomProjectionTree
+from mdh_dask.cli.cluster_options import CLUSTER_SETTINGS, cluster_of
+from mdh_dask.clusters import suited as module
+from mdh_dask.clusters.current import current_cluster
+from mdh_dask.clusters.suited import SMALL, Suited, suited
+
+UNSET = dict.fromkeys(CLUSTER_SETTINGS) | {"scheduler_timeout": 60}
+
+
+@pytest.fixture
+def suiting(monkeypatch):
+    """The default cluster, which claims to start workers."""
+    monkeypatch.setattr(module, "local_cluster", lambda: nullcontext("workers"))
+    return Suited()
+
+
+def described(cluster):
+    with cluster as where:
+        return where
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "where"),
+    [(SMALL, "this process (threads)"), (SMALL + 1, "workers"), (float("nan"), "workers")],
+    ids=["few", "many", "unknown"],
+)
+def test_the_size_of_the_rows_chooses_between_threads_and_workers(suiting, n_bytes, where):
+    assert described(suited(suiting, n_bytes)) == where
+
+
+def test_workers_are_started_where_the_size_is_not_asked(suiting):
+    assert described(suiting) == "workers"
+
+
+@pytest.mark.parametrize("setting", [{"workers": 2}, {"threads-per-worker": 1}, {"memory-limit": "2GB"}], ids=str)
+def test_workers_are_started_where_the_configuration_sets_them(setting, suiting):
+    with dask.config.set({f"mdh-dask.cluster.{name}": value for name, value in setting.items()}):
+        assert described(suited(suiting, 0)) == "workers"
+
+
+def test_the_scheduler_of_this_process_is_named_as_dask_is_told():
+    with dask.config.set(scheduler="single-threaded"):
+        assert described(current_cluster()) == "this process (single-threaded)"
+
+
+def test_a_given_cluster_is_used_whatever_the_size(suiting):
+    given = nullcontext("given")
+    assert suited(given, 0) is given
+
+
+@pytest.mark.parametrize("options", [{"workers": 1}, {"memory_limit": "2GB"}, {"performance_report": "p.html"}])
+def test_options_for_workers_and_performance_reports_start_them(options):
+    assert isinstance(cluster_of(UNSET | {"performance_report": None}), Suited)
+    assert not isinstance(cluster_of(UNSET | options), Suited)
+
+
+def test_few_rows_are_labelled_without_workers_and_without_importing_distributed(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(400, 2)) + np.repeat([[0], [9]], 200, axis=0)
+    np.save(tmp_path / "x.npy", rows)
+    RandomProjectionTree(n_projections=20, random_state=0).fit(rows).save(tmp_path / "m.zarr")
+    script = (
+        "import sys; from mdh_dask.cli import mdh; "
+        "mdh(['predict', 'x.npy', '--model', 'm.zarr', '--out', 'l.zarr'], standalone_mode=False); "
+        "assert 'distributed' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "400 rows in 2 of 2 clusters: l.zarr\n"
+    assert "small input: computing on threads of this process" in done.stderr
