@@ -1,5 +1,6 @@
 """Computation of a statistic of all rows in one pass."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -8,11 +9,13 @@ from uuid import uuid4
 import dask
 import dask.array as da
 import numpy as np
-from dask._task_spec import Task, TaskRef
+from dask._task_spec import Task, TaskRef, convert_legacy_graph
 from dask.callbacks import Callback
+from dask.core import flatten
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.system import CPU_COUNT
+from dask.utils import ensure_dict
 
 from .._journal import current_journal
 from .._typing import AnyArray, RowArray
@@ -105,7 +108,25 @@ def _chunk_states(shared: Delayed, followed: Sequence[RowArray]) -> list[Delayed
         _chunk_state, out, shared, None, as_node(starts), None, numbers, "i", *pairs,
         dtype=object, align_arrays=False, meta=np.empty((0,) * len(out), dtype=object),
     )  # fmt: skip
-    return list(states.to_delayed().ravel())
+    return _in_one_task(states)
+
+
+def _in_one_task(states: da.Array) -> list[Delayed]:
+    """Return the states, each computed in one task with all that only it needs.
+
+    Dask fuses chains only. Blocks that are merged before would be tasks of their own, and wait in memory.
+    """
+    keys = list(flatten(states.__dask_keys__()))
+    graph = convert_legacy_graph(ensure_dict(states.__dask_optimize__(states.__dask_graph__(), keys)))
+    users = Counter(key for task in graph.values() for key in task.dependencies)
+    for key in keys:
+        fused = [graph.pop(key)]
+        for task in fused:  # grows on the way
+            own = [key for key in task.dependencies if users[key] == 1 and key in graph]
+            fused += [graph.pop(key) for key in own if not getattr(graph[key], "block_fusion", False)]
+        graph[key] = Task.fuse(*fused, key=key)
+    whole = HighLevelGraph.from_collections(states.name, graph, dependencies=())
+    return [Delayed(key, whole, layer=states.name) for key in keys]
 
 
 def _combined(shared: Delayed, states: list[Delayed]) -> Delayed:

@@ -7,6 +7,7 @@ from math import log
 import numpy as np
 
 from .._typing import Integers
+from .._words import full_count
 from .cells import MISSING, UNKNOWN, beside, shortened
 from .changes import Change, total_variation
 
@@ -93,7 +94,7 @@ class LevelDrift:
         if levels := self.surprising:
             share = self.n_unseen / int(self.new.sum())
             named = ", ".join(map(shortened, levels[:NAMED])) + (" and others" if len(levels) > NAMED else "")
-            rows = f"{self.n_unseen:,} new row{'s' * (self.n_unseen != 1)}, {share:.2%}"
+            rows = f"{full_count(self.n_unseen, 'new row')}, {share:.2%}"
             found.append(f"column {name}: levels that the model does not know in {rows}: {named}")
         return found
 

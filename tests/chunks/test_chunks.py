@@ -13,6 +13,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import zarr
+from dask.callbacks import Callback
 from helpers import Bar, counted_computes, tasks_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -316,6 +317,25 @@ class TestMergeChunks:
         merged = merge_chunks(da.from_array(X, chunks=(1, 2)), block_bytes=64)
         assert merged.numblocks == (5, 1)
         np.testing.assert_array_equal(merged.compute(), X)
+
+    @pytest.mark.parametrize("chunks", [(2,) * 6, (2, 3, 1, 4), (12,)])
+    def test_one_task_for_every_block_reads_the_chunks_that_no_other_needs_and_none_is_read_twice(self, chunks):
+        X, read, started = rows(sum(chunks)), [], []
+
+        def noted(block, block_info):
+            read.append(block_info[0]["chunk-location"])
+            return block
+
+        array = da.from_array(X, chunks=(chunks, 2)).map_blocks(noted, dtype=X.dtype, meta=X[:0])
+        with (
+            dask.config.set({"mdh-dask.block-size": 4 * X[0].nbytes}),
+            Callback(pretask=lambda key, *_: started.append(str(key))),
+        ):
+            blocks = fit_chunks(array, X[0].nbytes)
+            assert reduce_rows(Order(), blocks) == reduce_rows(Order(), X)
+        assert len(read) == len(chunks)
+        assert len([key for key in started if "chunk_state" in key]) == blocks.numblocks[0] != len(chunks)
+        assert len(chunks) == 1 or not [key for key in started if "rechunk" in key]
 
 
 class TestFitChunks:

@@ -332,21 +332,21 @@ class TestSchedulers:
     """Each gives the value of one NumPy chunk."""
 
     @staticmethod
-    def check(statistic):
+    def assert_value_is_that_of_one_chunk(statistic):
         rows = example_rows()
         value = reduce_rows(statistic, da.from_array(rows, chunks=(130, 3)))
         assert_same_value(value, reduce_rows(statistic, rows), magnitude([rows]))
 
     def test_in_this_process(self, scheduler):
-        self.check(example_statistic())
+        self.assert_value_is_that_of_one_chunk(example_statistic())
 
     @pytest.mark.cluster
     def test_another_process(self, other_process):
-        self.check(FirstPass(3, 2**61))
+        self.assert_value_is_that_of_one_chunk(FirstPass(3, 2**61))
 
     @pytest.mark.cluster
     def test_a_cluster(self, client):
-        self.check(example_statistic())
+        self.assert_value_is_that_of_one_chunk(example_statistic())
 
 
 class TestFirstPass:

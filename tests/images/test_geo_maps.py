@@ -257,3 +257,5 @@ def test_what_is_no_data_array_of_numbers_is_refused(array):
         segment(array[:, :, :0], PCATree())
     with pytest.raises(ValueError, match="leave out axes and mask"):
         segment(array, PCATree(), mask="mask.tif")
+    with pytest.raises(ValueError, match="expected names that differ as texts; got 1, '1'"):
+        segment({1: array, "1": array}, PCATree())

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 import rasterio
+import rasterio.features
 import zarr
 from click.testing import CliRunner
 from hypothesis import example, given, settings
@@ -100,6 +101,23 @@ def test_small_regions_go_to_the_neighbour_of_longest_border_and_islands_stay():
     assert (found[2:4, 4] == 0).all()
     assert found[5, 0] == 3
     assert merged.areas.tolist() == [(found == i).sum() for i in (0, 1, 3)]
+
+
+@pytest.mark.parametrize("blocks", [(7, 11), (40, 53)])
+def test_islands_are_filled_as_gdal_fills_them_also_beside_pixels_without_data(blocks):
+    rng, labels = np.random.default_rng(0), np.zeros((40, 53), "i1")
+    labels[:, 26:] = 1
+    labels[12:29, 20:33] = -1
+    for y, x in np.ndindex(8, 13):  # islands in cells of their own have one neighbour, which GDAL takes, too
+        cell = labels[5 * y : 5 * y + 4, 4 * x : 4 * x + 3]
+        if np.unique(cell).size == 1 and cell[0, 0] >= 0:
+            labels[5 * y + 1 : 5 * y + 1 + rng.integers(1, 4), 4 * x + 1] = 2
+    labels[18, 25] = 2  # among pixels without data, where no neighbour takes it
+    array = stored(labels, blocks)
+    merged = sieved(find_regions(array), 3)
+    expected = rasterio.features.sieve(labels.astype("i2"), 3, mask=labels >= 0)
+    np.testing.assert_array_equal(np.append(merged.classes, -1)[drawn(merged, array)], expected)
+    assert 1 < (expected == 2).sum() < (labels == 2).sum()
 
 
 @pytest.fixture
