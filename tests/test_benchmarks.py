@@ -25,6 +25,8 @@ from benchmarks import (
     memory,
     memory_of_estimators,
     mixed,
+    mixed_nulls,
+    mixed_simulations,
     partitions_scale,
     passes,
     power,
@@ -264,9 +266,12 @@ def test_boundaries_agree_where_they_are_near():
 
 def test_honesty_has_a_line_for_every_cloud():
     kinds, clouds = checked(honesty.run(n_seeds=1, shapes=((100, 2),), methods=("RandomProjectionTree",), n_jobs=1))
-    assert [row[0] for row in kinds.rows] == list(honesty.CLOUDS)
-    assert [row[1] for row in clouds.rows] == [cloud for draws in honesty.CLOUDS.values() for cloud in draws]
+    assert [row[0] for row in kinds.rows] == list(honesty.OF_ANY_WIDTH)
+    assert [row[1] for row in clouds.rows] == [cloud for kind in honesty.OF_ANY_WIDTH for cloud in honesty.CLOUDS[kind]]
     assert sum(row[1] for row in kinds.rows) == len(clouds.rows)
+    sizes = {"n_seeds": 1, "shapes": ((60, 51),), "methods": ("RandomProjectionTree",), "n_jobs": 1}
+    _, wide = checked(honesty.run(**sizes, kinds=(honesty.MANY_COLUMNS,)))
+    assert [row[1] for row in wide.rows] == list(honesty.CLOUDS[honesty.MANY_COLUMNS])
 
 
 def test_cells_in_the_file_are_not_run_again(tmp_path, monkeypatch):
@@ -674,22 +679,44 @@ def test_mixed_columns_stand_beside_what_was_published(tmp_path, monkeypatch):
     monkeypatch.setattr(single_levels, "N_ROWS", 300)
     monkeypatch.setattr(mixed, "OURS", {name: mixed.OURS[name] for name in ("MDH_hier", "dePDDP")})
     monkeypatch.setattr(mixed, "OTHERS", {"DBSCAN": mixed.OTHERS["DBSCAN"]})
-    sizes = {"seeds": (0,), "mixture_seeds": (0,), "sizes": ((5, 5),), "embeddings": ("CSE",)}
-    sizes["level_sizes"] = ((5, 5),)
+    sizes = {"seeds": (0,), "embeddings": ("CSE",), "level_sizes": ((5, 5),)}
     tables = checked(mixed.run(**sizes, folder=str(tmp_path)))
     (line,) = lines_of(tables[3], embedding="CSE", method="dePDDP")
     assert line | {"published": 0.395, "clusters": 2.0, "seeds": 1} == line
     assert line["NMI"] > 0.9
     assert [line["verdict"] for line in lines_of(tables[4])] == [*["not found: skipped"] * 3, "met"]
-    beside = {line["method"]: line["published"] for line in lines_of(tables[6], embedding="CSE")}
-    assert beside | {"MDH_hier": 0.586, "dePDDP": 0.639, "DBSCAN": "-"} == beside
-    assert [line["verdict"] for line in lines_of(tables[7])] == ["-", "-", *["met"] * 4]
+    assert [line["verdict"] for line in lines_of(tables[5])] == ["-", "-", *["met"] * 4]
+
+
+def test_simulated_mixtures_of_mixed_columns_stand_beside_what_was_published(tmp_path):
+    cells = tmp_path / "cells.jsonl"
+    methods = ("MDH_hier on CSE", "dePDDP on CSE", "DBSCAN on CSE")
+    of_trees = [(name, methods[0], 5, 5, seed) for name in mixed_simulations.SIMULATIONS for seed in (0, 1)]
+    kept = [[*key, [0.6 + key[-1] / 10, 4]] for key in of_trees]
+    cells.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    (table,) = checked(mixed_simulations.run(2, ((5, 5),), methods, cells, n_jobs=1))
+    (line,) = lines_of(table, simulator="MixGen2", method="MDH_hier on CSE")
+    assert line | {"NMI": pytest.approx(0.65), "standard error": pytest.approx(0.05), "difference": "+0.064"} == line
+    published = {(line["simulator"], line["method"]): line["published"] for line in lines_of(table)}
+    assert published["MixGen2", "dePDDP on CSE"] == 0.639
+    assert published["MixGen1", "DBSCAN on CSE"] == "-"
+    with pytest.raises(ValueError, match="expected methods among MDH_hier on MDS, "):
+        next(mixed_simulations.run(methods=["none"]))
+
+
+def test_tables_without_clusters_are_fitted_complete_and_with_missing_values(monkeypatch):
+    monkeypatch.setattr(mixed_nulls, "N_ROWS", 100)
+    monkeypatch.setattr(mixed_nulls, "TABLES", {"some": mixed_nulls.TABLES["one factor, correlation 0.5"]})
+    (table,) = checked(mixed_nulls.run(1, ("RandomProjectionTree",), (0.0, 0.3), n_jobs=1))
+    rules = [(line["missing"], line["rule"]) for line in lines_of(table)]
+    assert rules == [(0.0, "pairs"), *((0.3, rule) for rule in mixed_nulls.MAPS)]
+    assert {line["verdict"] for line in lines_of(table)} == {"met"}
 
 
 def test_prototypes_of_ordinal_columns_are_those_of_k_means():
     y = np.repeat([0, 1], 20)
     found = mixed.MixedSet(np.column_stack([9.0 * y, np.where(y, 5.0, np.nan)]), y, {"ordinal": [0, 1]})
-    assert len({*zip(y.tolist(), mixed._prototypes(found).tolist())}) == 2
+    assert len({*zip(y.tolist(), mixed.labels_of_prototypes(found).tolist())}) == 2
 
 
 def test_projection_pursuit_stands_beside_its_source(two_clusters, tmp_path, monkeypatch):

@@ -21,6 +21,8 @@ from . import (
     kernels_scale,
     memory,
     mixed,
+    mixed_nulls,
+    mixed_simulations,
     partitions_scale,
     passes,
     power,
@@ -72,6 +74,8 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "tables_scale": tables_scale,
     "images": images,
     "mixed": mixed,
+    "mixed_nulls": mixed_nulls,
+    "mixed_simulations": mixed_simulations,
     "tails": tails,
     "text": text,
     "giant": giant,
@@ -124,12 +128,18 @@ def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> l
     help=f"Labelled sets of `quality`, or a group of them: {', '.join(GROUPS)}.",
 )  # fmt: skip
 @click.option("--cells", type=click.Path(dir_okay=False, path_type=Path), help="File of finished cells, to go on with.")
-@click.option("--shape", "shapes", multiple=True, metavar="ROWSxCOLUMNS", callback=_shapes, help="Clouds of `honesty`.")
+@click.option("--shape", "shapes", multiple=True, metavar="ROWSxCOLUMNS", callback=_shapes,
+    help="Clouds of `honesty`; columns of either kind x clusters of `mixed_simulations`.")  # fmt: skip
 @click.option("--side", type=click.IntRange(min=1000), help="Lines and columns of the scenes of `holes`.")
 @click.option("--alone", is_flag=True, default=None, help="Only the scene with holes of `holes`.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(list(honesty.CLOUDS)), help="Clouds of `honesty`.")
 @click.option("--cloud", "clouds", multiple=True, type=click.Choice(honesty.ALL_CLOUDS), help="Clouds of `honesty`.")
-@click.option("--method", "methods", multiple=True, help="Methods of `quality`, `honesty` and `power`.")
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    help="Methods of `quality`, `honesty`, `power`, `mixed_nulls`, `mixed_simulations`.",
+)
 def main(
     suites: tuple[str, ...],
     out: Path | None,

@@ -128,6 +128,7 @@ CONTESTANTS: dict[str, Contestant] = {
         most_rows=100_000,
     ),
     "Genie": _theirs("genieclust", "genieclust", lambda of, k, seed, n: of.Genie(k), most_rows=100_000),
+    "EVoC": _theirs("evoc", "evoc", lambda of, k, seed, n: of.EVoC(random_state=seed), most_rows=100_000),
     "dask-ml KMeans": _theirs(
         "dask_ml.cluster", "dask-ml", lambda of, k, seed, n: of.KMeans(k, random_state=seed), load=_persisted
     ),

@@ -6,6 +6,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 
 import mdh_dask
 
@@ -28,6 +29,9 @@ ESTIMATORS = (
     "SupportVectorClustering",
 )
 """With their default parameters."""
+
+MANY_COLUMNS = "many columns"
+"""The kind that is drawn only if it is asked for, in more than 50 columns."""
 
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]
 
@@ -58,8 +62,43 @@ def _with_far_rows(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return rows
 
 
+def _two_values(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return columns of zeros and ones with shares from .02 to .6."""
+    return (rng.random((n, d)) < rng.uniform(0.02, 0.6, d)).astype(float)
+
+
+def _two_values_of_a_factor(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return whether columns with one normal factor exceed a bound of their own, as answers to a test."""
+    return (_with_a_factor(rng, n, d, 0.3) > rng.normal(0, 0.7, d)).astype(float)
+
+
+def _with_a_factor(rng: np.random.Generator, n: int, d: int, share: float) -> np.ndarray:
+    return share**0.5 * rng.normal(size=(n, 1)) + (1 - share) ** 0.5 * rng.normal(size=(n, d))
+
+
+def _blurred_noise(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return the first pixels of square images of blurred noise, in 17 shades."""
+    side = int(np.ceil(d**0.5))
+    noise = gaussian_filter(rng.normal(size=(n, side, side)), (0, 1.5, 1.5))
+    return np.rint(np.clip(8 + 6 * noise / noise.std(), 0, 16)).reshape(n, -1)[:, :d]
+
+
+def _spots(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return the first pixels of square images of one spot of varying place, width and brightness, in 17 shades."""
+    side = int(np.ceil(d**0.5))
+    y, x = np.mgrid[:side, :side]
+    centre = side / 2 + rng.normal(0, side / 10, (2, n, 1, 1))
+    width, brightness = np.exp(rng.normal(0, 0.2, (n, 1, 1))) * side / 5, np.exp(rng.normal(0, 0.15, (n, 1, 1)))
+    spot = 16 * brightness * np.exp(-((y - centre[0]) ** 2 + (x - centre[1]) ** 2) / 2 / width**2)
+    return np.rint(np.clip(spot + rng.normal(0, 0.5, spot.shape), 0, 16)).reshape(n, -1)[:, :d]
+
+
 CLOUDS: dict[str, dict[str, Draw]] = {
-    "normal": {"normal": lambda rng, n, d: rng.normal(size=(n, d)), "correlated": _correlated},
+    "normal": {
+        "normal": lambda rng, n, d: rng.normal(size=(n, d)),
+        "correlated": _correlated,
+        "common factor": lambda rng, n, d: rng.normal(size=(n, d)) + rng.normal(size=(n, 1)),
+    },
     "bounded": {
         "uniform square": lambda rng, n, d: rng.uniform(size=(n, d)),
         "ball": _ball,
@@ -86,8 +125,21 @@ CLOUDS: dict[str, dict[str, Draw]] = {
             np.rint(3 + rng.normal(size=(n, d)) + rng.normal(size=(n, 1))), 1, 5
         ),
     },
+    MANY_COLUMNS: {
+        "two values": _two_values,
+        "two values of a factor": _two_values_of_a_factor,
+        "rare counts": lambda rng, n, d: rng.poisson(0.3, (n, d)),
+        "counts of a shared rate": lambda rng, n, d: rng.poisson(rng.gamma(3, 1 / 3, (n, 1)) * rng.gamma(1, 2, d)),
+        "zeros and normals": lambda rng, n, d: np.maximum(_with_a_factor(rng, n, d, 0.5) - 0.3, 0),
+        "zeros and lognormals": lambda rng, n, d: rng.lognormal(size=(n, d)) * (rng.random((n, d)) < 0.3),
+        "blurred noise": _blurred_noise,
+        "spots": _spots,
+    },
 }
 """Clouds without clusters by their kinds."""
+
+OF_ANY_WIDTH = tuple(kind for kind in CLOUDS if kind != MANY_COLUMNS)
+"""Kinds without clusters in few columns, too: two of two values each have four."""
 
 ALL_CLOUDS = tuple(cloud for of_kind in CLOUDS.values() for cloud in of_kind)
 
@@ -96,7 +148,7 @@ def run(
     n_seeds: int = 5,
     shapes: Sequence[tuple[int, int]] = SHAPES,
     methods: Sequence[str] = ESTIMATORS,
-    kinds: Sequence[str] = tuple(CLOUDS),
+    kinds: Sequence[str] = OF_ANY_WIDTH,
     clouds: Sequence[str] = (),
     cells: Path | None = None,
     n_jobs: int = 2,

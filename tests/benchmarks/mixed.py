@@ -24,13 +24,12 @@ from mdh_dask import (
     RandomProjectionTree,
 )
 from mdh_dask.metrics import normalized_mutual_information
-from mdh_dask.simulate import latent_mixture, mixed_mixture
 
 from .shared import FOLDER, SKIPPED, Table, folder_of, verdict
 from .single_levels import SIZES as LEVEL_SIZES
 from .single_levels import single_levels
 
-SHORT: dict[str, Any] = {"seeds": (0, 1), "mixture_seeds": (0,), "sizes": ((5, 5), (5, 20)), "embeddings": ("CSE",)}
+SHORT: dict[str, Any] = {"seeds": (0, 1), "embeddings": ("CSE",)}
 
 SETS = ("auto_mpg", "credit_approval", "dermatology", "voting")
 
@@ -62,27 +61,6 @@ TABLE_3_4 = {
 }  # fmt: skip
 """NMI on `SETS` in thesis tables 3.4 and 4.5; its *autodata* has other columns and classes than ``auto_mpg``."""
 
-TABLE_3_1 = {
-    (5, 5): (0.816, 0.810, 0.451), (5, 10): (0.846, 0.824, 0.314), (5, 20): (0.768, 0.781, 0.331),
-    (10, 5): (0.785, 0.809, 0.661), (10, 10): (0.864, 0.877, 0.563), (10, 20): (0.886, 0.881, 0.718),
-    (20, 5): (0.299, 0.806, 0.816), (20, 10): (0.842, 0.879, 0.706), (20, 20): (0.903, 0.930, 0.540),
-}  # fmt: skip
-"""NMI of MDH_hier with MDS, CSE and mPPCA on `latent_mixture`, by columns of either kind and clusters."""
-
-TABLE_3_2 = {
-    (5, 5): (0.546, 0.586, 0.137), (5, 10): (0.680, 0.621, 0.305), (5, 20): (0.761, 0.639, 0.282),
-    (10, 5): (0.488, 0.806, 0.220), (10, 10): (0.826, 0.739, 0.111), (10, 20): (0.948, 0.699, 0.213),
-    (20, 5): (0.217, 0.949, 0.049), (20, 10): (0.629, 0.964, 0.033), (20, 20): (0.976, 0.935, 0.033),
-}  # fmt: skip
-"""The same on `mixed_mixture`; the CSE column is also that of table 4.2."""
-
-TABLE_4_2 = {
-    (5, 5): (0.639, 34.2), (10, 5): (0.729, 35.4), (20, 5): (0.811, 35.8), (5, 10): (0.698, 64.8),
-    (10, 10): (0.704, 71.3), (20, 10): (0.818, 70.6), (5, 20): (0.748, 142.9), (10, 20): (0.656, 118.3),
-    (20, 20): (0.752, 141.2),
-}  # fmt: skip
-"""NMI and number of clusters of dePDDP with CSE on `mixed_mixture`."""
-
 
 class MixedSet(NamedTuple):
     """Codes of mixed columns, NaN where missing, their classes, and the numbers of the columns of each kind."""
@@ -94,16 +72,12 @@ class MixedSet(NamedTuple):
 
 def run(
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
-    mixture_seeds: Sequence[int] = tuple(range(30)),
-    sizes: Sequence[tuple[int, int]] = tuple(TABLE_3_1),
     embeddings: Sequence[str] = tuple(EMBEDDINGS),
     level_sizes: Sequence[tuple[int, int]] = LEVEL_SIZES,
     folder: str | None = None,
 ) -> Iterator[Table]:
-    """Score trees and mixtures on the sets and simulations of chapter 3, and what single columns do to trees."""
+    """Score trees and mixtures on the sets of chapter 3, and what single columns do to trees."""
     yield from _sets(seeds, embeddings, folder)
-    for name, simulate, table in (("3.1", latent_mixture, TABLE_3_1), ("3.2 and 4.2", mixed_mixture, TABLE_3_2)):
-        yield _simulated(name, simulate, table, sizes, mixture_seeds, embeddings)
     yield single_levels(seeds, level_sizes)
 
 
@@ -160,20 +134,22 @@ def _scores(found: MixedSet, embedding: str, seeds: Sequence[int]) -> tuple[int,
     """Return the number of features, and NMI and number of clusters of every method and seed."""
     transformer = EMBEDDINGS[embedding]().set_params(column_types=found.column_types)
     features = transformer.fit_transform(found.X)
-    labels = {name: [_labels(method, transformer, found, features, s) for s in seeds] for name, method in OURS.items()}
+    labels = {name: [labels_of_tree(method, transformer, found, s) for s in seeds] for name, method in OURS.items()}
     labels |= {name: [own] for name, own in _others(found, features).items()}
-    return features.shape[1], {name: _scored(found.y, own) for name, own in labels.items()}
+    return features.shape[1], {name: nmi_and_clusters(found.y, own) for name, own in labels.items()}
 
 
-def _labels(method: Any, transformer: Any, found: MixedSet, features: np.ndarray, seed: int) -> np.ndarray:
+def labels_of_tree(method: Any, transformer: Any, found: MixedSet, seed: int) -> np.ndarray:
+    """Return the labels of an estimator with a map of mixed columns."""
     model = clone(method).set_params(random_state=seed)
     if "feature_map" not in model.get_params():
-        return model.fit_predict(features)
+        return model.fit_predict(transformer.fit_transform(found.X))
     # The map tells trees where the levels of single columns lie.
     return model.set_params(feature_map=clone(transformer), column_types=found.column_types).fit_predict(found.X)
 
 
-def _scored(y: np.ndarray, labels: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def nmi_and_clusters(y: np.ndarray, labels: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return NMI and number of clusters of labels."""
     return (
         np.array([normalized_mutual_information(y, own) for own in labels]),
         np.array([len(np.unique(own[own >= 0])) for own in labels]),
@@ -201,7 +177,7 @@ OTHERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }  # fmt: skip
 
 
-def _prototypes(found: MixedSet) -> np.ndarray:
+def labels_of_prototypes(found: MixedSet) -> np.ndarray:
     """Return the labels of k-prototypes for the number of classes: k-modes or k-means of columns of one kind."""
     numbers = [j for kind in ("continuous", "ordinal") for j in found.column_types.get(kind, [])]
     X = found.X.astype(float)
@@ -224,46 +200,4 @@ def _prototypes(found: MixedSet) -> np.ndarray:
 def _others(found: MixedSet, features: np.ndarray) -> dict[str, np.ndarray]:
     """Return the labels of comparators, of k-prototypes if kmodes is there."""
     labels = {name: method(features, found.y) for name, method in OTHERS.items()}
-    return labels | ({"k-prototypes": _prototypes(found)} if find_spec("kmodes") else {})
-
-
-def _simulated(
-    name: str, simulate: Any, table: dict[tuple[int, int], tuple[float, ...]], sizes: Sequence[tuple[int, int]],
-    seeds: Sequence[int], embeddings: Sequence[str],
-) -> Table:  # fmt: skip
-    columns = (
-        "columns of each kind",
-        "clusters",
-        "embedding",
-        "method",
-        "seeds",
-        "NMI",
-        "k",
-        "published",
-        "difference",
-    )
-    rows = []
-    for d, k in sizes:
-        for place, embedding in enumerate(("MDS", "CSE", "mPPCA")):
-            if embedding not in embeddings:
-                continue
-            printed = {"MDH_hier": table[d, k][place]}
-            if table is TABLE_3_2 and embedding == "CSE":
-                printed["dePDDP"] = TABLE_4_2[d, k][0]
-            found: dict[str, list[Any]] = {}
-            for seed in seeds:
-                X, y, column_types = simulate(None, d, d, k, random_state=seed)
-                some = MixedSet(np.asarray(X), np.asarray(y), column_types)
-                transformer = EMBEDDINGS[embedding]().set_params(column_types=column_types)
-                for method in printed:
-                    labels = _labels(OURS[method], transformer, some, np.empty(0), seed)
-                    found.setdefault(method, []).append(_scored(some.y, [labels]))
-                if embedding == "CSE":
-                    features = transformer.fit_transform(some.X)
-                    for method, labels in _others(some, features).items():
-                        found.setdefault(method, []).append(_scored(some.y, [labels]))
-            for method, scores in found.items():
-                nmi, clusters = (float(np.mean([score[i] for score in scores])) for i in (0, 1))
-                beside = (printed[method], nmi - printed[method]) if method in printed else ("-", "-")
-                rows.append((d, k, embedding, method, len(seeds), nmi, clusters, *beside))
-    return Table(f"Simulated mixtures (thesis table {name})", columns, rows)
+    return labels | ({"k-prototypes": labels_of_prototypes(found)} if find_spec("kmodes") else {})
