@@ -39,8 +39,8 @@ def of_kind(resources, kind, name=None):
     return found
 
 
-def check(resource):
-    """Check a resource against all that is known of its kind; fields that are not known are errors."""
+def assert_valid(resource):
+    """Assert that a resource has only fields that are known of its kind, and values that these take."""
     _check(json.dumps(resource))
 
 

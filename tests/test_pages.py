@@ -24,6 +24,7 @@ from test_images import beach
 
 import mdh_dask
 from mdh_dask import RandomProjectionTree, __version__, load_model, start_cluster
+from mdh_dask._words import full_count
 from mdh_dask.cli import mdh
 from mdh_dask.estimators import components
 from mdh_dask.io import open_rows, write_rows
@@ -139,7 +140,7 @@ def test_the_first_command_installs_what_the_demo_needs(text):
 def test_the_demo_says_how_often_it_reads_its_data(here):
     Image.fromarray(beach()).save("beach.png")
     result = run(["mdh-dask", "demo", "--image", "beach.png", "--out", "d", "--scheduler", "threads"])
-    assert f"{load_model('d/model.zarr').n_passes_} passes" in result.stderr
+    assert full_count(load_model("d/model.zarr").n_passes_, "pass") in result.stderr
 
 
 @snippet("README.md", "from mdh_dask import RandomProjectionTree, cluster_profiles")
@@ -170,15 +171,15 @@ def test_kernels_find_the_two_moons_with_and_without_their_number(text):
 
 @snippet("README.md", "mdh-dask fit features.zarr")
 def test_the_commands_write_what_they_name(text, here):
-    commands_write_what_they_name(text, here, ["fit", "predict", "drift", "segment"])
+    assert_commands_write_what_they_name(text, here, ["fit", "predict", "drift", "segment"])
 
 
 @snippet("deploy/jobs.md", "mdh-dask fit features.zarr")
 def test_the_commands_with_their_options_write_what_they_name(text, here):
-    commands_write_what_they_name(text, here, ["fit", "predict", "fit", "drift", "segment"])
+    assert_commands_write_what_they_name(text, here, ["fit", "predict", "fit", "drift", "segment"])
 
 
-def commands_write_what_they_name(text, here, names):
+def assert_commands_write_what_they_name(text, here, names):
     X, y = here
     write_rows(X[:1000], "new.zarr")
     pq.write_table(pa.table({f"x{i}": column for i, column in enumerate(X[:3000].T)}), "tonight.parquet")

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._typing import Integers
-from .parts import LEFT, full_count, new_axes
+from .._words import full_count
+from .parts import LEFT, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import AnyArray, Booleans, Floats
+from .._words import full_count
 from ..support_vectors.dual import SLACK
 from ..support_vectors.model import Contours
-from .parts import GREY, INK, full_count, new_axes, new_figure
+from .parts import GREY, INK, new_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,22 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._words import depth_text, full_count
 from ..summaries.drift import Drift
 from ..summaries.drift_export import change_text
 from ..tree.structure import NodeDensity
-from .parts import (
-    GREY,
-    INK,
-    bare_axes,
-    check_node,
-    depth_text,
-    fill_sides,
-    full_count,
-    has_valley,
-    new_axes,
-    node_name,
-    window,
-)
+from .parts import GREY, INK, bare_axes, check_node, fill_sides, has_valley, new_axes, node_name, window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._typing import Floats
-from .parts import full_count, new_axes
+from .._words import full_count
+from .parts import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

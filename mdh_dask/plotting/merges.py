@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .parts import LEFT, RIGHT, full_count, new_axes
+from .._words import full_count
+from .parts import LEFT, RIGHT, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

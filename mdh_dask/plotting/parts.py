@@ -1,4 +1,4 @@
-"""Helpers of all drawings: axes, limits of densities, images, and numbers as text."""
+"""Helpers of all drawings: axes, limits of densities, images, and titles."""
 
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import Floats
+from .._words import depth_text, full_count
 from ..tree.structure import NodeDensity, Tree
 
 if TYPE_CHECKING:
@@ -75,49 +76,6 @@ def window(density: NodeDensity) -> tuple[float, float]:
     step = position[1] - position[0] if len(position) > 1 else 1.0
     margin = max(0.03 * (high - low), step)
     return float(low - margin), float(high + margin)
-
-
-def full_count(n: int, noun: str) -> str:
-    """Return a number with a noun in singular or plural.
-
-    Examples
-    --------
-    >>> full_count(1, "row"), full_count(12345, "row")
-    ('1 row', '12,345 rows')
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def short_count(n: int) -> str:
-    """Return a number as text of at most six characters.
-
-    Examples
-    --------
-    >>> short_count(9999), short_count(273_280), short_count(1_500_000), short_count(999_999)
-    ('9,999', '273k', '1.5M', '1M')
-    """
-    if n < 10_000:
-        return f"{n:,}"
-    digits, power = f"{n:.2e}".split("e")
-    thousands = int(power) // 3
-    return f"{float(digits) * 10 ** (int(power) - 3 * thousands):g}{' kMGTPE'[thousands]}"
-
-
-def depth_text(depth: float) -> str:
-    """Return a relative depth as text.
-
-    Examples
-    --------
-    >>> depth_text(0.0417), depth_text(5.0), depth_text(46.19), depth_text(31234.5)
-    ('0.042', '5.0', '46', '31,000')
-    >>> depth_text(0.00002), depth_text(float("inf"))
-    ('under 0.001', '∞')
-    """
-    if np.isinf(depth):
-        return "∞"
-    if 0 < depth < 1e-3:
-        return "under 0.001"
-    return f"{float(f'{depth:.2g}'):,.0f}" if depth >= 9.95 else f"{depth:#.2g}"
 
 
 def node_name(tree: Tree, node: int) -> str:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import Floats, Integers
+from .._words import depth_text, full_count, short_count
 from ..tree.structure import Tree
-from .parts import GREY, INK, LEFT, RIGHT, depth_text, full_count, has_valley, new_axes, node_name, short_count
+from .parts import GREY, INK, LEFT, RIGHT, has_valley, new_axes, node_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

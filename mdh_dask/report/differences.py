@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..plotting.parts import full_count, node_name
+from .._words import full_count
+from ..plotting.parts import node_name
 from ..summaries.drift import Drift
 from ..summaries.drift_export import (
     CLUSTER_COLUMNS,

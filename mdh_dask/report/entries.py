@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._typing import AnyArray, Floats
-from ..plotting.parts import depth_text, full_count, has_valley
+from .._words import depth_text, full_count
+from ..plotting.parts import has_valley
 from ..summaries.profiles import Profiles
 from ..tree.colours import colours_of, hex_of, is_light, palette
 from ..tree.export import direction_text

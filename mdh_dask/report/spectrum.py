@@ -6,8 +6,8 @@ import numpy as np
 
 from .._state import FeatureMap
 from .._typing import Floats
+from .._words import full_count
 from ..kernels.nystrom import RANK_TOLERANCE
-from ..plotting.parts import full_count
 from .entries import percent
 from .pictures import HEIGHT, WIDTH
 

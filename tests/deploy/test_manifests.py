@@ -16,7 +16,7 @@ from mdh_dask.cli import exits
 from mdh_dask.clusters.pods import USER
 from mdh_dask.jobs.job import read_job
 from mdh_dask.workflows._drift import GAUGES
-from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, check, of_kind, operated, pods, rendered
+from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, assert_valid, of_kind, operated, pods, rendered
 from tests.pods import amount
 
 KUBERNETES = DEPLOY / "kubernetes"
@@ -61,10 +61,10 @@ def containers(templates):
 
 def test_every_resource_is_valid_and_so_are_those_that_the_operator_makes(resources):
     for resource in resources:
-        check(resource)
+        assert_valid(resource)
         if resource["kind"] == "DaskCluster":
             for made in operated(resource):
-                check(made)
+                assert_valid(made)
 
 
 def test_everything_has_the_namespace_also_what_encryption_adds(folder, resources, tmp_path):
@@ -418,10 +418,10 @@ def with_components(operator, tmp_path_factory):
 def test_components_go_together_and_are_valid(with_components):
     for resource in with_components:
         if not resource["apiVersion"].startswith("monitoring.coreos.com"):  # these schemas are not at hand
-            check(resource)
+            assert_valid(resource)
         if resource["kind"] == "DaskCluster":
             for made in operated(resource):
-                check(made)
+                assert_valid(made)
         if resource["kind"] != "PriorityClass":
             assert resource["metadata"]["namespace"] == "mdh-dask"
 
@@ -529,7 +529,7 @@ def test_the_reader_may_do_no_more_than_the_job_and_cannot_change_what_it_shows(
         of_kind(rendered(KUBERNETES / "reader"), "Pod"),
         pods(rendered(KUBERNETES / "overlays/s3"))["nightly"],
     )
-    check(reader)
+    assert_valid(reader)
     assert reader["metadata"]["namespace"] == "mdh-dask"
     shared = ("securityContext", "serviceAccountName", "automountServiceAccountToken", "restartPolicy")
     assert [reader["spec"][key] for key in shared] == [nightly["spec"][key] for key in shared]

@@ -13,6 +13,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, SupportVectorClustering
+from mdh_dask._words import short_count
 from mdh_dask.plotting import (
     animate_mdh_path,
     plot_contours,
@@ -22,7 +23,7 @@ from mdh_dask.plotting import (
     plot_sweep,
     plot_tree,
 )
-from mdh_dask.plotting.parts import LEFT, RIGHT, short_count, window
+from mdh_dask.plotting.parts import LEFT, RIGHT, window
 from mdh_dask.plotting.trees import NARROWEST_EDGE, WIDEST_EDGE
 from mdh_dask.projections.path import PathPoint
 from mdh_dask.projections.pursuit import Step
@@ -187,7 +188,7 @@ def test_pyplot_is_not_needed(monkeypatch):
     tree = small_tree()
     for ax in (plot_density(tree, 0), plot_tree(tree), plot_scatter(tree, np.eye(3)), plot_mdh_path(small_path())[0]):
         ax.figure.draw_without_rendering()
-    animate_mdh_path(small_path()).to_jshtml()
+    assert "data:image/png" in animate_mdh_path(small_path()).to_jshtml()
 
 
 def test_without_matplotlib_the_error_names_what_to_install(monkeypatch):
@@ -493,6 +494,7 @@ def test_a_constant_column_and_equal_rows_are_drawn(pair):
     for rows in (pair * [1.0, 0.0], np.ones((20, 2))):
         ax = plot_contours(SupportVectorClustering(width=1.0, outliers=0.1).fit(rows).state_)
         FigureCanvasAgg(ax.figure).draw()
+        assert all(low < high for low, high in (ax.get_xlim(), ax.get_ylim()))
 
 
 def test_a_sweep_is_drawn_as_its_table_says(pair):
