@@ -5,21 +5,28 @@ Among the many objects of the compiler and of modules, it takes long and finds l
 
 import gc
 from threading import Lock
-from types import TracebackType
+from types import ModuleType, TracebackType
 
 
 class Garbage:
-    """Pauses of the search, as a context; they may be nested, and overlap in several threads."""
+    """Pauses of the search, as a context; they may be nested, and overlap in several threads.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    search : module
+        What is paused: `gc`, or what stands for it in tests.
+    """
+
+    def __init__(self, search: ModuleType = gc) -> None:
+        self._search = search
         self._lock, self._depth, self._was_enabled = Lock(), 0, False
 
     def __enter__(self) -> None:
         """Search no more until all pauses have ended."""
         with self._lock:
             if self._depth == 0:
-                self._was_enabled = gc.isenabled()
-                gc.disable()
+                self._was_enabled = self._search.isenabled()
+                self._search.disable()
             self._depth += 1
 
     def __exit__(
@@ -32,7 +39,7 @@ class Garbage:
         with self._lock:
             self._depth -= 1
             if self._depth == 0 and self._was_enabled:
-                gc.enable()
+                self._search.enable()
 
 
 GARBAGE = Garbage()

@@ -67,7 +67,6 @@ def api(tmp_path, monkeypatch):
         return f"tcp://127.0.0.1:{machine.ports['8786' if port_name == 'tcp-comm' else '8787']}"
 
     monkeypatch.setattr(kubecluster, "get_scheduler_address", address)
-    kr8s.Api._instances.clear()  # they know the server of the test before
     with kubernetes_api(tmp_path, start) as (state, config):
         monkeypatch.setenv("KUBECONFIG", str(config))
         yield state
@@ -76,6 +75,7 @@ def api(tmp_path, monkeypatch):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
+    kr8s.Api._instances.clear()  # they know the server of the test before
     rows = np.random.default_rng(0).normal(size=(900, 3)) + 9 * (np.arange(900) % 3)[:, None]
     write_rows(rows.astype("float32"), tmp_path / "x.zarr", chunk_rows=300)
     (tmp_path / "job.toml").write_text(JOB)
