@@ -1,4 +1,4 @@
-"""Python's search for cyclic garbage, which is paused while modules are imported and loops are compiled or loaded.
+"""Python's search for cyclic garbage, which hardly runs while modules are imported and loops are compiled or loaded.
 
 Among the many objects of the compiler and of modules, it takes long and finds little.
 """
@@ -6,6 +6,12 @@ Among the many objects of the compiler and of modules, it takes long and finds l
 import gc
 from threading import Lock
 from types import ModuleType, TracebackType
+
+RARELY = 1_000_000
+"""New objects between two searches in a pause.
+
+The search stays enabled: `dask.array`, while it is imported, keeps whether it is, and later restores that.
+"""
 
 
 class Garbage:
@@ -19,14 +25,15 @@ class Garbage:
 
     def __init__(self, search: ModuleType = gc) -> None:
         self._search = search
-        self._lock, self._depth, self._was_enabled = Lock(), 0, False
+        self._lock, self._depth, self._before = Lock(), 0, search.get_threshold()
 
     def __enter__(self) -> None:
-        """Search no more until all pauses have ended."""
+        """Search hardly any more until all pauses have ended."""
         with self._lock:
             if self._depth == 0:
-                self._was_enabled = self._search.isenabled()
-                self._search.disable()
+                self._before = self._search.get_threshold()
+                if self._before[0]:  # 0 stands for no search at all
+                    self._search.set_threshold(RARELY, *self._before[1:])
             self._depth += 1
 
     def __exit__(
@@ -35,11 +42,11 @@ class Garbage:
         error: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None:
-        """End a pause; the last one restores what was there before the first."""
+        """End a pause; the last one restores what was there before the first, unless others have changed it."""
         with self._lock:
             self._depth -= 1
-            if self._depth == 0 and self._was_enabled:
-                self._search.enable()
+            if self._depth == 0 and self._search.get_threshold()[0] == RARELY:
+                self._search.set_threshold(*self._before)
 
 
 GARBAGE = Garbage()

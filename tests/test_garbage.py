@@ -1,23 +1,26 @@
 """Pauses of the search for cyclic garbage."""
 
+import gc
+import subprocess
+import sys
+
 import mdh_dask
-from mdh_dask._garbage import Garbage
+from mdh_dask._garbage import GARBAGE, RARELY, Garbage
+
+USUAL = (700, 10, 10)
 
 
 class Search:
     """Python's search for garbage, apart from that of this process, which other threads may pause."""
 
-    def __init__(self):
-        self.on = True
+    def __init__(self, threshold=USUAL):
+        self.threshold = threshold
 
-    def isenabled(self):
-        return self.on
+    def get_threshold(self):
+        return self.threshold
 
-    def enable(self):
-        self.on = True
-
-    def disable(self):
-        self.on = False
+    def set_threshold(self, *threshold):
+        self.threshold = threshold
 
 
 def test_nested_pauses_end_with_the_outermost():
@@ -25,23 +28,47 @@ def test_nested_pauses_end_with_the_outermost():
     pauses = Garbage(search)
     with pauses:
         with pauses:
-            assert not search.isenabled()
-        assert not search.isenabled()
-    assert search.isenabled()
+            assert search.threshold == (RARELY, 10, 10)
+        assert search.threshold == (RARELY, 10, 10)
+    assert search.threshold == USUAL
 
 
-def test_a_search_that_was_off_stays_off():
-    search = Search()
-    search.disable()
+def test_a_search_that_never_runs_is_not_begun():
+    search = Search((0, 10, 10))
     with Garbage(search):
-        pass
-    assert not search.isenabled()
+        assert search.threshold == (0, 10, 10)
+    assert search.threshold == (0, 10, 10)
 
 
-def test_garbage_is_not_collected_while_public_names_are_imported(monkeypatch):
-    search, collected = Search(), []
+def test_what_others_change_in_a_pause_stays():
+    search = Search()
+    with Garbage(search):
+        search.set_threshold(2100, 30, 30)
+    assert search.threshold == (2100, 30, 30)
+
+
+def test_garbage_is_hardly_collected_while_public_names_are_imported(monkeypatch):
+    search, seen = Search(), []
     monkeypatch.setattr(mdh_dask, "GARBAGE", Garbage(search))
-    monkeypatch.setattr(mdh_dask, "import_module", lambda *name: collected.append(search.isenabled()))
+    monkeypatch.setattr(mdh_dask, "import_module", lambda *name: seen.append(search.threshold))
     mdh_dask.__getattr__("workflows")
-    assert collected == [False]
-    assert search.isenabled()
+    assert seen == [(RARELY, 10, 10)]
+    assert search.threshold == USUAL
+
+
+def test_arrays_are_sliced_with_garbage_collected_although_dask_is_imported_in_a_pause():
+    """Dask keeps, while it is imported, whether garbage is collected, and restores that after each slicing."""
+    code = (
+        "import gc, sys, mdh_dask\n"
+        "mdh_dask.RandomProjectionTree\n"
+        "assert 'dask.array' in sys.modules\n"
+        "sys.modules['dask.array'].ones(9, chunks=3)[2:5]\n"
+        "assert gc.isenabled() and gc.get_threshold() == before\n"
+    )
+    subprocess.run([sys.executable, "-c", f"import gc; before = gc.get_threshold()\n{code}"], check=True)
+
+
+def test_pauses_see_the_search_of_this_process():
+    with GARBAGE:
+        assert gc.isenabled()
+        assert gc.get_threshold()[0] == RARELY
