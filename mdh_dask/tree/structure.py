@@ -142,7 +142,7 @@ class Tree:
         return leaves_of(rows, self.left, self.right, self.planes, self.thresholds)
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the label of every row, shape (n_rows,), int32: the index of its leaf from the left."""
+        """Return the label of every row, shape (n_rows,), int32: the cluster of its leaf."""
         return self.cluster[self.apply(rows)]
 
     def histogram(self, node: int) -> Integers:
