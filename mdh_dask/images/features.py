@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from .._errors import ContentsError
 from .._typing import AnyArray, Booleans, Floats
 from .colours import LAB_BANDS, LAB_DTYPES
 from .image import Image
@@ -134,7 +135,7 @@ class Features:
 
         Raises
         ------
-        ValueError
+        ContentsError
             If a pixel with data is NaN or infinite.
         """
         around = _with_margin(block, self.margin, (height, width))
@@ -194,7 +195,7 @@ def _check_finite(pixels: AnyArray, where: Block) -> None:
         return
     bad = ~np.isfinite(pixels).all(axis=-1)
     y, x = np.unravel_index(int(bad.argmax()), bad.shape)
-    raise ValueError(
+    raise ContentsError(
         f"expected finite pixels; got {int(bad.sum())} with NaN or infinity in lines {where[0].start} to "
         f"{where[0].stop - 1} and columns {where[1].start} to {where[1].stop - 1}, the first in line "
         f"{where[0].start + y}, column {where[1].start + x}: fill them in, or crop the image"

@@ -15,6 +15,7 @@ import zarr
 from .._locations import hiding_credentials, name_of
 from .._packages import needed
 from .._typing import AnyArray, Integers
+from ..io.damage import naming
 from ..io.folders import existing, naming_place, remove_folder
 from ..io.nodes import Options, local_path
 from ..io.remote import filesystem
@@ -77,7 +78,18 @@ def removed_at_the_end(path: str, storage_options: Options = None) -> Iterator[N
 
 
 def place_of(image: Image) -> Place | None:
-    """Return where an image lies, or None if that is unknown."""
+    """Return where an image lies, or None if that is unknown.
+
+    Raises
+    ------
+    ValueError
+        If its coordinates cannot be read.
+    """
+    with naming(f"{image.path} has coordinates that cannot be read", "mend or remove them"):
+        return _place_of(image)
+
+
+def _place_of(image: Image) -> Place | None:
     rasterio, attributes = needed("rasterio", "maps"), image.georeference
     if image.geo_tags:
         return _coarser(_of_tags(image.geo_tags), image.scale)

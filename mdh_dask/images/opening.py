@@ -115,11 +115,16 @@ def masked(image: Image, mask: str | os.PathLike[str], storage_options: Options 
 
     Raises
     ------
+    FileNotFoundError
+        If there is no mask.
     ValueError
         If the mask has another size, or several bands.
     """
     path = os.fspath(mask)
-    found = open_image(path, nodata="none", storage_options=storage_options)
+    try:
+        found = open_image(path, nodata="none", storage_options=storage_options)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"there is no mask {path} of {image.path}") from error
     if found.shape != (*image.shape[:2], 1):
         raise ValueError(
             f"expected a mask of {image.shape[0]} lines, {image.shape[1]} columns and one band, as {image.path} has; "

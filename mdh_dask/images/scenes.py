@@ -3,7 +3,8 @@
 import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,7 +13,7 @@ from urllib.parse import urljoin
 import dask.array as da
 from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
-from .._errors import SettingError
+from .._errors import ContentsError, SettingError
 from .._locations import hiding_credentials, name_of, without_query
 from ..io.files import read_file
 from ..io.nodes import local_path
@@ -38,11 +39,14 @@ class Scene:
         Paths or URLs, and the names of the bands of each; empty names are those in the file.
     mask : str, optional
         Path or URL of a mask.
+    fault : str
+        Why it cannot be opened; empty if nothing is known against it.
     """
 
     name: str
     files: tuple[tuple[str, tuple[str, ...]], ...]
     mask: str | None = None
+    fault: str = ""
 
     @property
     def paths(self) -> list[str]:
@@ -88,7 +92,11 @@ def find_scenes(
     FileNotFoundError
         If there is none.
     ValueError
-        If two have the same name, an item lacks a band, or a mask is among the scenes.
+        If two have the same name, a collection cannot be read, or a mask is among the scenes.
+
+    Notes
+    -----
+    An item that lacks a band is a scene with a fault, which `open_scene` raises.
     """
     if isinstance(given, str | os.PathLike):
         given = os.fspath(given)
@@ -100,10 +108,8 @@ def find_scenes(
     scenes = sorted(scenes, key=lambda scene: scene.name)
     for one, other in itertools.pairwise(scenes):
         if one.name == other.name:
-            raise ValueError(
-                f"expected scenes of different names; got {one.paths[0]} and {other.paths[0]}, both named {one.name}: "
-                "rename one"
-            )
+            where = " and ".join(path for scene in (one, other) for path in scene.paths[:1])
+            raise ValueError(f"expected scenes of different names; got {where}, both named {one.name}: rename one")
     return scenes if mask is None else _masked(scenes, mask)
 
 
@@ -133,30 +139,44 @@ def _of_items(path: str, bands: Sequence[str] | None) -> list[Scene]:
     try:
         content = json.loads(read_file(path))
         items = content["features"] if content["type"] == "FeatureCollection" else [content]
-        return [_of_item(item, path, bands) for item in items]
+        named = [(PurePosixPath(str(item["id"])).name, item) for item in items]
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"expected a STAC item or item collection in {path}; got other JSON: {error!r:.99}") from error
+    if nameless := next((item for name, item in named if not name.strip(".")), None):
+        raise ValueError(f"expected an id of every item in {path}; got {nameless['id']!r}")
+    return [_of_item(name, item, path, bands) for name, item in named]
 
 
-def _of_item(item: Mapping[str, Any], path: str, bands: Sequence[str] | None) -> Scene:
-    name, assets = PurePosixPath(str(item["id"])).name, {str(key): asset for key, asset in item["assets"].items()}
-    if not name.strip("."):
-        raise ValueError(f"expected an id of every item in {path}; got {item['id']!r}")
+def _of_item(name: str, item: Mapping[str, Any], path: str, bands: Sequence[str] | None) -> Scene:
+    try:
+        return Scene(name, _files_of(name, item, path, bands))
+    except (KeyError, TypeError, AttributeError) as error:
+        return Scene(name, (), fault=f"expected assets with a href in item {name} of {path}; got {error!r:.99}")
+    except ContentsError as error:
+        return Scene(name, (), fault=str(error))
+
+
+def _files_of(
+    name: str, item: Mapping[str, Any], path: str, bands: Sequence[str] | None
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the files of an item, and the names of the bands of each."""
+    assets = {str(key): asset for key, asset in item["assets"].items()}
     if bands is None:
         keys = [key for key, asset in assets.items() if "data" in asset.get("roles", [])] or [*assets]
         if len(keys) != 1:
-            raise ValueError(f"item {name} of {path} has the assets {', '.join(keys)}: choose among them by bands")
-        return Scene(name, ((_place(assets[keys[0]]["href"], path), _own_names(assets[keys[0]], ())),))
+            raise ContentsError(f"item {name} of {path} has the assets {', '.join(keys)}: choose among them by bands")
+        return ((_place(assets[keys[0]]["href"], path), _own_names(assets[keys[0]], ())),)
     files: dict[str, tuple[str, ...]] = {}
     for band in bands:
         keys = [key for key, asset in assets.items() if band in (key, *_own_names(asset, bands))]
         # Pictures for the eye may name bands, too.
         key = min(keys, key=lambda key: (key != band, "data" not in assets[key].get("roles", [])), default=None)
         if key is None:
-            raise ValueError(f"expected a band {band!r} in item {name} of {path}; got the assets {', '.join(assets)}")
+            there = ", ".join(assets)
+            raise ContentsError(f"expected a band {band!r} in item {name} of {path}; got the assets {there}")
         own = _own_names(assets[key], bands)
         files[_place(assets[key]["href"], path)] = own if band in own else (band,)
-    return Scene(name, tuple(files.items()))
+    return tuple(files.items())
 
 
 def _own_names(asset: Mapping[str, Any], wanted: Iterable[str]) -> tuple[str, ...]:
@@ -191,7 +211,21 @@ def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image
         Opens an image at a path or URL.
     bands : sequence of str or None
         Names of the bands to use, in this order; all by default.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, a file of it is missing, or it has other bands.
     """
+    if scene.fault:
+        raise ContentsError(scene.fault)
+    try:
+        return _opened(scene, opening, bands)
+    except FileNotFoundError as error:
+        raise ContentsError(str(error)) from error
+
+
+def _opened(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:
     images = []
     for path, names in scene.files:
         image = opening(path)
@@ -204,25 +238,41 @@ def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image
 
 
 def matched(images: Mapping[str, Image]) -> dict[str, Image]:
-    """Return scenes with their bands in the order of the first with names; those without are taken to be in it.
+    """Return scenes with the same bands, those of most of them.
 
     Raises
     ------
     ValueError
         If scenes differ in their bands or in their dtype.
     """
-    found: dict[str, Image] = {}
-    bands = next((image.bands for image in images.values() if image.bands), ())
-    for name, image in images.items():
-        image = with_bands(image, bands) if image.bands else image
-        first = next(iter(found.values()), image)
-        if (image.shape[2], image.dtype) != (first.shape[2], first.dtype):
-            raise ValueError(
-                f"expected scenes of {first.shape[2]} bands of {first.dtype}, as {first.path}; got {image.shape[2]} of "
-                f"{image.dtype} in {image.path}: leave it out, choose bands by name, or convert it"
-            )
-        found[name] = replace(image, bands=bands)
-    return found
+    usual = usual_of(images.values())
+    return {name: alike(image, usual) for name, image in images.items()}
+
+
+def usual_of(images: Collection[Image]) -> Image:
+    """Return the first of the images whose bands and dtype most have, with names of its bands if another has some."""
+    layouts = [(sorted(image.bands), image.shape[2], image.dtype.str) for image in images]
+    commonest = Counter(map(repr, layouts)).most_common(1)[0][0]  # of equals the first
+    usual = next(image for image, layout in zip(images, layouts) if repr(layout) == commonest)
+    same = (image.bands for image in images if (image.shape[2], image.dtype) == (usual.shape[2], usual.dtype))
+    return replace(usual, bands=usual.bands or next(filter(None, same), ()))
+
+
+def alike(image: Image, usual: Image) -> Image:
+    """Return an image with the bands of another, by their names; without names they are taken to be in its order.
+
+    Raises
+    ------
+    ValueError
+        If it has other bands, or another dtype.
+    """
+    found = with_bands(image, usual.bands) if image.bands and usual.bands else image
+    if (found.shape[2], found.dtype) != (usual.shape[2], usual.dtype):
+        raise ValueError(
+            f"expected scenes of {usual.shape[2]} bands of {usual.dtype}, as {usual.path}; got {found.shape[2]} of "
+            f"{found.dtype} in {found.path}: leave it out, choose bands by name, or convert it"
+        )
+    return replace(found, bands=usual.bands)
 
 
 def rows_of(images: Iterable[Image], features: Features, *, counted: bool = True) -> da.Array:

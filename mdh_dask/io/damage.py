@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .._errors import ContentsError
+
 CLIENTS = ("adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google", "requests", "s3fs", "urllib3")
 """Packages for access to servers, whose errors do not concern contents."""
 
@@ -15,7 +17,7 @@ def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
 
     Raises
     ------
-    ValueError
+    ContentsError
         With `what`, the reason and `remedy` in the message.
 
     Examples
@@ -23,14 +25,14 @@ def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
     >>> with naming("a.png cannot be read"):
     ...     raise IndexError("index out of range")
     Traceback (most recent call last):
-    ValueError: a.png cannot be read (index out of range); restore it from a copy, or write it again
+    mdh_dask._errors.ContentsError: a.png cannot be read (index out of range); restore it from a copy, or write it again
     """
     try:
         yield
     except Exception as error:
         if not is_damage(error):
             raise
-        raise ValueError(f"{what} ({str(error) or type(error).__name__}); {remedy}") from error
+        raise ContentsError(f"{what} ({str(error) or type(error).__name__}); {remedy}") from error
 
 
 def is_damage(error: Exception) -> bool:

@@ -12,6 +12,7 @@ import zarr
 from dask._task_spec import DataNode, Task
 from zarr.storage import LocalStore
 
+from .._errors import ContentsError
 from .._locations import hiding_credentials
 from .._typing import AnyArray
 from .damage import REMEDY, is_damage, naming
@@ -56,7 +57,7 @@ class StoredArray:
 
         Raises
         ------
-        ValueError
+        ContentsError
             If a chunk cannot be decoded.
         """
         if isinstance(self.array.store, LocalStore):
@@ -80,7 +81,7 @@ class StoredArray:
             file = root / self.array.path / key
             if file.exists() and file.stat().st_size < (_blosc_bytes(file) if blosc else 1):
                 what = "shard" if self.array.shards else "chunk"
-                raise ValueError(f"{self.source} is damaged: its {what} {key} was cut; {REMEDY}")
+                raise ContentsError(f"{self.source} is damaged: its {what} {key} was cut; {REMEDY}")
 
     def _raise_for_damage(self, where: Any) -> None:
         """Read the stored objects of a region one by one; raise an error for the first that cannot be decoded."""

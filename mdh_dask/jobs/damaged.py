@@ -77,5 +77,5 @@ class Damaged:
             more = f"; and {len(self.why) - NAMED} more" if len(self.why) > NAMED else ""
             raise ValueError(
                 f"{len(self.why)} of the new scenes could not be read and got no labels: {told}{more}. The next run "
-                "tries them again: replace them by whole ones, or take them away"
+                "tries them again: replace them, or take them away"
             )

@@ -4,13 +4,14 @@ Every step is done when the ledger says so, and each can be done again: a night 
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 from .. import __version__
+from .._errors import ContentsError
 from .._journal import keeping
 from .._locations import stored
 from .._state import ComparedState
@@ -20,20 +21,20 @@ from ..estimators.drift import drift
 from ..estimators.models import load_model
 from ..images import Image, PixelColumns
 from ..images.rows import all_rows, pixel_rows
-from ..images.scenes import matched
 from ..images.validity import NoDataError
 from ..io import codec
 from ..io.journal import FolderJournal
 from ..summaries.novelty import novelty_of
 from ..workflows.estimates import telling_of_memory
 from ..workflows.pixels import labelled, write_preview
-from ..workflows.scenes import counted_scene, fit_scenes
+from ..workflows.scenes import fit_scenes
 from .damaged import Damaged
 from .job import Job
 from .ledger import Ledger
 from .locks import Fence, now
 from .night_checks import new_scenes
 from .night_files import crs_of, moved, write_night
+from .night_images import NightImages
 from .outputs import ImageJobOutputs, checksum_of
 from .scenes import SceneOutputs, ScenesInput
 from .state import PASSES, Work, wanted_of
@@ -52,12 +53,14 @@ class Night:
     ledger: Ledger
     fence: Fence
     progress: bool
-    images: dict[str, Image | None] = field(default_factory=dict)
-    """Scenes that were counted in this run; None for those without data."""
     models: dict[int, Any] = field(default_factory=dict)
     """Models that were loaded."""
     damaged: Damaged = field(default_factory=Damaged)
-    """Scenes that could not be read in this run."""
+    """Scenes that could not be used in this run."""
+
+    def __post_init__(self) -> None:
+        """Open no scene yet."""
+        self.images = NightImages(self.opened, self.outputs, self.damaged, self.progress)
 
     def run(self, new: list[str]) -> str:
         """Compare, fit and label, write the files of the night, and return a summary.
@@ -125,7 +128,7 @@ class Night:
     def _fit(self) -> None:
         """Fit the next version of the model to all scenes that are there, or to those with which that was begun."""
         version, begun = len(self.ledger.versions) + 1, self._begun()
-        images = self._counted(begun)
+        images = self.images.alike(begun)
         while True:
             begun = self.damaged.left(begun)
             self.ledger.pending = {"version": version, "scenes": begun}
@@ -133,9 +136,10 @@ class Night:
             try:
                 found = self._fitted(version, begun, images)
                 break
-            except ValueError:  # of the data: with those that come later, or without some, it may succeed
+            except ValueError as error:  # of the data: with those that come later, or without some, it may succeed
                 self.fence.check()
-                self.damaged.read(self.damaged.left(images), self.progress)
+                if isinstance(error, ContentsError):
+                    self.damaged.read(self.damaged.left(images), self.progress)
                 if self.damaged.left(begun) == begun:
                     self.ledger.pending = {}
                     self.ledger.write()
@@ -145,18 +149,6 @@ class Night:
         self.ledger.write()
         n_scenes = full_count(len(begun), "scene")
         logger.info("version %s of the model, fitted to %s, in %s", version, n_scenes, found["model"])
-
-    def _counted(self, names: Iterable[str]) -> dict[str, Image]:
-        """Open scenes, and return those with data, counted."""
-        opened: dict[str, Image] = {}
-        for name in sorted(names):
-            with self.damaged.noted(name):
-                opened |= self.opened.images([name])
-        self.images = {}
-        for name, image in matched(opened).items():
-            with self.damaged.noted(name):
-                self.images[name] = counted_scene(image, self.progress)
-        return {name: image for name, image in self.images.items() if image is not None}
 
     def _fitted(self, version: int, begun: Mapping[str, str], images: Mapping[str, Image]) -> dict[str, Any]:
         """Publish a model of some scenes, and return what the ledger says of it."""
@@ -227,11 +219,7 @@ class Night:
 
     def _image(self, name: str, version: int) -> Image | None:
         """Return a scene with the bands of a model, counted; None if it holds no data."""
-        if name not in self.images:
-            columns = PixelColumns.from_dict(self._model(version).pixel_columns_)
-            image = columns.of(self.opened.images([name])[name], self._place(version))
-            self.images[name] = counted_scene(image, self.progress)
-        return self.images[name]
+        return self.images.one(name, PixelColumns.from_dict(self._model(version).pixel_columns_), self._place(version))
 
     @contextmanager
     def _published(self, outputs: ImageJobOutputs, name: str) -> Iterator[ImageJobOutputs]:

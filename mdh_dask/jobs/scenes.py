@@ -97,24 +97,20 @@ class ScenesInput:
         if name not in self.digests:
             # No token of a URL: it may be another one every night, and nobody shall guess it from the digest.
             scene = self.scenes[name]
-            files = [(redacted(path), bands, fingerprint(path)) for path, bands in scene.files]
+            files = [(redacted(path), bands, _fingerprint(path)) for path, bands in scene.files]
             if scene.mask is not None:
-                files.append((redacted(scene.mask), (), fingerprint(scene.mask)))
-                if not files[-1][2]["objects"]:
-                    raise FileNotFoundError(
-                        f"there is no mask {scene.mask} of the scene {name}: bring it, or the scene later"
-                    )
-            self.digests[name] = codec.digest(*files)[:32]
+                files.append((redacted(scene.mask), (), _fingerprint(scene.mask)))
+            self.digests[name] = codec.digest(*files, *filter(None, [redacted(scene.fault)]))[:32]
         return self.digests[name]
 
-    def images(self, names: Iterable[str]) -> dict[str, Image]:
-        """Open scenes by name, with bands that match."""
-        return matched({name: open_scene(self.scenes[name], self.reading.image, self.bands) for name in names})
+    def image(self, name: str) -> Image:
+        """Open a scene; see `open_scene` for the errors."""
+        return open_scene(self.scenes[name], self.reading.image, self.bands)
 
     @cached_property
     def all_images(self) -> dict[str, Image]:
         """All scenes, open."""
-        return self.images(self.scenes)
+        return matched({name: self.image(name) for name in self.scenes})
 
     @property
     def rows(self) -> da.Array:
@@ -153,6 +149,14 @@ def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:
     found = find_scenes(given["path"], bands, given["mask"])
     shown = given["path"] if isinstance(given["path"], str) else f"{len(found)} scenes"
     return ScenesInput(shown, {scene.name: scene for scene in found}, reading, options, bands)
+
+
+def _fingerprint(path: str) -> dict[str, Any] | None:
+    """Return the fingerprint of a file, None for one that is missing on a server that cannot list its files."""
+    try:
+        return fingerprint(path)
+    except FileNotFoundError:
+        return None
 
 
 def _is_found(place: str, pattern: str) -> bool:

@@ -94,7 +94,7 @@ def segment(
         Path or URL of an image with one band, zero where there are no data; of several images with ``{scene}``.
     bands : sequence of str, optional
         Names of the bands to use, in this order, by which `predict` then finds them, too. By default all, those of
-        several images matched by name with the first.
+        several images are matched by name, and are those that most of them have.
     overwrite : bool, default=False
         Whether to replace existing outputs.
     cluster : context manager, optional

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -516,6 +517,72 @@ def mask(path, seed, height=30, width=40):
     return there
 
 
+def unusable(folder):
+    """Write four scenes, the first by their names, none of which can be used; return how each is named in the error."""
+    scene(folder / "scenes/0.tif", 5, bands=("red", "green"))
+    scene(folder / "scenes/1.tif", 6)
+    pixels = np.random.default_rng(7).integers(0, 200, (40, 40, 3))
+    about = {"band_names": [*BANDS], "spatial:transform": ["here"] * 6}
+    zarr.create_array(folder / "scenes/2.zarr", data=pixels.astype("u1"), attributes=about)
+    zarr.create_array(folder / "scenes/3.zarr", data=pixels.astype("i2"), attributes={"band_names": [*BANDS]})
+    for name in "023":
+        mask(folder / f"masks/{name}.tif", 8, height=30 if name == "0" else 40)
+    return (
+        r"0: expected one band 'nir' in .*0\.tif; got red, green",
+        r"1: there is no mask .*masks/1\.tif of .*1\.tif",
+        r"2: .*2\.zarr has coordinates that cannot be read",
+        r"3: expected .*3 bands of uint8|3: .*uint8.*int16",
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
+@pytest.mark.parametrize("night", [1, 2])
+def test_scenes_with_other_bands_without_their_mask_or_of_no_known_place_stop_no_night(night, tmp_path):
+    masked = JOB.replace('"scenes/*.tif"', '"scenes/*"\nmask = "masks/{scene}.tif"')
+    job = new_job(tmp_path, masked)
+    (tmp_path / "masks").mkdir()
+    for seed, name in enumerate("abcd"):
+        scene(tmp_path / f"scenes/{name}.tif", seed)
+        mask(tmp_path / f"masks/{name}.tif", seed)
+        if name == "b" and night == 2:
+            run(job)
+    wanted = unusable(tmp_path)
+    with pytest.raises(ValueError, match=r"4 of the new scenes") as raised:
+        run(job)
+    for message in wanted:
+        assert re.search(message, str(raised.value)), str(raised.value)
+    assert (metrics(job)["night"], metrics(job)["labelled"]) == (night, [*"abcd"[2 * night - 2 :]])
+    assert sorted(metrics(job)["damaged"]) == [*"0123"]
+    mask(tmp_path / "masks/1.tif", 9)
+    with pytest.raises(ValueError, match=r"3 of the new scenes"):
+        run(job)
+    assert metrics(job)["labelled"] == ["1"]
+
+
+def floats(path, seed, bad=None):
+    """Write a Zarr scene of floating-point pixels, one of them bad."""
+    pixels = np.random.default_rng(seed).normal(size=(40, 40, 3)) + 9 * (np.arange(40)[:, None, None] > 20)
+    if bad is not None:
+        pixels[3, 4] = bad
+    zarr.create_array(path, data=pixels)
+
+
+def test_scenes_are_read_once_more_only_where_one_of_them_is_at_fault(tmp_path, monkeypatch):
+    job = new_job(tmp_path, JOB.replace("*.tif", "*.zarr").replace("{scene}.tif", "{scene}.zarr"))
+    floats(tmp_path / "scenes/a.zarr", 0)
+    floats(tmp_path / "scenes/b.zarr", 1, np.inf)
+    reads, read = [], Damaged.read
+    monkeypatch.setattr(Damaged, "read", lambda *args: (reads.append(1), read(*args)))
+    with monkeypatch.context() as patch:
+        patch.setattr(night_module, "fit_scenes", lambda *_: exec("raise ValueError('no such setting')"))
+        with pytest.raises(ValueError, match="no such setting"):
+            run(job)
+    assert not reads
+    with pytest.raises(ValueError, match=r"1 of the new scenes .*: b: expected finite"):
+        run(job)
+    assert (len(reads), metrics(job)["labelled"]) == (1, ["a"])
+
+
 @pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
 def test_every_scene_has_a_mask_of_its_own_and_is_labelled_again_when_that_changes(tmp_path):
     job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"scenes/*.tif"\nmask = "masks/{scene}.tif"'))
@@ -523,7 +590,7 @@ def test_every_scene_has_a_mask_of_its_own_and_is_labelled_again_when_that_chang
     for name, seed in (("a", 0), ("b", 1)):
         scene(tmp_path / f"scenes/{name}.tif", seed, holes=2)
     there = {"a": mask(tmp_path / "masks/a.tif", 2)}
-    with pytest.raises(FileNotFoundError, match=r"no mask .*masks/b.tif of the scene b"):
+    with pytest.raises(ValueError, match=r"there is no mask .*masks/b.tif of .*scenes/b.tif"):
         check(job)
     there["b"] = mask(tmp_path / "masks/b.tif", 3)
     run(job)
@@ -665,6 +732,19 @@ def test_stac_items_of_a_file_for_every_band_are_scenes(tmp_path):
     with rasterio.open(tmp_path / "scenes/1-nir.tif") as nir, rasterio.open(tmp_path / "scenes/1-red.tif") as red:
         rows = np.stack([nir.read(1), red.read(1)], axis=2).reshape(-1, 2)
     np.testing.assert_array_equal(labels_of(job, "scene-1")[0].ravel(), model.predict(rows))
+
+
+def test_an_item_that_lacks_a_band_or_a_file_is_left_out_alone(tmp_path):
+    job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"items.json"\nbands = ["red"]'))
+    scene(tmp_path / "scenes/red.tif", 0, bands=("red",))
+    hrefs = {"whole": "scenes/red.tif", "gone": "scenes/none.tif"}
+    items = [item(name, {"red": {"href": href}}) for name, href in hrefs.items()]
+    items += [item("bare", {"nir": {"href": "x.tif"}}), item("broken", {"red": {}})]
+    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": items}))
+    with pytest.raises(ValueError, match=r"3 of the new scenes .*bare: expected a band 'red'") as raised:
+        run(job)
+    assert re.search("broken: expected assets with a href.*gone: there is no .*none.tif", str(raised.value))
+    assert metrics(job)["labelled"] == ["whole"]
 
 
 def test_an_asset_of_data_is_preferred_to_an_overview_of_the_same_bands(tmp_path):
