@@ -30,10 +30,10 @@ class WriteLabels(WriteBlocks):
     def pieces(self, start: int, block: AnyArray) -> Iterator[tuple[int, int, Any, AnyArray]]:
         """Yield the block as a rectangle of the image."""
         y, x = self.order.block_of(start, len(block))
-        if self.without is not None and (without := block == self.without).any():
-            block = np.where(without, NO_DATA, block)
-        labels = block.reshape(y.stop - y.start, x.stop - x.start)
-        yield start, len(block), (y, x), np.ascontiguousarray(labels, self.target.dtype)
+        stored = block.astype(self.target.dtype)  # small first: large temporary arrays take the time
+        if self.without is not None:
+            np.copyto(stored, NO_DATA, where=block == self.without)
+        yield start, len(block), (y, x), stored.reshape(y.stop - y.start, x.stop - x.start)
 
     def stored(self, start: int, n_rows: int) -> Integers | None:
         """Return the stored labels of a block, or None if it is not done."""
