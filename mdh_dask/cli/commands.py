@@ -188,9 +188,7 @@ def run(
     same outputs. For a finished job it does nothing. A scheduler given here replaces the cluster of the
     file.
     """
-    from ..jobs._check import check_job
-    from ..jobs._nights import run_any
-    from ..jobs.job import checked_job, load_job, wants_json
+    from ..jobs.early import check_early, load_job, wants_json
     from ..jobs.telling import Told, telling
 
     elsewhere = cluster_table(scheduler, scheduler_file, scheduler_timeout) if scheduler or scheduler_file else None
@@ -198,6 +196,11 @@ def run(
         content = load_job(job)
         if wants_json(content):
             log_all_json(ctx)
+        check_early(job, content, elsewhere)
+        from ..jobs._check import check_job
+        from ..jobs._nights import run_any
+        from ..jobs.job import checked_job
+
         told.job = checked_job(job, content, elsewhere)
         if check:
             say(check_job(told.job, overwrite=overwrite))

@@ -16,6 +16,7 @@ from .shared_options import (
     PERFORMANCE_REPORT,
     REPORT,
     FitCommand,
+    existing,
     output_options,
     reading_options,
     wants_progress,
@@ -75,7 +76,7 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         MISSING_CHUNKS,
         reading_options,
-        click.argument("image"),
+        click.argument("image", callback=existing),
     ):  # fmt: skip
         command = option(command)
     return command

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import click
-from click.core import ParameterSource
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
@@ -17,15 +16,8 @@ from ..estimators.base import ClusterEstimator
 from ..estimators.docstrings import entries, sections
 from ..estimators.feature_maps import feature_map_names
 from ..estimators.registry import all_methods, options_of
-from .parameters import ParameterType, hyphenated
-
-MAP_OPTIONS = {
-    "landmarks": "n_landmarks",
-    "variance": "variance",
-    "components": "n_components",
-    "landmark_method": "landmark_method",
-}
-"""Options of a feature map, and the parameters of `KernelPCAFeatures` that they set."""
+from .names import MAP_OPTIONS, check_options, flag_of, flags_of, method_option, typed_names
+from .parameters import ParameterType
 
 
 class DocumentedOption(click.Option):
@@ -57,9 +49,7 @@ class MethodOption(DocumentedOption):
         allowed = [all_methods()[method]._parameter_constraints[name] for method in self.defaults]
         constraints = [each for of_method in allowed for each in of_method if each != "boolean"]
         kind = ParameterType(constraints) if constraints else None
-        flag = flag_of(name)
-        flags = flag if kind else f"{flag}/--no-{flag[2:]}"
-        super().__init__([flags, name], type=kind, default=None, help=self.text())
+        super().__init__([flags_of(name, kind is None), name], type=kind, default=None, help=self.text())
 
     def text(self) -> str:
         """Return the first method's description of the parameter, and those of methods that differ."""
@@ -111,10 +101,7 @@ def method_options() -> list[click.Option]:
 def _method_options(*_: tuple[Any, ...]) -> list[click.Option]:
     """Make the options once for everything that is registered."""
     classes = ", ".join(f"{method} ({estimator.__name__})" for method, estimator in all_methods().items())
-    method = click.Option(
-        ["--method"], default=next(iter(all_methods())), type=click.Choice(list(all_methods())), show_default=True,
-        help=f"How the rows are clustered: {classes}.",
-    )  # fmt: skip
+    method = method_option(all_methods(), f"How the rows are clustered: {classes}.")
     names = dict.fromkeys(name for cls in all_methods().values() for name in options_of(cls))
     of_methods = {name: MethodOption(name) for name in names}
     after_the_map = list(names).index("feature_map") + 1
@@ -125,19 +112,14 @@ def _method_options(*_: tuple[Any, ...]) -> list[click.Option]:
 def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], progress: bool) -> ClusterEstimator:
     """Return the estimator of a method with the given options, or raise an error if one is not for this method."""
     own = options_of(all_methods()[method])
-    typed = {name: options[name] for name in options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    typed = {name: options[name] for name in typed_names(ctx, options)}
+    check_options(ctx, method, [*own], typed)
     of_map = {name: typed.pop(name) for name in MAP_OPTIONS if name in typed}
-    for name in typed:
-        if name not in own:
-            flags = ", ".join(map(flag_of, [*own, *(MAP_OPTIONS if "feature_map" in own else ())]))
-            raise click.UsageError(f"--method {method} has no option {flag_of(name)}; its options are {flags}", ctx)
     try:
         validate_parameter_constraints(all_methods()[method]._parameter_constraints, typed, f"--method {method}")
     except InvalidParameterError as error:
         raise click.UsageError(str(error), ctx) from error
     estimator: Any = all_methods()[method](**typed, progress=progress)
-    if of_map and "feature_map" not in own:
-        raise click.UsageError(f"--method {method} has no option {flag_of(next(iter(of_map)))}", ctx)
     if of_map and estimator.feature_map is None:
         raise click.UsageError(
             f"{flag_of(next(iter(of_map)))} is an option of a feature map, but there is none: give one with "
@@ -157,11 +139,6 @@ def with_map_options(estimator: Any, options: Mapping[str, Any]) -> ClusterEstim
             raise click.UsageError(f"{flag_of(name)} is no option of the feature map {type(feature_map).__name__}")
         feature_map.set_params(**{MAP_OPTIONS[name]: value})
     return estimator.set_params(feature_map=feature_map)
-
-
-def flag_of(name: str) -> str:
-    """Return the flag of a parameter's option."""
-    return "--" + hyphenated(name)
 
 
 def shown(name: str, default: Any) -> str:

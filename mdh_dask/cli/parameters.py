@@ -7,6 +7,8 @@ from typing import Any
 import click
 from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
+from .names import hyphenated
+
 
 class ParameterType(click.ParamType):
     """A value that one of a parameter's scikit-learn constraints allows."""
@@ -46,14 +48,3 @@ class ParameterType(click.ParamType):
                 return number
         limits = " or ".join(dict.fromkeys(str(c) for c in self.constraints if isinstance(c, Interval)))
         self.fail(f"expected {limits or self.values}; got {value!r}", param, ctx)
-
-
-def hyphenated(word: str) -> str:
-    """Return a word with hyphens in place of underscores, which is accepted too.
-
-    Examples
-    --------
-    >>> hyphenated("local_scaling")
-    'local-scaling'
-    """
-    return word.replace("_", "-")

@@ -8,16 +8,17 @@ from typing import Any
 import click
 
 from .._log import is_json
+from .names import check_names
 
 
 class FitCommand(click.Command):
     """A command with the options of the methods, made when needed, as estimators take long to import."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse a missing input before the options are made."""
+        """Refuse a missing input and unknown names before the options are made."""
         asks = ctx.resilient_parsing or {"-h", "--help"} & {*args}  # a shell for completions, or the user for help
-        if args and not args[0].startswith("-") and not asks:
-            refuse_missing(args[0])
+        if not asks:
+            check_names(self, ctx, args)
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -65,13 +66,14 @@ def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--columns", callback=_names, metavar="A,B,C",
             help="Columns to use, in this order: names in a table, otherwise numbers from 0.  [default: all]",
         ),
-        click.argument("features", callback=_input),
+        click.argument("features", callback=existing),
     ):  # fmt: skip
         command = option(command)
     return command
 
 
-def _input(ctx: click.Context, param: click.Parameter, value: str) -> str:
+def existing(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Return the path of an input, or raise an error if nothing is there."""
     refuse_missing(value)
     return value
 

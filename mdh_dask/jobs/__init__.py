@@ -1,13 +1,11 @@
-"""Jobs, which resume when they are run again after being killed at any moment."""
+"""Jobs, which resume when they are run again after being killed at any moment.
+
+What they need is imported when they run, so that errors in a job file are found at once.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-from ._check import check_job
-from ._nights import run_any
-from .job import read_job
-from .telling import telling
 
 __all__ = ["check", "run"]
 
@@ -63,6 +61,10 @@ def run(
     ...     run(f"{folder}/job.toml").split(" in ")[0]
     '1 cluster of 600 rows'
     """
+    from ._nights import run_any
+    from .job import read_job
+    from .telling import telling
+
     with telling(path, lambda error: 1) as told:
         told.job = read_job(Path(path), cluster)
         return run_any(told.job, restart=restart, overwrite=overwrite, progress=progress)
@@ -103,4 +105,7 @@ def check(path: str | Path, *, overwrite: bool = False, cluster: Mapping[str, An
     ...     print(check(f"{folder}/job.toml").splitlines()[5])
     passes:  1
     """
+    from ._check import check_job
+    from .job import read_job
+
     return check_job(read_job(Path(path), cluster), overwrite=overwrite)

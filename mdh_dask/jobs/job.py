@@ -1,6 +1,5 @@
 """Job files, which describe the input, the method, the cluster and the outputs of a job."""
 
-import tomllib
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import SettingError
-from .._fields import JobError, check_keys, checked_table, choice, flag, share, text
+from .._fields import JobError, check_keys
 from .._state import ComparedState
 from ..clusters.current import LOCAL_SCHEDULERS
 from ..clusters.kinds import CLUSTERS, cluster_settings
@@ -18,27 +17,11 @@ from ..workflows.labels import check_labels
 from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types
 from ..workflows.weights import Weights
+from .early import SECTIONS, checked_run, load_job
 from .input_kinds import INPUTS, checked_input
 from .inputs import Input, columns_and_kinds
 from .methods import estimator_of
 from .outputs import JobOutputs
-
-OF_SCENES = {
-    "on_drift": choice("label", "refit", default="label"),
-    "drift_threshold": share(0.1),
-}
-"""Keys of ``[run]`` that only jobs on scenes have."""
-
-RUN = {
-    "work": text("the path of a folder"),
-    "on_change": choice("error", "restart", default="error"),
-    "overwrite": flag(default=False),
-    "log_json": flag(default=False),
-    "openmetrics": text("a path or URL"),
-}
-
-
-SECTIONS = ("input", "method", "cluster", "output", "run")
 
 BESIDE = ("labels", "weights", "mask")
 """Keys of ``[input]`` with paths of what belongs to the input."""
@@ -127,24 +110,6 @@ def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
     return checked_job(path, load_job(path), cluster)
 
 
-def load_job(path: Path) -> dict[str, Any]:
-    """Return the unchecked content of a job file; see `read_job`."""
-    try:
-        return tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no job file {path}; check the path") from None
-    except IsADirectoryError:
-        raise FileNotFoundError(f"{path} is a folder; give the path of a job file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise JobError(f"{path} is not TOML: {error}") from error
-
-
-def wants_json(content: dict[str, Any]) -> bool:
-    """Return whether unchecked content asks for a JSON log, so that errors of the job file are JSON, too."""
-    run = content.get("run")
-    return isinstance(run, dict) and run.get("log_json") is True
-
-
 def checked_job(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None = None) -> Job:
     """Return the checked job of a file; see `read_job`."""
     try:
@@ -159,7 +124,7 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
     where = cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
     kind = where.pop("kind")
     given, output = checked_input(content.get("input", {}), content.get("output", {}))
-    run = checked_table("run", content.get("run", {}), RUN | (OF_SCENES if given["kind"] == "scenes" else {}))
+    run = checked_run(content.get("run", {}), given)
     sections = {"input": given, "output": output, "run": run, "cluster": where}
     of_cluster = CLUSTERS[kind].paths if cluster is None else ()
     for section, keys in (PATHS | {"cluster": of_cluster, "output": tuple(output)}).items():

@@ -16,6 +16,7 @@ from ..estimators.feature_maps import FEATURE_MAPS
 from ..estimators.registry import all_methods, options_of
 from ..estimators.transformer import FeatureTransformer
 from ..kernels import KERNELS, Kernel
+from .early import checked_method
 
 NONE = "none"
 """Replaces None, which TOML does not have."""
@@ -31,15 +32,9 @@ def estimator_of(table: Any, progress: bool) -> ClusterEstimator:
     JobError
         If the method, a parameter or a value is unknown.
     """
-    if not isinstance(table, dict):
-        checked_table("method", table, {})
-    name = checked_table(
-        "method", _only(table, "name"), {"name": choice(*all_methods(), default=next(iter(all_methods())))}
-    )["name"]
+    name = checked_method(table, {method: [*options_of(cls)] for method, cls in all_methods().items()})
     constraints = all_methods()[name]._parameter_constraints
-    parameters = {parameter: field_of(constraints[parameter]) for parameter in options_of(all_methods()[name])}
-    check_keys(f"[method] with name = {name!r}", table, ["name", *parameters])
-    given = {key: parameters[key] for key in table if key != "name"}
+    given = {key: field_of(constraints[key]) for key in table if key != "name"}
     values = checked_table("method", {key: table[key] for key in given}, given)
     estimator: Any = all_methods()[name](**values, progress=progress)
     if isinstance(given := table.get("feature_map"), dict):

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.request import Request, urlopen
 
 from .. import __version__
 from .._locations import redacted
-from ..io.files import file_exists, read_file, write_file
-from ..io.openmetrics import as_openmetrics, read_gauges
-from .job import Job
-from .state import FINISHED, Work
+
+if TYPE_CHECKING:
+    from .job import Job
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Told:
     """A run whose end is reported; `job` is set once the job file has been read."""
 
     path: str
-    job: Job | None = None
+    job: "Job | None" = None
 
 
 @contextmanager
@@ -95,9 +95,13 @@ def _despite_errors(what: str, do: Callable[[], None]) -> None:
         logger.warning("%s: %s", what, type(error).__name__)
 
 
-def _write(job: Job | None, code: int) -> None:
+def _write(job: "Job | None", code: int) -> None:
     if job is None or (path := job.run["openmetrics"]) is None:
         return
+    from ..io.files import file_exists, read_file, write_file
+    from ..io.openmetrics import as_openmetrics, read_gauges
+    from .state import FINISHED, Work
+
     earlier = read_gauges(read_file(path).decode(), ABOUT, PREFIX) if file_exists(path) else {}
     now = time.time()
     values: dict[str, float] = {"exit_code": code, "last_run_timestamp_seconds": now}
