@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import ClusterMixin, _fit_context
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._state import State
@@ -66,7 +66,6 @@ class ClusterEstimator(ClusterMixin, Described):
             raise TypeError(f"{cls.__name__}() has no parameter n_clusters: the number of clusters is found; {bound}")
         return super().__new__(cls, *args, **parameters)
 
-    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster rows.
 
@@ -86,6 +85,7 @@ class ClusterEstimator(ClusterMixin, Described):
         ValueError
             If a parameter or `X` is invalid; before any work if possible, otherwise in the first pass.
         """
+        self._check_parameters()
         with one_bar(self.progress):
             rows, learnt, n_passes = without_missing(self, as_rows(self, X, reset=True))
             self._take_target(y, rows.shape[0])

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from functools import cache
 from typing import Any, TypeVar
 
 C = TypeVar("C", bound=type)
@@ -61,12 +62,14 @@ def _entries_of(cls: type, title: str) -> dict[str, str]:
     return {name: entry for name, entry in found.items() if name not in hidden or title == "Parameters"}
 
 
+@cache  # of the bases, whose docstrings all classes share
 def sections(docstring: str | None) -> dict[str, str]:
     """Return the sections of a numpydoc docstring by title; the text before them has an empty title."""
     first, *rest = re.split(r"^(\w[\w ]*)\n-+\n", inspect.cleandoc(docstring or ""), flags=re.MULTILINE)
     return {"": first.strip(), **{title: text.strip() for title, text in zip(rest[::2], rest[1::2])}}
 
 
+@cache
 def entries(section: str) -> dict[str, str]:
     r"""Return the entries of a section by name.
 

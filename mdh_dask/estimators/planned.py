@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -78,6 +79,14 @@ class Planned(BaseEstimator, ABC):
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
         """Return the plan of the fitted value for rows of a shape, a generator of `mdh_dask.chunks.Pass`."""
         raise NotImplementedError(f"{type(self).__name__} needs a method _plan, or a _learn of its own")
+
+    def _check_parameters(self) -> None:
+        """Raise an error for an invalid parameter, unless scikit-learn is configured not to check.
+
+        Its decorator of `fit` also imports what follows callbacks, a tenth of a second of every process.
+        """
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from .._levels import LevelFeatures
@@ -63,9 +63,9 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
             self._fit_beside(X)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def _fit_beside(self, X: Any, *others: Plan[Any]) -> list[Any]:
         """Fit the map, advance other plans in the same passes, and return their results."""
+        self._check_parameters()
         rows = as_rows(self, X, reset=True)
         self._check_rows(rows)
         plan = self._plan(self._seed(), (rows.shape[0], rows.shape[1]))

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 
 from .._random import generator
@@ -56,7 +55,6 @@ class Updating(ClusterEstimator):
         """Return whether the leaves of a grown tree are merged."""
 
     @available_if(lambda estimator: estimator.updates)
-    @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Update the tree with a batch of new rows; the first batch is fitted.
 
