@@ -107,7 +107,7 @@ def near_rows(rows: AnyArray, scoring: AnyArray, share: float | None = None) -> 
     >>> [len(near) for near in near_rows(rows, rows[::2])]
     [100, 50]
     """
-    doubtful = np.flatnonzero(~_certainly_near(rows, scoring, share))
+    doubtful = np.flatnonzero(~_certainly_near(columns_of(loop_ready(rows)), scoring, share))
     if len(doubtful) == 0:
         return rows, scoring
     # Order statistics take much longer than the sums that make them unnecessary for most columns.
@@ -116,21 +116,19 @@ def near_rows(rows: AnyArray, scoring: AnyArray, share: float | None = None) -> 
     return (rows if within.all() else rows[within]), (scoring if scores.all() else scoring[scores])
 
 
-def _certainly_near(rows: AnyArray, scoring: AnyArray, share: float | None) -> Booleans:
-    """Return a mask of the columns whose bounds certainly contain all rows, shape (n_features,).
+def _certainly_near(columns: Columns, scoring: AnyArray, share: float | None) -> Booleans:
+    """Return a mask of the columns whose bounds certainly contain their range, shape (n_features,).
 
     Where enough rows lie beyond two inner values, the bulk reaches at least as far as these, and so do its bounds.
     """
     if len(scoring) == 0:
-        return np.ones(rows.shape[1], dtype=bool)
-    rows, scoring = loop_ready(rows), loop_ready(scoring)
-    columns = columns_of(rows)
+        return np.ones(scoring.shape[1], dtype=bool)
     with np.errstate(invalid="ignore", over="ignore"):
         inner = INNER * np.sqrt(columns.deviations / columns.n)
         low, high = columns.mean - inner, columns.mean + inner
         bounds = _around(low, high)
-    below, above = np.zeros((2, rows.shape[1]), dtype=np.int64)
-    count_beyond(scoring, low, high, below, above)
+    below, above = np.zeros((2, scoring.shape[1]), dtype=np.int64)
+    count_beyond(loop_ready(scoring), low, high, below, above)
     reached = (high > low) & (np.minimum(below, above) > _left_out(len(scoring), share))
     near = reached & (columns.low >= bounds.low) & (columns.high <= bounds.high)
     return np.asarray(near | (columns.low == columns.high))
@@ -159,11 +157,14 @@ def without_far_rows(columns: Columns, sample: Sample, share: float | None = Non
         sample, as measuring them on all rows would take another pass.
     sample : Sample
     """
-    bounds = bounds_of(smallest_hashes(sample, ROWS_FOR_BOUNDS).rows, share)
-    far = (columns.low < bounds.low) | (columns.high > bounds.high)
+    some = smallest_hashes(sample, ROWS_FOR_BOUNDS).rows
+    doubtful = np.flatnonzero(~_certainly_near(columns, some, share))
+    bounds = bounds_of(some[:, doubtful], share)
+    far = np.zeros(len(columns.low), dtype=bool)
+    far[doubtful] = (columns.low[doubtful] < bounds.low) | (columns.high[doubtful] > bounds.high)
     if not far.any():
         return columns, sample
-    near = sample.take(np.flatnonzero(bounds.contain(sample.rows)))
+    near = sample.take(np.flatnonzero(bounds.contain(sample.rows[:, doubtful])))
     n, n_far = len(sample.hashes), len(sample.hashes) - len(near.hashes)
     logger.info("%s columns hold values far from all others, in %s of %s sampled rows", int(far.sum()), n_far, n)
     bulk = columns_of(near.rows)

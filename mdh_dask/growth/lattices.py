@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._jit.lattices import Lattices, spread_rows
-from .._typing import Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 from .passes import Sample, smallest_hashes
 
 LEAST_LEVELS, MOST_LEVELS = 3, 20
@@ -41,19 +41,26 @@ def lattices_in(sample: Sample, step: Floats, most_levels: int = MOST_LEVELS) ->
     """
     sample = smallest_hashes(sample, ROWS_FOR_LEVELS)
     found, keys = [], []
-    for j in np.flatnonzero(step > 0).tolist():
-        levels = _levels(sample.rows[:, j].astype(np.float64), float(step[j]), most_levels)
+    for j in np.flatnonzero(_may_be_coarse(sample.rows, step, most_levels)).tolist():
+        levels = _levels(sample.rows[:, j].astype(np.float64), float(step[j]))
         if levels is not None:
             found.append(j)
             keys.append((sample.hashes * (levels + 1).astype(np.uint64)).sum(dtype=np.uint64))
     return Lattices(np.array(found, dtype=np.int64), step[found].astype(np.float64), np.array(keys, dtype=np.uint64))
 
 
-def _levels(values: Floats, step: float, most_levels: int) -> Integers | None:
+def _may_be_coarse(rows: AnyArray, step: Floats, most_levels: int) -> Booleans:
+    """Return the columns with as many steps between their extremes as a coarse lattice has."""
+    if len(rows) == 0:
+        return np.zeros(len(step), dtype=bool)
+    ranges = rows.max(axis=0).astype(np.float64) - rows.min(axis=0)
+    n_steps = np.divide(ranges, step, out=np.zeros(len(step)), where=step > 0)
+    return np.asarray((n_steps > LEAST_LEVELS - 1.5) & (n_steps < most_levels - 0.5))
+
+
+def _levels(values: Floats, step: float) -> Integers | None:
     """Return the levels of values on a coarse lattice, from zero, or None if they are not on one."""
     exact = (values - values.min()) / step
-    if not LEAST_LEVELS - 1.5 < exact.max() < most_levels - 0.5:
-        return None
     levels = np.rint(exact)
     return levels.astype(np.int64) if np.abs(exact - levels).max() <= OFF_THE_LATTICE else None
 
