@@ -243,9 +243,10 @@ def modes(density):
 
 def add_to_labels(labels, rows, sizes, sums):
     for label, row in zip(labels.tolist(), rows):
-        sizes[label] += 1
-        for j in range(sums.shape[1]):
-            sums[label, j] += float(row[j])
+        if label < len(sizes):
+            sizes[label] += 1
+            for j in range(sums.shape[1]):
+                sums[label, j] += float(row[j])
 
 
 def add_slices(rows, labels, shift, scale, n_labels):

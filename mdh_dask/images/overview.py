@@ -116,8 +116,7 @@ class Overview(Statistic):
         """Return the sums and pixels of one block."""
         labels = blocks[0] if not self.lowest else blocks[0].astype(np.int32) - self.lowest
         pixels = blocks[1][:, : self.n_shown]
-        n_labels = self.n_labels + self.marked
-        sizes, sums = np.zeros(n_labels, dtype=np.int64), np.zeros((n_labels, pixels.shape[1]))
+        sizes, sums = np.zeros(self.n_labels, dtype=np.int64), np.zeros((self.n_labels, pixels.shape[1]))
         add_to_labels(labels.astype(np.int32, copy=False), loop_ready(blocks[1]), sizes, sums)
         y, x = self.order.block_of(start, len(labels))
         shape, step = (y.stop - y.start, x.stop - x.start), self.step
@@ -140,8 +139,7 @@ class Overview(Statistic):
         for (y, x), *parts in pieces:
             for whole, part in zip(small, parts):
                 whole[y : y + part.shape[0], x : x + part.shape[1]] = part
-        n_without = int(sizes[-1]) if self.marked else None
-        sizes, sums = sizes[: self.n_labels], sums[: self.n_labels]
+        n_without = self.order.n_rows - int(sizes.sum()) if self.marked else None
         return Seen(sizes, sums / np.maximum(sizes, 1)[:, None], small[0], small[1], self.is_photograph, n_without)
 
 

@@ -379,7 +379,7 @@ class TestColumnMoments:
 class TestLabelSums:
     @given(row_sets(), st.integers(1, 4), seeds)
     def test_equal_their_twins(self, rows, n_labels, seed):
-        labels = np.random.default_rng(seed).integers(0, n_labels, len(rows)).astype(np.int32)
+        labels = np.random.default_rng(seed).integers(0, n_labels + 1, len(rows)).astype(np.int32)
         found, expected = (
             (np.zeros(n_labels, np.int64), np.zeros((n_labels, min(3, rows.shape[1])))) for _ in range(2)
         )
