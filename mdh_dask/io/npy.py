@@ -145,7 +145,7 @@ def _opened(location: str, path: Any, options: Options) -> tuple[NpyFile, int | 
     header = BytesIO(_bytes(location, options, 0, HEADER_BYTES if size is None else min(size, HEADER_BYTES)))
     with naming(f"{path} is not a .npy file of numbers", "write it with numpy.save"):
         shape, by_columns, dtype = HEADERS[np.lib.format.read_magic(header)](header)
-    version = location, version_of(*filesystem(location, options))  # the latter may not tell servers apart
+    version = version_of(*filesystem(location, options))
     return NpyFile(location, options, shape, dtype, by_columns, header.tell()), size, version
 
 

@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from dask.base import tokenize
 from fsspec.core import split_protocol, url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
 from .fingerprints import CHANGES
@@ -68,12 +69,13 @@ def about_file(location: str | os.PathLike[str], storage_options: Options = None
 
 
 def version_of(fs: Any, name: str) -> Any:
-    """Return what identifies a file in a file system and changes with its contents."""
-    key = fs.ukey(name)
+    """Return what identifies a file, on which server it may be, and changes with its contents."""
+    # Servers may describe two files alike. Their names are hashed, as options hold credentials, too.
+    key = name, fs.ukey(name), tokenize(type(fs), fs.storage_args, fs.storage_options)
     if "http" not in fs.protocol:
         return key
     about = fs.info(name)  # the key is the same for any contents
-    return key, *(str(about.get(change)) for change in ("size", *CHANGES))
+    return *key, *(str(about.get(change)) for change in ("size", *CHANGES))
 
 
 def open_parts(location: str | os.PathLike[str], storage_options: Options = None) -> Any:

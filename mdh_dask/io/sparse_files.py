@@ -146,7 +146,7 @@ def held_bytes(path: str | os.PathLike[str]) -> int:
 def _file_at(path: str | os.PathLike[str], is_npz: bool, storage_options: Options) -> SparseFile:
     location = os.fspath(local_path(path) or path)
     about_file(path, storage_options)  # raises the error for a missing file
-    version = location, version_of(*filesystem(location, storage_options))  # the latter may not tell servers apart
+    version = version_of(*filesystem(location, storage_options))
     return SparseFile(location, storage_options, is_npz, version)
 
 

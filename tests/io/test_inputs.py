@@ -11,11 +11,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import dask.array as da
+import fsspec
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse as sp
 import zarr
+from fsspec.implementations.dirfs import DirFileSystem
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -549,3 +553,34 @@ def test_a_file_that_is_not_served_is_missing(served):
 def test_kinds_are_told_by_the_name_or_by_what_is_there(folder):
     kinds = {name: kind_of(folder / name) for name in ("x.zarr", "x.npy", "x.parquet", "parts")}
     assert kinds == {"x.zarr": "Zarr", "x.npy": "npy", "x.parquet": "Parquet", "parts": "Parquet"}
+
+
+class Twin(DirFileSystem):
+    """A server for each folder; all describe their files alike."""
+
+    protocol = "twin"
+
+    def ukey(self, path):
+        return "same path, size and time"
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.npy", "x.npz"])
+def test_files_that_two_servers_describe_alike_are_not_taken_for_each_other(tmp_path, name):
+    fsspec.register_implementation("twin", Twin, clobber=True)
+    opened = []
+    for value in (1.0, 2.0):
+        rows, folder = np.full((5, 2), value), tmp_path / str(value)
+        frame = pd.DataFrame(rows, columns=["a", "b"])
+        folder.mkdir()
+        write = {
+            "x.csv": lambda path, frame=frame: frame.to_csv(path, index=False),
+            "x.parquet": frame.to_parquet,
+            "x.npy": lambda path, rows=rows: np.save(path, rows),
+            "x.npz": lambda path, rows=rows: sp.save_npz(path, sp.csr_array(rows)),
+        }
+        write[name](folder / name)
+        options = {"path": str(folder), "target_protocol": "file"}
+        opened.append(open_features(f"twin://{name}", storage_options=options).rows)
+    assert opened[0].name != opened[1].name
+    found = [rows.compute() for rows in opened]
+    assert [(own.data if name == "x.npz" else own).max() for own in found] == [1.0, 2.0]

@@ -153,22 +153,6 @@ def test_the_check_counts_files_that_every_worker_holds(written, rows, tmp_path)
         assert f"400 MB + {held:.4g} MB of the input + threads x" in check_job(read_job(job))
 
 
-@pytest.mark.parametrize("name", ["x.npz", "x.npy"])
-def test_files_that_two_servers_describe_alike_are_not_taken_for_each_other(tmp_path, monkeypatch, name):
-    for module in ("sparse_files", "npy"):
-        monkeypatch.setattr(f"mdh_dask.io.{module}.version_of", lambda fs, name: "same path, size and time")
-    opened = []
-    for value in (1.0, 2.0):
-        rows = np.full((5, 2), value)
-        (tmp_path / str(value)).mkdir()
-        path = tmp_path / str(value) / name
-        np.save(path, rows) if name == "x.npy" else sp.save_npz(path, sp.csr_array(rows))
-        opened.append(open_features(path).rows)
-    found = [rows.compute() for rows in opened]
-    assert [(own.data if name == "x.npz" else own).max() for own in found] == [1.0, 2.0]
-    assert opened[0].name != opened[1].name
-
-
 def test_a_file_is_read_once_for_all_passes(written, monkeypatch):
     reads = []
     monkeypatch.setattr("mdh_dask.io.sparse_files.load_npz", lambda file: reads.append(1) or sp.load_npz(file))
