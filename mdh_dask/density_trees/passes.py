@@ -16,7 +16,7 @@ from ..chunks import Statistic
 from .places import Places
 
 VOTERS = 10
-"""Number of landmarks near a row that tell its density, and the confidence in its label."""
+"""Number of landmarks near a row from which its density, and the confidence in its label, are estimated."""
 
 DOUBLINGS = 10
 """Distances of rows outside the density level are counted by their doublings."""
