@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import mdh_dask
-from mdh_dask._garbage import GARBAGE, RARELY, Garbage
+from mdh_dask._garbage import GARBAGE, OBJECTS_OF_A_COMMAND, RARELY, Garbage
 
 USUAL = (700, 10, 10)
 
@@ -72,3 +72,15 @@ def test_pauses_see_the_search_of_this_process():
     with GARBAGE:
         assert gc.isenabled()
         assert gc.get_threshold()[0] == RARELY
+
+
+def test_a_command_searches_rarely_and_not_when_its_process_ends():
+    script = """if 1:
+    import atexit, gc, sys
+    atexit.register(lambda: print("at the end", gc.get_threshold()[0], gc.get_freeze_count() > len(gc.get_objects())))
+    from mdh_dask.cli import main
+    sys.argv = ["mdh-dask", "--version"]
+    main()
+    """
+    ended = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert ended.stdout.splitlines()[-1] == f"at the end {OBJECTS_OF_A_COMMAND} True"

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from .._garbage import search_rarely
 from .._log import Lines
 from .cluster_options import cluster_of, cluster_options, cluster_table, scheduler_options
 from .exits import EXIT_CODES, Commands, exit_code, leaving_at_once
@@ -51,6 +52,7 @@ def mdh(ctx: click.Context, log_level: str, log_json: bool) -> None:
 
 def main() -> None:
     """Entry point of ``mdh-dask``."""
+    search_rarely()
     with leaving_at_once():
         mdh(prog_name="mdh-dask", obj=WHOLE_PROCESS)
 

@@ -185,10 +185,12 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _nodata(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    if value is None:
+        return None
     from ..images.validity import nodata_of
 
     try:
-        return None if value is None else nodata_of(value)
+        return nodata_of(value)
     except ValueError:
         raise click.BadParameter(f"expected a number or 'none'; got {value!r}") from None
 
