@@ -4,6 +4,7 @@ Balls count few of the rows along a cut. Slabs count all rows around it, which s
 than a hundred rows. Where the density along a line has one mode, the slab between holds as many as one of the others.
 """
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,9 @@ NEAREST = (12, 24, 48, 96, 192)
 LEAST_SPREAD = 0.6
 """Least spread of rows across the line as a share of that along it, in the groups. Lines leave thin curves, which are
 divided without this limit."""
+
+BESIDE = 3.5
+"""The contact is beside a line if it is farther from it than so many standard errors of the mean of a group's rows."""
 
 
 def rows_in_slabs(
@@ -52,7 +56,7 @@ def rows_in_slabs(
             break
         chosen = [own[:n] for own in near]
         line = line_through(chosen)
-        if line is None or not _holds(line, contact) or _thin(line, chosen):
+        if line is None or not _holds(line, contact) or _leaves(line, chosen, contact):
             break
         along, inside = line.along(rows)
         between = line.counts(along[inside])[1]
@@ -74,13 +78,30 @@ def _holds(line: Line, contact: Floats) -> bool:
     return bool(inside[0]) and line.counts(along)[1] == 1
 
 
-def _thin(line: Line, chosen: Sequence[Floats]) -> bool:
-    """Return whether the rows that chose a line spread little in some direction across it."""
+def _leaves(line: Line, chosen: Sequence[Floats], contact: Floats) -> bool:
+    """Return whether a line may leave the groups: they are thin across it, or bend away from it."""
     along = [line.along(rows)[0] for rows in chosen]
     slabs = [rows[np.abs(at - end) <= line.half] for rows, at, end in zip(chosen, along, line.ends)]
-    slabs = [rows for rows in slabs if len(rows)] or list(chosen)
-    across = np.concatenate([rows - rows.mean(axis=0) for rows in slabs])
-    across = across - np.outer(across @ line.direction, line.direction)
-    # The smallest of the spreads across is the zero along the line.
-    spread = np.linalg.eigvalsh(across.T @ across)[1] / max(len(across) - 2, 1)
-    return bool(spread < LEAST_SPREAD**2 * np.mean([np.var(at) for at in along]))
+    slabs = [own if len(own) else rows for own, rows in zip(slabs, chosen)]
+    centred = [rows - rows.mean(axis=0) for rows in slabs]
+    rows = np.concatenate(centred)
+    across = rows - np.outer(rows @ line.direction, line.direction)
+    # In ascending order; the first is zero, along the line.
+    variances = np.linalg.eigvalsh(across.T @ across) / max(len(across) - 2, 1)
+    thin = variances[1] < LEAST_SPREAD**2 * np.mean([np.var(at) for at in along])
+    return bool(thin) or _bends(line, centred, contact, BESIDE * float(variances.sum() / len(chosen[0])) ** 0.5)
+
+
+def _bends(line: Line, centred: Sequence[Floats], contact: Floats, beside: float) -> bool:
+    """Return whether groups turn away from a line beside which the contact is, the more the farther from the contact.
+
+    The projection of such a curve on its chord is densest at both ends. Two straight bars at an angle do not turn.
+    """
+    away = contact - line.middle
+    away -= away @ line.direction * line.direction
+    height = float(np.linalg.norm(away))
+    if height <= beside:
+        return False
+    along = [rows @ line.direction for rows in centred]
+    slopes = [(rows @ away / height) @ at / max(float(at @ at), sys.float_info.min) for rows, at in zip(centred, along)]
+    return bool(slopes[0] - slopes[1] > height / line.half)

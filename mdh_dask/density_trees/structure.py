@@ -29,12 +29,13 @@ larger with four than with one. With more rows, each halving takes longer and ad
 COARSE_RESOLUTION = 3.0
 """Resolution of the communities in many columns: their evidence needs larger cells."""
 
-LEAST_EVIDENCE, BY_ROWS, MOST_NEEDED = 2.1, 0.37, 3.8
-"""Least evidence that separates clusters of 200 rows, its increase with each doubling of the rows, and its maximum.
+EVIDENCE, BY_ROWS, LEAST_EVIDENCE, MOST_NEEDED = 2.1, 0.37, 2.3, 3.8
+"""Evidence that separates clusters of 200 rows, its increase with each doubling of the rows, its minimum and maximum.
 
 Cells are drawn from all rows, and so have borders where the counted rows happen to be sparse. In clouds without
-clusters in two columns, thin curves among them, one in twenty had evidence above 2.1 (200 rows), 2.4 (500) and 2.8
-(1000); without slabs, above 2.7 (2000) and 3.5 (5000)."""
+clusters in two columns, one in twenty had evidence above 2.1 (200 rows), 2.4 (500) and 2.8 (1000); without slabs, above
+2.7 (2000) and 3.5 (5000). The minimum is for thin curves of few rows, of which ``python -m tests.benchmarks honesty
+--kind "thin curves"`` shows how many are divided: with 3.0 for balls, clusters of 240 rows are merged."""
 
 HALVES = 1
 """Key of the hashes whose bits divide the rows, as values of few levels are spread by the bits of the hashes."""
@@ -103,7 +104,7 @@ def structure_of(points: Floats, hashes: Integers, level: float, slabs: bool = T
     n_splits = max(min(ROWS_OF_SPLITS // n, MOST_SPLITS), 1)
     bits = [(fresh >> np.uint64(bit)) & np.uint64(1) == 0 for bit in range(n_splits)]
     halvings = [[Half(points, half, slabs=slabs) for half in (bit, ~bit)] for bit in bits]
-    least = min(LEAST_EVIDENCE + BY_ROWS * np.log2(max(n / 200, 1)), MOST_NEEDED)
+    least = np.clip(EVIDENCE + BY_ROWS * np.log2(n / 200), LEAST_EVIDENCE, MOST_NEEDED)
     threshold = _at_level(least, level, len(merges.kept) * (len(RADII) + slabs * len(NEAREST)))
     structure = _tested(cell, merges, halvings, threshold)
     return structure._replace(threshold=threshold, reach=graph.reach)

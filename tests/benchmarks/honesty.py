@@ -33,6 +33,9 @@ ESTIMATORS = (
 MANY_COLUMNS = "many columns"
 """The kind that is drawn only if it is asked for, in more than 50 columns."""
 
+THIN_CURVES = "thin curves"
+"""The kind that is drawn only if it is asked for, as hyperplanes and kernels divide curves by design."""
+
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]
 
 
@@ -93,6 +96,42 @@ def _spots(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return np.rint(np.clip(spot + rng.normal(0, 0.5, spot.shape), 0, 16)).reshape(n, -1)[:, :d]
 
 
+def _near(curve: Callable[[np.ndarray], np.ndarray]) -> Draw:
+    """Return a draw of rows near a curve, with noise of a hundredth to a twentieth of its length in every column.
+
+    Parameters
+    ----------
+    curve : callable
+        Points in the plane, shape (2, n), at shares of the length of the curve.
+    """
+
+    def draw(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+        steps = np.diff(curve(np.linspace(0, 1, 1000, endpoint=False)))
+        # A cross jumps from the end of one line to the next.
+        lengths = np.linalg.norm(steps, axis=0)
+        rows = np.zeros((n, d))
+        rows[:, :2] = curve(rng.uniform(size=n)).T
+        noise = np.exp(rng.uniform(np.log(0.01), np.log(0.05))) * lengths[lengths < 5 * np.median(lengths)].sum()
+        return rows + rng.normal(0, noise, (n, d))
+
+    return draw
+
+
+def _arc(turn: np.ndarray, radius: np.ndarray | float = 1.0) -> np.ndarray:
+    return np.array([radius * np.cos(2 * np.pi * turn), radius * np.sin(2 * np.pi * turn)])
+
+
+def _spiral_arm(t: np.ndarray) -> np.ndarray:
+    radius = np.sqrt(0.02 + 0.98 * t)  # as many rows for each piece of the length
+    return _arc(1.25 * radius, radius)
+
+
+def _letter_s(t: np.ndarray) -> np.ndarray:
+    upper, lower = _arc(1.5 * t), _arc(0.25 - 1.5 * (t - 0.5))
+    shift = np.array([[0], [1]])
+    return np.where(t < 0.5, upper + shift, lower - shift)
+
+
 CLOUDS: dict[str, dict[str, Draw]] = {
     "normal": {
         "normal": lambda rng, n, d: rng.normal(size=(n, d)),
@@ -135,11 +174,20 @@ CLOUDS: dict[str, dict[str, Draw]] = {
         "blurred noise": _blurred_noise,
         "spots": _spots,
     },
+    THIN_CURVES: {
+        "ring": _near(_arc),
+        "moon": _near(lambda t: _arc(t / 2)),
+        "line": _near(lambda t: np.array([t, 0 * t])),
+        "spiral arm": _near(_spiral_arm),
+        "S": _near(_letter_s),
+        "cross": _near(lambda t: np.where(t < 0.5, [4 * t - 1, 0 * t], [0 * t, 4 * t - 3])),
+        "L": _near(lambda t: np.array([np.maximum(2 * t - 1, 0), np.maximum(1 - 2 * t, 0)])),
+    },
 }
 """Clouds without clusters by their kinds."""
 
-OF_ANY_WIDTH = tuple(kind for kind in CLOUDS if kind != MANY_COLUMNS)
-"""Kinds without clusters in few columns, too: two of two values each have four."""
+OF_ANY_WIDTH = tuple(kind for kind in CLOUDS if kind not in (MANY_COLUMNS, THIN_CURVES))
+"""Kinds without clusters in few columns, too (two of two values each have four), for any estimator."""
 
 ALL_CLOUDS = tuple(cloud for of_kind in CLOUDS.values() for cloud in of_kind)
 

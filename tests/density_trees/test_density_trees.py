@@ -159,6 +159,18 @@ class TestSlabs:
             sums = rows_in_slabs(rows, choosing, counted, group, (0, 1), contact)
             assert sums[..., 2].all(axis=0).sum() == n_lines
 
+    def test_lines_do_not_leave_wide_rings_but_join_bars_at_an_angle(self):
+        rng = np.random.default_rng(0)
+        choosing, counted = np.arange(0, 1200, 2), np.arange(1, 1200, 2)
+        angle, width = np.linspace(-3, 3, 1200), rng.uniform(-0.8, 0.8, 1200)
+        ring = np.column_stack([np.sin(angle), np.cos(angle)]) + rng.normal(0, 0.15, (1200, 2))
+        bars = np.column_stack([angle + np.sign(angle) * width, width - np.abs(angle)])
+        for rows, n_lines in ((ring, 3), (bars, len(NEAREST))):
+            group = (angle > 0).astype(np.int64)
+            contact = rows[np.abs(angle) < 0.1].mean(axis=0)
+            sums = rows_in_slabs(rows, choosing, counted, group, (0, 1), contact)
+            assert sums[..., 2].all(axis=0).sum() == n_lines
+
 
 class TestGraph:
     @settings(max_examples=20)
