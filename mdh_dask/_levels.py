@@ -20,6 +20,8 @@ class LevelFeatures(NamedTuple):
     """Shape (n_positions, n_components); only their differences within a group count."""
     starts: Integers
     """First position of every group, ascending."""
+    shares: Floats
+    """Weights of the variances of the groups, of which changes by the same column share one; shape (n_groups,)."""
 
     def widths_along(self, directions: Floats) -> Floats:
         """Return the largest change of a projection within a group, shape (n_directions,)."""
@@ -54,7 +56,7 @@ class LevelFeatures(NamedTuple):
         sizes = np.diff(self.starts, append=len(self.positions))
         means = np.add.reduceat(self.positions, self.starts) / sizes[:, None]
         own = np.repeat(np.arange(len(sizes)), sizes)
-        return (self.positions - means[own]) * scale / np.sqrt(sizes[own])[:, None]
+        return (self.positions - means[own]) * scale * np.sqrt(self.shares / sizes)[own, None]
 
 
 def _whitener(rows: AnyArray) -> Floats:
@@ -95,10 +97,13 @@ class TwoValued(NamedTuple):
         return widest
 
 
-def level_features(groups: Sequence[Floats], n_components: int) -> LevelFeatures:
+def level_features(groups: Sequence[Floats], n_components: int, shares: Sequence[float] | None = None) -> LevelFeatures:
     """Return the groups, arrays of shape (n_positions of the group, n_components), as one value."""
     starts = np.cumsum([0, *(len(group) for group in groups)])[:-1]
-    return LevelFeatures(np.concatenate([np.empty((0, n_components)), *groups]), starts.astype(np.int64))
+    positions = np.concatenate([np.empty((0, n_components)), *groups])
+    return LevelFeatures(
+        positions, starts.astype(np.int64), np.ones(len(groups)) if shares is None else np.array(shares)
+    )
 
 
 NO_LEVELS = level_features([], 0)

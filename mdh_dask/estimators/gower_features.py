@@ -82,8 +82,7 @@ class GowerFeatures(KernelPCAFeatures):
     level, as every column of two levels has a valley between them: clusters differ in several columns. A continuous
     column is a curve in these coordinates, at whose bends rows gather: valleys must also be wider than the bend of any
     single column. See `single_levels`. Rows without a value of one column are no cluster; with ``missing="level"``,
-    those without values of several columns may be. In tables of four columns with a fifth of the values
-    missing at random, ``missing="pairs"`` still finds clusters of rows without values of the same columns.
+    those without values of several columns may be.
 
     `variance` chooses the number of components by the eigenvalues before the shift. The shift adds the same variance in
     every direction, so that 90% of the shifted variance takes nearly as many components as there are rows, most of

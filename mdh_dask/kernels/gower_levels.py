@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._levels import LevelFeatures, level_features
-from .._typing import Booleans, Floats
+from .._typing import Booleans, Floats, Integers
 
 FEW_VALUES = 12
 """Columns of at most this many values lie on a lattice, as ordinal columns do."""
@@ -26,6 +26,9 @@ NEARLY_ALL = 0.95
 
 ROWS_WITHOUT = 200
 """Most rows from which columns are left out to see what that changes."""
+
+MOST_CHANGES = 1000
+"""Largest changes by absent columns that are kept: rows of every level of every other column have one."""
 
 LEAST_IN_COMMON = 1e-9
 """Shares of columns that are smaller are rounding errors."""
@@ -67,24 +70,24 @@ def levels_among(
         if len(values) > FEWEST_TO_BEND:
             groups.append(bend(at[-len(own) :], own))
         groups += [np.stack([own.mean(axis=0), rows @ weighted]) for rows in absent]
+    in_variance = [1.0] * len(groups)
     if not missing and not known[:, shares > 0].all():
-        changes = _absences(coded, categorical, shares) @ projection
-        groups += [np.stack([np.zeros(len(change)), change]) for change in changes]
-    return level_features(groups, projection.shape[1])
+        for changes in _absences(coded, categorical, shares, projection):
+            groups += [np.stack([np.zeros(len(change)), change]) for change in changes]
+            in_variance += [1 / max(len(changes), 1)] * len(changes)
+    return level_features(groups, projection.shape[1], in_variance)
 
 
-def _absences(coded: Floats, categorical: Booleans, shares: Floats) -> Floats:
-    """Return the mean change of the kernel with every landmark where a column leaves the means of a row.
+def _absences(coded: Floats, categorical: Booleans, shares: Floats, projection: Floats) -> list[Floats]:
+    """Return the mean changes of features where a column leaves the means of rows, for each such column.
 
-    Rows without a column are less like those that have it, if its values are more alike than those of other columns.
-
-    Returns
-    -------
-    array of shape (number of columns with missing values, n_landmarks)
+    Rows without a column are less like those that have it, if its values are more alike than those of other columns,
+    and the other columns then weigh more. So rows of every level of another column have a mean change of their own.
     """
     some = slice(None, None, -(-len(coded) // ROWS_WITHOUT))
     rows, known, used = coded[some], ~np.isnan(coded), np.flatnonzero(shares)
     common = (known[some] * shares) @ known.T
+    groups = _groups_of(rows, categorical, used)
 
     def alike(j: Any) -> Floats:
         x, own = rows[:, j, None], coded[:, j]
@@ -92,14 +95,34 @@ def _absences(coded: Floats, categorical: Booleans, shares: Floats) -> Floats:
         return shares[j] * np.where(np.isnan(x) | np.isnan(own), 0.0, similar)
 
     total = reduce(np.add, map(alike, used))
-    changes = []
-    for j in used[known[:, used].any(axis=0) & ~known[:, used].all(axis=0)]:
+    incomplete = used[known[:, used].any(axis=0) & ~known[:, used].all(axis=0)]
+    found = []
+    for j in incomplete:
         left = common - shares[j] * known[:, j]
         defined = ~np.isnan(rows[:, j, None]) & (left > LEAST_IN_COMMON)
         before = np.divide(total, common, out=np.zeros_like(total), where=defined)
         after = np.divide(total - alike(j), left, out=np.zeros_like(total), where=defined)
-        changes.append((after - before).sum(axis=0) / max(np.count_nonzero(defined.any(axis=1)), 1))
-    return np.array(changes).reshape(-1, len(coded))
+        sizes = groups @ defined.any(axis=1)
+        enough = sizes >= max((1 - NEARLY_ALL) * len(rows), 1)
+        changes = groups[enough] / sizes[enough, None] @ ((after - before) @ projection)
+        largest = np.argsort(-(changes**2).sum(axis=1), kind="stable")[: -(-MOST_CHANGES // len(incomplete))]
+        found.append(changes[largest])
+    return found
+
+
+def _groups_of(rows: Floats, categorical: Booleans, used: Integers) -> Floats:
+    """Return which rows have a level or no value of a column, or a value in either half, shape (n_groups, n_rows)."""
+    groups = [np.ones(len(rows), dtype=bool)]
+    for j in used:
+        x = rows[:, j]
+        absent = np.isnan(x)
+        present = x[~absent]
+        if categorical[j]:
+            groups += [x == level for level in np.unique(present)]
+        elif len(present):
+            groups += [x <= np.median(present), x > np.median(present)]
+        groups.append(absent)
+    return np.array(groups, dtype=np.float64)
 
 
 def _largest_weights(present: Booleans, shares: Floats, missing: bool) -> Floats:
