@@ -23,6 +23,9 @@ USER = re.compile(
 QUERY = re.compile(r"([A-Za-z][\w+.-]+:/{1,2}[^\s?]*\?)\S+?(?=[\]'\")>,.;:]*(?:\s|$))")
 """The query of a URL, which may be a signature or token; other queries look the same."""
 
+LISTS = (".json", ".geojson")
+"""Endings of files that hold STAC items."""
+
 
 def redacted(text: str) -> str:
     """Return a text without the credentials of the URLs in it.
@@ -94,6 +97,22 @@ def name_of(location: str | os.PathLike[str]) -> str:
     ('x.npy', 'x.zarr')
     """
     return PurePosixPath(redacted(without_query(location))).name
+
+
+def names_scenes(given: Any) -> bool:
+    """Return whether a value names several scenes, and not one image.
+
+    Examples
+    --------
+    >>> names_scenes("scenes/*.tif"), names_scenes(["a.tif", "b.tif"]), names_scenes("items.json")
+    (True, True, True)
+    >>> names_scenes("scene.tif")
+    False
+    """
+    if isinstance(given, str | os.PathLike):
+        path = without_query(given)
+        return "*" in path or PurePosixPath(path).suffix.lower() in LISTS
+    return isinstance(given, list | tuple)
 
 
 def has_suffix(name: str, suffix: str, compressed: Collection[str]) -> bool:

@@ -4,6 +4,6 @@ A typed table reaches the numerics as a matrix of codes: a categorical value is 
 its rank, a missing value NaN, and an unknown level the number of levels.
 """
 
-from .types import KINDS, ColumnTypes
+from .types import KINDS, PIXEL_KINDS, ColumnTypes
 
-__all__ = ["KINDS", "ColumnTypes"]
+__all__ = ["KINDS", "PIXEL_KINDS", "ColumnTypes"]

@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 KINDS = ("continuous", "ordinal", "categorical")
 
+PIXEL_KINDS = ("lab", "smooth", "texture", "gradient")
+"""Kinds of columns of pixels that can be chosen."""
+
 PARTS = ("kinds", "levels", "names")
 
 

@@ -6,8 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from ..columns import PIXEL_KINDS as KINDS
 from .bands import with_bands
-from .features import KINDS, Features
+from .features import Features
 from .image import Image
 from .validity import Nodata, nodata_of
 

@@ -8,14 +8,12 @@ import numpy.typing as npt
 
 from .._errors import ContentsError
 from .._typing import AnyArray, Booleans, Floats
+from ..columns import PIXEL_KINDS as KINDS
 from .colours import LAB_BANDS, LAB_DTYPES
 from .image import Image
 from .local_columns import write_columns
 from .order import Block
 from .validity import OpenPixels
-
-KINDS = ("lab", "smooth", "texture", "gradient")
-"""Kinds of columns that can be chosen."""
 
 WINDOW = 5
 """Window of smooth or texture columns, unless another is given."""

@@ -23,9 +23,6 @@ from .image import Image
 from .opening import masked
 from .rows import all_rows, pixel_rows
 
-LISTS = (".json", ".geojson")
-"""Endings of files that hold STAC items."""
-
 
 @dataclass(frozen=True)
 class Scene:
@@ -52,22 +49,6 @@ class Scene:
     def paths(self) -> list[str]:
         """Return the paths or URLs, that of a mask the last."""
         return [path for path, _ in self.files] + ([] if self.mask is None else [self.mask])
-
-
-def names_scenes(given: Any) -> bool:
-    """Return whether a value names several scenes, and not one image.
-
-    Examples
-    --------
-    >>> names_scenes("scenes/*.tif"), names_scenes(["a.tif", "b.tif"]), names_scenes("items.json")
-    (True, True, True)
-    >>> names_scenes("scene.tif")
-    False
-    """
-    if isinstance(given, str | os.PathLike):
-        path = without_query(given)
-        return "*" in path or PurePosixPath(path).suffix.lower() in LISTS
-    return isinstance(given, list | tuple)
 
 
 @hiding_credentials()

@@ -9,6 +9,7 @@ from typing import Any
 from .._fields import JobError, check_keys, checked_table, choice, flag, share, text
 from .._options import OPTIONS
 from ..clusters.kinds import cluster_settings
+from .tables import FIELDS, checked_input
 
 SECTIONS = ("input", "method", "cluster", "output", "run")
 
@@ -46,7 +47,7 @@ def wants_json(content: dict[str, Any]) -> bool:
 
 
 def check_early(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None = None) -> None:
-    """Raise the errors of the sections, the cluster, the run, and the keys of the method.
+    """Raise the errors of the sections, all tables but the method, and the keys of the method.
 
     `cluster` replaces the table ``[cluster]`` if it is given.
 
@@ -57,9 +58,11 @@ def check_early(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] 
     """
     try:
         check_keys("a job file", content, SECTIONS)
+        # What is imported already may be more than this package has, and takes no time any more.
         cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
+        if "mdh_dask.jobs.input_kinds" not in sys.modules:
+            checked_input(content.get("input", {}), content.get("output", {}), FIELDS)
         checked_run(content.get("run", {}), content.get("input", {}))
-        # Estimators that are imported already may be more than those of this package, and take no time any more.
         if "mdh_dask.estimators.registry" not in sys.modules:
             checked_method(content.get("method", {}), OPTIONS)
     except JobError as error:

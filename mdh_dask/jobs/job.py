@@ -18,10 +18,11 @@ from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types
 from ..workflows.weights import Weights
 from .early import SECTIONS, checked_run, load_job
-from .input_kinds import INPUTS, checked_input
+from .input_kinds import INPUTS
 from .inputs import Input, columns_and_kinds
 from .methods import estimator_of
 from .outputs import JobOutputs
+from .tables import checked_input
 
 BESIDE = ("labels", "weights", "mask")
 """Keys of ``[input]`` with paths of what belongs to the input."""
@@ -123,7 +124,8 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
     check_keys("a job file", content, SECTIONS)
     where = cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
     kind = where.pop("kind")
-    given, output = checked_input(content.get("input", {}), content.get("output", {}))
+    tables = {kind: (one.fields, one.outputs) for kind, one in INPUTS.items()}
+    given, output = checked_input(content.get("input", {}), content.get("output", {}), tables)
     run = checked_run(content.get("run", {}), given)
     sections = {"input": given, "output": output, "run": run, "cluster": where}
     of_cluster = CLUSTERS[kind].paths if cluster is None else ()

@@ -59,16 +59,21 @@ def test_keys_of_jobs_are_refused_before_anything_large_is_imported_and_in_the_s
         "[method]\\nname = 'mdh'\\nmax_level = 3": "[method] with name = 'mdh' has no key 'max_level' (did you mean",
         "[cluster]\\nkind = 'slrum'": "cluster.kind must be",
         "[cluster]\\nwokers = 2": "[cluster] with kind = 'local' has no key 'wokers'",
+        "[input]\\nkind = 'rws'": "input.kind must be 'rows', 'image' or 'scenes'",
+        "[input]\\npth = 'x.npy'": "[input] with kind = 'rows' has no key 'pth' (did you mean 'path'?)",
+        "[input]\\nkind = 'image'\\npath = 'x.tif'\\nfeatures = ['lob']": "input.features must be an array of some",
+        "[output]\\nmodle = 'm.zarr'": "[output] of input.kind = 'rows' has no key 'modle'",
         "[run]\\noverwite = true": "[run] has no key 'overwite'",
         "[run]\\non_drift = 'label'": "[run] has no key 'on_drift'",
         "method = 1": "[method] must be a table; got 1, an integer",
     }
-    INPUT = "[input]\\npath = 'x.npy'\\n[output]\\nmodel = 'm.zarr'\\n"
+    INPUT, OUTPUT = "[input]\\npath = 'x.npy'\\n", "[output]\\nmodel = 'm.zarr'\\n"
 
     def errors():
         texts = []
         for content in JOBS:
-            Path("job.toml").write_text(f"{content}\\n{INPUT}")
+            others = [table for table in (INPUT, OUTPUT) if table[:7] not in content]
+            Path("job.toml").write_text("\\n".join([content, *others]))
             texts.append(CliRunner().invoke(mdh, ["run", "job.toml"]).stderr)
         return [text[text.find("job.toml:"):] for text in texts]
 

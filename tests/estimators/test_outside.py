@@ -15,9 +15,10 @@ from mdh_dask.clusters.kinds import CLUSTERS, ClusterKind
 from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
 from mdh_dask.growth.order import ORDERS
 from mdh_dask.io import write_rows
-from mdh_dask.jobs.input_kinds import INPUTS, OUTPUT, PATH, InputKind
+from mdh_dask.jobs.input_kinds import INPUTS, InputKind
 from mdh_dask.jobs.inputs import RowsInput, open_rows_input
 from mdh_dask.jobs.outputs import JobOutputs
+from mdh_dask.jobs.tables import OUTPUT, PATH
 from mdh_dask.kernels import KERNELS, LANDMARKS, Kernel
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.splits.rules import CRITERIA
