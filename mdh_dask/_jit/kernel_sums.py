@@ -59,8 +59,10 @@ def smooth(weights, taps):
     """Return the sums of kernels at the bins; `taps` are the heights of a kernel 0, 1, 2, ... bins from its centre."""
     n, reach = weights.shape[0], taps.shape[0]
     padded = np.zeros(n + 2 * reach)
-    padded[reach : reach + n] = weights
-    sums = taps[0] * weights
+    sums = np.empty(n)
+    for i in range(n):  # assigning a slice would take seconds to compile, for the text of its shape error
+        padded[reach + i] = weights[i]
+        sums[i] = taps[0] * weights[i]
     for k in range(1, reach):
         # The compiler adds several sums at a time, as the loop reads no bin that it writes.
         before, after = padded[reach - k :], padded[reach + k :]
