@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from .._typing import Booleans, Floats, Integers
 from .evidence import Balls, Half
 from .graph import nearest_others
-from .structure import Structure, varying
+from .structure import Structure, spanned
 
 LANDMARKS = 3000
 """Largest number of sample rows that may be centres of balls."""
@@ -69,7 +69,7 @@ def places_of(points: Floats, structure: Structure, n_landmarks: int) -> Places 
     if len(structure.sides) == 0:
         return None
     shown = structure.evidence >= structure.threshold
-    every = Half(varying(points), np.ones(len(points), dtype=bool), LANDMARKS)
+    every = Half(spanned(points), np.ones(len(points), dtype=bool), LANDMARKS)
     smooth = every.ranked_by(SMOOTH)
     near = nearest_others(points, min(VOTES, len(points) - 1))[0]
     groups = [sides[structure.cell] for sides in structure.sides]

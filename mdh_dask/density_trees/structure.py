@@ -40,6 +40,10 @@ clusters in two columns, one in twenty had evidence above 2.1 (200 rows), 2.4 (5
 HALVES = 1
 """Key of the hashes whose bits divide the rows, as values of few levels are spread by the bits of the hashes."""
 
+DEPENDENT = 1e-6
+"""Columns are dependent if rows spread by less than this across some direction, as a share of their largest spread. The
+sums of columns of 32 bits have rounding errors."""
+
 USUAL_LEVEL = 0.05
 
 MOST_EVIDENCE = 1e6
@@ -91,7 +95,7 @@ def structure_of(points: Floats, hashes: Integers, level: float, slabs: bool = T
         both together split too many clouds. A pass that tests the clusters again counts balls only.
     """
     n = len(points)
-    if n < FEWEST or not (points := varying(points)).size:
+    if n < FEWEST or not (points := spanned(points)).size:
         return _one_cell(n)
     graph = neighbourhood(points)
     if points.shape[1] > FEW_COLUMNS:  # the middle of two rows is nearer to others than both
@@ -110,9 +114,18 @@ def structure_of(points: Floats, hashes: Integers, level: float, slabs: bool = T
     return structure._replace(threshold=threshold, reach=graph.reach)
 
 
-def varying(points: Floats) -> Floats:
-    """Return the columns that are not constant: others would pass for dimensions across which rows are not spread."""
-    return np.compress(np.ptp(points, axis=0) > 0, points, axis=1)
+def spanned(points: Floats) -> Floats:
+    """Return points in as many columns as they span, at the same distances: others would pass for dimensions.
+
+    Rows are not spread across the dimensions of constant columns, and of sums or copies of others in few columns.
+    """
+    points = np.compress(np.ptp(points, axis=0) > 0, points, axis=1)
+    if not 1 < points.shape[1] <= FEW_COLUMNS:
+        return points
+    centred = points - points.mean(axis=0)
+    variances, axes = np.linalg.eigh(centred.T @ centred)
+    free = variances > DEPENDENT**2 * variances[-1]
+    return points if free.all() else centred @ axes[:, free]
 
 
 def _as_leaves(points: Floats, hashes: Integers, cell: Integers, level: float, reach: Floats) -> Structure:

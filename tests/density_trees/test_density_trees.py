@@ -142,6 +142,16 @@ class TestSlabs:
         np.testing.assert_array_equal(other.merges_, model.merges_)
         np.testing.assert_array_equal(other.labels_, model.labels_)
 
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    @pytest.mark.parametrize("combined", [[[1], [1]], [[1, 0.3], [0, 2]]], ids=["sum", "copy and sum"])
+    def test_columns_that_depend_on_others_hide_no_clusters(self, combined, dtype):
+        rng = np.random.default_rng(0)
+        y = np.arange(800) % 2
+        diamonds = rng.uniform(-0.5, 0.5, (800, 2)) @ np.array([[1, 1], [1, -1]]) + np.column_stack([2 * y, 0 * y])
+        rows = diamonds.astype(dtype)
+        more = np.column_stack([rows, rows @ np.array(combined, dtype)])
+        assert adjusted_rand_score(DensityTree().fit_predict(more), y) > 0.95
+
     @pytest.mark.parametrize("seed", [5, 24, 33])
     def test_one_column_has_no_slabs_which_split_long_tails(self, seed):
         rows = np.random.default_rng(seed).standard_t(3, (200, 1))
