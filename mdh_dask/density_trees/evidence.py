@@ -11,7 +11,7 @@ import numpy as np
 
 from .._jit.communities import excess_in_balls
 from .._typing import Booleans, Floats, Integers
-from ..splits.cuts import BLOCK, TIES, distinct, middle, squared_distances
+from ..splits.distances import BLOCK, TIES, distinct, middle, squared_distances
 from .slabs import rows_in_slabs
 
 LANDMARKS = 1500

@@ -27,7 +27,7 @@ from ..kernels import (
     resolve_kernel,
 )
 from ..kernels.landmarks import SAMPLE
-from ..splits.cuts import distinct
+from ..splits.distances import distinct
 from .docstrings import documented
 from .transformer import FeatureTransformer
 from .typed_columns import categorical_columns, check_typed_look

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._typing import Integers
-from ..splits.cuts import distinct
+from ..splits.distances import distinct
 from .lattices import lattices_in, spread_sample
 from .passes import Sample
 from .scales import with_drawn_scales

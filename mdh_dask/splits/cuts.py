@@ -9,12 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Floats, Integers
-
-BLOCK = 512
-"""Number of rows per block of distances, fixed as the last bits of products depend on the height of a block."""
-
-STRIP = 32
-"""Number of rows whose distances stay in a processor's cache while they are computed."""
+from .distances import BLOCK, TIES, Distances, distinct, middle, nearest, squared_distances
 
 LANDMARKS = 2000
 """Largest number of rows of one half that may be centres of balls."""
@@ -47,9 +42,6 @@ it."""
 
 ELSEWHERE = -1
 """Cell of rows that are in none of the groups to be compared. They are neighbours and counted like others."""
-
-TIES = 1e-5
-"""Relative difference up to which distances are equal, as those of rounded values differ by rounding errors."""
 
 
 class Links(NamedTuple):
@@ -100,7 +92,7 @@ class Landmarks:
         most = len(choosing) // ROWS_FOR_A_NEIGHBOUR
         sizes = max(min(NEIGHBOURS, most), 3), max(min(MANY_NEIGHBOURS, most), 3)
         self.balls = _balls(to_choosing, self.apart, pairs, *sizes)
-        self.to_counted = _Distances(centres, rows, counted)
+        self.to_counted = Distances(centres, rows, counted)
         self.times = (1.0, CLEARLY) if has_many_columns(rows) else (1.0,)
 
     def evidence(self, group: Integers, pair: tuple[int, int]) -> Floats | None:
@@ -170,70 +162,6 @@ def _standard_errors(in_core: Integers, in_cut: Integers, times: float) -> float
 def has_many_columns(rows: Floats) -> bool:
     """Return whether there are more than `FEW_COLUMNS`, constant ones aside."""
     return bool(np.count_nonzero(np.ptp(rows, axis=0)) > FEW_COLUMNS)
-
-
-def middle(one: Floats, other: Floats, apart: Floats) -> Floats:
-    """Return the squared distances to the middle of two points, given the squared distances to both."""
-    return (one + other) / 2 - apart / 4
-
-
-class _Distances:
-    """Squared distances of centres to the counted rows, found for those centres that are asked for, which are few."""
-
-    def __init__(self, centres: Floats, rows: Floats, counted: Integers) -> None:
-        self.centres, self.rows, self.counted = centres, rows, counted
-        self.found = np.empty((len(centres), len(counted)), dtype=np.float32)
-        self.known = np.zeros(len(centres), dtype=bool)
-
-    def __getitem__(self, which: Integers) -> Floats:
-        unknown = np.unique(which[~self.known[which]])
-        if len(unknown):
-            self.found[unknown] = squared_distances(self.centres[unknown], self.rows[self.counted])
-            self.known[unknown] = True
-        return self.found[which]
-
-
-def squared_distances(rows: Floats, places: Floats) -> Floats:
-    """Return the squared distances, shape (n_rows, n_places), float32; rounding errors of zero become zero."""
-    out = np.empty((len(rows), len(places)), dtype=np.float32)
-    squares = np.square(places).sum(axis=1)
-    rounding = 16 * np.finfo(np.float64).eps
-    products = np.empty((min(BLOCK, len(rows)), len(places)))
-    for i in range(0, len(rows), BLOCK):
-        block = rows[i : i + BLOCK]
-        product = products[: len(block)]
-        np.matmul(block, places.T, out=product)
-        own = np.square(block).sum(axis=1)[:, None]
-        for j in range(0, len(block), STRIP):
-            strip = product[j : j + STRIP]
-            total = own[j : j + STRIP] + squares
-            strip *= -2
-            strip += total
-            total *= rounding
-            strip[strip <= total] = 0
-            out[i + j : i + j + STRIP] = strip
-    return out
-
-
-def nearest(distances: Floats, k: int) -> Integers:
-    """Return the columns of the `k` smallest values of each row, shape (n_rows, k), in any order."""
-    near = np.empty((len(distances), k), dtype=np.int64)
-    if k == 0:
-        return near
-    for i in range(0, len(distances), BLOCK):
-        block = distances[i : i + BLOCK]
-        within = block <= np.partition(block, k - 1, axis=1)[:, k - 1 : k]
-        # Partitions of values take half the time of those of indices, which only ties need.
-        tied = np.flatnonzero(within.sum(axis=1) > k)
-        within[tied] = False
-        within[tied[:, None], np.argpartition(block[tied], k - 1, axis=1)[:, :k]] = True
-        near[i : i + BLOCK] = np.nonzero(within)[1].reshape(-1, k)
-    return near
-
-
-def distinct(rows: Floats) -> Integers:
-    """Return the first of all equal rows, as the nearest neighbours of a landmark could otherwise all equal it."""
-    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
 
 def _balls(to_choosing: Floats, among: Floats, pairs: tuple[Integers, Integers], *numbers: int) -> tuple[Balls, ...]:

@@ -1,6 +1,6 @@
 """Merging cells until the density of the rows has a valley between any two neighbouring groups."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection
 from itertools import combinations
 from statistics import NormalDist
 from typing import NamedTuple
@@ -8,12 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Floats, Integers
-from .cuts import ELSEWHERE, Landmarks
-from .factors import Factors, factors_of
-from .slabs import Slabs, slabs
+from .pair_tests import Pair, PairTests, pair_of, pair_tests
 from .smoothing import smoothed_cells
-
-Pair = tuple[int, int]
 
 LEVEL = 0.05
 """Probability that two cells without a valley between them are kept apart, shared among all neighbouring pairs."""
@@ -22,27 +18,11 @@ KINDS = 2
 """Kinds of evidence that share the level: balls, and slabs. Those of small and large balls and of two kinds of slabs
 rise and fall together, and each is the smaller of two. ``python -m tests.benchmarks honesty`` checks it."""
 
-AGREEING = 1.0
-"""Least evidence of the slabs near the contact of two groups for that of balls to count in many columns, unless these
-hold clearly more rows. ``python -m tests.benchmarks honesty --cloud "common factor"`` checks it."""
-
-BALLS, NEAR = 2, -2
-"""Number of sizes of balls, whose evidence comes first, and place of that of slabs near the contact."""
-
 MOST_FACTORS = 2
 """Groups that differ by more categories are more than levels of one: other columns change with it."""
 
 FEWEST = 30
 """With fewer rows, cells are not merged."""
-
-ROWS_OF_SPLITS = 20_000
-"""Fewer rows are halved repeatedly, at most `MOST_SPLITS` times, until about this many are compared in all."""
-
-MOST_SPLITS = 6
-
-SHARED_EVIDENCE = 0.5
-"""Correlation of the evidence of several halvings of the same rows: the mean of several is
-steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
 
 
 class Merged(NamedTuple):
@@ -74,10 +54,11 @@ def merge_cells(
     the densest points of each group hold more rows than as many balls around the densest points of their border; the
     difference in standard errors must be larger than chance makes it in all but `LEVEL` of cases. Half of the rows
     choose the points, the other half is counted, and vice versa. In many columns, slabs between and through the groups
-    are compared in the same way and are enough; balls are if slabs agree or the difference is clear. Few rows are
-    halved repeatedly and their evidence is averaged. Where two groups differ by a two-valued column, or by the
-    indicators of one category, the valley must also be there without these columns, which is looked at where a merge
-    would otherwise end.
+    are compared in the same way and are enough, in all columns or in the combinations that tell the cells apart; balls
+    are if slabs agree or the difference is clear. Slabs of two groups do not count the rows of a third one that is
+    apart from both. Few rows are halved repeatedly and their evidence is averaged. Where two groups differ by a two-
+    valued column, or by the indicators of one category, the valley must also be there without these columns, which is
+    looked at where a merge would otherwise end.
 
     Parameters
     ----------
@@ -117,92 +98,9 @@ def merge_cells(
     order = np.argsort(hashes, kind="stable")
     rows, hashes, cell = rows[order], hashes[order], cell[order]
     smoothed = smoothed_cells(rows, cell, n_cells)
-    n_splits = max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)
-    halves = [(hashes >> np.uint64(bit)) & np.uint64(1) for bit in range(n_splits)]
-
-    splits = [list(_both_ways(rows, half, smoothed)) for half in halves]
-    seen = np.unique([ours for split in splits for half in split for ours in half.landmarks.cell])
-    group = _swallowed(cell, smoothed, n_cells, seen)
-    tests = _Tests(splits, rows, halves, smoothed, factors_of(rows, cell, n_cells))
+    tests = pair_tests(rows, hashes, cell, smoothed, n_cells)
+    group = _swallowed(cell, smoothed, n_cells, tests.seen())
     return _merged(tests, group, most_groups, fewest_groups, apart)
-
-
-class _Test(NamedTuple):
-    """What one half of the rows chose for the other half to confirm."""
-
-    rows: Floats
-    landmarks: Landmarks
-    slabs: Slabs | None
-
-    def evidence(self, group: Integers, pair: Pair) -> Floats | None:
-        """Return the evidence of balls, and of slabs with many columns, for each group; None if there is no cut."""
-        balls = self.landmarks.evidence(group, pair)
-        if balls is None or self.slabs is None:
-            return balls
-        contact = self.rows[self.landmarks.contact(group, pair)].mean(axis=0)
-        return np.concatenate([balls, self.slabs.evidence(group, pair, contact)])
-
-
-class _Tests(NamedTuple):
-    """Tests of groups of cells with all columns, and without those of one category."""
-
-    splits: list[list[_Test]]
-    """For each way to halve the rows, the tests of either half."""
-    rows: Floats
-    halves: Sequence[Integers]
-    cell: Integers
-    factors: Factors
-
-    def evidence(self, group: Integers, pairs: Iterable[Pair]) -> dict[Pair, float]:
-        """Return the evidence of a valley between two groups, for pairs; infinite if they are not neighbours."""
-        return {pair: _pooled([_mean(split, group, pair) for split in self.splits]) for pair in pairs}
-
-    def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
-        """Return the evidence without some columns, that of the first halving without a valley if there is any.
-
-        These tests are not kept, as each may take a hundred MB.
-        """
-        rows = np.delete(self.rows, columns, axis=1)
-        if not np.ptp(rows, axis=0).any():
-            return np.inf
-        side = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))[self.cell]
-        found = []
-        for half in self.halves:
-            found.append(_mean(_both_ways(rows, half, side), np.arange(2), (0, 1)))
-            if (evidence := _pooled(found[-1:])) <= 0:
-                return evidence
-        return _pooled(found)
-
-    def meeting(self, group: Integers) -> set[Pair]:
-        """Return the pairs of groups that have a link."""
-        chosen = [half.landmarks for split in self.splits for half in split]
-        ends = [group[landmarks.cell[np.stack(landmarks.balls[0].links[:2])]] for landmarks in chosen]
-        return {_pair(a, b) for both in ends for a, b in np.unique(both, axis=1).T.tolist() if a != b}
-
-
-def _mean(split: Iterable[_Test], group: Integers, pair: Pair) -> Floats | None:
-    """Return the evidence of both halves of one split together, or None if neither found a cut."""
-    halves = [e for half in split if (e := half.evidence(group, pair)) is not None]
-    return np.sum(halves, axis=0) / len(halves) ** 0.5 if halves else None
-
-
-def _pooled(splits: Sequence[Floats | None]) -> float:
-    """Return the mean evidence of all splits that found a cut, or infinity."""
-    found = [evidence for evidence in splits if evidence is not None]
-    standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / len(splits)) ** 0.5
-    if not found:
-        return np.inf
-    # Both groups must be denser than what lies between them, by balls or by slabs.
-    of_kinds = np.mean(found, axis=0).min(axis=-1) / standard_error
-    if len(of_kinds) > BALLS and of_kinds[NEAR] < AGREEING:
-        of_kinds = of_kinds[BALLS:]
-    return float(of_kinds.max())
-
-
-def _both_ways(rows: Floats, half: Integers, cell: Integers) -> Iterator[_Test]:
-    first, second = np.flatnonzero(half == 0), np.flatnonzero(half)
-    for way in ((rows, first, second, cell), (rows, second, first, cell)):
-        yield _Test(rows, Landmarks(*way), slabs(*way))
 
 
 def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers) -> Integers:
@@ -216,7 +114,7 @@ def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers)
 
 
 def _merged(
-    tests: _Tests,
+    tests: PairTests,
     group: Integers,
     most_groups: int | None,
     fewest_groups: int,
@@ -227,10 +125,10 @@ def _merged(
     confirmed: set[Pair] = set()
 
     def evidence(pairs: Collection[Pair]) -> dict[Pair, float]:
-        kept = {_pair(int(group[a]), int(group[b])) for a, b in apart} & {*pairs}
+        kept = {pair_of(int(group[a]), int(group[b])) for a, b in apart} & {*pairs}
         confirmed.difference_update(pairs)
         confirmed.update(kept)
-        return tests.evidence(group, sorted({*pairs} - kept)) | dict.fromkeys(kept, np.inf)
+        return {pair: tests.evidence(group, pair) for pair in sorted({*pairs} - kept)} | dict.fromkeys(kept, np.inf)
 
     # Levels of a category may be so far apart that they have no link, and are neighbours nevertheless.
     pairs = combinations(np.unique(group).tolist(), 2) if tests.factors else sorted(meeting)
@@ -240,20 +138,51 @@ def _merged(
         too_many = most_groups is not None and len(groups) > most_groups
         if not known and too_many:  # no two groups are neighbours
             known = {pair: np.inf for pair in combinations(groups.tolist(), 2)}
-        pair = _weakest(tests, group, known, confirmed, enough)
-        if pair is None or (known[pair] >= enough and not too_many):
+        shown = _without_third_groups(tests, group, known, enough)
+        pair = _weakest(tests, group, shown, confirmed, enough)
+        if pair is None or (shown[pair] >= enough and not too_many):
             break
-        merged[pair] = known[pair]
+        merged[pair] = shown[pair]
         kept, gone = pair
         group[group == gone] = kept
-        changed = {_pair(kept, other) for both in known if set(both) & set(pair) for other in both if other not in pair}
+        changed = {
+            pair_of(kept, other) for both in known if set(both) & set(pair) for other in both if other not in pair
+        }
         known = {both: z for both, z in known.items() if not set(both) & set(pair)}
         known |= evidence(changed)
     return _numbered(group, merged, enough)
 
 
+def _without_third_groups(
+    tests: PairTests, group: Integers, known: dict[Pair, float], enough: float
+) -> dict[Pair, float]:
+    """Return the evidence of all pairs, that of weak ones without the rows of groups that are apart from both.
+
+    The slab between two groups may be full of a third one. As pairs become stronger, more groups are apart from others.
+    """
+    if not tests.have_slabs():
+        return dict(known)
+    found, left_out = dict(known), dict[Pair, list[int]]()
+    groups = np.unique(group).tolist()
+    weak, n_weak = [pair for pair in sorted(found) if found[pair] < enough], -1
+    while len(weak) != n_weak:
+        n_weak = len(weak)
+        for pair in weak:
+            apart = [g for g in groups if g not in pair and all(_apart(found, g, of, enough) for of in pair)]
+            if apart and apart != left_out.get(pair):
+                left_out[pair] = apart
+                found[pair] = max(known[pair], tests.evidence(group, pair, apart))
+        weak = [pair for pair in weak if found[pair] < enough]
+    return found
+
+
+def _apart(known: dict[Pair, float], one: int, other: int, enough: float) -> bool:
+    """Return whether there is a valley between two groups, or they are not neighbours."""
+    return known.get(pair_of(one, other), np.inf) >= enough
+
+
 def _weakest(
-    tests: _Tests, group: Integers, known: dict[Pair, float], confirmed: set[Pair], enough: float
+    tests: PairTests, group: Integers, known: dict[Pair, float], confirmed: set[Pair], enough: float
 ) -> Pair | None:
     """Return the pair with the least evidence; tests without a category are made only if all others have enough."""
     weakest = min(known, key=lambda p: (known[p], p), default=None)
@@ -268,10 +197,6 @@ def _weakest(
             if known[pair] < enough:
                 return pair
     return min(known, key=lambda p: (known[p], p))
-
-
-def _pair(a: int, b: int) -> Pair:
-    return (a, b) if a < b else (b, a)
 
 
 def _numbered(group: Integers, merged: dict[Pair, float], threshold: float) -> Merged:

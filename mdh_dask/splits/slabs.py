@@ -5,13 +5,14 @@ groups of many rows where there are none. Along the line that joins two groups, 
 density has no valley.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from .._typing import Booleans, Floats, Integers
-from .cuts import BLOCK, ELSEWHERE, has_many_columns
+from .cuts import ELSEWHERE, has_many_columns
+from .distances import BLOCK
 
 NEAREST = 24
 """Rows of each group, nearest to the contact, that choose the line. With 32, more digits were merged."""
@@ -19,10 +20,6 @@ NEAREST = 24
 WITHIN = 0.9
 """Share of these rows that are within the radius of the slabs, so that few rows of other groups are counted. With 0.8,
 clusters of a set of 358 rows in 34 columns were merged."""
-
-WIDER = 2.0
-"""Ratio of the spreads of two groups from which all their rows choose a line, too: the rows of a wide group that are
-nearest to a tight one are few and far apart. Halves of a bent group are about as wide as each other."""
 
 FEWEST = 3
 """With fewer rows in a group there is no line."""
@@ -33,18 +30,19 @@ class Slabs(NamedTuple):
 
     choosing: Floats
     counted: Floats
-    cell: Integers
-    """Cells of the rows that choose."""
+    cells: tuple[Integers, Integers]
+    """Cells of the rows of both halves."""
     squares: tuple[Floats, Floats]
     """Squared lengths of the rows of both halves."""
 
-    def evidence(self, group: Integers, pair: tuple[int, int], contact: Floats) -> Floats:
+    def evidence(
+        self, group: Integers, pair: tuple[int, int], contact: Floats, left_out: Collection[int] = ()
+    ) -> Floats:
         """Return by how many standard errors the slab through each group holds more rows than that between them.
 
         Three slabs of the same width and radius lie side by side on the line through the means of the rows that are
         nearest to the contact of both groups: the outer ones around the medians of these rows. Where the density along
-        the line has one mode, the slab between holds as many rows as one of the outer ones. If one group is much wider
-        than the other, so for the line through the means of all their rows.
+        the line has one mode, the slab between holds as many rows as one of the outer ones.
 
         Parameters
         ----------
@@ -53,42 +51,26 @@ class Slabs(NamedTuple):
         pair : two groups
         contact : array of shape (n_columns,)
             A point between the groups.
+        left_out : collection of groups
+            Groups of which no row is counted.
 
         Returns
         -------
-        array of shape (2, 2)
-            Along the line near the contact and along that of all rows, for each group. Zeros if a group has too few
-            rows, and for the second if none is much wider.
+        array of shape (2,)
+            For each group. Zeros if a group has too few rows.
         """
-        ours = group[self.cell]
+        ours, counted = (np.where(cell == ELSEWHERE, ELSEWHERE, group[cell]) for cell in self.cells)
         sides = [np.flatnonzero(ours == side) for side in pair]
-        fewest = min(map(len, sides))
-        near: Floats = np.zeros(2)
-        whole: Floats = np.zeros(2)
-        if fewest >= FEWEST:
-            away = self.squares[0] - 2 * (self.choosing @ contact)
-            nearest = [side[np.argsort(away[side], kind="stable")[:NEAREST]] for side in sides]
-            near = self._along([self.choosing[side] for side in nearest])
-        if fewest >= FEWEST and self._wider(sides):
-            whole = self._along([self.choosing[side] for side in sides])
-        return np.stack([near, whole])
-
-    def _wider(self, sides: Sequence[Integers]) -> bool:
-        """Return whether one group of rows is much wider than the other."""
-        spreads = [
-            float(self.squares[0][side].mean() - np.square(self.choosing[side].mean(axis=0)).sum()) for side in sides
-        ]
-        return max(spreads) >= WIDER**2 * min(spreads)
-
-    def _along(self, chosen: Sequence[Floats]) -> Floats:
-        """Return the evidence along the line through the means of some rows of both groups."""
-        line = line_through(chosen)
+        if min(map(len, sides)) < FEWEST:
+            return np.zeros(2)
+        away = self.squares[0] - 2 * (self.choosing @ contact)
+        nearest = [side[np.argsort(away[side], kind="stable")[:NEAREST]] for side in sides]
+        line = line_through([self.choosing[side] for side in nearest])
         if line is None:
             return np.zeros(2)
         along = self.counted @ line.direction - line.middle @ line.direction
         across = self.squares[1] - 2 * (self.counted @ line.middle) + line.middle @ line.middle - np.square(along)
-        left, between, right = line.counts(along[across <= line.radius])
-        return np.array([(side - between) / max(side + between, 1) ** 0.5 for side in (left, right)])
+        return line.evidence(along[(across <= line.radius) & ~np.isin(counted, [*left_out])])
 
 
 class Line(NamedTuple):
@@ -122,19 +104,28 @@ class Line(NamedTuple):
         )
         return left, between, right
 
+    def evidence(self, along: Floats) -> Floats:
+        """Return by how many standard errors either outer slab holds more of these places than that between."""
+        left, between, right = self.counts(along)
+        return np.array([(side - between) / max(side + between, 1) ** 0.5 for side in (left, right)])
 
-def line_through(chosen: Sequence[Floats]) -> Line | None:
-    """Return the line through the means of the rows of two groups, or None if their medians on it are not in order."""
+
+def line_through(chosen: Sequence[Floats], placing: Sequence[Floats] | None = None) -> Line | None:
+    """Return the line through the means of the rows of two groups, or None if their medians on it are not in order.
+
+    Where groups have other rows for `placing`, the medians and the radius are those of these.
+    """
     means = [rows.mean(axis=0) for rows in chosen]
     line, middle = means[1] - means[0], (means[0] + means[1]) / 2
     length = float(np.linalg.norm(line))
     if length == 0:
         return None
     line /= length
-    low, high = (float(np.median((rows - middle) @ line)) for rows in chosen)
+    placing = placing or chosen
+    low, high = (float(np.median((rows - middle) @ line)) for rows in placing)
     if low >= high:
         return None
-    both = np.concatenate(chosen) - middle
+    both = np.concatenate(placing) - middle
     radius = np.quantile(np.square(both).sum(axis=1) - np.square(both @ line), WITHIN)
     return Line(line, middle, (low, high), float(radius))
 
@@ -145,7 +136,7 @@ def slabs(rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -
         return None
     choosing = choosing[cell[choosing] != ELSEWHERE]
     chosen, others = rows[choosing], rows[counted]
-    return Slabs(chosen, others, cell[choosing], (_squares(chosen), _squares(others)))
+    return Slabs(chosen, others, (cell[choosing], cell[counted]), (_squares(chosen), _squares(others)))
 
 
 def _squares(rows: Floats) -> Floats:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._typing import Floats, Integers
-from .cuts import BLOCK, nearest, squared_distances
+from .distances import BLOCK, nearest, squared_distances
 
 VOTERS = 4000
 """Number of rows among which neighbours vote on the cells of rows."""
