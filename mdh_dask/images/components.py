@@ -15,6 +15,8 @@ from ..chunks import Progress, Statistic, reduce_rows
 from ..io.blocks import CONFIG
 from .order import Block
 
+NONE = np.zeros(0, np.int64)
+
 SIDE = 2048
 """Approximate lines and columns of a block of whole chunks."""
 
@@ -92,6 +94,8 @@ class Parts(Statistic):
     """The components of all blocks of a grid, a list of `Part`; the rows are numbers of blocks."""
 
     grid: Grid
+    borders: bool = True
+    """Whether the borders between components are wanted."""
 
     @property
     def journalled(self) -> bool:
@@ -125,7 +129,8 @@ class Parts(Statistic):
         firsts = (y + block[0].start) * self.grid.array.shape[1] + x + block[1].start
         edges = (found[0].copy(), found[-1].copy(), found[:, 0].copy(), found[:, -1].copy())
         pairs = [(found[1:], found[:-1]), (found[:, 1:], found[:, :-1])]
-        borders = added_up(*(np.concatenate([pair[i].ravel() for pair in pairs]) for i in range(2)))
+        pairs = pairs if self.borders else []
+        borders = added_up(*(np.concatenate([NONE, *(pair[i].ravel() for pair in pairs)]) for i in range(2)))
         return Part(of_class, areas, boxes, firsts, borders, edges)
 
 
@@ -146,13 +151,13 @@ def added_up(one: Integers, other: Integers, lengths: Integers | None = None) ->
     return keys // factor, keys % factor, sums
 
 
-def find_regions(labels: zarr.Array, progress: Progress | None = None) -> Regions:
+def find_regions(labels: zarr.Array, progress: Progress | None = None, borders: bool = True) -> Regions:
     """Return the regions of a stored image of labels, in one pass over the labels; negative labels are in none.
 
-    Memory of this process grows with the number of regions, not with their sizes.
+    Without `borders` these are empty. Memory of this process grows with the number of regions, not with their sizes.
     """
     grid = Grid(labels)
-    parts: list[Part] = reduce_rows(Parts(grid), grid.numbers(), progress=progress)
+    parts: list[Part] = reduce_rows(Parts(grid, borders), grid.numbers(), progress=progress)
     starts = np.concatenate([[0], np.cumsum([len(part.classes) for part in parts])]).astype(np.int64)
     n = int(starts[-1])
     classes = np.concatenate([part.classes for part in parts])
@@ -166,6 +171,8 @@ def find_regions(labels: zarr.Array, progress: Progress | None = None) -> Region
     inside = [[side + start for side in part.borders[:2]] for part, start in zip(parts, starts)]
     pairs = [np.concatenate([*(p[i] for p in inside), edge[~same]]) for i, edge in enumerate((one, other))]
     lengths = np.concatenate([*(part.borders[2] for part in parts), np.ones((~same).sum(), np.int64)])
+    if not borders:
+        pairs, lengths = [NONE, NONE], NONE
     whole = Regions(
         classes,
         np.concatenate([part.areas for part in parts]),

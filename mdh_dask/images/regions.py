@@ -1,35 +1,32 @@
 """Segments as regions: small ones merged, an image of their numbers, and a table of them."""
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import dask.array as da
 import numpy as np
-import zarr
 
 from .._packages import needed
-from .._typing import AnyArray, Floats, Integers
+from .._typing import Integers
 from ..chunks import Progress, Statistic, reduce_rows
 from ..io.files import write_file
 from ..io.nodes import Options, local_path, url_options
 from ..io.rows import open_array
 from ..io.targets import check_file, will_replace, write_at
-from ..summaries.moments import MomentPass, SlicedSums
 from .components import Regions, find_regions, write_regions
 from .features import Features
 from .image import Image
 from .label_array import LABEL_IMAGE, create, finish
-from .label_blocks import NO_DATA, Label, WriteLabels
+from .label_blocks import Label, WriteLabels
 from .labels import look, write_labels
 from .maps import beside, is_map, place_of, removed_at_the_end, write_map
-from .order import PixelOrder
 from .overview import Seen
-from .rows import all_rows
+from .region_table import LargestValues, means_of_regions, table_of
 from .sieve import sieved
+from .stored_labels import StoredLabels
 
 
 class RegionPaths(NamedTuple):
@@ -43,69 +40,6 @@ class RegionPaths(NamedTuple):
     def first(self) -> str:
         """Return one that is given."""
         return next(path for path in self if path is not None)
-
-
-@dataclass(frozen=True)
-class StoredLabels:
-    """Labels of rows of an image from a stored image of labels or regions, and from the value of each, if given."""
-
-    array: zarr.Array
-    order: PixelOrder
-    values: Integers | None = None
-
-    def __call__(self, start: int, n_rows: int) -> Integers:
-        """Return the labels of a block of rows, -1 where the array has -1."""
-        found = np.asarray(self.array[self.order.block_of(start, n_rows)]).ravel()
-        return found if self.values is None else np.append(self.values, NO_DATA)[found]
-
-
-@dataclass(frozen=True)
-class RegionMoments(Statistic):
-    """Means of the bands of every region; the rows are pixels."""
-
-    known: StoredLabels
-    n_bands: int
-
-    @property
-    def journalled(self) -> bool:
-        """False: the regions are not in the journal."""
-        return False
-
-    def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, SlicedSums] | None:
-        """Sum the pixels of the regions in a block; None if it is in none."""
-        numbers = self.known(start, len(blocks[0]))
-        inside = numbers >= 0
-        if not inside.any():
-            return None
-        ids, labels = np.unique(numbers[inside], return_inverse=True)
-        return ids, self._of(len(ids)).chunk(start, labels, blocks[0][inside])
-
-    def combine(self, left: Any, right: Any) -> Any:
-        """Add the sums of the same regions."""
-        if left is None or right is None:
-            return right if left is None else left
-        ids = np.union1d(left[0], right[0])
-        return ids, self._of(len(ids)).combine(_spread(left, ids), _spread(right, ids))
-
-    def finalise(self, state: tuple[Integers, SlicedSums] | None) -> Floats:
-        """Return the means, shape (n_regions, n_bands)."""
-        if state is None:  # all pixels are in no segment
-            return np.zeros((0, self.n_bands))
-        return self._of(len(state[0])).finalise(state[1]).mean
-
-    def _of(self, n: int) -> MomentPass:
-        return MomentPass(n, np.zeros(self.n_bands))
-
-
-def _spread(state: tuple[Integers, SlicedSums], ids: Integers) -> SlicedSums:
-    """Return sums of some regions as sums of more."""
-    own, sums = state
-    at, out = np.searchsorted(ids, own), []
-    for part in (sums.n_rows, sums.sums, sums.n_missing):
-        whole = np.zeros((len(ids), *part.shape[1:]), part.dtype)
-        whole[at] = part
-        out.append(whole)
-    return SlicedSums(out[0], sums.top, out[1], out[2])
 
 
 def write_segments(
@@ -153,12 +87,13 @@ def write_segments(
     with ExitStack() as kept:
         for place in hidden if resume is None else hidden[1:]:
             kept.enter_context(removed_at_the_end(place))
-        write_labels(
+        largest = write_labels(
             label, replace(image, multiscale=None), hidden[0], n_labels=n_labels, lowest=lowest, features=features,
             overwrite=True, progress=bar("labelling"), resume=resume,
+            also=None if paths.regions is None else LargestValues(image.shape[2]),
         )  # fmt: skip
         classes = open_array(hidden[0])
-        regions = find_regions(classes, bar("finding regions"))
+        regions = find_regions(classes, bar("finding regions"), borders=sieve is not None)
         options = url_options(None) if local_path(hidden[1]) is None else None
         final = regions if sieve is None else sieved(regions, sieve)
         write_regions(classes, final, str(local_path(hidden[1]) or hidden[1]), options, bar("writing regions"))
@@ -176,7 +111,7 @@ def write_segments(
         if paths.connected is not None:
             _write_numbers(numbers, image, final, seen.colours[-lowest:], paths.connected, overwrite, bar)
         if paths.regions is not None:
-            means = reduce_rows(RegionMoments(numbers, image.shape[2]), all_rows(image), progress=bar("measuring"))
+            means = means_of_regions(numbers, image, final, largest.more, bar)
             write_file(paths.regions, table_of(final, means), overwrite)
     return seen
 
@@ -223,26 +158,3 @@ def _write_numbers(
 def _stored_block(numbers: StoredLabels, ends: Sequence[int], block_id: tuple[int]) -> Integers:
     start, end = ends[block_id[0] : block_id[0] + 2]
     return numbers(start, end - start)
-
-
-def table_of(regions: Regions, means: Floats) -> bytes:
-    """Return the table of regions as a Parquet file.
-
-    Parameters
-    ----------
-    regions : Regions
-    means : array of shape (n_regions, n_bands)
-
-    Returns
-    -------
-    bytes
-        Columns ``region``, ``segment``, ``area`` in pixels, ``first_line``, ``last_line``, ``first_column``,
-        ``last_column``, and ``mean_0``, ``mean_1`` and so on of the bands.
-    """
-    arrow, parquet = needed("pyarrow", "parquet"), needed("pyarrow.parquet", "parquet")
-    columns = {"region": np.arange(regions.n), "segment": regions.classes, "area": regions.areas}
-    columns |= dict(zip(("first_line", "last_line", "first_column", "last_column"), regions.boxes.T))
-    columns |= {f"mean_{j}": mean for j, mean in enumerate(means.T)}
-    file = io.BytesIO()
-    parquet.write_table(arrow.table({name: np.ascontiguousarray(column) for name, column in columns.items()}), file)
-    return file.getvalue()

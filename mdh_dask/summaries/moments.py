@@ -17,6 +17,8 @@ LEAST_TOP = -33
 LARGEST = 1e150
 """The square of a larger value overflows."""
 
+CLUSTERS_AT_ONCE = 2**14
+
 ROUNDED_BITS = 50
 """A variance smaller than the mean square by more bits than this may be rounding and is set to zero."""
 
@@ -78,6 +80,8 @@ class MomentPass(Statistic):
     shift: Floats
     lowest: int = 0
     missing: bool = False
+    top: Integers | None = None
+    """The highest slices of each column, from `tops_of`, if they are known; otherwise those that a block needs."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> SlicedSums:
         """Sum the rows of one block."""
@@ -117,16 +121,11 @@ class MomentPass(Statistic):
 
     def _tops(self, rows: AnyArray) -> Integers:
         """Return the highest slices that a block needs, for values and squares."""
+        if self.top is not None:
+            return self.top
         largest = np.zeros(rows.shape[1])
         largest_deviations(rows, self.shift, largest)
-        if not (largest <= LARGEST).all():
-            raise ValueError(
-                f"expected finite values up to {LARGEST:g}; got NaN or {largest.max():g}: drop these rows, or "
-                "scale the columns first"
-            )
-        largest = np.stack([largest, largest**2])
-        top = -(-(np.frexp(largest)[1].astype(np.int64) + 1) // SLICE)
-        return np.where(largest > 0, np.maximum(top, LEAST_TOP), LEAST_TOP)
+        return tops_of(largest)
 
     def _moments(self, n_values: Integers, sums: AnyArray, top: Integers) -> tuple[Floats, Floats]:
         """Return means and standard deviations from sums as Python integers in units of the lowest slices."""
@@ -143,6 +142,34 @@ class MomentPass(Statistic):
         return np.where(empty, np.nan, mean), np.where(empty, np.nan, sd)
 
 
+def tops_of(largest: Floats) -> Integers:
+    """Return the highest slices for values and squares up to these sizes, shape (2, n_features).
+
+    Raises
+    ------
+    ValueError
+        If a square would overflow.
+    """
+    if not (largest <= LARGEST).all():
+        raise ValueError(
+            f"expected finite values up to {LARGEST:g}; got NaN or {largest.max():g}: drop these rows, or "
+            "scale the columns first"
+        )
+    both = np.stack([largest, largest**2])
+    top = -(-(np.frexp(both)[1].astype(np.int64) + 1) // SLICE)
+    return np.where(both > 0, np.maximum(top, LEAST_TOP), LEAST_TOP)
+
+
+def means_of(state: SlicedSums) -> Floats:
+    """Return the means of clusters with rows and without missing values, a few at a time: Python integers are large."""
+    means = np.zeros((len(state.n_rows), state.sums.shape[3]))
+    for start in range(0, len(means), CLUSTERS_AT_ONCE):
+        part = slice(start, start + CLUSTERS_AT_ONCE)
+        sums = _joined(state.sums[part, :1])[:, 0] / state.n_rows[part, None].astype(object)
+        means[part] = np.ldexp(sums.astype(np.float64), SLICE * (state.top[0] - N_SLICES))
+    return means
+
+
 def _lowered(sums: Integers, by: Integers) -> Integers:
     """Return the sums in slices below a top that is higher by `by` slices in each column."""
     source = np.arange(N_SLICES)[:, None] - by[:, None, :]
@@ -151,8 +178,8 @@ def _lowered(sums: Integers, by: Integers) -> Integers:
 
 
 def _joined(sums: Integers) -> Any:
-    """Return the sums of all slices as Python integers in units of the lowest, shape (n_clusters, 2, n_features)."""
-    joined = np.zeros((len(sums), 2, sums.shape[3]), dtype=object)
+    """Return sums of all slices as Python integers in units of the lowest, shape (n_clusters, n_powers, n_features)."""
+    joined = np.zeros((*sums.shape[:2], sums.shape[3]), dtype=object)
     for i in range(N_SLICES):
         joined = (joined << SLICE) + sums[:, :, i].astype(object)
     return joined
