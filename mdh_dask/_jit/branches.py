@@ -38,7 +38,8 @@ def sweep_branches(
     n, n_nodes = rows.shape[0], left.shape[0]
     leaf = np.empty(n, dtype=np.int32)
     order, spare = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
-    start, stop = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
+    start, stop = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
+    start[0] = 0  # the others follow from their parents
     for begin in range(0, n, BLOCK):
         stop[0] = min(BLOCK, n - begin)
         for i in range(stop[0]):
@@ -68,7 +69,7 @@ def visit_node(
     """Count ``rows[here]`` along the directions from ``own[0]`` to ``own[1]``; at an inner node, reorder `here` so
     that rows that go left come first, each side in its former order. Return the number of rows that go left.
     """  # noqa: D205
-    tile = np.zeros((rows.shape[1], TILE))
+    tile = np.empty((rows.shape[1], TILE))
     sums, along_plane, half = np.empty(TILE), np.empty(TILE), np.empty(TILE, dtype=np.int64)
     n_counts = 0 if own[0] == own[1] else 1 + (lattices.columns.shape[0] > 0)
     n_left = n_right = 0

@@ -53,11 +53,11 @@ def certainly_distinct(words, enough, n_bits):
 
     Different words may have the same hash, so other columns may have as many distinct words, too.
     """
-    out = np.zeros(words.shape[1], dtype=np.bool_)
+    out = np.empty(words.shape[1], dtype=np.bool_)
     seen = np.empty(1 << n_bits, dtype=np.bool_)
     for j in range(words.shape[1]):
         seen[:] = False
-        found = 0
+        out[j], found = False, 0
         for i in range(words.shape[0]):
             place = (np.uint64(words[i, j]) * np.uint64(GOLDEN)) >> np.uint64(64 - n_bits)
             found += not seen[place]

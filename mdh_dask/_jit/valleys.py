@@ -81,7 +81,8 @@ def lowest_valley(projections, labelled, bound, width, penalty):
         centres[k] = (k + 0.5 - half) * width
         top = max(top, density[k])
     grid, height = grid_within(centres, density, reach)
-    ones = np.ones(projections.shape[0])
+    ones = np.empty(projections.shape[0])
+    ones[:] = 1.0
     n = projections.shape[0]
     if labelled.shape[0]:
         tolerance = add_penalties(grid, height, n, labelled, bound, width, penalty)
