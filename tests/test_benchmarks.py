@@ -272,6 +272,11 @@ def test_honesty_has_a_line_for_every_cloud():
     sizes = {"n_seeds": 1, "shapes": ((60, 51),), "methods": ("RandomProjectionTree",), "n_jobs": 1}
     _, wide = checked(honesty.run(**sizes, kinds=(honesty.MANY_COLUMNS,)))
     assert [row[1] for row in wide.rows] == list(honesty.CLOUDS[honesty.MANY_COLUMNS])
+    sizes["shapes"] = ((60, 1),)
+    _, narrow = checked(honesty.run(**sizes))
+    assert [row[1] for row in narrow.rows] == [row[1] for row in clouds.rows if row[1] != "banana"]
+    with pytest.raises(ValueError, match=r"in one column none of banana.*; got bent with all their clouds"):
+        next(honesty.run(**sizes, kinds=("bent",)))
 
 
 def test_cells_in_the_file_are_not_run_again(tmp_path, monkeypatch):

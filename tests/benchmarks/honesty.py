@@ -189,6 +189,9 @@ CLOUDS: dict[str, dict[str, Draw]] = {
 OF_ANY_WIDTH = tuple(kind for kind in CLOUDS if kind not in (MANY_COLUMNS, THIN_CURVES))
 """Kinds without clusters in few columns, too (two of two values each have four), for any estimator."""
 
+OF_TWO_COLUMNS = ("banana", *CLOUDS[THIN_CURVES])
+"""Clouds that need a second column."""
+
 ALL_CLOUDS = tuple(cloud for of_kind in CLOUDS.values() for cloud in of_kind)
 
 
@@ -203,12 +206,17 @@ def run(
 ) -> Iterator[Table]:
     """Fit clouds of every kind, each seed drawing the rows and the directions; see `run_cells` for `cells`.
 
-    Only `clouds` of the kinds are fitted, if there are any.
+    Only `clouds` of the kinds are fitted, if there are any, and with a shape of one column none that needs a second.
     """
     draws = [(kind, cloud) for kind in kinds for cloud in CLOUDS[kind] if not clouds or cloud in clouds]
-    kinds = tuple(dict.fromkeys(kind for kind, _ in draws))
+    if min(d for _, d in shapes) < 2:
+        draws = [(kind, cloud) for kind, cloud in draws if cloud not in OF_TWO_COLUMNS]
+    wanted, kinds = kinds, tuple(dict.fromkeys(kind for kind, _ in draws))
     if not draws:
-        raise ValueError(f"expected clouds of the kinds; got {', '.join(clouds)}, which are of others")
+        found = f"{', '.join(wanted)} with {', '.join(clouds) or 'all their clouds'}"
+        raise ValueError(
+            f"expected clouds of the kinds, in one column none of {', '.join(OF_TWO_COLUMNS)}; got {found}"
+        )
     shape = (n_seeds, len(shapes), len(draws), len(methods))
     # The seeds are in the outermost loop, so that an interrupted run has cells of every kind.
     keys = [
