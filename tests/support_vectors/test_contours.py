@@ -133,7 +133,7 @@ class TestSweep:
             assert adjusted_rand_index(svc.labels_, group) > 0.95
 
     def test_rows_in_the_order_of_their_groups_are_divided_as_in_any_order(self):
-        X, group = groups(n=3000, k=5)
+        X, group = groups(n=1200, k=5)
         order = np.argsort(group, kind="stable")
         assert adjusted_rand_index(SupportVectorClustering().fit_predict(X[order]), group[order]) > 0.95
 
