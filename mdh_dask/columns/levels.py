@@ -51,7 +51,7 @@ class Levels(Statistic):
         found: list[set[str]] = [set() for _ in self.keys]
         for table in tables:
             for levels, key in zip(found, self.keys):
-                levels.update(coded(column_of(table, key)).texts)
+                levels.update(_texts_of(table, key))
         return Found(self._checked(found), np.array(n_rows, dtype=np.int64))
 
     def combine(self, left: Found, right: Found) -> Found:
@@ -67,6 +67,16 @@ class Levels(Statistic):
                     "leave it out, give it as continuous if it holds numbers, or join levels"
                 )
         return tuple(tuple(sorted(levels)) for levels in found)
+
+
+def _texts_of(table: Any, key: Any) -> list[str]:
+    try:
+        return coded(column_of(table, key)).texts
+    except TypeError as error:  # of pandas or Python for values that have no hash
+        raise ValueError(
+            f"expected one text or number in every cell of column {key!r}; got others ({error}): leave the column out, "
+            "or make one column of every part"
+        ) from error
 
 
 def tables_in(block: AnyArray) -> list[Any]:

@@ -97,6 +97,8 @@ def numbers(column: Any) -> AnyArray:
 def _numbers_of_objects(values: AnyArray) -> Floats:
     if any(isinstance(value, str | bytes) for value in values):
         raise ValueError(f"{next(v for v in values if isinstance(v, str | bytes))!r:.40} is not a number")
+    if any(np.ndim(value) > 0 for value in values):
+        raise ValueError("lists are not numbers")
     return np.array([np.nan if is_missing(value) else value for value in values], dtype=np.float64)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._typing import Booleans
+from .._words import full_count
 from ..columns import ColumnTypes
 from ..growth.typed import TypedLook
 from .validation import LARGEST_BEFORE_OVERFLOW
@@ -27,8 +28,8 @@ def check_typed_look(look: TypedLook) -> None:
     """Raise an error if the first pass over mixed columns found infinite or too large values."""
     if look.n_infinite:
         raise ValueError(
-            f"expected finite or missing (NaN) values; got {look.n_infinite} infinite (inf) values, the first in row "
-            f"{look.first_infinite}. Drop these rows or make the values missing first."
+            f"expected finite or missing (NaN) values; got {full_count(look.n_infinite, 'infinite (inf) value')}, the "
+            f"first in row {look.first_infinite}. Drop these rows or make the values missing first."
         )
     sizes = np.maximum(np.abs(look.low), np.abs(look.high))
     sizes[look.low > look.high] = 0.0

@@ -131,7 +131,10 @@ def _coder_of(estimator: Any, X: Any, types: ColumnTypes) -> Coder:
         raise ValueError(not_numbers(bad))
     texts = [(k, dtype_of(c)) for k, c, own in zip(keys, columns, types.levels) if own is None and _is_text(c)]
     if texts:
-        raise ValueError(not_numbers(texts))
+        found = ", ".join(f"{key!r} ({dtype})" for key, dtype in texts)
+        raise ValueError(
+            f"expected columns that hold numbers, as they did in fit; got {found}: convert them to numbers"
+        )
     single = all(is_single(dtype_of(c)) for c, own in zip(columns, types.levels) if own is None)
     return Coder(types, keys, coded_dtype(np.dtype(np.float32 if single else np.float64), types))
 

@@ -176,6 +176,8 @@ REFUSED = {
         {"t": np.arange(60.0)},
         "got 1 NaN.*feature_map='gower' takes NaN",
     ),
+    "lists in cells": ({}, {"t": [[1]] * 60, "u": MIXED["t"]}, "one text or number in every cell of column 't'"),
+    "tables in cells": ({}, {"t": [{"a": 1}] * 60, "u": MIXED["t"]}, "one text or number in every cell of column 't'"),
     "nothing but missing": ({}, {"x": np.full(60, np.nan), "t": np.full(60, None)}, "got missing values only"),
 }
 """Parameters, other columns and messages."""
@@ -186,6 +188,12 @@ def test_mixed_columns_without_a_meaning_are_refused(name):
     parameters, others, message = REFUSED[name]
     with pytest.raises(ValueError, match=message):
         RandomProjectionTree(**QUICK, **{"feature_map": "gower"} | parameters).fit(pandas_frame(MIXED | others))
+
+
+def test_texts_where_the_fit_had_numbers_are_named():
+    model = RandomProjectionTree(**QUICK, feature_map="gower").fit(pandas_frame(MIXED))
+    with pytest.raises(ValueError, match="hold numbers, as they did in fit; got 'x'"):
+        model.predict(pandas_frame(MIXED | {"x": np.full(60, "a", dtype=object)}))
 
 
 ACCEPTED = {
