@@ -62,7 +62,9 @@ class MultidimensionalScaling(KernelPCAFeatures):
     Notes
     -----
     Passes: one for `fit`, and one to compute the result of `transform`. Places of landmarks, mapped as rows, are their
-    own in classical scaling, and near them in non-metric scaling, where each row moves alone.
+    own in classical scaling, and near them in non-metric scaling, where each row moves alone. For
+    ``dissimilarity="gower"``, trees find a valley only where it is wider than half the change by a level of any single
+    column, as with `GowerFeatures`.
 
     References
     ----------

@@ -7,11 +7,14 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import isotonic_regression
 
+from .._levels import LevelFeatures
 from .._state import checked_array
 from .._typing import AnyArray, Floats
 from .base import Kernel
 from .based import BasedMap
 from .blas import HEIGHT, one_blas_thread
+from .changed_levels import levels_by_change
+from .gower import Gower
 from .nystrom import NystromMap, dimension, signs_of
 
 Squares = Literal["kernel", "complement", "given"]
@@ -61,6 +64,15 @@ class ScalingMap(BasedMap):
     def total_variance(self) -> float:
         """Sum of all positive variances."""
         return self.base.total_variance
+
+    @property
+    def levels(self) -> LevelFeatures | None:
+        """Return the mean places of the levels of single columns, or None for columns of numbers."""
+        kernel = self.base.kernel
+        if not isinstance(kernel, Gower) or kernel.shares is None or kernel.categorical is None:
+            return None
+        landmarks = self.base.landmarks.astype(np.float64)
+        return levels_by_change(self, landmarks, kernel.categorical > 0, kernel.shares > 0, self.n_components)
 
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the places of a block of rows, shape (n, n_components), float32."""

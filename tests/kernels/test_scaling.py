@@ -1,5 +1,7 @@
 """Multidimensional scaling: Euclidean distances come back, the stress falls, and other rows find their places."""
 
+from typing import ClassVar
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.stats import spearmanr
 from sklearn.base import clone
 
-from mdh_dask import DePDDP, KernelPCAFeatures, MultidimensionalScaling, load_model
+from mdh_dask import DePDDP, HierarchicalMDH, KernelPCAFeatures, MultidimensionalScaling, load_model
 
 
 def rows_of(n=150, d=4, seed=0):
@@ -74,6 +76,38 @@ class TestNonMetric:
         assert model.n_clusters_ == 2
         model.save(tmp_path / "m.zarr")
         np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(rows), model.labels_)
+
+
+class TestLevels:
+    types: ClassVar = {"continuous": [0, 1], "categorical": [2, 3, 4]}
+
+    def rows(self, missing=0.0):
+        rng = np.random.default_rng(0)
+        rows = np.hstack([rng.normal(size=(20, 2)), rng.integers(0, 3, (20, 3))])
+        rows[rng.random(rows.shape) < missing] = np.nan
+        return rows
+
+    @pytest.mark.parametrize("metric", [True, False])
+    def test_levels_are_the_mean_places_of_rows_that_are_changed_to_them(self, metric):
+        rows = self.rows(missing=0.1)
+        feature_map = MultidimensionalScaling(
+            dissimilarity="gower", metric=metric, n_components=3, column_types=self.types
+        )
+        levels = feature_map.fit(rows).map_.levels
+        values = [0.0, 1.0, 2.0, *([np.nan] if np.isnan(rows[:, 4]).any() else [])]
+        places = [feature_map.transform(np.where(np.arange(5) == 4, value, rows)).mean(axis=0) for value in values]
+        np.testing.assert_allclose(levels.positions[levels.starts[-1] :], places, atol=1e-5)
+
+    def test_independent_columns_are_one_cluster(self):
+        rng = np.random.default_rng(0)
+        rows = np.hstack([rng.normal(size=(300, 2)), rng.integers(0, 3, (300, 4))])
+        feature_map = MultidimensionalScaling(dissimilarity="gower")
+        types = {"continuous": [0, 1], "categorical": [2, 3, 4, 5]}
+        model = HierarchicalMDH(feature_map=feature_map, column_types=types, random_state=0)
+        assert model.fit(rows).n_clusters_ == 1
+
+    def test_columns_of_numbers_have_none(self):
+        assert MultidimensionalScaling().fit(rows_of()).map_.levels is None
 
 
 @pytest.mark.parametrize(
