@@ -153,6 +153,7 @@ def main(
     shapes: list[tuple[int, int]],
     side: int | None,
     alone: bool | None,
+    repeats: int | None,
     kinds: tuple[str, ...],
     clouds: tuple[str, ...],
     methods: tuple[str, ...],
@@ -161,7 +162,7 @@ def main(
     chosen = {name: SUITES[name] for name in suites or EVIDENCE}
     options = {"rows": ("n_rows", rows), "seeds": ("n_seeds", seeds), "budget": ("budget", budget)}
     options |= {"set": ("sets", sets or None), "cells": ("cells", cells), "shape": ("shapes", shapes or None)}
-    options |= {"side": ("side", side), "alone": ("alone", alone)}
+    options |= {"side": ("side", side), "alone": ("alone", alone), "repeats": ("repeats", repeats)}
     options |= {
         "kind": ("kinds", kinds or None),
         "cloud": ("clouds", clouds or None),
