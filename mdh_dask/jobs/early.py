@@ -13,6 +13,8 @@ from .tables import FIELDS, checked_input
 
 SECTIONS = ("input", "method", "cluster", "output", "run")
 
+IMPORTED_LATER = {"mdh_dask.estimators.registry", "mdh_dask.jobs.input_kinds"}
+
 OF_SCENES = {
     "on_drift": choice("label", "refit", default="label"),
     "drift_threshold": share(0.1),
@@ -56,23 +58,21 @@ def check_early(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] 
     JobError
         For the first of them.
     """
+    if IMPORTED_LATER & sys.modules.keys():  # these may have more than this package; then the whole check is soon done
+        return
     try:
         check_keys("a job file", content, SECTIONS)
-        # What is imported already may be more than this package has, and takes no time any more.
         cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
-        if "mdh_dask.jobs.input_kinds" not in sys.modules:
-            checked_input(content.get("input", {}), content.get("output", {}), FIELDS)
-        checked_run(content.get("run", {}), content.get("input", {}))
-        if "mdh_dask.estimators.registry" not in sys.modules:
-            checked_method(content.get("method", {}), OPTIONS)
+        given, _ = checked_input(content.get("input", {}), content.get("output", {}), FIELDS)
+        checked_run(content.get("run", {}), given)
+        checked_method(content.get("method", {}), OPTIONS)
     except JobError as error:
         raise JobError(f"{path}: {error}") from error
 
 
-def checked_run(table: Any, given: Any) -> dict[str, Any]:
-    """Return the values of ``[run]``, whose keys depend on the kind of the input in its table."""
-    of_scenes = isinstance(given, dict) and given.get("kind") == "scenes"
-    return checked_table("run", table, RUN | (OF_SCENES if of_scenes else {}))
+def checked_run(table: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of ``[run]``, whose keys depend on the kind of the checked input."""
+    return checked_table("run", table, RUN | (OF_SCENES if given["kind"] == "scenes" else {}))
 
 
 def checked_method(table: Any, options: Mapping[str, Sequence[str]]) -> str:
