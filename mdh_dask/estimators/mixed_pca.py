@@ -67,6 +67,9 @@ class MixedPCA(FeatureTransformer):
     adds up all that an iteration needs, for any number of rows. Missing values and unknown levels say nothing about a
     row. Continuous columns are scaled by the sample; values count as at most 8 standard deviations from the mean.
 
+    Trees in these features take levels of single categorical columns for clusters, and split tables of independent
+    ones, too; in those of `GowerFeatures` they do not.
+
     References
     ----------
     M. Khan, B. Marlin, G. Bouchard and K. Murphy, Variational bounds for mixed-data factor analysis, NIPS 2010.
