@@ -177,8 +177,8 @@ def _without_third_groups(
 
 
 def _apart(known: dict[Pair, float], one: int, other: int, enough: float) -> bool:
-    """Return whether there is a valley between two groups, or they are not neighbours."""
-    return known.get(pair_of(one, other), np.inf) >= enough
+    """Return whether a valley was found between two groups; most pairs without links are parts of one cloud."""
+    return known.get(pair_of(one, other), -np.inf) >= enough
 
 
 def _weakest(
