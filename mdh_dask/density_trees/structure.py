@@ -41,8 +41,8 @@ HALVES = 1
 """Key of the hashes whose bits divide the rows, as values of few levels are spread by the bits of the hashes."""
 
 DEPENDENT = 1e-6
-"""Columns are dependent if rows spread by less than this across some direction, as a share of their largest spread. The
-sums of columns of 32 bits have rounding errors."""
+"""Columns are dependent if rows spread by less than this across some direction, as a share of their largest spread,
+with far rows drawn near. The sums of columns of 32 bits have rounding errors."""
 
 USUAL_LEVEL = 0.05
 
@@ -122,8 +122,12 @@ def spanned(points: Floats) -> Floats:
     points = np.compress(np.ptp(points, axis=0) > 0, points, axis=1)
     if not 1 < points.shape[1] <= FEW_COLUMNS:
         return points
-    centred = points - points.mean(axis=0)
-    variances, axes = np.linalg.eigh(centred.T @ centred)
+    away = np.abs(points - np.median(points, axis=0)).max(axis=1)
+    centred = points - points[away.argmin()]
+    lengths = np.abs(centred).max(axis=1)
+    # A row at a million times the distance of others would leave them no spread in comparison.
+    drawn = centred / np.maximum(lengths, np.median(lengths[lengths > 0]))[:, None]
+    variances, axes = np.linalg.eigh(drawn.T @ drawn)
     free = variances > DEPENDENT**2 * variances[-1]
     return points if free.all() else centred @ axes[:, free]
 

@@ -25,7 +25,7 @@ from mdh_dask.density_trees.model import DensityModel
 from mdh_dask.density_trees.passes import nearest_landmarks
 from mdh_dask.density_trees.places import places_of
 from mdh_dask.density_trees.slabs import NEAREST, rows_in_slabs
-from mdh_dask.density_trees.structure import structure_of
+from mdh_dask.density_trees.structure import spanned, structure_of
 from mdh_dask.plotting.landmarks import discriminants, plot_landmarks
 from mdh_dask.summaries.novelty import novelty_of
 
@@ -151,6 +151,16 @@ class TestSlabs:
         rows = diamonds.astype(dtype)
         more = np.column_stack([rows, rows @ np.array(combined, dtype)])
         assert adjusted_rand_score(DensityTree().fit_predict(more), y) > 0.95
+
+    @pytest.mark.parametrize("far", [1e8, 1e12])
+    @pytest.mark.parametrize("n_copies", [0, 1])
+    def test_a_row_that_is_far_in_one_column_makes_no_other_column_dependent(self, far, n_copies):
+        y = np.arange(800) % 2
+        rows = np.random.default_rng(0).normal(size=(800, 2)) + 8 * np.column_stack([0 * y, y])
+        rows[5, 0] = far
+        rows = np.hstack([rows, rows[:, :n_copies]])
+        assert spanned(rows).shape == (800, 2)
+        assert adjusted_rand_score(DensityTree().fit_predict(rows), y) > 0.95
 
     @pytest.mark.parametrize("seed", [5, 24, 33])
     def test_one_column_has_no_slabs_which_split_long_tails(self, seed):
