@@ -56,7 +56,7 @@ class Garbage:
 def search_rarely() -> None:
     """Search rarely from now on, and not when the process ends: for commands, which end soon.
 
-    The last searches of a process, among all objects of all modules, took .6 of the 2.9 seconds of a `predict`.
+    The last searches of a process go through all objects of all modules.
     """
     gc.set_threshold(OBJECTS_OF_A_COMMAND)
     atexit.register(gc.freeze)
