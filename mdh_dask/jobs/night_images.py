@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..images import Image, PixelColumns
-from ..images.maps import is_map, place_of
 from ..images.scenes import alike, usual_of
 from ..workflows.scenes import counted_scene
 from .damaged import Damaged
@@ -54,6 +53,5 @@ class NightImages:
     def _open(self, name: str) -> Image:
         """Open a scene, and read its coordinates where labels need them, before any other work."""
         image = self.opened.image(name)
-        if any(map(is_map, self.outputs.of_scene(name).places().values())):
-            place_of(image)
+        self.outputs.check_place(name, image)
         return image

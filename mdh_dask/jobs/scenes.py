@@ -13,6 +13,7 @@ from .._errors import SettingError
 from .._locations import redacted
 from .._words import full_count
 from ..images import Image
+from ..images.maps import is_map, place_of
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
 from ..images.validity import nodata_of
 from ..io import codec
@@ -41,6 +42,11 @@ class SceneOutputs(ImageJobOutputs):
     def of_scene(self, scene: str) -> ImageJobOutputs:
         """Return the outputs of a scene."""
         return self._only({key: place.replace("{scene}", scene) for key, place in self._given_of(OF_A_SCENE)})
+
+    def check_place(self, scene: str, image: Image) -> None:
+        """Raise an error if labels of a scene lie where it does, and its coordinates cannot be read."""
+        if any(map(is_map, self.of_scene(scene).places().values())):
+            place_of(image)
 
     def of_model(self, version: int) -> ImageJobOutputs:
         """Return the model of a version as an output."""

@@ -559,6 +559,16 @@ def test_scenes_with_other_bands_without_their_mask_or_of_no_known_place_stop_no
     assert metrics(job)["labelled"] == ["1"]
 
 
+def test_the_check_reads_the_coordinates_that_labels_need(tmp_path):
+    job = new_job(tmp_path, JOB.replace("*.tif", "*.zarr"))
+    pixels = np.random.default_rng(0).integers(0, 200, (40, 40, 3)).astype("u1")
+    zarr.create_array(tmp_path / "scenes/a.zarr", data=pixels, attributes={"spatial:transform": ["here"] * 6})
+    with pytest.raises(ValueError, match=r"a\.zarr has coordinates that cannot be read"):
+        check(job)
+    job.write_text(job.read_text().replace("{scene}.tif", "{scene}.zarr"))
+    assert "1 of 1 scenes are new" in check(job)
+
+
 def floats(path, seed, bad=None):
     """Write a Zarr scene of floating-point pixels, one of them bad."""
     pixels = np.random.default_rng(seed).normal(size=(40, 40, 3)) + 9 * (np.arange(40)[:, None, None] > 20)
