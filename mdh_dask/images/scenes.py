@@ -196,13 +196,13 @@ def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image
     Raises
     ------
     ValueError
-        If it cannot be read, a file of it is missing, or it has other bands.
+        If it cannot be read, a file of it is missing, or it has other bands or no real numbers.
     """
     if scene.fault:
         raise ContentsError(scene.fault)
     try:
         return _opened(scene, opening, bands)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, TypeError) as error:
         raise ContentsError(str(error)) from error
 
 

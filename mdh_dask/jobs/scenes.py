@@ -110,8 +110,10 @@ class ScenesInput:
         return self.digests[name]
 
     def image(self, name: str) -> Image:
-        """Open a scene; see `open_scene` for the errors."""
-        return open_scene(self.scenes[name], self.reading.image, self.bands)
+        """Open a scene; see `open_scene` for the errors, and `Features.check` for those of its columns."""
+        image = open_scene(self.scenes[name], self.reading.image, self.bands)
+        columns_of(self.options).check(image)
+        return image
 
     @cached_property
     def all_images(self) -> dict[str, Image]:

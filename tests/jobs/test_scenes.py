@@ -559,6 +559,20 @@ def test_scenes_with_other_bands_without_their_mask_or_of_no_known_place_stop_no
     assert metrics(job)["labelled"] == ["1"]
 
 
+@pytest.mark.parametrize("night", [1, 2])
+def test_scenes_smaller_than_the_window_and_of_complex_numbers_stop_no_night(night, tmp_path):
+    job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"scenes/*"\nwindow = 5'))
+    for name in "ab"[:night]:
+        scene(tmp_path / f"scenes/{name}.tif", 0)
+        if name == "a" and night == 2:
+            run(job)
+    scene(tmp_path / "scenes/0.tif", 1, height=4)
+    zarr.create_array(tmp_path / "scenes/1.zarr", data=np.ones((40, 40, 3), "c8"))
+    with pytest.raises(ValueError, match=r"0: expected a window within .* 4 x 40 .*1: .*got pixels of complex64"):
+        run(job)
+    assert (metrics(job)["labelled"], sorted(metrics(job)["damaged"])) == (["ab"[night - 1]], ["0", "1"])
+
+
 def test_the_check_reads_the_coordinates_that_labels_need(tmp_path):
     job = new_job(tmp_path, JOB.replace("*.tif", "*.zarr"))
     pixels = np.random.default_rng(0).integers(0, 200, (40, 40, 3)).astype("u1")
