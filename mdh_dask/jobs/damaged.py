@@ -1,4 +1,4 @@
-"""Scenes that cannot be read: a night goes on without them, and ends with an error that names them."""
+"""Scenes that cannot be used: a night goes on without them, and ends with an error that names them."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ class PixelCount(Statistic):
 
 @dataclass
 class Damaged:
-    """Scenes of a night that could not be read.
+    """Scenes of a night that could not be used.
 
     Parameters
     ----------
@@ -76,6 +76,6 @@ class Damaged:
             told = "; ".join(f"{name}: {why}" for name, why in [*self.why.items()][:NAMED])
             more = f"; and {len(self.why) - NAMED} more" if len(self.why) > NAMED else ""
             raise ValueError(
-                f"{len(self.why)} of the new scenes could not be read and got no labels: {told}{more}. The next run "
+                f"{len(self.why)} of the new scenes could not be used and got no labels: {told}{more}. The next run "
                 "tries them again: replace them, or take them away"
             )

@@ -68,7 +68,7 @@ class Night:
         Raises
         ------
         ValueError
-            If some scenes could not be read; after the others were labelled.
+            If some scenes could not be used; after the others were labelled.
         """
         with self.job.start_cluster() as where:
             if self.ledger.current is None:

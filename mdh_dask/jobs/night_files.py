@@ -26,7 +26,7 @@ def write_night(
 ) -> dict[str, Any]:
     """Write the report, the metrics and the manifest that have a path; return the manifest.
 
-    `damaged` says of scenes that could not be read what is wrong with each.
+    `damaged` says of scenes that could not be used what is wrong with each.
     """
     metrics = metrics_of_night(ledger, damaged)
     if growing.metrics is not None:
@@ -121,12 +121,12 @@ def summary_of(metrics: Mapping[str, Any]) -> str:
     if metrics["n_scenes_without_data"]:
         told.append(f"{metrics['n_scenes_without_data']} without data")
     if metrics["n_damaged"]:
-        told.append(f"{metrics['n_damaged']} could not be read ({', '.join([*metrics['damaged']][:5])})")
+        told.append(f"{metrics['n_damaged']} could not be used ({', '.join([*metrics['damaged']][:5])})")
     return ", ".join([*told, f"{full_count(metrics['n_scenes'], 'scene')} in all"])
 
 
 def _table(ledger: Ledger, damaged: Iterable[str]) -> SceneTable:
-    rows = [(name, *"-----", "could not be read", "-") for name in sorted(damaged)]
+    rows = [(name, *"-----", "could not be used", "-") for name in sorted(damaged)]
     for name, about in sorted(ledger.scenes.items(), key=lambda item: (-item[1]["night"], item[0])):
         found, sizes = ledger.drifts.get(name), about["sizes"]
         total = max(sum(sizes), 1)

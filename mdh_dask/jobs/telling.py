@@ -40,7 +40,7 @@ ABOUT = {
     "scenes_labelled": "Scenes that the last night labelled.",
     "scenes_drifted": "Scenes of the last night that are not distributed as those of the model.",
     "scenes_without_data": "Scenes of the last night without data.",
-    "scenes_damaged": "Scenes that the last night could not read.",
+    "scenes_damaged": "Scenes that the last night could not use.",
     "model_version": "Version of the model that labelled the last scenes.",
     "attempts": "Runs that it took, with those that were interrupted.",
 }

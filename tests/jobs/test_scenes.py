@@ -268,7 +268,7 @@ def test_damaged_scenes_stop_no_night_and_are_named_until_they_are_whole_or_gone
     places = {name: tmp_path / f"scenes/{name}.tif" for name in "abcdef"}
     scene(places["c"], 2)
     os.truncate(places["c"], places["c"].stat().st_size * 2 // 3)
-    wanted = r"1 of the new scenes could not be read and got no labels: c: .*/c.tif is damaged: .*tries them again"
+    wanted = r"1 of the new scenes could not be used and got no labels: c: .*/c.tif is damaged: .*tries them again"
     with pytest.raises(ValueError, match=wanted):
         run(job)
     assert not [*(tmp_path / "out").glob("[!.]*")]
