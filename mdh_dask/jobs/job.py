@@ -124,9 +124,10 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
     check_keys("a job file", content, SECTIONS)
     where = cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
     kind = where.pop("kind")
-    tables = {kind: (one.fields, one.outputs) for kind, one in INPUTS.items()}
+    tables = {name: (one.fields, one.outputs) for name, one in INPUTS.items()}
     given, output = checked_input(content.get("input", {}), content.get("output", {}), tables)
     run = checked_run(content.get("run", {}), given)
+    estimator = estimator_of(content.get("method", {}), progress=False)  # here, as early checks end with its keys
     sections = {"input": given, "output": output, "run": run, "cluster": where}
     of_cluster = CLUSTERS[kind].paths if cluster is None else ()
     for section, keys in (PATHS | {"cluster": of_cluster, "output": tuple(output)}).items():
@@ -140,7 +141,20 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
                     ) from error
     inputs = [given["path"]] if isinstance(given["path"], str) else given["path"]
     _check_metrics(run["openmetrics"], *inputs, *map(given.get, BESIDE), *output.values(), str(path))
-    estimator = estimator_of(content.get("method", {}), progress=False)
+    _check_method(estimator, given, run)
+    if output.get("performance_report") is not None and kind in LOCAL_SCHEDULERS:
+        raise JobError(
+            f"output.performance_report needs a cluster, but cluster.kind = {kind!r} has none: leave one out"
+        )
+    try:
+        CLUSTERS[kind].make(**sections["cluster"])
+    except SettingError as error:
+        raise JobError(f"[cluster]: {error}") from error
+    return Job(path, str(given_path), content, **sections, kind=kind)
+
+
+def _check_method(estimator: ClusterEstimator, given: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+    """Raise an error if a method does not take the labels or weights of the input, or cannot show drift."""
     try:
         check_labels(estimator, given.get("labels"))
         Weights(given.get("weights"), given.get("weight_column")).check(estimator, given.get("labels"))
@@ -151,15 +165,6 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
             f"run.on_drift = 'refit' needs a method whose tree shows drift; {type(estimator).__name__} has none: leave "
             "it out, or take another method"
         )
-    if output.get("performance_report") is not None and kind in LOCAL_SCHEDULERS:
-        raise JobError(
-            f"output.performance_report needs a cluster, but cluster.kind = {kind!r} has none: leave one out"
-        )
-    try:
-        CLUSTERS[kind].make(**sections["cluster"])
-    except SettingError as error:
-        raise JobError(f"[cluster]: {error}") from error
-    return Job(path, str(given_path), content, **sections, kind=kind)
 
 
 def _check_metrics(metrics: str | None, *others: str | None) -> None:

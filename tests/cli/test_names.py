@@ -66,6 +66,7 @@ def test_keys_of_jobs_are_refused_before_anything_large_is_imported_and_in_the_s
         "[run]\\noverwite = true": "[run] has no key 'overwite'",
         "[run]\\non_drift = 'label'": "[run] has no key 'on_drift'",
         "[input]\\n[run]\\noverwite = true": "input.path is missing",
+        "[run]\\nopenmetrics = 'm.zarr'\\n[method]\\nmax_level = 3": "[method] with name = 'rp' has no key 'max_level'",
         "method = 1": "[method] must be a table; got 1, an integer",
     }
     INPUT, OUTPUT = "[input]\\npath = 'x.npy'\\n", "[output]\\nmodel = 'm.zarr'\\n"
