@@ -27,6 +27,12 @@ LISTS = (".json", ".geojson")
 """Endings of files that hold STAC items."""
 
 
+FILES = (
+    ".npy", ".npz", ".mtx", ".gz", ".bz2", ".xz", ".csv", ".parquet", ".png", ".jpg", ".jpeg", ".tif", ".tiff", *LISTS
+)  # fmt: skip
+"""Endings of inputs that are single files."""
+
+
 def redacted(text: str) -> str:
     """Return a text without the credentials of the URLs in it.
 
@@ -97,6 +103,18 @@ def name_of(location: str | os.PathLike[str]) -> str:
     ('x.npy', 'x.zarr')
     """
     return PurePosixPath(redacted(without_query(location))).name
+
+
+def missing(location: str | os.PathLike[str]) -> FileNotFoundError:
+    """Return the error for an input that is not there.
+
+    Examples
+    --------
+    >>> str(missing("a.TIF"))
+    'there is no file at a.TIF; check the path'
+    """
+    what = "file" if name_of(location).lower().endswith(FILES) else "Zarr array"
+    return FileNotFoundError(f"there is no {what} at {location}; check the path")
 
 
 def names_scenes(given: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .._locations import missing
 from .._log import is_json
 from .names import check_names
 
@@ -78,9 +79,6 @@ def existing(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
-FILES = (".npy", ".npz", ".mtx", ".gz", ".bz2", ".xz", ".csv", ".parquet")
-
-
 def refuse_missing(path: str) -> None:
     """Raise an error for a local path where nothing is, at once: what opens it takes a second to import.
 
@@ -95,8 +93,7 @@ def refuse_missing(path: str) -> None:
     FileNotFoundError: there is no file at gone.mtx.xz; check the path
     """
     if _is_missing(path):
-        what = "file" if path.lower().endswith(FILES) else "Zarr array"
-        raise FileNotFoundError(f"there is no {what} at {path}; check the path")
+        raise missing(path)
 
 
 def _is_missing(path: str) -> bool:

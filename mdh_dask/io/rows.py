@@ -10,7 +10,7 @@ import zarr
 from dask.base import tokenize
 from dask.utils import format_bytes, parse_bytes
 
-from .._locations import hiding_credentials
+from .._locations import hiding_credentials, missing
 from ..chunks import default_block_bytes
 from .lazy import check_blocks
 from .nodes import MARK, Options, count_missing, find_node, local_path, unit_rows
@@ -98,7 +98,7 @@ def open_array(source: str | os.PathLike[str], storage_options: Options = None) 
             f"{source} is not a Zarr array: it has neither zarr.json nor .zarray; write it with write_rows"
         )
     if node is None:
-        raise FileNotFoundError(f"there is no Zarr array at {source}; check the path")
+        raise missing(source)
     names = sorted(name for name, member in node.members(max_depth=None) if isinstance(member, zarr.Array))
     rows = [name.removesuffix("/indptr") for name in names if name.endswith("/indptr")] or names  # sparse ones first
     remedy = f"add one to the path, for example {source}/{rows[0]}" if names else "there is nothing to read"

@@ -29,7 +29,7 @@ def test_unknown_names_are_refused_before_anything_large_is_imported_and_in_the_
         "fit --columns a": "Missing argument 'FEATURES'.",
         "fit --max-levels 3 gone.npy": "there is no file at gone.npy",
         "segment x.npy --sive 3": "No such option '--sive'.",
-        "segment --sieve 3 gone.png": "there is no Zarr array at gone.png",
+        "segment --sieve 3 gone.png": "there is no file at gone.png",
     }
 
     def errors():

@@ -221,7 +221,7 @@ def test_a_cluster_of_processes_gives_the_same_labels(here):
 
 OUT = ("--out", "l.zarr")
 ERRORS = {
-    "missing": (("nope.png", *OUT), 66, "there is no Zarr array at nope.png"),
+    "missing": (("nope.png", *OUT), 66, "there is no file at nope.png"),
     "no image": (
         ("../in/text.txt", *OUT),
         65,

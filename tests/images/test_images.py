@@ -346,7 +346,7 @@ def broken(tmp_path):
 @pytest.mark.parametrize(
     ("name", "kind", "message"),
     [
-        ("nope.png", FileNotFoundError, "there is no Zarr array at .*nope.png"),
+        ("nope.png", FileNotFoundError, "there is no file at .*nope.png"),
         ("text.png", ValueError, "expected an image, as PNG, JPEG, TIFF, OME-Zarr or a Zarr array; got .*text.png"),
         ("empty.png", ValueError, "expected an image, as PNG, JPEG, TIFF"),
         ("half.png", ValueError, "half.png, which cannot be read"),
