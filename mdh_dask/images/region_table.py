@@ -17,8 +17,9 @@ from ..chunks import Progress, Statistic, reduce_rows
 from ..summaries.moments import MomentPass, SlicedSums, means_of, tops_of
 from .components import SIDE, Regions
 from .image import Image
-from .rows import all_rows
+from .rows import all_rows, marked_rows
 from .stored_labels import StoredLabels
+from .validity import MarkedRows
 
 GROUP = 2**20
 """Regions of a row group of the file."""
@@ -63,15 +64,16 @@ class RegionSums(Statistic):
         """True, as the places of blocks are known by their first rows."""
         return True
 
-    def chunk(self, start: int, *blocks: AnyArray) -> Sums:
+    def chunk(self, start: int, *blocks: Any) -> Sums:
         """Sum the pixels of the regions in a block."""
-        numbers = self.known(self.starts[start], len(blocks[0]))
+        pixels = blocks[0].rows if isinstance(blocks[0], MarkedRows) else blocks[0]
+        numbers = self.known(self.starts[start], len(pixels))
         inside = numbers >= 0
         if not inside.any():
             return None
         ids, labels = np.unique(numbers[inside], return_inverse=True)
         n_bands = self.top.shape[1]
-        return ids, MomentPass(len(ids), np.zeros(n_bands), top=self.top).chunk(start, labels, blocks[0][inside])
+        return ids, MomentPass(len(ids), np.zeros(n_bands), top=self.top).chunk(start, labels, pixels[inside])
 
     def combine(self, left: Sums, right: Sums) -> Sums:
         """Add the sums of the same regions."""
@@ -151,7 +153,7 @@ def _rows_of_table(regions: Regions, means: Floats, part: slice) -> Any:
 
 def _bands(image: Image) -> Iterator[_Band]:
     """Yield the rows of an image in bands of about `SIDE` lines."""
-    rows = all_rows(image)
+    rows = all_rows(image) if image.validity is None else marked_rows(image)  # known blocks without data are not read
     ends = np.concatenate([[0], np.cumsum(rows.chunks[0])])
     first_lines = np.array([image.order.block_of(int(a), int(b - a))[0].start for a, b in pairwise(ends)])
     lines = np.unique(first_lines)

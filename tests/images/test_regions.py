@@ -20,8 +20,10 @@ from test_nodata import HOLES, bright
 
 from mdh_dask.cli import mdh
 from mdh_dask.images import components, open_image, region_table
+from mdh_dask.images.axes import AxesView
 from mdh_dask.images.components import find_regions, write_regions
 from mdh_dask.images.regions import RegionPaths, write_segments
+from mdh_dask.images.rows import counted
 from mdh_dask.images.sieve import sieved
 
 
@@ -190,6 +192,22 @@ def test_means_of_regions_of_a_wide_image_whose_rows_are_in_panels(tmp_path, mon
     numbers = zarr.open_array(paths.connected, mode="r")[:].ravel()
     table = pyarrow.parquet.read_table(paths.regions).to_pydict()
     np.testing.assert_allclose(table["mean_0"], np.bincount(numbers, pixels.ravel()) / table["area"], rtol=1e-15)
+
+
+def test_blocks_without_data_are_not_read_again_for_the_table(tmp_path, monkeypatch):
+    pixels = beach().clip(0, 254)
+    pixels[16:48] = 255
+    zarr.create_array(tmp_path / "a.zarr", data=pixels, chunks=(16, 20, 3), attributes={"_FillValue": 255})
+    image, paths = counted(open_image(tmp_path / "a.zarr")), RegionPaths(regions=str(tmp_path / "r.parquet"))
+    read, old = [], AxesView.__getitem__
+    monkeypatch.setattr(AxesView, "__getitem__", lambda self, block: read.append(block) or old(self, block))
+    with dask.config.set({"mdh-dask.block-size": 1}):
+        write_segments(bright, image, paths, sieve=None, n_labels=3)
+    assert {lines.start for lines, _ in read} == {0, 48}
+    table = pyarrow.parquet.read_table(paths.regions)
+    means = np.stack([table[f"mean_{j}"] for j in range(3)])
+    expected = np.delete(pixels, np.s_[16:48], axis=0).sum(axis=(0, 1))
+    np.testing.assert_allclose(means @ table["area"].to_numpy(), expected, rtol=1e-12)
 
 
 def test_pixels_in_no_segment_are_in_no_region(image, tmp_path):
