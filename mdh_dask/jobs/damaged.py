@@ -76,6 +76,6 @@ class Damaged:
             told = "; ".join(f"{name}: {why}" for name, why in [*self.why.items()][:NAMED])
             more = f"; and {len(self.why) - NAMED} more" if len(self.why) > NAMED else ""
             raise ValueError(
-                f"{len(self.why)} of the new scenes could not be used and got no labels: {told}{more}. The next run "
-                "tries them again: replace them, or take them away"
+                f"{len(self.why)} of the scenes could not be used and got no labels tonight: {told}{more}. Later runs "
+                "try them again: replace them, or take them away"
             )

@@ -268,7 +268,7 @@ def test_damaged_scenes_stop_no_night_and_are_named_until_they_are_whole_or_gone
     places = {name: tmp_path / f"scenes/{name}.tif" for name in "abcdef"}
     scene(places["c"], 2)
     os.truncate(places["c"], places["c"].stat().st_size * 2 // 3)
-    wanted = r"1 of the new scenes could not be used and got no labels: c: .*/c.tif is damaged: .*tries them again"
+    wanted = r"1 of the scenes could not be used and got no labels tonight: c: .*/c.tif is damaged: .*try them again"
     with pytest.raises(ValueError, match=wanted):
         run(job)
     assert not [*(tmp_path / "out").glob("[!.]*")]
@@ -283,11 +283,11 @@ def test_damaged_scenes_stop_no_night_and_are_named_until_they_are_whole_or_gone
 
     scene(places["d"], 3)
     scene(places["e"], 4, bands=("red", "green"))
-    with pytest.raises(ValueError, match=r"2 of the new scenes .*: c: .*; e: .*nir"):
+    with pytest.raises(ValueError, match=r"2 of the scenes .*: c: .*; e: .*nir"):
         run(job)
     found = metrics(job)
     assert (found["night"], found["labelled"], found["n_scenes"]) == (2, ["d"], 3)
-    with pytest.raises(ValueError, match=r"2 of the new scenes"):
+    with pytest.raises(ValueError, match=r"2 of the scenes"):
         run(job)
     assert metrics(job) == found
     scene(places["c"], 2)
@@ -296,7 +296,7 @@ def test_damaged_scenes_stop_no_night_and_are_named_until_they_are_whole_or_gone
     assert (metrics(job)["labelled"], metrics(job)["damaged"], gauge(job, "scenes_damaged")) == (["c"], {}, 0)
 
     places["f"].write_bytes(b"no image")
-    with pytest.raises(ValueError, match=r"1 of the new scenes .*: f: "):
+    with pytest.raises(ValueError, match=r"1 of the scenes .*: f: "):
         run(job)
     found = metrics(job)
     assert (found["night"], found["labelled"], [*found["damaged"]]) == (3, ["c"], ["f"])
@@ -547,16 +547,31 @@ def test_scenes_with_other_bands_without_their_mask_or_of_no_known_place_stop_no
         if name == "b" and night == 2:
             run(job)
     wanted = unusable(tmp_path)
-    with pytest.raises(ValueError, match=r"4 of the new scenes") as raised:
+    with pytest.raises(ValueError, match=r"4 of the scenes") as raised:
         run(job)
     for message in wanted:
         assert re.search(message, str(raised.value)), str(raised.value)
     assert (metrics(job)["night"], metrics(job)["labelled"]) == (night, [*"abcd"[2 * night - 2 :]])
     assert sorted(metrics(job)["damaged"]) == [*"0123"]
     mask(tmp_path / "masks/1.tif", 9)
-    with pytest.raises(ValueError, match=r"3 of the new scenes"):
+    with pytest.raises(ValueError, match=r"3 of the scenes"):
         run(job)
     assert metrics(job)["labelled"] == ["1"]
+
+
+def test_a_scene_of_an_earlier_night_that_a_refit_leaves_out_keeps_its_labels(tmp_path):
+    text = JOB.replace("*.tif", "*.zarr").replace("{scene}.tif", "{scene}.zarr")
+    job, rng = new_job(tmp_path, text), np.random.default_rng(0)
+    for names, dtype, shift in (("a", "f4", 0), ("bc", "u1", 60)):
+        for name in names:
+            pixels = rng.integers(0, 30, (40, 50, 3)) + 100 * (np.arange(40)[:, None, None] < 20) + shift
+            zarr.create_array(tmp_path / f"scenes/{name}.zarr", data=pixels.astype(dtype))
+        if names == "a":
+            run(job)
+    with pytest.raises(ValueError, match="1 of the scenes could not be used and got no labels tonight: a: expected"):
+        run(job)
+    assert (metrics(job)["labelled"], metrics(job)["model_version"]) == (["b", "c"], 2)
+    assert zarr.open_array(tmp_path / "out/a.zarr").attrs["model_version"] == 1
 
 
 @pytest.mark.parametrize("night", [1, 2])
@@ -602,7 +617,7 @@ def test_scenes_are_read_once_more_only_where_one_of_them_is_at_fault(tmp_path, 
         with pytest.raises(ValueError, match="no such setting"):
             run(job)
     assert not reads
-    with pytest.raises(ValueError, match=r"1 of the new scenes .*: b: expected finite"):
+    with pytest.raises(ValueError, match=r"1 of the scenes .*: b: expected finite"):
         run(job)
     assert (len(reads), metrics(job)["labelled"]) == (1, ["a"])
 
@@ -765,7 +780,7 @@ def test_an_item_that_lacks_a_band_or_a_file_is_left_out_alone(tmp_path):
     items = [item(name, {"red": {"href": href}}) for name, href in hrefs.items()]
     items += [item("bare", {"nir": {"href": "x.tif"}}), item("broken", {"red": {}})]
     (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": items}))
-    with pytest.raises(ValueError, match=r"3 of the new scenes .*bare: expected a band 'red'") as raised:
+    with pytest.raises(ValueError, match=r"3 of the scenes .*bare: expected a band 'red'") as raised:
         run(job)
     assert re.search("broken: expected assets with a href.*gone: there is no .*none.tif", str(raised.value))
     assert metrics(job)["labelled"] == ["whole"]
