@@ -89,7 +89,7 @@ def find_scenes(
     scenes = sorted(scenes, key=lambda scene: scene.name)
     for one, other in itertools.pairwise(scenes):
         if one.name == other.name:
-            where = " and ".join(path for scene in (one, other) for path in scene.paths[:1])
+            where = " and ".join((scene.paths or [f"an item of {given}"])[0] for scene in (one, other))
             raise ValueError(f"expected scenes of different names; got {where}, both named {one.name}: rename one")
     return scenes if mask is None else _masked(scenes, mask)
 

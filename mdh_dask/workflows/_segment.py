@@ -93,8 +93,8 @@ def segment(
     mask : str, optional
         Path or URL of an image with one band, zero where there are no data; of several images with ``{scene}``.
     bands : sequence of str, optional
-        Names of the bands to use, in this order, by which `predict` then finds them, too. By default all, those of
-        several images are matched by name, and are those that most of them have.
+        Names of the bands to use, in this order, by which `predict` then finds them, too. By default all; several
+        images must have the same, in any order.
     overwrite : bool, default=False
         Whether to replace existing outputs.
     cluster : context manager, optional

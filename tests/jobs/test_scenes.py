@@ -786,6 +786,13 @@ def test_an_item_that_lacks_a_band_or_a_file_is_left_out_alone(tmp_path):
     assert metrics(job)["labelled"] == ["whole"]
 
 
+def test_items_of_the_same_name_are_refused_with_their_places(tmp_path):
+    items = [item("a/x", {"red": {"href": "red.tif"}}), item("b/x", {})]
+    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": items}))
+    with pytest.raises(ValueError, match=r"got .*/red\.tif and an item of .*/items\.json, both named x: rename one"):
+        find_scenes(tmp_path / "items.json", ["red"])
+
+
 def test_an_asset_of_data_is_preferred_to_an_overview_of_the_same_bands(tmp_path):
     bands = [{"name": "B4", "common_name": "red"}]
     assets = {
