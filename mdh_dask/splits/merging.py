@@ -114,20 +114,17 @@ def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers)
 
 
 def _merged(
-    tests: PairTests,
-    group: Integers,
-    most_groups: int | None,
-    fewest_groups: int,
-    apart: Collection[Pair],
+    tests: PairTests, group: Integers, most_groups: int | None, fewest_groups: int, apart: Collection[Pair]
 ) -> Merged:
     meeting = tests.meeting(group)
     enough = NormalDist().inv_cdf(1 - LEVEL / KINDS / max(len(meeting), 2))
-    confirmed: set[Pair] = set()
+    confirmed: dict[Pair, float] = {}
 
     def evidence(pairs: Collection[Pair]) -> dict[Pair, float]:
         kept = {pair_of(int(group[a]), int(group[b])) for a, b in apart} & {*pairs}
-        confirmed.difference_update(pairs)
-        confirmed.update(kept)
+        for pair in pairs:
+            confirmed.pop(pair, None)
+        confirmed.update(dict.fromkeys(kept, np.inf))
         return {pair: tests.evidence(group, pair) for pair in sorted({*pairs} - kept)} | dict.fromkeys(kept, np.inf)
 
     # Levels of a category may be so far apart that they have no link, and are neighbours nevertheless.
@@ -139,6 +136,7 @@ def _merged(
         if not known and too_many:  # no two groups are neighbours
             known = {pair: np.inf for pair in combinations(groups.tolist(), 2)}
         shown = _without_third_groups(tests, group, known, enough)
+        shown |= {both: min(shown[both], z) for both, z in confirmed.items() if both in shown}
         pair = _weakest(tests, group, shown, confirmed, enough)
         if pair is None or (shown[pair] >= enough and not too_many):
             break
@@ -182,18 +180,22 @@ def _apart(known: dict[Pair, float], one: int, other: int, enough: float) -> boo
 
 
 def _weakest(
-    tests: PairTests, group: Integers, known: dict[Pair, float], confirmed: set[Pair], enough: float
+    tests: PairTests, group: Integers, known: dict[Pair, float], confirmed: dict[Pair, float], enough: float
 ) -> Pair | None:
-    """Return the pair with the least evidence; tests without a category are made only if all others have enough."""
+    """Return the pair with the least evidence; tests without a category are made only if all others have enough.
+
+    Their evidence is added to `confirmed`, and that in `known` is at most as large.
+    """
     weakest = min(known, key=lambda p: (known[p], p), default=None)
     if weakest is None or known[weakest] < enough:
         return weakest
     between = {pair: tests.factors.between(group, pair) for pair in known.keys() - confirmed}
     # Levels of one category first: groups of unequal levels of several would look like more than levels.
     for pair in sorted(between, key=lambda p: (len(between[p]), known[p], p)):
-        confirmed.add(pair)
+        confirmed[pair] = np.inf
         if 0 < len(between[pair]) <= MOST_FACTORS:
-            known[pair] = min(known[pair], tests.without(between[pair][0], group, pair))
+            confirmed[pair] = tests.without(between[pair][0], group, pair)
+            known[pair] = min(known[pair], confirmed[pair])
             if known[pair] < enough:
                 return pair
     return min(known, key=lambda p: (known[p], p))

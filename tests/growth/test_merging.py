@@ -373,6 +373,16 @@ def test_groups_are_compared_without_a_category_only_where_merging_would_end(mon
     assert len(compared) <= levels[3].max()
 
 
+def test_evidence_without_a_category_orders_later_merges_too(monkeypatch):
+    found = {(0, 1): 5.0, (2, 3): 6.0}
+    monkeypatch.setattr(PairTests, "without", lambda tests, columns, group, pair: found.get(pair, 7.0))
+    level = np.arange(400) % 4
+    rows = np.column_stack([99 * np.eye(4)[level], np.random.default_rng(0).normal(size=(400, 2))])
+    merged = merge_cells(rows, hashes(400), level, 4, most_groups=1)
+    assert merged.pairs == ((0, 1), (2, 3), (0, 2))
+    assert merged.evidence == (5.0, 6.0, 7.0)
+
+
 def test_groups_of_several_categories_differ_as_much_as_their_most_alike_cells():
     levels = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]).repeat(20, axis=0)
     factors = factors_of(levels.astype(float), np.arange(100) // 20, 5)
