@@ -176,7 +176,7 @@ def _without_third_groups(
 
 def _apart(known: dict[Pair, float], one: int, other: int, enough: float) -> bool:
     """Return whether a valley was found between two groups; most pairs without links are parts of one cloud."""
-    return known.get(pair_of(one, other), -np.inf) >= enough
+    return enough <= known.get(pair_of(one, other), np.inf) < np.inf
 
 
 def _weakest(

@@ -383,6 +383,21 @@ def test_evidence_without_a_category_orders_later_merges_too(monkeypatch):
     assert merged.evidence == (5.0, 6.0, 7.0)
 
 
+def test_a_third_group_without_links_to_a_pair_is_counted_in_its_slabs_beside_categories_too(monkeypatch):
+    found = {(0, 1): 1.0, (0, 2): np.inf, (1, 2): np.inf, (0, 3): 9.0, (1, 3): 9.0}
+    left_out = []
+
+    def evidence(tests, group, pair, apart=()):
+        left_out.extend(apart)
+        return found.get(pair, np.inf)
+
+    monkeypatch.setattr(PairTests, "evidence", evidence)
+    cell = np.arange(400) % 4
+    rows = np.column_stack([np.random.default_rng(0).normal(size=(400, 9)), cell % 2])
+    merge_cells(rows, hashes(400), cell, 4, fewest_groups=3)
+    assert set(left_out) == {3}
+
+
 def test_groups_of_several_categories_differ_as_much_as_their_most_alike_cells():
     levels = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]).repeat(20, axis=0)
     factors = factors_of(levels.astype(float), np.arange(100) // 20, 5)
