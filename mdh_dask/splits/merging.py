@@ -154,23 +154,18 @@ def _merged(
 def _without_third_groups(
     tests: PairTests, group: Integers, known: dict[Pair, float], enough: float
 ) -> dict[Pair, float]:
-    """Return the evidence of all pairs, that of weak ones without the rows of groups that are apart from both.
+    """Return the evidence of all pairs, that of the weakest without the rows of groups that are apart from both.
 
     The slab between two groups may be full of a third one. As pairs become stronger, more groups are apart from others.
     """
-    if not tests.have_slabs():
-        return dict(known)
     found, left_out = dict(known), dict[Pair, list[int]]()
-    groups = np.unique(group).tolist()
-    weak, n_weak = [pair for pair in sorted(found) if found[pair] < enough], -1
-    while len(weak) != n_weak:
-        n_weak = len(weak)
-        for pair in weak:
-            apart = [g for g in groups if g not in pair and all(_apart(found, g, of, enough) for of in pair)]
-            if apart and apart != left_out.get(pair):
-                left_out[pair] = apart
-                found[pair] = max(known[pair], tests.evidence(group, pair, apart))
-        weak = [pair for pair in weak if found[pair] < enough]
+    groups = np.unique(group).tolist() if tests.have_slabs() else []
+    while found and found[pair := _least(found)] < enough:
+        apart = [g for g in groups if g not in pair and all(_apart(found, g, of, enough) for of in pair)]
+        if apart == left_out.get(pair, []):
+            break
+        left_out[pair] = apart
+        found[pair] = max(found[pair], tests.evidence(group, pair, apart))
     return found
 
 
@@ -186,7 +181,7 @@ def _weakest(
 
     Their evidence is added to `confirmed`, and that in `known` is at most as large.
     """
-    weakest = min(known, key=lambda p: (known[p], p), default=None)
+    weakest = _least(known) if known else None
     if weakest is None or known[weakest] < enough:
         return weakest
     between = {pair: tests.factors.between(group, pair) for pair in known.keys() - confirmed}
@@ -198,6 +193,11 @@ def _weakest(
             known[pair] = min(known[pair], confirmed[pair])
             if known[pair] < enough:
                 return pair
+    return _least(known)
+
+
+def _least(known: dict[Pair, float]) -> Pair:
+    """Return the pair with the least evidence, the first of several."""
     return min(known, key=lambda p: (known[p], p))
 
 
