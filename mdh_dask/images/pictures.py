@@ -79,11 +79,18 @@ def decode(path: str, storage_options: Options = None) -> tuple[AnyArray, str]:
     with opened as file:
         _refuse_deep_colours(path, file.read(26))
         file.seek(0)
-        with naming(f"{expected}; got {path}, which cannot be read"), image.open(file) as picture:
+        with naming(f"{expected}; got {path}, which cannot be read"), _opened(file, image) as picture:
             pixels = np.asarray(_plain(needed("PIL.ImageOps", "images").exif_transpose(picture), image))
             kind = str(picture.format)
     pixels = pixels.astype(np.uint8) if pixels.dtype == np.bool_ else pixels
     return (pixels if pixels.ndim == 3 else pixels[..., None]), kind
+
+
+def _opened(file: Any, image: Any) -> Any:
+    try:
+        return image.open(file)
+    except image.UnidentifiedImageError as error:  # its message has the address of the open file, another every time
+        raise ValueError("it is of no kind that Pillow knows") from error
 
 
 def _plain(picture: Any, image: Any) -> Any:

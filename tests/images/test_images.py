@@ -348,6 +348,7 @@ def broken(tmp_path):
     [
         ("nope.png", FileNotFoundError, "there is no file at .*nope.png"),
         ("text.png", ValueError, "expected an image, as PNG, JPEG, TIFF, OME-Zarr or a Zarr array; got .*text.png"),
+        ("text.png", ValueError, r"text.png, which cannot be read \(it is of no kind that Pillow knows\)"),
         ("empty.png", ValueError, "expected an image, as PNG, JPEG, TIFF"),
         ("half.png", ValueError, "half.png, which cannot be read"),
         ("broken.tif", ValueError, "broken.tif is a TIFF file that cannot be read"),
