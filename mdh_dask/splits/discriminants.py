@@ -86,12 +86,14 @@ def combinations_apart(rows: Floats, cell: Integers) -> Floats | None:
     covariance matrices (2004), for the share of the identity.
     """
     cells, own, n_rows = np.unique(cell, return_inverse=True, return_counts=True)
+    unit = 2.0 ** np.frexp(np.abs(rows).max())[1]  # without which fourth powers of far values overflow
+    rows = rows / unit
     means = np.eye(len(cells))[own].T @ rows / n_rows[:, None]
     apart = (means - means.mean(axis=0)).T
     solved = _solved(rows - means[own], apart)
     values, vectors = np.linalg.eigh(apart.T @ solved)
     kept = values > NEGLIGIBLE * values[-1]
-    return solved @ (vectors[:, kept] / values[kept] ** 0.5) if kept.any() else None
+    return solved @ (vectors[:, kept] / values[kept] ** 0.5) / unit if kept.any() else None
 
 
 def _rounding(within: Floats) -> Floats:

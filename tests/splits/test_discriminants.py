@@ -93,6 +93,15 @@ def test_merges_of_other_groups_leave_the_evidence_of_a_pair_as_it_was_found():
     assert tests.evidence(np.array([0, 1, 2, 2]), (0, 1), [2]) == found
 
 
+@pytest.mark.parametrize("far", [1e80, 1e140])
+def test_far_values_overflow_nothing(far):
+    labels = np.arange(200) % 2
+    rows = np.random.default_rng(0).normal(size=(200, 12)) + 12 * labels[:, None]
+    rows[3, 2] = far
+    assert np.isfinite(combinations_apart(rows, labels)).all()
+    assert_array_equal(combinations_apart(rows * 2.0**-9, labels), combinations_apart(rows, labels) * 2.0**9)
+
+
 def test_rows_elsewhere_choose_nothing_and_are_counted():
     labels = np.random.default_rng(3).permutation(np.arange(300) % 3)
     rows = with_factors(labels, 7, 15, seed=3)
