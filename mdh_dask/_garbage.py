@@ -3,10 +3,11 @@
 Among the many objects of the compiler and of modules, it takes long and finds little.
 """
 
-import atexit
 import gc
 from threading import Lock
 from types import ModuleType, TracebackType
+
+from ._process import end_without_garbage
 
 RARELY = 1_000_000
 """New objects between two searches in a pause.
@@ -59,7 +60,7 @@ def search_rarely() -> None:
     The last searches of a process go through all objects of all modules.
     """
     gc.set_threshold(OBJECTS_OF_A_COMMAND)
-    atexit.register(gc.freeze)
+    end_without_garbage()
 
 
 GARBAGE = Garbage()

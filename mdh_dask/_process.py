@@ -14,7 +14,7 @@ def memory_limit() -> int:
 def end_without_garbage() -> None:
     """Let Python exit without its repeated garbage collections.
 
-    With the 250,000 objects of the compiler they take 0.7 s of processor time, and in a worker on a busy machine more
-    than the 4 s after which its nanny warns and kills it.
+    They go through all objects of the compiler, which in a worker on a busy machine takes more than the 4 s after which
+    its nanny warns and kills it.
     """
     atexit.register(gc.freeze)

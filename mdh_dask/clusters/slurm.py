@@ -67,6 +67,9 @@ FIELDS = {
 }
 """Keys of ``[cluster]``; those without a default come from ``jobqueue.slurm`` in Dask's configuration."""
 
+CERTIFICATES = ("_job_ca_file", "_job_cert", "_job_key")
+"""Attributes of a cluster of dask-jobqueue: the temporary files with the certificates and the key of its workers."""
+
 NEEDED = ("cores", "memory", "interface")
 """Keys that must be given here or in Dask's configuration."""
 
@@ -128,8 +131,24 @@ def _jobs(settings: dict[str, Any], logs: Path, minimum: int, maximum: int, tls:
             yield f"{minimum} to {maximum} jobs of SLURM, scheduler at {jobs.scheduler_address}"
 
 
-def _cluster(settings: dict[str, Any], logs: Path, tls: bool) -> Any:
-    """Return the cluster with a scheduler but no jobs yet; lists extend those of Dask's configuration."""
+@contextmanager
+def _cluster(settings: dict[str, Any], logs: Path, tls: bool) -> Iterator[Any]:
+    """Start a scheduler without jobs yet, and remove the workers' certificates and key after it has ended.
+
+    Dask leaves their files to Python's search for garbage, which a process that ends may not make.
+    """
+    jobs = _started(settings, logs, tls)
+    try:
+        with jobs:
+            yield jobs
+    finally:
+        for name in CERTIFICATES:
+            if (file := getattr(jobs, name, None)) is not None:
+                file.close()
+
+
+def _started(settings: dict[str, Any], logs: Path, tls: bool) -> Any:
+    """Return the cluster with a scheduler; lists extend those of Dask's configuration."""
     from dask_jobqueue import SLURMCluster
 
     configured = dask.config.get("jobqueue.slurm")
