@@ -3,11 +3,10 @@
 Among the many objects of the compiler and of modules, it takes long and finds little.
 """
 
+import atexit
 import gc
 from threading import Lock
 from types import ModuleType, TracebackType
-
-from ._process import end_without_garbage
 
 RARELY = 1_000_000
 """New objects between two searches in a pause.
@@ -61,6 +60,15 @@ def search_rarely() -> None:
     """
     gc.set_threshold(OBJECTS_OF_A_COMMAND)
     end_without_garbage()
+
+
+def end_without_garbage() -> None:
+    """Let Python exit without its repeated garbage collections.
+
+    They go through all objects of the compiler, which in a worker on a busy machine takes more than the 4 s after which
+    its nanny warns and kills it.
+    """
+    atexit.register(gc.freeze)
 
 
 GARBAGE = Garbage()

@@ -7,8 +7,8 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
+from .._garbage import end_without_garbage
 from .._log import Others
-from .._process import end_without_garbage
 
 
 @dataclass
