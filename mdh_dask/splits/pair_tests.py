@@ -30,10 +30,6 @@ SHARED_EVIDENCE = 0.5
 steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
 
 
-LEFT_OUT = 2
-"""Side of the cells of which no row is counted in slabs; those of a pair are 0 and 1."""
-
-
 def pair_of(a: int, b: int) -> Pair:
     """Return two groups in order."""
     return (a, b) if a < b else (b, a)
@@ -68,19 +64,13 @@ class PairTests(NamedTuple):
     """For each way, the half of each row."""
     cell: Integers
     factors: Factors
-    found: dict[bytes, float]
-    """Evidence by the sides of all cells: merges of other groups do not change it."""
 
     def evidence(self, group: Integers, pair: Pair, left_out: Collection[int] = ()) -> float:
         """Return the evidence of a valley between two groups, infinite if they are not neighbours.
 
         No row of the groups that are left out is counted in slabs.
         """
-        sides = np.where(np.isin(group, [*left_out]), LEFT_OUT, _sides(group, pair))
-        key = sides.tobytes()
-        if key not in self.found:
-            self.found[key] = _pooled([_mean(split, sides, (0, 1), (LEFT_OUT,)) for split in self.splits])
-        return self.found[key]
+        return _pooled([_mean(split, group, pair, left_out) for split in self.splits])
 
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
         """Return the evidence without some columns, that of the first halving without a valley if there is any.
@@ -90,7 +80,7 @@ class PairTests(NamedTuple):
         rows = np.delete(self.rows, columns, axis=1)
         if not np.ptp(rows, axis=0).any():
             return np.inf
-        side = _sides(group, pair)[self.cell]
+        side = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))[self.cell]
         found = []
         for half in self.halves:
             found.append(_mean(_both_ways(rows, half, side), np.arange(2), (0, 1)))
@@ -129,12 +119,7 @@ def pair_tests(rows: Floats, hashes: Integers, cell: Integers, smoothed: Integer
     n_splits = max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)
     halves = [(hashes >> np.uint64(bit)) & np.uint64(1) for bit in range(n_splits)]
     splits = [list(_both_ways(rows, half, smoothed)) for half in halves]
-    return PairTests(splits, rows, halves, smoothed, factors_of(rows, cell, n_cells), {})
-
-
-def _sides(group: Integers, pair: Pair) -> Integers:
-    """Return 0 for the cells of the first group of a pair, 1 for those of the second, and `ELSEWHERE` for others."""
-    return np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))
+    return PairTests(splits, rows, halves, smoothed, factors_of(rows, cell, n_cells))
 
 
 def _mean(split: Iterable[HalfTest], group: Integers, pair: Pair, left_out: Collection[int] = ()) -> Floats | None:

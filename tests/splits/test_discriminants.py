@@ -85,14 +85,6 @@ def test_a_third_group_between_two_is_not_counted_between_them():
     assert_array_equal(merge_cells(rows, hashes(600), labels, 3).group, [0, 1, 2])
 
 
-def test_merges_of_other_groups_leave_the_evidence_of_a_pair_as_it_was_found():
-    labels = np.random.default_rng(2).permutation(np.arange(200) % 4)
-    tests = pair_tests(with_factors(labels, 7, 15, seed=2), hashes(200), labels, labels, 4)
-    found = tests.evidence(np.arange(4), (0, 1), [2, 3])
-    tests.splits.clear()
-    assert tests.evidence(np.array([0, 1, 2, 2]), (0, 1), [2]) == found
-
-
 @pytest.mark.parametrize("far", [1e80, 1e140])
 def test_far_values_overflow_nothing(far):
     labels = np.arange(200) % 2
