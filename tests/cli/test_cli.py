@@ -646,6 +646,7 @@ def wait_for_writing(process, folder):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until
         time.sleep(0.01)
+    time.sleep(1)  # until the main thread waits for the writing one, which it may be starting
 
 
 def assert_cleanly_stopped(process, code, folder, worker_processes=False):
