@@ -83,7 +83,7 @@ class Planned(BaseEstimator, ABC):
     def _check_parameters(self) -> None:
         """Raise an error for an invalid parameter, unless scikit-learn is configured not to check.
 
-        Its decorator of `fit` also imports what follows callbacks, a tenth of a second of every process.
+        Its decorator of `fit` also imports its callbacks, which every process would wait for.
         """
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()

@@ -15,7 +15,7 @@ SECTIONS = ("input", "method", "cluster", "output", "run")
 
 IMPORTED_LATER = {"mdh_dask.estimators.registry", "mdh_dask.jobs.input_kinds"}
 
-OF_SCENES = {
+RUN_OF_SCENES = {
     "on_drift": choice("label", "refit", default="label"),
     "drift_threshold": share(0.1),
 }
@@ -72,7 +72,7 @@ def check_early(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] 
 
 def checked_run(table: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of ``[run]``, whose keys depend on the kind of the checked input."""
-    return checked_table("run", table, RUN | (OF_SCENES if given["kind"] == "scenes" else {}))
+    return checked_table("run", table, RUN | (RUN_OF_SCENES if given["kind"] == "scenes" else {}))
 
 
 def checked_method(table: Any, options: Mapping[str, Sequence[str]]) -> str:

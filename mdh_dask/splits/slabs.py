@@ -15,11 +15,10 @@ from .cuts import ELSEWHERE, has_many_columns
 from .distances import BLOCK
 
 NEAREST = 24
-"""Rows of each group, nearest to the contact, that choose the line. With 32, more digits were merged."""
+"""Rows of each group, nearest to the contact, that choose the line. With many more, the line leaves the contact."""
 
 WITHIN = 0.9
-"""Share of these rows that are within the radius of the slabs, so that few rows of other groups are counted. With 0.8,
-clusters of a set of 358 rows in 34 columns were merged."""
+"""Share of these rows that are within the radius of the slabs, so that few rows of other groups are counted."""
 
 FEWEST = 3
 """With fewer rows in a group there is no line."""
