@@ -47,6 +47,11 @@ def finite(missing: bool, rows: AnyArray) -> AnyArray:
     return rows
 
 
+def unmasked(dtype: npt.DTypeLike, rows: AnyArray) -> AnyArray:
+    """Return a block with NaN in place of its masked values."""
+    return np.ma.filled(np.ma.asarray(rows, dtype=dtype), np.nan)
+
+
 def is_complete(rows: AnyArray) -> Any:
     """Return which rows have no missing values."""
     return ~np.isnan(rows).any(axis=1)

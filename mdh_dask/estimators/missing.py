@@ -11,7 +11,7 @@ from .._typing import Floats, Integers, RowArray
 from ..chunks import Together, is_dask, map_rows, merge_chunks, reduce_rows, select_rows
 from ..columns import ColumnTypes
 from ..summaries.missing import CompleteRows, Missing, MissingPass
-from .blocks import complete, with_means
+from .blocks import complete, unmasked, with_means
 from .saved import part
 
 MISSING = frozenset({"error", "mean", "drop"})
@@ -62,6 +62,14 @@ class WithoutMissing(NamedTuple):
     learnt: RowArray
     """The rows to learn from."""
     n_passes: int
+
+
+def with_nan(X: Any) -> Any:
+    """Return a masked array, in memory or lazy, with NaN in place of what it masks; anything else as it is."""
+    if not isinstance(X._meta if is_dask(X) else X, np.ma.MaskedArray) or X.ndim != 2 or X.dtype.kind not in "biuf":
+        return X
+    dtype = np.promote_types(X.dtype, np.float32)  # integers have no NaN
+    return map_rows(unmasked, X, dtype=dtype, n_columns=X.shape[1], shared=dtype)
 
 
 def without_missing(estimator: Any, rows: RowArray) -> WithoutMissing:

@@ -20,7 +20,7 @@ from ..io import open_rows
 from ..projections.directions import Proposal, StandardDirections
 from .aligned import plain_rows
 from .blocks import finite
-from .missing import filled_rows
+from .missing import filled_rows, with_nan
 from .shapes import check_dtype, check_shape, checked_lazy, set_columns
 from .sparse_input import checked_sparse, given_sparse
 from .typed_input import is_typed, typed_rows
@@ -60,6 +60,7 @@ def given_rows(estimator: Any, X: Any, *, reset: bool) -> RowArray:
     elif isinstance(X, str | PathLike):
         path = redacted(str(X))
         raise TypeError(f"expected rows; got the path {path!r}: open it by mdh_dask.io.open_features(...).rows")
+    X = with_nan(X)
     typed, estimator._input_passes = is_typed(estimator, X, reset=reset), 0
     if reset:
         vars(estimator).pop("columns", None)

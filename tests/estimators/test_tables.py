@@ -255,6 +255,22 @@ def test_no_bit_depends_on_chunks_dictionaries_or_dtypes(data):
     np.testing.assert_array_equal(model.predict(other), model.labels_)
 
 
+@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
+@pytest.mark.parametrize("dtype", ["f4", "i8"])
+def test_what_a_masked_array_hides_is_missing(dtype, lazy):
+    rng = np.random.default_rng(0)
+    rows = np.rint(rng.normal(size=(200, 2)) + np.repeat([[0], [40]], 100, axis=0)).astype(dtype)
+    hidden = np.ma.array(rows, mask=rng.random(rows.shape) < 0.1)
+    hidden.data[hidden.mask] = 1000
+    X = da.from_array(hidden, chunks=(70, 1)) if lazy else hidden
+    model = RandomProjectionTree(**QUICK, missing="drop").fit(X)
+    expected = RandomProjectionTree(**QUICK, missing="drop").fit(hidden.astype("f8").filled(np.nan))
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    with pytest.raises(ValueError, match="missing='drop' and 'mean'"):
+        RandomProjectionTree(**QUICK).fit(X)
+
+
 def test_a_column_that_is_there_twice_is_refused(columns):
     with pytest.raises(ValueError, match="every column once; got x twice"):
         RandomProjectionTree(**QUICK).fit(arrow(columns).rename_columns(["x", "x", "size"]))
