@@ -46,3 +46,8 @@ def __getattr__(name: str) -> Any:
             public = import_module(".estimators.registry", __name__).public_names()
             return sorted([*public, *ELSEWHERE])
         return import_module(".estimators", __name__).estimator_named(name, __name__, [*ELSEWHERE, *ROOMS])
+
+
+def __dir__() -> list[str]:
+    """Return the public names, which editors and notebooks offer to complete."""
+    return sorted([*__getattr__("__all__"), *ROOMS, "__version__"])

@@ -292,7 +292,7 @@ def test_workers_label_rows_without_scikit_learn(rows):
 
 
 def test_all_names_are_exported():
-    assert set(all_estimators()) <= set(mdh_dask.__all__)
+    assert set(all_estimators()) <= set(mdh_dask.__all__) <= set(dir(mdh_dask))
     for name, cls in all_estimators().items():
         assert getattr(mdh_dask, name) is getattr(mdh_dask.estimators, name) is cls
 
