@@ -27,7 +27,7 @@ ELSEWHERE = {
 }
 """Modules of the public names apart from the estimators."""
 
-ROOMS = ("clusters", "jobs", "workflows")
+ROOMS = ("clusters", "images", "io", "jobs", "kernels", "metrics", "plotting", "report", "simulate", "workflows")
 """Public subpackages."""
 
 __version__ = "0.1.0"

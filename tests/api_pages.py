@@ -18,9 +18,6 @@ from mdh_dask.estimators.docstrings import entries, sections
 
 ROOT = Path(__file__).parents[1]
 
-ROOMS = ("clusters", "images", "io", "jobs", "kernels", "metrics", "plotting", "report", "simulate", "workflows")
-"""Subpackages with public names, besides those of the package itself."""
-
 LISTS = ("Parameters", "Attributes", "Returns", "Raises", "Yields", "Other Parameters")
 
 STYLE = """body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font-family: system-ui, sans-serif;
@@ -31,7 +28,8 @@ dd { margin-left: 1.5rem } h3 { border-top: 1px solid #8886; padding-top: .8rem 
 
 def public() -> dict[str, Any]:
     """Return the public objects by their full names."""
-    modules = {"mdh_dask": mdh_dask} | {f"mdh_dask.{room}": import_module(f"mdh_dask.{room}") for room in ROOMS}
+    rooms = [f"mdh_dask.{room}" for room in mdh_dask.ROOMS]
+    modules = {name: import_module(name) for name in ("mdh_dask", *rooms)}
     return {
         f"{module}.{name}": value
         for module, found in modules.items()

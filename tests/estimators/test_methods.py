@@ -295,6 +295,8 @@ def test_all_names_are_exported():
     assert set(all_estimators()) <= set(mdh_dask.__all__) <= set(dir(mdh_dask))
     for name, cls in all_estimators().items():
         assert getattr(mdh_dask, name) is getattr(mdh_dask.estimators, name) is cls
+    for room in mdh_dask.ROOMS:
+        assert mdh_dask.__getattr__(room).__all__
 
 
 @pytest.mark.parametrize("d", [20, 100])
