@@ -6,7 +6,7 @@ import os
 import ssl
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -15,12 +15,13 @@ from .._errors import CannotCreateError, SettingError
 from .._fields import JobError
 from .._locations import redacted
 from .._log import is_json
-from .interrupts import Terminated, signals_raised
+from .interrupts import HungUp, Terminated, signals_raised
 
 logger = logging.getLogger(__name__)
 
 FAILED, USAGE, DRIFT, BAD_DATA, NO_INPUT, MISSING_PACKAGE, NO_MEMORY, CANNOT_CREATE = 1, 2, 3, 65, 66, 69, 70, 73
-NOT_READ_OR_WRITTEN, TRY_AGAIN, NOT_PERMITTED, BAD_JOB, INTERRUPTED, TERMINATED = 74, 75, 77, 78, 130, 143
+NOT_READ_OR_WRITTEN, TRY_AGAIN, NOT_PERMITTED, BAD_JOB = 74, 75, 77, 78
+HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
 
 EXIT_CODES = """\b
 Exit codes:
@@ -36,7 +37,8 @@ Exit codes:
   75   the cluster or a server was not reached or was lost, or another run holds the lock: may succeed later
   77   no permission, or a certificate that is not trusted
   78   the job file is wrong, or it or its input has changed since the job began
-  130  interrupted (143: by SIGTERM); finished outputs stay, others are removed, but run resumes when run again
+  130  interrupted (143: by SIGTERM, 129: by SIGHUP); finished outputs stay, others are removed, but run resumes when
+       run again
   1    anything else, with a traceback
 """
 
@@ -127,6 +129,7 @@ def exit_code(error: BaseException) -> int:
         return NOT_PERMITTED
     for kinds, code in (
         (Terminated, TERMINATED),
+        (HungUp, HUNG_UP),
         ((KeyboardInterrupt, click.Abort), INTERRUPTED),
         ((FileExistsError, IsADirectoryError, CannotCreateError), CANNOT_CREATE),
         (PermissionError, NOT_PERMITTED),
@@ -205,9 +208,10 @@ def leaving_at_once() -> Iterator[None]:
     try:
         yield
     except SystemExit as ended:
-        if ended.code not in (INTERRUPTED, TERMINATED):
+        if ended.code not in (HUNG_UP, INTERRUPTED, TERMINATED):
             raise
         logging.shutdown()
         for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+            with suppress(OSError):  # the terminal is gone
+                stream.flush()
         os._exit(ended.code)

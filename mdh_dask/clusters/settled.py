@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,8 @@ class Settled(WorkerPlugin):  # type: ignore[misc, unused-ignore]
     Parameters
     ----------
     is_process : bool
-        Whether the worker is a separate process: it then exits at once, and ignores interrupts, which a
-        terminal sends to all its processes.
+        Whether the worker is a separate process: it then exits at once, and ignores interrupts and SIGHUP,
+        which a terminal sends to all its processes.
     logs_json : bool
     """
 
@@ -33,6 +34,8 @@ class Settled(WorkerPlugin):  # type: ignore[misc, unused-ignore]
         if self.is_process:
             end_without_garbage()
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            if sys.platform != "win32":
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
             logging.getLogger("distributed.worker.state_machine").setLevel("ERROR")
             if self.logs_json:
                 Others(besides=())

@@ -44,8 +44,10 @@ def published(final: Path, replace: bool) -> Iterator[Path]:
         # An interrupt ends the wait for Zarr's event loop, but not the tasks that run there. A thread that had just
         # seen the folder may begin one more.
         for _ in range(2):
-            wait_for_zarr()
-            remove_folder(growing)
+            try:
+                wait_for_zarr()
+            finally:
+                remove_folder(growing)
         if final.exists():
             remove_folder(aside)
         raise

@@ -646,7 +646,6 @@ def wait_for_writing(process, folder):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until
         time.sleep(0.01)
-    time.sleep(1)  # until the main thread waits for the writing one, which it may be starting
 
 
 def assert_cleanly_stopped(process, code, folder, worker_processes=False):
@@ -668,7 +667,7 @@ def has_processes(group):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_command_removes_what_it_was_writing(number, code, here):
     process = start_held("predict", "../in/x.zarr", *MODEL, *OUT, *THREADS)
     wait_for_writing(process, here)

@@ -13,20 +13,22 @@ import pytest
 from click.testing import CliRunner
 
 from mdh_dask.cli import exits, interrupts, mdh
-from mdh_dask.cli.interrupts import Terminated, signals_raised
+from mdh_dask.cli.interrupts import HungUp, Terminated, signals_raised
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 
-KINDS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+KINDS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated, signal.SIGHUP: HungUp}
+CODES = {signal.SIGINT: exits.INTERRUPTED, signal.SIGTERM: exits.TERMINATED, signal.SIGHUP: exits.HUNG_UP}
 
 
 @pytest.fixture(autouse=True)
 def handlers(monkeypatch):
-    """Python's own handler of SIGINT, which what a script starts in its background does not have; frequent looks."""
+    """Python's own handlers, which what a script starts in its background does not have; frequent looks."""
     monkeypatch.setattr(interrupts, "LOOKS", 0.05)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, before[0])
+    signal.signal(signal.SIGHUP, before[1])
 
 
 class Thing:
@@ -76,7 +78,9 @@ DROPS = [in_a_weak_reference, in_a_finaliser, in_a_generator_that_is_dropped, in
 
 def state():
     ours = [thread for thread in threading.enumerate() if thread.name == "mdh-dask-signals"]  # others may end meanwhile
-    return signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), sys.unraisablehook, ours
+    descriptor = signal.set_wakeup_fd(-1)
+    signal.set_wakeup_fd(descriptor)
+    return [*map(signal.getsignal, KINDS)], descriptor, sys.unraisablehook, ours
 
 
 def ended_by(act):
@@ -100,7 +104,23 @@ def test_an_exception_that_is_dropped_is_raised_again(number, drop, capfd):
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, exits.INTERRUPTED), (signal.SIGTERM, exits.TERMINATED)])
+@pytest.mark.parametrize("number", KINDS)
+def test_a_signal_whose_handler_python_does_not_run_ends_what_the_main_thread_waits_for(number):
+    # As if it came just before the main thread waits: what only another thread receives does not end the wait.
+    before, lock = state(), threading.Lock()
+    lock.acquire()
+    other = threading.Timer(0.1, lambda: signal.pthread_kill(threading.get_ident(), number))
+
+    def wait_for_ever():
+        other.start()
+        lock.acquire()
+
+    assert ended_by(wait_for_ever) is KINDS[number]
+    other.join()
+    assert state() == before
+
+
+@pytest.mark.parametrize(("number", "code"), CODES.items())
 @pytest.mark.parametrize("options", [[], ["--log-json"]])
 def test_a_command_that_ends_before_it_is_raised_again_ends_with_its_code(number, code, options, tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", np.zeros((2, 2)))
@@ -130,6 +150,53 @@ def test_while_outputs_are_removed_the_exception_is_not_raised_again():
     assert removed == ["l.zarr"]
 
 
+@pytest.mark.parametrize("number", KINDS)
+def test_removal_that_waits_for_what_never_comes_ends(number, monkeypatch):
+    monkeypatch.setattr(interrupts, "PATIENCE", 0.2)
+    ended, lock = [], threading.Lock()
+    lock.acquire()
+
+    def write():
+        try:
+            signal.raise_signal(number)
+        finally:
+            for name in ["outer", "inner"]:
+                try:
+                    lock.acquire()
+                except KeyboardInterrupt:
+                    ended.append(name)
+            raise OSError("it failed, too")
+
+    assert ended_by(write) is KINDS[number]
+    assert ended == ["outer", "inner"]
+
+
+def test_removal_that_takes_long_is_not_interrupted(monkeypatch):
+    monkeypatch.setattr(interrupts, "PATIENCE", 0.2)
+    removed = []
+
+    def write():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            until = time.monotonic() + 0.8
+            while time.monotonic() < until:
+                os.listdir(os.curdir)
+            removed.append("l.zarr")
+
+    assert ended_by(write) is Terminated
+    assert removed == ["l.zarr"]
+
+
+@pytest.mark.parametrize("number", KINDS)
+def test_an_error_that_a_signal_caused_is_not_taken_for_one_of_the_command(number):
+    def release_what_was_not_taken():
+        in_a_library(number)
+        raise RuntimeError("release unlocked lock")
+
+    assert ended_by(release_what_was_not_taken) is KINDS[number]
+
+
 def test_an_impatient_interrupt_ends_the_removal_of_outputs():
     removed = []
 
@@ -155,8 +222,9 @@ def test_other_errors_that_nobody_can_catch_are_shown_as_before(monkeypatch):
     assert shown == ["at its end"]
 
 
-def test_what_ignores_interrupts_goes_on_ignoring_them():
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_what_ignores_interrupts_goes_on_ignoring_them(number):
+    signal.signal(number, signal.SIG_IGN)
     with signals_raised():
-        signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        signal.raise_signal(number)
+    assert signal.getsignal(number) is signal.SIG_IGN
