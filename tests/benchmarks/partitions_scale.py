@@ -1,4 +1,4 @@
-"""What a million rows cost by the methods of classical objectives: passes, processor time and memory."""
+"""What a million rows cost by the methods of classical objectives, and by density trees: passes, time and memory."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -6,13 +6,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 import mdh_dask
-from mdh_dask.io import open_rows
+from mdh_dask.io import open_rows, write_rows
 from mdh_dask.metrics import normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 
 from .cells import Begin, run_cell
-from .shared import Table, store_mixture, two_threads
+from .shape_sets import Shape, moons, with_noise
+from .shared import CHUNK_ROWS, Table, store_mixture, two_threads
 
 SHORT: dict[str, Any] = {"n_rows": 100_000}
 
@@ -25,8 +28,13 @@ METHODS: dict[str, dict[str, Any]] = {
     "HierarchicalSpectral": {"max_clusters": N_CLUSTERS},
     "NormalisedCutTree": {},
     "ClusterabilityTree": {},
+    "DensityTree": {},
+    "DensityTree on moons": {},
 }
-"""Parameters by class; kernels have 1000 landmarks, and the last two find the number of clusters."""
+"""Parameters by class; kernels have 1000 landmarks, and the last four find the number of clusters."""
+
+ON_MOONS = " on moons"
+"""Ends the names of methods that cluster two pairs of moons in the plane, and noise, instead of the mixture."""
 
 LIMIT = 3600.0
 
@@ -39,9 +47,10 @@ def run(n_rows: int = 1_000_000, methods: Sequence[str] | None = None) -> Iterat
     with TemporaryDirectory() as folder:
         with two_threads():
             store_mixture(Path(folder) / "rows.zarr", n_rows, N_COLUMNS, N_CLUSTERS, sd=SD)
-            store_mixture(Path(folder) / "warm.zarr", 50_000, 5, 5, seed=1)
+            store_mixture(Path(folder) / "warm.zarr", min(n_rows, 50_000), 5, 5, seed=1)
+            write_rows(_moons(n_rows)[0], Path(folder) / "moons.zarr", chunk_rows=min(CHUNK_ROWS, n_rows))
         for name in methods or METHODS:
-            cell = run_cell(fitted, LIMIT, name=name, folder=Path(folder))
+            cell = run_cell(fitted, LIMIT, name=name, folder=Path(folder), n_rows=n_rows)
             if cell.failure:
                 lines.append((name, cell.failure, *["-"] * (len(columns) - 2)))
             else:
@@ -52,18 +61,27 @@ def run(n_rows: int = 1_000_000, methods: Sequence[str] | None = None) -> Iterat
     yield Table(title, columns, lines)
 
 
-def fitted(begin: Begin, name: str, folder: Path) -> tuple[int, float, float, float, int]:
+def fitted(begin: Begin, name: str, folder: Path, n_rows: int) -> tuple[int, float, float, float, int]:
     """Return passes, processor seconds and seconds of a fit and its labels, their NMI, and the number of clusters."""
-    make = getattr(mdh_dask, name)
+    make, on_moons = getattr(mdh_dask, name.removesuffix(ON_MOONS)), name.endswith(ON_MOONS)
     with two_threads():
         make(**METHODS[name] | ({"n_clusters": 5} if "n_clusters" in METHODS[name] else {})).fit(
             open_rows(folder / "warm.zarr")
         ).labels_.compute()
-        rows = open_rows(folder / "rows.zarr")
+        rows = open_rows(folder / ("moons.zarr" if on_moons else "rows.zarr"))
         begin()
         cpu, start = time.process_time(), time.perf_counter()
         model = make(**METHODS[name]).fit(rows)
         labels = model.labels_.compute()
         spent = time.process_time() - cpu, time.perf_counter() - start
-        y = gaussian_mixture(len(rows), N_COLUMNS, N_CLUSTERS, sd=SD)[1].compute()
-    return model.n_passes_ + 1, *spent, normalized_mutual_information(y, labels), model.n_clusters_
+        y = _moons(n_rows)[1] if on_moons else gaussian_mixture(n_rows, N_COLUMNS, N_CLUSTERS, sd=SD)[1].compute()
+    known = y >= 0
+    return model.n_passes_ + 1, *spent, normalized_mutual_information(y[known], labels[known]), model.n_clusters_
+
+
+def _moons(n_rows: int) -> Shape:
+    """Return rows of two pairs of moons, of which a tenth is noise around them."""
+    rng = np.random.default_rng(0)
+    n_noise = n_rows // 11
+    X, y = with_noise(rng, moons(rng, n_rows - n_noise, 0.09, pairs=2), n_noise / (n_rows - n_noise))
+    return X.astype(np.float32), y

@@ -25,7 +25,7 @@ def _along(rng: np.random.Generator, n: int, curves: Sequence[Callable[[np.ndarr
     return rows + rng.normal(0, sd, (n, 2)), y
 
 
-def _with_noise(rng: np.random.Generator, shape: Shape, share: float) -> Shape:
+def with_noise(rng: np.random.Generator, shape: Shape, share: float) -> Shape:
     """Add rows that are uniform in a box a tenth wider than the others."""
     X, y = shape
     n, low, high = int(share * len(X)), X.min(axis=0), X.max(axis=0)
@@ -126,7 +126,7 @@ def core(rng: np.random.Generator, n: int) -> Shape:
 
 
 def _noisy(draw: Draw, share: float) -> Draw:
-    return lambda rng, n: _with_noise(rng, draw(rng, n), share)
+    return lambda rng, n: with_noise(rng, draw(rng, n), share)
 
 
 DEVELOPMENT: dict[str, tuple[Draw, int]] = {
