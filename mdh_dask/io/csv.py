@@ -1,6 +1,6 @@
 """CSV files as tables that are read in blocks of lines, by Arrow: Dask's own reader needs pandas."""
 
-import io
+import logging
 import os
 import re
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from fsspec.utils import read_block
 
 from .._locations import has_suffix, hiding_credentials
 from ..chunks import default_block_bytes
+from .csv_dialects import Dialect, dialects_of
 from .nodes import Options
 from .remote import filesystem, version_of
 from .tables import LazyColumn, LazyTable
@@ -28,17 +29,17 @@ HEAD = 2**20
 
 BLOCKS_AT_ONCE = 4
 
-VALUE = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,]*+|[^",][^,]*+|)'
-WHOLE_LINE = re.compile(VALUE + b"(?:," + VALUE + b")*+")
-"""Matches a line whose values all end in it. A quote opens a value only at its beginning, as in Arrow's parser."""
+NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+
+logger = logging.getLogger(__name__)
 
 Bytes = tuple[str, int, int | None]
 """A file, the first byte of a block and its length, None for all of a compressed file."""
 
 
 def is_csv(name: str) -> bool:
-    """Return whether a file name is one of CSV, which may be compressed."""
-    return has_suffix(name, ".csv", COMPRESSED)
+    """Return whether a file name is one of CSV, also with tabs (``.tsv``), which may be compressed."""
+    return has_suffix(name, ".csv", COMPRESSED) or has_suffix(name, ".tsv", COMPRESSED)
 
 
 @hiding_credentials()
@@ -54,7 +55,8 @@ def open_csv(
     Parameters
     ----------
     path : path or URL
-        A file, also compressed if it has at most 16 MiB. Commas separate the values, no value contains a line end.
+        A file, also compressed if it has at most 16 MiB. Whichever of a comma, a semicolon and a tab is most frequent
+        in its header separates the values. No value contains a line end.
     columns : sequence of str, optional
         Columns to use, in this order; all by default.
     block_bytes : int or str, optional
@@ -65,8 +67,8 @@ def open_csv(
     Returns
     -------
     LazyTable
-        Columns with only numbers in the first MiB are columns of numbers; empty values are missing. The file is
-        read once to count the lines.
+        Columns with only numbers in the first MiB are columns of numbers, in which a comma may stand before
+        fractions if it does not separate values; empty values are missing. The file is read once to count the lines.
 
     Raises
     ------
@@ -79,21 +81,22 @@ def open_csv(
     """
     fs, root = _found(path, storage_options)
     blocks = _blocks(root, fs.size(root), path, block_bytes)
-    header, types = _head(fs, root, path)
+    header, types, dialect = _head(fs, root, path)
+    _warn_of_numbers(header, path)
     names = tuple(header) if columns is None else tuple(columns)
     if missing := [name for name in names if name not in header]:
         raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(header)}")
     if twice := sorted({name for name in names if names.count(name) > 1 or header.count(name) > 1}):
         raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
     with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool:
-        lines = list(pool.map(partial(_lines, fs), blocks))
+        lines = list(pool.map(partial(_lines, fs, dialect), blocks))
     if (i := next((i for i, own in enumerate(lines) if own.broken is not None), None)) is not None:
         raise _line_end(path, sum(own.n for own in lines[:i]) + (lines[i].broken or 0))
     counts = [own.n_filled - (i == 0) for i, own in enumerate(lines)]  # without the header
     there = [(block, n) for block, n in zip(blocks, counts) if n]
     if not there:
         raise ValueError(f"{path}: expected at least one row below the header, got none")
-    read = CsvReader(fs, tuple(header), tuple(types[name] for name in header))
+    read = CsvReader(fs, tuple(header), tuple(types[name] for name in header), dialect)
     found = {name: LazyColumn(types[name]) for name in names}
     return LazyTable(found, tuple(b for b, _ in there), read, tuple(n for _, n in there), (version_of(fs, root), names))
 
@@ -144,18 +147,10 @@ class _Lines(NamedTuple):
     """The first line, from 0, with a line end inside a value."""
 
 
-def _lines(fs: Any, block: Bytes) -> _Lines:
+def _lines(fs: Any, dialect: Dialect, block: Bytes) -> _Lines:
     content = _bytes(fs, block)
-    return _Lines(content.count(b"\n"), sum(1 for line in content.split(b"\n") if line.strip()), _broken_line(content))
-
-
-def _broken_line(content: bytes) -> int | None:
-    """Return the first line, from 0, with a value that does not end in it, or with a carriage return inside."""
-    if b'"' not in content and content.count(b"\r") == content.count(b"\r\n"):
-        return None
-    lines = (line.removesuffix(b"\r") for line in content.split(b"\n"))
-    broken = (i for i, line in enumerate(lines) if b"\r" in line or (b'"' in line and not WHOLE_LINE.fullmatch(line)))
-    return next(broken, None)
+    n_filled = sum(1 for line in content.split(b"\n") if line.strip())
+    return _Lines(content.count(b"\n"), n_filled, dialect.broken_line(content))
 
 
 def _line_end(path: Any, line: int) -> ValueError:
@@ -165,19 +160,29 @@ def _line_end(path: Any, line: int) -> ValueError:
     )
 
 
-def _head(fs: Any, root: str, path: Any) -> tuple[list[str], dict[str, Any]]:
-    """Return the names of the columns and their types: of numbers, texts or whatever Arrow finds."""
-    import pyarrow as pa
-    from pyarrow import csv
+class _Head(NamedTuple):
+    names: list[str]
+    types: dict[str, Any]
+    """Arrow's: of numbers, texts or whatever Arrow finds."""
+    dialect: Dialect
 
+
+def _head(fs: Any, root: str, path: Any) -> _Head:
+    """Return the names of the columns, their types and the dialect, of those possible the one with most numbers."""
     with fs.open(root, "rb", compression="infer") as stream:
         head = bytes(stream.read(HEAD))
     head = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
-    if (line := _broken_line(head)) is not None:
+    found = [_read_head(head, dialect, path) for dialect in dialects_of(head)]
+    return max(found, key=lambda one: sum(str(own) == "double" for own in one.types.values()))
+
+
+def _read_head(head: bytes, dialect: Dialect, path: Any) -> _Head:
+    import pyarrow as pa
+
+    if (line := dialect.broken_line(head)) is not None:
         raise _line_end(path, line)
-    options = csv.ConvertOptions(strings_can_be_null=True)
     try:
-        schema = csv.read_csv(io.BytesIO(head), convert_options=options).schema
+        schema = dialect.table(head).schema
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path}: expected CSV with a header; {error}: write it again, or as Parquet") from error
     types = {}
@@ -185,7 +190,17 @@ def _head(fs: Any, root: str, path: Any) -> tuple[list[str], dict[str, Any]]:
         is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
         is_text = pa.types.is_boolean(column.type) or pa.types.is_null(column.type)
         types[column.name] = pa.float64() if is_number else pa.string() if is_text else column.type
-    return schema.names, types
+    return _Head(schema.names, types, dialect)
+
+
+def _warn_of_numbers(header: Sequence[str], path: Any) -> None:
+    """Warn that a line of numbers is taken for names, unless it counts the columns, as frames without names do."""
+    if list(header) == [str(i) for i in range(len(header))] or not all(map(NUMBER.fullmatch, header)):
+        return
+    logger.warning(
+        "%s: its first line has only numbers, which become the names of its columns: if it is a row, put a line of "
+        "names above it", path,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -199,27 +214,25 @@ class CsvReader:
         Names of all columns of the file.
     types : tuple
         Their Arrow types.
+    dialect : Dialect
     """
 
     fs: Any
     header: tuple[str, ...]
     types: tuple[Any, ...]
+    dialect: Dialect
 
     @hiding_credentials()
     def __call__(self, block: Bytes, names: tuple[str, ...]) -> Any:
         """Return some columns of a block."""
         import pyarrow as pa
-        from pyarrow import csv
 
         lines = _bytes(self.fs, block)
-        read = csv.ReadOptions(
-            use_threads=False, column_names=list(self.header), skip_rows=int(block[1] == 0), block_size=len(lines) + 1
-        )
-        convert = csv.ConvertOptions(
-            column_types=dict(zip(self.header, self.types)), include_columns=list(names), strings_can_be_null=True
-        )
         try:
-            return csv.read_csv(io.BytesIO(lines), read_options=read, convert_options=convert)
+            return self.dialect.table(
+                lines, dict(zip(self.header, self.types)), list(names), use_threads=False, block_size=len(lines) + 1,
+                column_names=list(self.header), skip_rows=int(block[1] == 0),
+            )  # fmt: skip
         except pa.ArrowInvalid as error:
             raise ValueError(
                 f"{block[0]}: expected columns whose values are all of the types of the first; {error}, in the "

@@ -66,9 +66,9 @@ def open_features(
     Parameters
     ----------
     path : path or URL
-        A Zarr array, a ``.npy`` file, a Parquet file, a folder of Parquet files, or a ``.csv`` file; or sparse rows: a
-        ``.npz`` file of SciPy, a ``.mtx`` file of Matrix Market, also compressed, or a Zarr group as AnnData writes it
-        for its ``X`` by rows. URLs are those of fsspec, as ``s3://``, ``gs://`` and ``https://``.
+        A Zarr array, a ``.npy`` file, a Parquet file or a folder of these, a ``.csv`` or ``.tsv`` file; or sparse rows:
+        a ``.npz`` file of SciPy, a ``.mtx`` file of Matrix Market, also compressed, or a Zarr group as AnnData writes
+        it for its ``X`` by rows. URLs are those of fsspec, as ``s3://``, ``gs://`` and ``https://``.
     columns : sequence of str or int, optional
         Columns to use, in this order: names in a Parquet table, otherwise numbers from 0. All by default.
     missing_chunks : {"error", "fill"}, default "error"

@@ -5,6 +5,7 @@ import html
 import re
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -86,6 +87,24 @@ def test_csv_of_numbers_needs_no_types(paths):
     assert rows.dtype == np.float64
     with pytest.raises(ValueError, match=r"got colour \(string\) in .*x.csv: name the columns .*, as x,code,y"):
         open_features(paths["x.csv"])
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "decimal", "name"), [(";", ",", "x.csv"), (";", ".", "x.csv"), ("\t", ",", "x.tsv.gz")]
+)
+def test_semicolons_tabs_and_decimal_commas_are_found(table, tmp_path, delimiter, decimal, name):
+    plain = table.to_pandas().assign(colour='a, "b"; c\t')
+    plain.to_csv(tmp_path / name, sep=delimiter, decimal=decimal, index=False)
+    lazy = open_csv(tmp_path / name, block_bytes=None if name.endswith("gz") else 1000)
+    found = pa.concat_tables([lazy.read(block, tuple(table.column_names)) for block in lazy.blocks])
+    pd.testing.assert_frame_equal(found.to_pandas(), plain, check_dtype=False)
+
+
+@pytest.mark.parametrize(("header", "warned"), [("0.5,-1e3,7", True), ("0,1,2", False), ("x1,2,3", False)])
+def test_a_row_of_numbers_that_is_taken_for_names_is_told(tmp_path, caplog, header, warned):
+    (tmp_path / "x.csv").write_text(header + "\n1,2,3\n4,5,6\n")
+    open_csv(tmp_path / "x.csv")
+    assert ("put a line of names above it" in caplog.text) == warned
 
 
 def test_the_command_line_takes_kinds_of_columns(paths, tmp_path):
