@@ -710,12 +710,17 @@ def test_simulated_mixtures_of_mixed_columns_stand_beside_what_was_published(tmp
 
 
 def test_tables_without_clusters_are_fitted_complete_and_with_missing_values(monkeypatch):
-    monkeypatch.setattr(mixed_nulls, "N_ROWS", 100)
-    monkeypatch.setattr(mixed_nulls, "TABLES", {"some": mixed_nulls.TABLES["one factor, correlation 0.5"]})
-    (table,) = checked(mixed_nulls.run(1, ("RandomProjectionTree",), (0.0, 0.3), n_jobs=1))
-    rules = [(line["missing"], line["rule"]) for line in lines_of(table)]
-    assert rules == [(0.0, "pairs"), *((0.3, rule) for rule in mixed_nulls.MAPS)]
+    monkeypatch.setattr(mixed_nulls, "TABLES", {"some": mixed_nulls.TABLES["3 of each kind"]})
+    methods = [f"RandomProjectionTree on {name}" for name in mixed_nulls.MAPS]
+    table, sums = checked(mixed_nulls.run(1, methods, (0.0, 0.3), 100, n_jobs=1))
+    of_lines = [(line["missing"], line["method"].split(" on ")[1]) for line in lines_of(table)]
+    complete = [(0.0, name) for name in ("pairs", "MDS", "mPPCA")]
+    assert of_lines == [*complete, *((0.3, name) for name in mixed_nulls.MAPS)]
     assert {line["verdict"] for line in lines_of(table)} == {"met"}
+    assert {line["split"] for line in lines_of(sums)} == {0}
+    assert [line["tables"] for line in lines_of(sums)] == [2, 2, 2, 1, 1]
+    with pytest.raises(ValueError, match="expected methods among HierarchicalMDH on pairs, "):
+        next(mixed_nulls.run(methods=["none"]))
 
 
 def test_prototypes_of_ordinal_columns_are_those_of_k_means():

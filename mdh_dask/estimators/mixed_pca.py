@@ -14,7 +14,7 @@ from ..chunks import Pass, Plan, Together
 from ..growth.passes import Sample, SamplePass, sample_limit, smallest_hashes
 from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
-from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned
+from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned, with_levels
 from .docstrings import documented
 from .transformer import FeatureTransformer
 from .typed_columns import categorical_columns, check_typed_look
@@ -67,8 +67,7 @@ class MixedPCA(FeatureTransformer):
     adds up all that an iteration needs, for any number of rows. Missing values and unknown levels say nothing about a
     row. Continuous columns are scaled by the sample; values count as at most 8 standard deviations from the mean.
 
-    Trees in these features take levels of single categorical columns for clusters, and split tables of independent
-    ones, too; in those of `GowerFeatures` they do not.
+    Levels of single columns are not clusters: trees smooth out what single columns change among the features.
 
     References
     ----------
@@ -129,7 +128,7 @@ class MixedPCA(FeatureTransformer):
         else:
             found, self.bounds_ = yield from rise(model, bits, self.max_iter, self.tol)
         self.noise_variance_ = found.noise
-        return found
+        return with_levels(found, rows.astype(np.float64))
 
     def _blank(self, rows: AnyArray, categorical: AnyArray, distinct: DistinctValues) -> MixedPCAMap:
         """Return a model without loadings for the columns of a sample."""

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .._levels import LevelFeatures, level_features
-from .._typing import AnyArray, Booleans, Floats
+from .._state import checked_array
+from .._typing import AnyArray, Booleans, Floats, Integers
 from .gower_levels import FEW_VALUES, FEWEST_TO_BEND, SHARES_BELOW, bend
 
 ROWS_TO_CHANGE = 24
@@ -52,3 +53,13 @@ def levels_by_change(
             groups.append(bend(own, at(own)))
         groups += [np.concatenate([at(own).mean(axis=0, keepdims=True), at(value)]) for value in absent]
     return level_features(groups, n_components)
+
+
+def check_levels(positions: Floats, starts: Integers, n_components: int) -> None:
+    """Raise a ValueError unless arrays are the positions of groups of levels, or of no group."""
+    n_positions, n_groups = len(positions) if np.ndim(positions) else 0, np.size(starts)
+    checked_array("positions", positions, (n_positions, n_components if n_groups else 0))
+    checked_array("starts", starts, (n_groups,), 0)
+    sizes = np.diff(starts, append=n_positions)
+    if starts.dtype.kind != "i" or (sizes <= 0).any() or starts[:1].any():
+        raise ValueError("expected ascending numbers of positions in the array starts, the first of them 0")

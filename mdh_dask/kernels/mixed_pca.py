@@ -1,14 +1,16 @@
 """Probabilistic principal components of mixed columns: the model, and the posterior of a row's latent variables."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .blas import HEIGHT, one_blas_thread
+from .changed_levels import check_levels
 
 SWEEPS, CLOSE = 60, 1e-6
 """Most sweeps over the bounds of a row, and the change of its posterior mean at which they end."""
@@ -54,6 +56,8 @@ class MixedPCAMap(FeatureMap):
         Continuous columns become ``(x - centre) * scale``. A scale of zero drops a column.
     spectrum : array of shape (n_components,)
         Variances of the features, in descending order.
+    positions, starts : array of shape (n_positions, n_components), and first positions of groups
+        What single columns change; see `LevelFeatures`. Without groups before it is known.
     """
 
     kind = "mixed_pca"
@@ -65,6 +69,13 @@ class MixedPCAMap(FeatureMap):
     centre: Floats
     scale: Floats
     spectrum: Floats
+    positions: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    starts: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def levels(self) -> LevelFeatures | None:
+        """Return the mean features of the levels of single columns, or None for columns of numbers."""
+        return LevelFeatures(self.positions, self.starts, np.ones(len(self.starts))) if len(self.starts) else None
 
     @property
     def missing(self) -> bool:
@@ -228,6 +239,7 @@ class MixedPCAMap(FeatureMap):
         checked_array("centre", self.centre, (d,))
         checked_array("scale", self.scale, (d,), 0.0)
         checked_array("spectrum", self.spectrum, (p,), 0.0)
+        check_levels(self.positions, self.starts, p)
         if not isinstance(self.noise, float) or not 0 < self.noise < np.inf:
             raise ValueError(f"expected a positive number for noise, got {self.noise!r}")
 

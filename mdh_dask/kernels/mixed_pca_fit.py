@@ -8,6 +8,7 @@ from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from .blas import HEIGHT, one_blas_thread
+from .changed_levels import levels_by_change
 from .mixed_pca import MixedPCAMap
 from .nystrom import signs_of
 
@@ -133,6 +134,13 @@ def turned(model: MixedPCAMap, sums: Sums) -> MixedPCAMap:
     values, vectors = np.linalg.eigh(moments)
     loadings = model.loadings @ vectors[:, ::-1]
     return replace(model, loadings=loadings * signs_of(loadings), spectrum=np.maximum(values[::-1], 0.0))
+
+
+def with_levels(model: MixedPCAMap, rows: Floats) -> MixedPCAMap:
+    """Return the model with what single columns change in some of its rows."""
+    used = (model.counts > 0) | (model.scale > 0)
+    levels = levels_by_change(model, rows, model.counts > 0, used, model.n_components)
+    return replace(model, positions=levels.positions, starts=levels.starts)
 
 
 def start_from(model: MixedPCAMap, rows: Floats, rng: np.random.Generator | None) -> MixedPCAMap:

@@ -120,7 +120,7 @@ def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> l
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for SUITE.json, SUITE.md and plots."
 )
 @click.option("--short", is_flag=True, help="Fewer seeds, repeats and rows: minutes instead of tens of minutes.")
-@click.option("--rows", type=click.IntRange(min=1000), help="Rows of the simulated data, in suites that have one size.")
+@click.option("--rows", type=click.IntRange(min=100), help="Rows of the simulated data, in suites that have one size.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Seeds of every cell, in suites that fit all alike.")
 @click.option("--budget", type=click.FloatRange(min=0), help="Seconds for all cells of a suite that takes so many.")
 @click.option(

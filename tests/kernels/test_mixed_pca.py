@@ -110,6 +110,35 @@ def test_trees_on_it_are_saved(tmp_path):
     np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(rows), labels)
 
 
+def test_levels_are_the_mean_features_of_rows_that_are_changed_to_them():
+    rows = planted(20, 0.1)[0]
+    made = MixedPCA(column_types=TYPES, n_components=2, max_iter=5).fit(rows)
+    changed = [np.where(np.arange(5) == 4, value, rows) for value in (0.0, 1.0, 2.0)]
+    own = made.map_.levels.positions[made.map_.levels.starts[-1] :]
+    np.testing.assert_allclose(own[:3], [made.transform(X).mean(axis=0) for X in changed], atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "categorical"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_independent_columns_of_few_levels_are_one_cluster(kind, seed):
+    rows = np.random.default_rng(seed).integers(0, [2, 3, 4, 2, 3, 4], (300, 6))
+    model = HierarchicalMDH(feature_map=MixedPCA(), column_types={kind: list(range(6))}, random_state=seed)
+    assert model.fit(rows).n_clusters_ == 1
+
+
+def test_a_map_of_an_earlier_version_has_no_levels():
+    settings, arrays = MixedPCA(column_types=TYPES, max_iter=2).fit(planted(50)[0]).map_.to_arrays()
+    earlier = {name: array for name, array in arrays.items() if name not in ("positions", "starts")}
+    assert MixedPCAMap.from_arrays(settings, earlier).levels is None
+
+
+@pytest.mark.parametrize("starts", [[1, 3], [0, 3, 3], [0, 1000], [[0], [1]], [0.0, 2.0]])
+def test_groups_of_levels_that_no_fit_makes_are_an_error(starts):
+    settings, arrays = MixedPCA(column_types=TYPES, max_iter=2).fit(planted(50)[0]).map_.to_arrays()
+    with pytest.raises(ValueError, match="array starts"):
+        MixedPCAMap.from_arrays(settings, arrays | {"starts": np.array(starts)})
+
+
 def test_too_many_levels_are_named():
     rows = np.column_stack([np.arange(1500.0), np.arange(1500.0)])
     with pytest.raises(ValueError, match="at most 1000"):
