@@ -196,9 +196,10 @@ class ConsensusClustering(TreeMembers, SoftEstimator):
         j = max(range(self.n_trees), key=lambda j: _best_evidence(self.trees_[j]))
         turns, state = self._turns(), self.state_.trees[j]
         own = clone(turns[j % len(turns)])
-        own.tree_, own.feature_map_ = state.tree, own._new_feature_map(seed=0)
-        if own.feature_map_ is not None:
-            own.feature_map_._adopt(state.feature_map)
+        own.tree_, own.feature_map_ = state.tree, None
+        if state.feature_map is not None and (own_map := own._new_feature_map(seed=0)) is not None:
+            own_map._adopt(state.feature_map)
+            own.feature_map_ = own_map
         return (
             f"of {self.n_trees} trees, {told}; nearest to one more split is a branch of tree {j}, "
             f"{own._why_not(own._best_failed())}"

@@ -1,14 +1,21 @@
 """Kernel variants of divisive methods: the same trees on features."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from .._typing import AnyArray, RowArray
+from ..chunks import merge_chunks
+from ..growth.settings import GrowthSettings
 from ..projections.mdh import Starts
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 from .minimum_density import OF_THESIS, HierarchicalMDH
 from .principal_directions import DePDDP
 from .transformer import FeatureTransformer
+
+FOR_FEATURES = {"feature_map", "starts", "bandwidth", "min_relative_depth"}
+"""Parameters of trees on features, which do not suit the rows themselves."""
 
 
 @documented
@@ -30,6 +37,11 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     default, such splits are undone unless the density of the rows shows a valley. Leaves are not merged with a
     precomputed kernel, whose rows are not points, or with a map of mixed columns.
 
+    Rows of clusters that are near each other along one direction and long along others are neighbours, so that features
+    mix them, though a hyperplane among the rows separates them. With `merge`, where the features show a single cluster
+    and no rows have labels, the rows themselves are clustered as by ``HierarchicalMDH(merge=True)``. If they form
+    several clusters, `feature_map_` is None.
+
     The thesis uses ``feature_map="local_scaling"``. With ``KernelPCAFeatures(variance=1.0)`` and `max_components` None,
     hyperplanes are free in the span of the landmarks (KMDH_hier there); with less variance or fewer components, in the
     subspace of the leading ones (S-KMDH_hier). By default the features are the leading components of the rows, and in
@@ -37,7 +49,8 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     Passes: three if the features are cached: to choose the landmarks, to map the rows and to draw the sample by which
     leaves are merged. Otherwise two more than for `HierarchicalMDH`, all but the first and the last of which map all
-    rows. Computing `labels_` or a prediction takes one mapping pass.
+    rows. Where the features show a single cluster, also those of `HierarchicalMDH`. Computing `labels_` or a prediction
+    takes one mapping pass.
 
     References
     ----------
@@ -80,6 +93,44 @@ class HierarchicalKernelMDH(HierarchicalMDH):
         """
         features = KernelPCAFeatures(kernel="local_scaling", variance=1.0)
         return cls(**OF_THESIS | {"feature_map": features, "merge": False} | changes)
+
+    def _learn_tree(self, rows: RowArray, seed: int) -> int:
+        n_passes = super()._learn_tree(rows, seed)
+        if self.feature_map_ is None or not self._merges() or self._target is not None or self.tree_.n_clusters > 1:
+            return n_passes
+        of_features = self.feature_map_, self.tree_, self._grown_from
+        self.feature_map_ = None
+        n_passes = self._grow(seed, merge_chunks(rows), self._bar, n_passes)
+        if self.tree_.n_clusters == 1:
+            self.feature_map_, self.tree_, self._grown_from = of_features
+        return n_passes
+
+    def _of_rows_themselves(self) -> HierarchicalMDH:
+        """Return the estimator that clusters the rows where their features show a single cluster."""
+        shared = self.get_params(deep=False)
+        return HierarchicalMDH(**{name: value for name, value in shared.items() if name not in FOR_FEATURES})
+
+    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
+        if self.feature_map is None or getattr(self, "feature_map_", self) is not None:
+            return super()._settings(n_rows, seed)
+        own = self._of_rows_themselves()
+        own.feature_map_, own.n_features_in_ = None, self.n_features_in_
+        return own._settings(n_rows, seed)
+
+    def _restore_feature_map(
+        self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray], **n_columns: int
+    ) -> None:
+        if self.merge and not arrays and settings.get("feature_map", "none saved") is None:
+            self.feature_map_ = None
+        else:
+            super()._restore_feature_map(settings, arrays, **n_columns)
+
+    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
+        fewest, most = super()._passes(n_rows, n_columns)
+        if not self.merge or self.feature_map is None:
+            return fewest, most
+        more = self._of_rows_themselves()._passes(n_rows, n_columns)[1]
+        return fewest, None if most is None or more is None else most + more
 
 
 @documented

@@ -1,0 +1,91 @@
+"""Claims about kernel trees where only hyperplanes among the rows show clusters."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from mdh_dask import ConsensusClustering, HierarchicalKernelMDH, HierarchicalMDH, load_model
+
+
+def long_clusters(seed=0, n=400, n_columns=12, apart=5.0):
+    """Return two normal clusters that are apart in one column and long along two directions of the others."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, n_columns)) + rng.normal(size=(n, 2)) @ rng.normal(size=(2, n_columns))
+    rows[:, 0] = rng.normal(size=n) + apart * (np.arange(n) % 2)
+    return rows, np.arange(n) % 2
+
+
+@pytest.fixture(scope="module")
+def model():
+    return HierarchicalKernelMDH().fit(long_clusters()[0])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_clusters_that_features_do_not_show_are_found_among_the_rows(seed):
+    rows, truth = long_clusters(seed)
+    model = HierarchicalKernelMDH().fit(rows)
+    assert model.feature_map_ is None
+    assert adjusted_rand_score(truth, model.labels_) > 0.9
+
+
+def test_the_tree_is_then_that_of_hyperplanes_among_the_rows(model):
+    rows, _ = long_clusters()
+    of_rows = HierarchicalMDH(merge=True).fit(rows)
+    assert model.tree_ == of_rows.tree_
+    assert model.n_clusters_ == 2
+    assert (model.predict(rows) == of_rows.labels_).all()
+
+
+def test_the_tree_is_the_same_whatever_the_chunks(model):
+    lazy = HierarchicalKernelMDH().fit(da.from_array(long_clusters()[0], chunks=(117, 12)))
+    assert lazy.tree_ == model.tree_
+    assert lazy.feature_map_ is None
+    fewest, most = lazy._passes(400, 12)
+    assert fewest <= lazy.n_passes_
+    assert most is None or lazy.n_passes_ <= most
+
+
+@pytest.mark.parametrize("parameters", [{}, {"max_levels": 0}])
+def test_a_single_cluster_stays_one_of_features(parameters):
+    rows = np.random.default_rng(0).normal(size=(200, 2)) if not parameters else long_clusters()[0]
+    model = HierarchicalKernelMDH(**parameters).fit(rows)
+    assert model.n_clusters_ == 1
+    assert model.feature_map_ is not None
+    assert model.tree_.n_features == model.feature_map_.n_components_
+    assert (model.predict(rows) == 0).all()
+
+
+@pytest.mark.parametrize("parameters", [{"merge": False, "max_levels": 0}, {"max_clusters": 1}])
+def test_features_are_kept_without_merging_and_with_one_cluster_wanted(parameters):
+    assert HierarchicalKernelMDH(**parameters).fit(long_clusters()[0]).feature_map_ is not None
+
+
+def test_labels_of_some_rows_keep_the_features():
+    rows = long_clusters()[0]
+    labels = np.where(np.arange(len(rows)) < 2, 0, -1)
+    assert HierarchicalKernelMDH().fit(rows, labels).feature_map_ is not None
+
+
+def test_a_saved_model_labels_rows_and_learns_from_more(model, tmp_path):
+    rows, _ = long_clusters()
+    model.save(tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    assert again.feature_map_ is None
+    assert (again.predict(rows) == model.predict(rows)).all()
+    updated = again.partial_fit(long_clusters(seed=0)[0])
+    assert updated.n_clusters_ == 2
+    assert updated.tree_.n_features == 12
+
+
+def test_a_branch_is_grown_again_among_the_rows(model):
+    assert model.regrow(0, long_clusters()[0]).tree_ == model.tree_
+
+
+def test_trees_of_an_ensemble_say_why_they_have_no_more_clusters(model, tmp_path):
+    rows, _ = long_clusters()
+    ensemble = ConsensusClustering(HierarchicalKernelMDH(), n_trees=2).fit(rows)
+    assert ensemble.n_clusters_ == 2
+    assert "trees" in ensemble.why()
+    ensemble.save(tmp_path / "ensemble.npz")
+    assert (load_model(tmp_path / "ensemble.npz").predict(rows) == ensemble.labels_).all()
