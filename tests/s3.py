@@ -11,11 +11,23 @@ from tests.pods import free_ports
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
 
 
+SERVER = """
+import logging
+from werkzeug.serving import WSGIRequestHandler
+from moto.server import main
+
+WSGIRequestHandler.protocol_version = "HTTP/1.1"
+logging.getLogger("werkzeug").setLevel("ERROR")
+main()
+"""
+"""It keeps connections and no log."""
+
+
 @contextmanager
 def s3_server():
     """Run a server on a free port; yield its address."""
     (port,) = free_ports(1)
-    command = [sys.executable, "-c", "from moto.server import main; main()", "-H", "127.0.0.1", "-p", port]
+    command = [sys.executable, "-c", SERVER, "-H", "127.0.0.1", "-p", port]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}"
