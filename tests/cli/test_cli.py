@@ -125,9 +125,9 @@ def test_every_method_writes_what_its_estimator_finds_by_default(method, here):
 def test_every_method_takes_a_feature_map_and_predicts_through_it(method, here):
     options = ("--method", method, "--feature-map", "local-scaling", "--landmarks", 60, "--components", 3)
     outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
-    result = run("fit", "../in/x.zarr", *outputs, *options, *THREADS)
+    result = run("fit", "../in/few.zarr", *outputs, *options, *THREADS)
     assert result.exit_code == 0, result.output
-    result = run("predict", "../in/x.zarr", "--model", "m.zarr", "--out", "again.zarr", *THREADS)
+    result = run("predict", "../in/few.zarr", "--model", "m.zarr", "--out", "again.zarr", *THREADS)
     assert result.exit_code == 0, result.output
     np.testing.assert_array_equal(open_rows("again.zarr", ndim=1), open_rows("l.zarr", ndim=1))
     feature_map = load_model("m.zarr").feature_map_.map_

@@ -120,7 +120,7 @@ def test_a_constant_added_to_the_columns_changes_no_label_no_depth_and_no_drift(
 def test_a_power_of_two_times_all_columns_or_a_scaled_one_changes_no_label(name, mixture):
     model, rows = clone(MODELS[name]), mixture[:400, :3]
     scaled, raw = model.fit(rows).labels_, clone(model).set_params(scale=False).fit(rows).labels_
-    for exponent in (-440, -100, 100, 480):
+    for exponent in (-440, 480):
         stretched = rows * np.exp2([0, exponent, 0])
         np.testing.assert_array_equal(model.fit(stretched).labels_, scaled)
         np.testing.assert_array_equal(
