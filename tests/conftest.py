@@ -28,10 +28,11 @@ IDLE = {
 
 
 LONG = (
-    "clusters/test_slurm.py", "jobs/test_s3.py", "test_notebooks.py", "clusters/test_hosts.py", "cli/test_cli.py",
-    "test_benchmarks.py", "clusters/test_kubernetes.py",
+    "clusters/test_slurm.py", "test_notebooks.py", "test_benchmarks.py", "jobs/test_s3.py",
+    "estimators/test_estimators.py", "cli/test_cli.py", "clusters/test_hosts.py", "growth/test_merging.py",
+    "clusters/test_kubernetes.py", "estimators/test_laws.py", "jobs/test_scenes.py", "deploy/test_entry_points.py",
 )  # fmt: skip
-"""Files that begin first: they take minutes, and of those that run at the same time some wait while others compute."""
+"""Files that begin first: they take minutes. Of three that run at the same time one waits while others compute."""
 
 
 def pytest_configure(config):
