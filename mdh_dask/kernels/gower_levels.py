@@ -87,7 +87,8 @@ def _absences(coded: Floats, categorical: Booleans, shares: Floats, projection: 
     some = slice(None, None, -(-len(coded) // ROWS_WITHOUT))
     rows, known, used = coded[some], ~np.isnan(coded), np.flatnonzero(shares)
     common = (known[some] * shares) @ known.T
-    groups = _groups_of(rows, categorical, used)
+    least = max((1 - NEARLY_ALL) * len(rows), 1)
+    groups = _groups_of(rows, categorical, used, least)
 
     def alike(j: Any) -> Floats:
         x, own = rows[:, j, None], coded[:, j]
@@ -103,25 +104,30 @@ def _absences(coded: Floats, categorical: Booleans, shares: Floats, projection: 
         before = np.divide(total, common, out=np.zeros_like(total), where=defined)
         after = np.divide(total - alike(j), left, out=np.zeros_like(total), where=defined)
         sizes = groups @ defined.any(axis=1)
-        enough = sizes >= max((1 - NEARLY_ALL) * len(rows), 1)
+        enough = sizes >= least
         changes = groups[enough] / sizes[enough, None] @ ((after - before) @ projection)
         largest = np.argsort(-(changes**2).sum(axis=1), kind="stable")[: -(-MOST_CHANGES // len(incomplete))]
         found.append(changes[largest])
     return found
 
 
-def _groups_of(rows: Floats, categorical: Booleans, used: Integers) -> Floats:
-    """Return which rows have a level or no value of a column, or a value in either half, shape (n_groups, n_rows)."""
+def _groups_of(rows: Floats, categorical: Booleans, used: Integers, least: float) -> Floats:
+    """Return which rows have a level or no value of a column, or a value in either half, shape (n_groups, n_rows).
+
+    Only groups of at least so many rows, as columns may have as many levels as rows.
+    """
     groups = [np.ones(len(rows), dtype=bool)]
     for j in used:
         x = rows[:, j]
         absent = np.isnan(x)
         present = x[~absent]
+        own = [absent]
         if categorical[j]:
-            groups += [x == level for level in np.unique(present)]
+            levels, sizes = np.unique(present, return_counts=True)
+            own += [x == level for level in levels[sizes >= least]]
         elif len(present):
-            groups += [x <= np.median(present), x > np.median(present)]
-        groups.append(absent)
+            own += [x <= np.median(present), x > np.median(present)]
+        groups += [rows_of for rows_of in own if rows_of.sum() >= least]
     return np.array(groups, dtype=np.float64)
 
 

@@ -1,6 +1,7 @@
 """Multidimensional scaling of landmarks, with a rule for all other rows."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -65,7 +66,7 @@ class ScalingMap(BasedMap):
         """Sum of all positive variances."""
         return self.base.total_variance
 
-    @property
+    @cached_property
     def levels(self) -> LevelFeatures | None:
         """Return the mean places of the levels of single columns, or None for columns of numbers."""
         kernel = self.base.kernel
