@@ -128,16 +128,35 @@ KIND_NAMES = ("continuous", "ordinal", "categorical")
 
 def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the kinds of columns to a command."""
-    texts = ("are numbers", "have levels in the order of their values", "have levels without an order")
+    texts = (
+        "are numbers",
+        "have levels in the order of their values; texts need their order, as size=S:M:L",
+        "have levels without an order",
+    )
     for kind, text in reversed([*zip(KIND_NAMES, texts)]):
         help_ = f"Columns of a table, or numbers from 0, that {text}.  [default: by the types of the table]"
-        command = click.option(f"--{kind}", callback=_places, metavar="A,B,C", help=help_)(command)
+        places = _ordered_places if kind == "ordinal" else _places
+        command = click.option(f"--{kind}", callback=places, metavar="A,B,C", help=help_)(command)
     return command
 
 
 def _places(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str | int] | None:
     names = _names(ctx, param, value)
-    return None if names is None else [int(name) if name.isdecimal() else name for name in names]
+    return None if names is None else [_place(name) for name in names]
+
+
+def _place(name: str) -> str | int:
+    return int(name) if name.isdecimal() else name
+
+
+def _ordered_places(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> list[str | int] | dict[str | int, list[str] | None] | None:
+    """Return columns, or their levels in order, with None for columns of numbers, if any levels are given."""
+    if value is None or "=" not in value:
+        return _places(ctx, param, value)
+    parts = [name.partition("=") for name in _names(ctx, param, value) or ()]
+    return {_place(name): levels.split(":") if equals else None for name, equals, levels in parts}
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:

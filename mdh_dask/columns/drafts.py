@@ -46,7 +46,7 @@ class Draft(NamedTuple):
         """Return the types with the levels of all rows."""
         levels = list(self.orders)
         for j, own in zip(self.found, found.levels):
-            levels[j] = own if self.kinds[j] == "categorical" else _in_order(own)
+            levels[j] = own if self.kinds[j] == "categorical" else _in_order(own, self.keys[j])
         return ColumnTypes(self.kinds, tuple(levels), self.names)
 
     def coder(self, types: ColumnTypes) -> Coder:
@@ -54,12 +54,19 @@ class Draft(NamedTuple):
         return Coder(types, self.keys, coded_dtype(self.dtype, types))
 
 
-def _in_order(levels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return levels in their order: by value if all are numbers, otherwise as texts."""
+def _in_order(levels: tuple[str, ...], key: Any) -> tuple[str, ...]:
+    """Return the levels of a column by their values as numbers; of two levels either order says the same."""
     try:
         return tuple(sorted(levels, key=float))
     except ValueError:
-        return tuple(sorted(levels))
+        if len(levels) <= 2:
+            return tuple(sorted(levels))
+    some = f"{', '.join(f'{level:.20}' for level in levels[:5])}{', ...' * (len(levels) > 5)}"
+    raise ValueError(
+        f"expected the order of the levels of the ordinal column {key!r}; got texts without one ({some}): give them "
+        f"from the lowest to the highest, as column_types={{'ordinal': {{{key!r}: [...]}}}} or --ordinal "
+        f"{key}=low:mid:high, or give the column as categorical"
+    )
 
 
 def coded_dtype(dtype: np.dtype, types: ColumnTypes) -> np.dtype:
@@ -77,8 +84,8 @@ def draft_of(table: Any, asked: Asked, *, booleans: str = "categorical") -> Draf
         Only the dtypes are used, and the values of columns of objects in memory.
     asked : "auto" or mapping
         Lists of columns, by names or numbers, for some of `KINDS`. For ``"ordinal"`` also a mapping from columns to
-        their levels in order. The kinds of other columns follow from their dtypes: ordered categories are ordinal;
-        other categories, texts and booleans categorical; numbers continuous.
+        their levels in order, or to None for numbers. The kinds of other columns follow from their dtypes: ordered
+        categories are ordinal; other categories, texts and booleans categorical; numbers continuous.
     booleans : str
         The kind of booleans that are not asked for.
 
@@ -158,7 +165,7 @@ def _asked(asked: Asked, keys: Sequence[Any]) -> tuple[dict[int, str], dict[int,
             if j in kinds:
                 raise ValueError(f"expected every column once in column_types; got {column!r} twice")
             kinds[j] = kind
-            if isinstance(columns, Mapping):
+            if isinstance(columns, Mapping) and columns[column] is not None:
                 orders[j] = _given_order(kind, column, columns[column])
     return kinds, orders
 

@@ -30,11 +30,11 @@ class Planned(BaseEstimator, ABC):
     Parameters
     ----------
     column_types : "auto" or dict
-        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["size"], "continuous": [...]}``, by names or
-        numbers; ``{"ordinal": {"size": ["S", "M", "L"]}}`` also gives the order of the levels. The kinds of other
-        columns follow from the dtypes of a frame: ordered categories are ordinal, other categories, texts and
-        booleans categorical. Ordinal columns are their ranks; categorical columns need a feature map or kernel for
-        them, such as ``"gower"``.
+        Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["grade"], "continuous": [...]}``, by names or
+        numbers; ``{"ordinal": {"size": ["S", "M", "L"], "grade": None}}`` also gives the order of the levels, which
+        texts need. The kinds of other columns follow from the dtypes of a frame: ordered categories are ordinal,
+        other categories, texts and booleans categorical. Ordinal columns are their ranks; categorical columns need a
+        feature map or kernel for them, such as ``"gower"``.
     random_state : int, RandomState instance or None
         The same integer gives the same result for any chunks, scheduler and number of workers.
     progress : bool

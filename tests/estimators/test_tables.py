@@ -134,6 +134,10 @@ BAD_TABLES = {
     "text as continuous": ({"continuous": ["size"]}, "expected numbers in the continuous column 'size'; got"),
     "text by default": ("auto", "feature_map='gower'"),
     "text as categorical": ({"categorical": ["size"]}, "expected columns of numbers; got 'size'"),
+    "texts without an order": (
+        {"ordinal": ["size"]},
+        r"order of the levels of the ordinal column 'size'; got texts without one \(L, M, S\): .* \{'size': \[...\]\}",
+    ),
     "unknown column": ({"ordinal": ["sise"]}, r"got 'sise' \(did you mean 'size'\?\)"),
     "unknown kind": ({"nominal": ["size"]}, "expected continuous, ordinal, categorical as keys"),
     "twice": ({"ordinal": ["size"], "continuous": ["size"]}, "'size' twice"),

@@ -109,14 +109,16 @@ def test_a_row_of_numbers_that_is_taken_for_names_is_told(tmp_path, caplog, head
 
 def test_the_command_line_takes_kinds_of_columns(paths, tmp_path):
     out, model, labels = tmp_path / "labels.zarr", tmp_path / "model.zarr", tmp_path / "again.zarr"
-    kinds = ["--categorical", "code", "--ordinal", "colour", "--feature-map", "gower", "--n-projections", "30"]
+    kinds = ["--categorical", "code", "--ordinal", "x,colour=red:blue:green"]
+    kinds += ["--feature-map", "gower", "--n-projections", "30"]
     here = ["--scheduler", "threads"]
     done = CliRunner().invoke(
         mdh, ["fit", str(paths["x.csv"]), "--out", str(out), "--model", str(model), *kinds, *here]
     )
     assert done.exit_code == 0, done.output
     loaded = load_model(model)
-    assert loaded.columns.kinds == ("continuous", "ordinal", "categorical", "continuous")
+    assert loaded.columns.kinds == ("ordinal", "ordinal", "categorical", "continuous")
+    assert loaded.columns.levels[1] == ("red", "blue", "green")
     done = CliRunner().invoke(
         mdh, ["predict", str(paths["coded.parquet"]), "--model", str(model), "--out", str(labels), *here]
     )
