@@ -75,7 +75,8 @@ class PairTests(NamedTuple):
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
         """Return the evidence without some columns, that of the first halving without a valley if there is any.
 
-        These tests are not kept, as each may take a hundred MB.
+        These tests are not kept, as each may take a hundred MB. Slabs count the rows of third groups: without them,
+        more levels of independent categories stayed apart.
         """
         rows = np.delete(self.rows, columns, axis=1)
         if not np.ptp(rows, axis=0).any():
