@@ -99,7 +99,8 @@ class DensityTree(Mapped, Exemplary, Confident):
     of fewer than about fifty rows are seldom significant. With more than eight columns, the cells are larger and
     are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a pass is
     in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks that are in
-    its cluster.
+    its cluster. The standard deviation of a column includes the distances between clusters: with few rows, scaling
+    hides clusters that differ in one of six or more columns only, which ``scale=False`` may show.
 
     References
     ----------
