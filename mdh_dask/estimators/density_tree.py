@@ -100,7 +100,7 @@ class DensityTree(Mapped, Exemplary, Confident):
     are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a pass is
     in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks that are in
     its cluster. The standard deviation of a column includes the distances between clusters: with few rows, scaling
-    hides clusters that differ in one of six or more columns only, which ``scale=False`` may show.
+    hides clusters that differ in only one of many columns, which ``scale=False`` may show.
 
     References
     ----------
