@@ -350,6 +350,20 @@ def test_speed_tells_who_is_faster_as_good_and_what_was_not_run(cells_here, tmp_
     assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_small_data_leaves_time_for_the_cells_of_large_data(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(speed.time, "monotonic", lambda: clock[0])
+
+    def run_cell(work, seconds, memory=0.0, **parameters):
+        clock[0] += 10.0 * ("data" in str(parameters["folder"]))
+        return Cell({"seconds": [1.0], "cpu": [1.0], "NMI": [1.0]}, peaks={"cell": 1})
+
+    monkeypatch.setattr(speed, "run_cell", run_cell)
+    methods = ("KMeans", "MiniBatchKMeans", "BisectingKMeans")
+    _, seconds, *_ = speed.run(100_000, (1,), (1,), budget=29.0, contestants=methods)
+    assert [row[3:] for row in seconds.rows] == [(1.0, 1.0, "budget"), (1.0, "budget", "budget")]
+
+
 def test_cells_along_the_axes_come_first_and_those_that_would_take_too_long_are_left_out(monkeypatch):
     begun = []
 
@@ -363,7 +377,7 @@ def test_cells_along_the_axes_come_first_and_those_that_would_take_too_long_are_
     assert [row[-1] for row in seconds.rows] == [30.0, "> 60 s expected"]
     assert begun == [10_000]
     smaller = [(speed.Case(1, 1, 1), 2.0), (speed.Case(10, 1, 1), 3.0)]
-    measured = speed.Cells(60.0, np.inf, seconds={"KMeans": smaller})
+    measured = speed.Cells(60.0, seconds={"KMeans": smaller})
     assert measured.reason_against(speed.Case(400, 1, 1), "KMeans") is None
     assert measured.reason_against(speed.Case(500, 1, 1), "KMeans") == "> 60 s expected"
     smaller.append((speed.Case(10, 2, 2), np.inf))

@@ -27,12 +27,12 @@ from .speed_verdicts import COMPARED, against_peers, lost
 __all__ = ["SHORT", "plot", "run"]
 
 SHORT: dict[str, Any] = {
-    "n_rows": 100_000,
+    "n_rows": 1_000_000,
     "columns": (10, 50),
     "clusters": (20,),
     "repeats": 2,
-    "limit": 10.0,
-    "budget": 25.0,
+    "limit": 20.0,
+    "budget": 480.0,
 }
 
 CHUNK_BYTES = 2**23
@@ -87,7 +87,8 @@ def run(
     Every cell is a process of its own that may use two processors; loops are compiled there on small data before it is
     timed. Rows are in memory before, except where a store is named. The cells along the axes come first (one of rows,
     columns and clusters varies and the others are in the middle), those along the rows before the others. A cell may
-    take `limit` seconds, all may take `budget`; larger rows than `gigabytes` are left out.
+    take `limit` seconds, all may take `budget`, of which every data set may take an equal share of
+    what is left; larger rows than `gigabytes` are left out.
     """
     grid = [Case(*sizes) for sizes in product(_powers(n_rows), columns, clusters)]
     found = {name: CONTESTANTS[name].why_missing() for name in contestants}
@@ -99,8 +100,11 @@ def run(
         for rows in WARM_ROWS:
             _store(Case(rows, 5, 5), folder / f"warm-{rows}", sd)
         _compile(found, folder)
-        measured = Cells(limit, time.monotonic() + budget)
-        for case in sorted(grid, key=lambda case: (_off_axis(case, grid), case.bytes, case.clusters)):
+        measured, deadline = Cells(limit), time.monotonic() + budget
+        cases = sorted(grid, key=lambda case: (_off_axis(case, grid), case.bytes, case.clusters))
+        for i, case in enumerate(cases):
+            now = time.monotonic()
+            measured.end = now + (deadline - now) / (len(cases) - i)
             _measure(measured, case, found, folder / "data", sd, repeats, gigabytes)
     yield from _tables(sorted(grid), measured.values, tuple(found))
     if measured.failures:
@@ -140,7 +144,8 @@ class Cells:
     """What was measured, and what is still worth trying."""
 
     limit: float
-    end: float
+    end: float = float("inf")
+    """When the time for the cells of a data set ends."""
     values: dict[tuple[Case, str], dict[str, Any]] = field(default_factory=dict)
     seconds: dict[str, list[tuple[Case, float]]] = field(default_factory=dict)
     too_large: dict[str, list[Case]] = field(default_factory=dict)
