@@ -9,6 +9,33 @@ from .._fields import nearest
 if TYPE_CHECKING:
     from .registry import *
 
+MODULES = {
+    "DivisiveClustering": "divisive",
+    "RandomProjectionTree": "random_projection_tree",
+    "PCATree": "components",
+    "ICATree": "components",
+    "PDDP": "principal_directions",
+    "IPDDP": "principal_directions",
+    "DePDDP": "principal_directions",
+    "HierarchicalMDH": "minimum_density",
+    "ProjectionPursuitTree": "projection_pursuit_tree",
+    "MinimumDensityHyperplane": "hyperplane",
+    "HierarchicalKernelMDH": "kernel_variants",
+    "KernelDePDDP": "kernel_variants",
+    "ConsensusClustering": "consensus_clustering",
+    "HyperplaneEnsemble": "hyperplane_ensemble",
+    "SupportVectorClustering": "support_vector",
+    "DensityTree": "density_tree",
+    "KernelKMeans": "kernel_k_means",
+    "SpectralClustering": "spectral_clustering",
+    "BisectingKernelKMeans": "partition_trees",
+    "ClusterabilityTree": "partition_trees",
+    "NormalisedCutTree": "partition_trees",
+    "HierarchicalSpectral": "hierarchical_spectral",
+    "SemiSupervisedMDH": "semi_supervised",
+}
+"""Modules of the estimators of this package, for those who need one of them: the registry imports all."""
+
 
 def __getattr__(name: str) -> Any:
     """Import the estimators on first use: workers that label rows need only the fitted states."""
@@ -18,6 +45,8 @@ def __getattr__(name: str) -> Any:
 def estimator_named(name: str, module: str, others: Iterable[str] = ()) -> Any:
     """Return an estimator as an attribute of a module, whose other names errors suggest, too."""
     meant = ""
+    if name in MODULES:
+        return getattr(import_module(f".{MODULES[name]}", __name__), name)
     if not name.startswith("_"):
         registry = import_module(".registry", __name__)
         if name in (names := registry.public_names()):

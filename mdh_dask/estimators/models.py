@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from .._typing import AnyArray
 from ..io.models import read_model
+from . import MODULES, estimator_named
+from .base import ClusterEstimator
 from .missing import MissingValues
-from .registry import all_estimators
 from .saved import column_types, count, names, part, pixel_columns
 
 
@@ -36,12 +37,11 @@ def load_model(path: str | Path) -> Any:
 
 def _model_of(kind: str, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
     """Return the saved model, or raise an error if it is invalid."""
-    known, name = all_estimators(), part(saved, "estimator", str)
-    if name not in known:
-        raise ValueError(f"expected a model of {', '.join(sorted(known))}; got {name}")
-    if (expected := known[name].state_type.kind) != kind:
+    name = part(saved, "estimator", str)
+    known = _class_named(name)
+    if (expected := known.state_type.kind) != kind:
         raise ValueError(f"expected the kind {expected} for a {name}, got {kind}")
-    model = known[name]._from_saved(part(saved, "parameters", dict))
+    model = known._from_saved(part(saved, "parameters", dict))
     model.n_features_in_ = n_columns = count(saved, "n_features", 1)
     model.n_passes_ = count(saved, "n_passes", 0)
     model.pixel_columns_ = pixel_columns(saved, n_columns)
@@ -52,6 +52,17 @@ def _model_of(kind: str, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray
         raise ValueError(f"expected arrays of a model of {n_columns} columns, got those of {model.state_.n_features}")
     model.name_columns(names(saved, n_columns))
     return model
+
+
+def _class_named(name: str) -> type[ClusterEstimator]:
+    """Return the class of a saved model, of this package or another one."""
+    if name in MODULES:
+        return cast("type[ClusterEstimator]", estimator_named(name, __name__))
+    from .registry import all_estimators  # imported late: with all estimators
+
+    if name not in (known := all_estimators()):
+        raise ValueError(f"expected a model of {', '.join(sorted(known))}; got {name}")
+    return known[name]
 
 
 def _missing_values(model: Any, saved: Mapping[str, Any], n_columns: int) -> MissingValues | None:

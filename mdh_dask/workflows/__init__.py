@@ -1,9 +1,20 @@
 """Workflows from stored data to stored results, which read, cluster or label, write and report."""
 
-from ._demo import demo
-from ._drift import drift
-from ._fit import fit
-from ._predict import predict
-from ._segment import segment
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._demo import demo
+    from ._drift import drift
+    from ._fit import fit
+    from ._predict import predict
+    from ._segment import segment
 
 __all__ = ["demo", "drift", "fit", "predict", "segment"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a workflow on first use: none needs all that the others import."""
+    if name in __all__:
+        return getattr(import_module(f"._{name}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,6 @@ import numpy as np
 from .._errors import SettingError
 from .._locations import name_of
 from .._typing import RowArray
-from ..estimators.registry import all_methods
 from ..growth.labelled import UNLABELLED
 from ..io import inputs, open_rows
 from ..io.npy import load_npy
@@ -37,6 +36,8 @@ def check_labels(estimator: Any, labels: str | None) -> None:
             "in [input] of a job file for rows"
         )
     if labels is not None and estimator.uses_labels == "never":
+        from ..estimators.registry import all_methods  # imported late: with all estimators
+
         able = [method for method, cls in all_methods().items() if cls.uses_labels != "never"]
         raise SettingError(
             f"{name} has no use for labels of rows: leave out {labels}, or take one of {', '.join(able)}"

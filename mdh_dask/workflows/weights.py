@@ -9,7 +9,6 @@ import numpy as np
 
 from .._errors import SettingError
 from .._typing import Integers, RowArray
-from ..estimators.registry import all_methods
 from ..estimators.weighted import whole_weights
 from ..io import inputs, open_rows
 from ..io.npy import load_npy
@@ -58,6 +57,8 @@ class Weights:
         if self.path is not None and self.column is not None:
             raise SettingError(f"expected weights in a file or in a column; got {self.path} and {self.column}")
         if not _takes_weights(type(estimator)):
+            from ..estimators.registry import all_methods  # imported late: with all estimators
+
             able = ", ".join(method for method, cls in all_methods().items() if _takes_weights(cls))
             raise SettingError(
                 f"{type(estimator).__name__} takes no weights of rows: leave them out, or take one of {able}"

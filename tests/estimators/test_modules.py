@@ -1,0 +1,29 @@
+"""Imports of single estimators and workflows, without all the others."""
+
+import subprocess
+import sys
+from textwrap import dedent
+
+from mdh_dask.estimators import MODULES
+from mdh_dask.estimators.registry import all_estimators
+
+
+def test_the_modules_of_single_estimators_are_those_of_the_registry():
+    own = {name: cls.__module__ for name, cls in all_estimators().items() if cls.__module__.startswith("mdh_dask.")}
+    assert {name: f"mdh_dask.estimators.{module}" for name, module in MODULES.items()} == own
+
+
+def test_a_saved_model_labels_rows_without_the_other_estimators_and_workflows(tmp_path):
+    script = """
+    import sys
+    import numpy as np
+    from mdh_dask import PCATree
+    from mdh_dask.workflows import predict
+
+    rows = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0], [9]], 300, axis=0)
+    np.save("x.npy", rows)
+    PCATree().fit(rows).save("m.zarr")
+    assert predict("x.npy", "m.zarr", "l.zarr").startswith("600 rows in 2 of 2 clusters")
+    assert not {"mdh_dask.estimators.registry", "mdh_dask.density_trees", "mdh_dask.workflows._demo"} & {*sys.modules}
+    """
+    subprocess.run([sys.executable, "-c", dedent(script)], cwd=tmp_path, check=True)
