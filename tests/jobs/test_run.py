@@ -343,20 +343,20 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("damage", [*DAMAGE, "no dict", "deep"])
-def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(damage, here):
+def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(here):
     run("job.toml")
     file = here / "job.work" / "job.json"
-    content = json.loads(file.read_text())
-    if damage in DAMAGE:
-        DAMAGE[damage](content)
-    file.write_text({"no dict": "[1]", "deep": "[" * 100_000}.get(damage) or json.dumps(content))
-    result = run("job.toml")
-    assert result.exit_code == 78, result.stderr
-    assert re.search(
-        r"job.json is damaged \(.*\): restore it from a copy, or discard its work with --restart", result.stderr
-    )
-    assert run("job.toml", "--restart", "--overwrite").exit_code == 0
+    for damage in [*DAMAGE, "no dict", "deep"]:
+        content = json.loads(file.read_text())
+        if damage in DAMAGE:
+            DAMAGE[damage](content)
+        file.write_text({"no dict": "[1]", "deep": "[" * 100_000}.get(damage) or json.dumps(content))
+        result = run("job.toml")
+        assert result.exit_code == 78, (damage, result.stderr)
+        assert re.search(
+            r"job.json is damaged \(.*\): restore it from a copy, or discard its work with --restart", result.stderr
+        ), damage
+        assert run("job.toml", "--restart", "--overwrite").exit_code == 0, damage
     assert "nothing to do" in run("job.toml").stdout
 
 
