@@ -1,5 +1,6 @@
 """Kernel variants of divisive methods: the same trees on features."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,6 +14,8 @@ from .kernel_pca_features import KernelPCAFeatures
 from .minimum_density import OF_THESIS, HierarchicalMDH
 from .principal_directions import DePDDP
 from .transformer import FeatureTransformer
+
+logger = logging.getLogger(__name__)
 
 FOR_FEATURES = {"feature_map", "starts", "bandwidth", "min_relative_depth"}
 """Parameters of trees on features, which do not suit the rows themselves."""
@@ -98,6 +101,7 @@ class HierarchicalKernelMDH(HierarchicalMDH):
         n_passes = super()._learn_tree(rows, seed)
         if self.feature_map_ is None or not self._merges() or self._target is not None or self.tree_.n_clusters > 1:
             return n_passes
+        logger.info("the features show a single cluster: looking for some among the rows themselves")
         of_features = self.feature_map_, self.tree_, self._grown_from
         self.feature_map_ = None
         n_passes = self._grow(seed, merge_chunks(rows), self._bar, n_passes)
