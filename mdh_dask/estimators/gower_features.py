@@ -81,8 +81,9 @@ class GowerFeatures(KernelPCAFeatures):
     Trees in these coordinates find a valley only where it is wider than half the change of any single column by a
     level, as every column of two levels has a valley between them: clusters differ in several columns. A continuous
     column is a curve in these coordinates, at whose bends rows gather: valleys must also be wider than the bend of any
-    single column. See `single_levels`. Rows without a value of one column are no cluster; those without values of
-    several columns may be, in pairs above all in a thousand rows or more of few columns.
+    single column. See `single_levels`. Rows without a value of one column are no cluster. With ``missing="level"``,
+    those without values of several columns may be; with ``"pairs"``, a thousand rows or more of few columns may split
+    into those that lack one column and have one level of another.
 
     `variance` chooses the number of components by the eigenvalues before the shift. The shift adds the same variance in
     every direction, so that 90% of the shifted variance takes nearly as many components as there are rows, most of
