@@ -44,7 +44,16 @@ event.register("numba:compile", _WhileCompiling())
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a plain loop on first use; it releases the GIL while it runs."""
-    loop = numba.njit(nogil=True, no_cfunc_wrapper=True)(function)  # nothing calls the loops from C
+    return _loop(function)
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a plain loop within each loop that calls it, and not alone and then within the callers once more."""
+    return _loop(function, inline="always")
+
+
+def _loop(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    loop = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)  # nothing calls the loops from C
     if FOLDER is not None:
         loop._cache = LoopCache(FOLDER, function)
     return loop

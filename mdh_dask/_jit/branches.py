@@ -7,7 +7,7 @@ be as fast, but the last bits of its results depend on the number of rows, and s
 
 import numpy as np
 
-from .._numba import jit
+from .._numba import jit, part
 from .lattices import spread_tile
 
 TILE = 64
@@ -62,7 +62,7 @@ def sweep_branches(
     return leaf
 
 
-@jit
+@part
 def visit_node(
     rows, here, inner, plane, threshold, spare, own, bit, hashes, lattices, directions, origin, width, counts, extremes
 ):
@@ -101,7 +101,7 @@ def visit_node(
     return n_left
 
 
-@jit
+@part
 def count_tile(sums, half, size, origin, scale, counts):
     """Add the first `size` projections to `counts` (halves x bins), whose outermost bins take the tails."""
     top = counts.shape[1] - 1.0
@@ -110,7 +110,7 @@ def count_tile(sums, half, size, origin, scale, counts):
         counts[half[i], int(k)] += 1
 
 
-@jit
+@part
 def widen_tile(sums, half, size, origin, scale, extremes):
     """Update `extremes` (2 halves x 2 x bins) with the smallest and the largest of these projections in each bin."""
     top = extremes.shape[2] - 1.0
@@ -120,7 +120,7 @@ def widen_tile(sums, half, size, origin, scale, extremes):
         extremes[half[i], 1, k] = max(extremes[half[i], 1, k], sums[i])
 
 
-@jit
+@part
 def fill_tile(rows, here, start, tile):
     """Write up to `TILE` rows to the columns of `tile` and return their number."""
     size = min(TILE, here.shape[0] - start)
@@ -139,7 +139,7 @@ def fill_tile(rows, here, start, tile):
     return size
 
 
-@jit
+@part
 def project_tile(tile, direction, sums):
     """Write ``direction @ tile`` to `sums`, each summed over the features in order."""
     d = direction.shape[0]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .._numba import jit
+from .._numba import jit, part
 from .separators import best_separator
 
 MEMORY = 10
@@ -57,7 +57,7 @@ def descend(centred, start, alpha, max_steps, unit, penalty):
     return x
 
 
-@jit
+@part
 def is_flat(gradient):
     """Return whether no entry exceeds the tolerance or is NaN."""
     flat = True
@@ -66,7 +66,7 @@ def is_flat(gradient):
     return flat
 
 
-@jit
+@part
 def quasi_newton_step(gradient, steps, changes, products):
     """Return minus the gradient times the inverse Hessian estimated from the steps, oldest first.
 
@@ -95,7 +95,7 @@ def quasi_newton_step(gradient, steps, changes, products):
     return direction
 
 
-@jit
+@part
 def remember(steps, changes, products, kept, step, change):
     """Append a step to the memory, dropping the oldest if it is full, and return the number of steps in it."""
     if kept == products.shape[0]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._numba import jit
+from .._numba import jit, part
 
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -25,7 +25,7 @@ def hash_numbers(seed, numbers):
     return hashes
 
 
-@jit
+@part
 def hash_of(seed, number):
     """Return the hash of one row."""
     offset = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(1)
@@ -41,7 +41,7 @@ def hash_again(hashes, repeat):
     return again
 
 
-@jit
+@part
 def mixed(z):
     """Return the bits of a word mixed, as SplitMix64 does."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .._numba import jit
+from .._numba import jit, part
 
 REACH = 8.0
 """Bandwidths beyond which a kernel adds less than 1e-14 of its height."""
@@ -28,7 +28,7 @@ def kernel_sums(points, weights, location, bandwidth):
     return total, slope, bend
 
 
-@jit
+@part
 def kernel_pulls(projections, location, bandwidth):
     """Return -u k for every row: the derivative of the density by its projection, up to a constant."""
     pulls = np.zeros(projections.shape[0])
@@ -54,7 +54,7 @@ def bin_linearly(projections, origin, width, weights):
         weights[k + 1] += x - k
 
 
-@jit
+@part
 def smooth(weights, taps):
     """Return the sums of kernels at the bins; `taps` are the heights of a kernel 0, 1, 2, ... bins from its centre."""
     n, reach = weights.shape[0], taps.shape[0]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import jit
+from .._numba import jit, part
 from .._storable import storable
 from .._typing import Floats, Integers
 
@@ -28,7 +28,7 @@ class Lattices(NamedTuple):
 NO_LATTICES = Lattices(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=np.uint64))
 
 
-@jit
+@part
 def offset_within(row_hash, key):
     """Return a uniform number on (-1/2, 1/2) from the hash of a row and the key of a column (SplitMix64)."""
     z = (row_hash ^ key) + np.uint64(0x9E3779B97F4A7C15)
@@ -38,7 +38,7 @@ def offset_within(row_hash, key):
     return (np.float64(z >> np.uint64(12)) + 0.5) * 2.0**-52 - 0.5
 
 
-@jit
+@part
 def spread_tile(tile, here, start, size, hashes, lattices):
     """Spread the values of the first `size` columns of `tile`, which are the rows ``here[start : start + size]``."""
     for c in range(lattices.columns.shape[0]):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .._numba import jit
+from .._numba import jit, part
 from .kernel_sums import kernel_pulls
 from .valleys import REACH_OF_BINS, lowest_valley
 
@@ -36,7 +36,7 @@ def best_separator(centred, direction, alpha, penalty):
     return index, threshold, excess == 0, gradient
 
 
-@jit
+@part
 def gradient_at(centred, projections, labelled, threshold, excess, alpha, sd, penalty):
     """Return the gradient of `f` by the direction at a threshold that lies by `excess` beyond the bound."""
     n, h = projections.shape[0], penalty.bandwidth

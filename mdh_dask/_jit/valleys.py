@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import jit
+from .._numba import jit, part
 from .kernel_sums import bin_linearly, kernel_sums, smooth
 
 NEARLY_LOWEST = 0.003
@@ -41,7 +41,7 @@ class Penalty(NamedTuple):
     margin: float
 
 
-@jit
+@part
 def label_penalty(location, labelled, penalty):
     """Return the penalty for labelled projections on the wrong side of a location, and its first two derivatives."""
     total = slope = bend = 0.0
@@ -57,7 +57,7 @@ def label_penalty(location, labelled, penalty):
     return total, rate * slope, rate * penalty.epsilon * bend
 
 
-@jit
+@part
 def lowest_valley(projections, labelled, bound, width, penalty):
     """Return minimum and minimiser of ``f(b) = p(b) + steepness * max(0, |b| - bound)^(1 + epsilon) + labels``.
 
@@ -98,7 +98,7 @@ def lowest_valley(projections, labelled, bound, width, penalty):
     return best, threshold
 
 
-@jit
+@part
 def add_penalties(grid, height, n, labelled, bound, width, penalty):
     """Add penalties to sums of kernels on a grid; return by how much they may bend between its points."""
     unit = n * penalty.bandwidth * math.sqrt(2 * math.pi)
@@ -111,7 +111,7 @@ def add_penalties(grid, height, n, labelled, bound, width, penalty):
     return unit * (steepest + penalty.steepness) * width**2
 
 
-@jit
+@part
 def grid_within(centres, density, bound):
     """Return the centres of the bins within the bound and the bound itself, with the density there."""
     n, width = 2, centres[1] - centres[0]
@@ -128,7 +128,7 @@ def grid_within(centres, density, bound):
     return grid, height
 
 
-@jit
+@part
 def valleys(grid, height, noise, tolerance):
     """Return low end, middle and high end of the valleys within the tolerance of the lowest."""
     n, least, n_found = grid.shape[0], np.inf, 0
