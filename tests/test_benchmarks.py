@@ -695,7 +695,7 @@ def test_mixed_columns_stand_beside_what_was_published(tmp_path, monkeypatch):
     (tmp_path / "voting.csv.gz").write_bytes(gzip.compress(f"a,b,c,d,label\n{lines}\n,1,,0,1\n".encode()))
     kinds = {"continuous": ["a"], "ordinal": ["b"], "categorical": ["c", "d"], "label": "label"}
     (tmp_path / "column_types.json").write_text(json.dumps({"voting.csv.gz": kinds}))
-    monkeypatch.setattr(single_levels, "N_ROWS", 300)
+    monkeypatch.setattr(single_levels, "N_ROWS", 150)
     monkeypatch.setattr(mixed, "OURS", {name: mixed.OURS[name] for name in ("MDH_hier", "dePDDP")})
     monkeypatch.setattr(mixed, "OTHERS", {"DBSCAN": mixed.OTHERS["DBSCAN"]})
     sizes = {"seeds": (0,), "embeddings": ("CSE",), "level_sizes": ((5, 5),)}
