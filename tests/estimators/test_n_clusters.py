@@ -23,7 +23,7 @@ from mdh_dask.metrics import adjusted_rand_index
 def groups():
     """Three groups far apart, of which one is two that nearly touch."""
     rng = np.random.default_rng(0)
-    centres = np.repeat([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0], [3.2, 20.0]], 400, axis=0)
+    centres = np.repeat([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0], [3.0, 20.0]], 400, axis=0)
     return (centres + rng.normal(size=(1600, 2))).astype(np.float32), np.repeat([0, 1, 2, 3], 400)
 
 
