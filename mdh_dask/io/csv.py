@@ -55,8 +55,9 @@ def open_csv(
     Parameters
     ----------
     path : path or URL
-        A file, also compressed if it has at most 16 MiB. Whichever of a comma, a semicolon and a tab is most frequent
-        in its header separates the values. No value contains a line end.
+        A file, also compressed if it has at most 16 MiB. The comma, semicolon or tab in its header separates the
+        values; of several, the one with which all lines have as many values, and the largest share of columns are of
+        numbers. No value contains a line end.
     columns : sequence of str, optional
         Columns to use, in this order; all by default.
     block_bytes : int or str, optional
@@ -168,12 +169,19 @@ class _Head(NamedTuple):
 
 
 def _head(fs: Any, root: str, path: Any) -> _Head:
-    """Return the names of the columns, their types and the dialect, of those possible the one with most numbers."""
+    """Return the names of the columns, their types and the dialect: the one with the largest share of numbers."""
     with fs.open(root, "rb", compression="infer") as stream:
         head = bytes(stream.read(HEAD))
     head = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
-    found = [_read_head(head, dialect, path) for dialect in dialects_of(head)]
-    return max(found, key=lambda one: sum(str(own) == "double" for own in one.types.values()))
+    found, errors = [], []
+    for dialect in dialects_of(head):
+        try:
+            found.append(_read_head(head, dialect, path))
+        except ValueError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]  # that of the likeliest dialect
+    return max(found, key=lambda one: sum(str(own) == "double" for own in one.types.values()) / len(one.names))
 
 
 def _read_head(head: bytes, dialect: Dialect, path: Any) -> _Head:

@@ -51,8 +51,8 @@ def _whole_line(delimiter: str) -> re.Pattern[bytes]:
 def dialects_of(head: bytes) -> list[Dialect]:
     """Return the dialects that the first lines of a file may be in, the likeliest first.
 
-    Whichever of a comma, a semicolon and a tab the header has most of separates values. Where it is no comma, a comma
-    may stand before the fractions of numbers.
+    Those of a comma, a semicolon and a tab that are in the header may separate values: one of them may be part of a
+    name, as in ``length, cm``. Where it is no comma, a comma may stand before the fractions of numbers.
 
     Examples
     --------
@@ -60,6 +60,6 @@ def dialects_of(head: bytes) -> list[Dialect]:
     ([Dialect(delimiter=',', decimal='.')], Dialect(delimiter=';', decimal=','))
     """
     header = QUOTED.sub(b"", head.split(b"\n", 1)[0])
-    delimiter = max(",;\t", key=lambda mark: header.count(mark.encode()))
-    decimals = "." if delimiter == "," else ".,"
-    return [Dialect(delimiter, decimal) for decimal in decimals]
+    counts = {mark: header.count(mark.encode()) for mark in ",;\t"}
+    delimiters = sorted((mark for mark in counts if counts[mark]), key=lambda mark: -counts[mark])
+    return [Dialect(mark, decimal) for mark in delimiters or "," for decimal in ("." if mark == "," else ".,")]

@@ -100,6 +100,26 @@ def test_semicolons_tabs_and_decimal_commas_are_found(table, tmp_path, delimiter
     pd.testing.assert_frame_equal(found.to_pandas(), plain, check_dtype=False)
 
 
+@pytest.mark.parametrize(
+    ("lines", "columns"),
+    [
+        ("a (x; y; z),b\n1,2\n3,4\n", {"a (x; y; z)": [1, 3], "b": [2, 4]}),
+        ("length, cm;width, cm\n1,5;2,5\n3;4,5\n", {"length, cm": [1.5, 3], "width, cm": [2.5, 4.5]}),
+        ("of a, b and c\tx\n1\t2\n3\t4\n", {"of a, b and c": [1, 3], "x": [2, 4]}),
+    ],
+)
+def test_names_may_contain_what_separates_values_in_other_files(tmp_path, lines, columns):
+    (tmp_path / "x.csv").write_text(lines)
+    lazy = open_csv(tmp_path / "x.csv")
+    assert lazy.read(lazy.blocks[0], tuple(columns)).to_pydict() == columns
+
+
+def test_lines_that_fit_no_dialect_are_an_error_of_the_likeliest(tmp_path):
+    (tmp_path / "x.csv").write_text("a, b;c;d\n1;2;3\n4;5;6;7\n")
+    with pytest.raises(ValueError, match="Expected 3 columns, got 4: 4;5;6;7"):
+        open_csv(tmp_path / "x.csv")
+
+
 @pytest.mark.parametrize(("header", "warned"), [("0.5,-1e3,7", True), ("0,1,2", False), ("x1,2,3", False)])
 def test_a_row_of_numbers_that_is_taken_for_names_is_told(tmp_path, caplog, header, warned):
     (tmp_path / "x.csv").write_text(header + "\n1,2,3\n4,5,6\n")
