@@ -150,7 +150,7 @@ class _Lines(NamedTuple):
 
 def _lines(fs: Any, dialect: Dialect, block: Bytes) -> _Lines:
     content = _bytes(fs, block)
-    n_filled = sum(1 for line in content.split(b"\n") if line.strip())
+    n_filled = sum(1 for line in content.split(b"\n") if line not in (b"", b"\r"))  # as Arrow leaves out lines
     return _Lines(content.count(b"\n"), n_filled, dialect.broken_line(content))
 
 
@@ -174,7 +174,7 @@ def _head(fs: Any, root: str, path: Any) -> _Head:
         head = bytes(stream.read(HEAD))
     head = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
     found, errors = [], []
-    for dialect in dialects_of(head):
+    for dialect in dialects_of(head.lstrip(b"\r\n")):
         try:
             found.append(_read_head(head, dialect, path))
         except ValueError as error:
@@ -191,14 +191,23 @@ def _read_head(head: bytes, dialect: Dialect, path: Any) -> _Head:
         raise _line_end(path, line)
     try:
         schema = dialect.table(head).schema
+        names = schema.names
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path}: expected CSV with a header; {error}: write it again, or as Parquet") from error
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path) from error
+    if any(map(pa.types.is_binary, schema.types)):
+        raise _not_utf8(path)
     types = {}
     for column in schema:
         is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
         is_text = pa.types.is_boolean(column.type) or pa.types.is_null(column.type)
         types[column.name] = pa.float64() if is_number else pa.string() if is_text else column.type
-    return _Head(schema.names, types, dialect)
+    return _Head(names, types, dialect)
+
+
+def _not_utf8(path: Any) -> ValueError:
+    return ValueError(f"{path}: expected texts in UTF-8; got other bytes: write it again in UTF-8, or as Parquet")
 
 
 def _warn_of_numbers(header: Sequence[str], path: Any) -> None:

@@ -28,7 +28,7 @@ class Dialect(NamedTuple):
         from pyarrow import csv
 
         return csv.read_csv(
-            io.BytesIO(content),
+            io.BytesIO(content.lstrip(b"\r\n")),  # empty lines are no header
             read_options=csv.ReadOptions(**read),
             parse_options=csv.ParseOptions(delimiter=self.delimiter),
             convert_options=csv.ConvertOptions(

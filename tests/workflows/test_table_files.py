@@ -114,6 +114,28 @@ def test_names_may_contain_what_separates_values_in_other_files(tmp_path, lines,
     assert lazy.read(lazy.blocks[0], tuple(columns)).to_pydict() == columns
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"a\tb\n1\t2\n\t\n3\t4\n", {"a": [1, None, 3], "b": [2, None, 4]}),
+        (b"\r\n\na;b\nx;y\n\n\r\nz;w\n", {"a": ["x", "z"], "b": ["y", "w"]}),
+        (b"a\nx\n \ny\n", {"a": ["x", " ", "y"]}),
+    ],
+)
+def test_empty_lines_alone_are_no_rows(tmp_path, content, expected):
+    (tmp_path / "x.csv").write_bytes(content)
+    lazy = open_csv(tmp_path / "x.csv")
+    assert lazy.read(lazy.blocks[0], tuple(expected)).to_pydict() == expected
+    assert lazy.n_rows == (len(expected["a"]),)
+
+
+@pytest.mark.parametrize("text", ["größe;b\n1;2\n", "a;b\nä;2\n"])
+def test_other_characters_than_those_of_utf8_are_refused(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text, encoding="latin-1")
+    with pytest.raises(ValueError, match="expected texts in UTF-8; got other bytes: write it again in UTF-8"):
+        open_csv(tmp_path / "x.csv")
+
+
 def test_lines_that_fit_no_dialect_are_an_error_of_the_likeliest(tmp_path):
     (tmp_path / "x.csv").write_text("a, b;c;d\n1;2;3\n4;5;6;7\n")
     with pytest.raises(ValueError, match="Expected 3 columns, got 4: 4;5;6;7"):
