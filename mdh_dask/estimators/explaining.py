@@ -117,8 +117,12 @@ class Explaining(ClusterEstimator):
             return f"it lies under max_levels={self.max_levels} splits"
         if self.order in COMES_TO_ITS_TURN:
             return f"its turn did not come, or no split with {least} on both sides was possible"
-        deep = f" of min_relative_depth={self.min_relative_depth:g}" if self.min_relative_depth else ""
+        deep = f" of min_relative_depth={depth:g}" if (depth := self._least_depth()) else ""
         return f"no valley{deep} with {least} on both sides was found"
+
+    def _least_depth(self) -> float:
+        """Return the least relative depth of the splits of the tree."""
+        return self.min_relative_depth
 
     def _column_names(self) -> list[str] | None:
         """Return names for the features of a map, which have none."""

@@ -32,7 +32,8 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     ----------
     min_relative_depth : float
         Least relative depth of a split. Features show shallow valleys between landmarks for any number of rows.
-        Without `merge`, 1 excludes most of them: the lower mode is then at least twice as high as the valley.
+        Without `merge`, 1 excludes most of them: the lower mode is then at least twice as high as the valley. Where
+        the rows themselves are clustered, theirs is 0.1.
 
     Notes
     -----
@@ -99,7 +100,8 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     def _learn_tree(self, rows: RowArray, seed: int) -> int:
         n_passes = super()._learn_tree(rows, seed)
-        if self.feature_map_ is None or not self._merges() or self._target is not None or self.tree_.n_clusters > 1:
+        tried = self.feature_map_ is None or not self._merges() or self._target is not None
+        if tried or self.tree_.n_clusters > 1 or self._most_clusters() == 1:
             return n_passes
         logger.info("the features show a single cluster: looking for some among the rows themselves")
         of_features = self.feature_map_, self.tree_, self._grown_from
@@ -114,8 +116,19 @@ class HierarchicalKernelMDH(HierarchicalMDH):
         shared = self.get_params(deep=False)
         return HierarchicalMDH(**{name: value for name, value in shared.items() if name not in FOR_FEATURES})
 
+    def _is_of_rows(self) -> bool:
+        """Return whether the tree is one of the rows themselves, though there is a feature map for them."""
+        return self.feature_map is not None and getattr(self, "feature_map_", self) is None
+
+    def _least_depth(self) -> float:
+        return self._of_rows_themselves().min_relative_depth if self._is_of_rows() else super()._least_depth()
+
+    def _why_fewer(self) -> str:
+        of_rows = "; with HierarchicalMDH(merge=True) the depth can be lower" if self._is_of_rows() else ""
+        return super()._why_fewer() + of_rows
+
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
-        if self.feature_map is None or getattr(self, "feature_map_", self) is not None:
+        if not self._is_of_rows():
             return super()._settings(n_rows, seed)
         own = self._of_rows_themselves()
         own.feature_map_, own.n_features_in_ = None, self.n_features_in_

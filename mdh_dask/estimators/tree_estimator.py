@@ -140,7 +140,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
         """Return why no further cluster could be split."""
         levels = "" if self.max_levels is None else f", or lies under max_levels={self.max_levels} splits"
         return (
-            f"every cluster has too few rows or no valley of min_relative_depth={self.min_relative_depth:g} with "
+            f"every cluster has too few rows or no valley of min_relative_depth={self._least_depth():g} with "
             f"min_cluster_size={self.min_cluster_size} rows on both sides{levels}. Lower them, or ask for fewer"
         )
 

@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import ConsensusClustering, HierarchicalKernelMDH, HierarchicalMDH, load_model
@@ -56,9 +57,18 @@ def test_a_single_cluster_stays_one_of_features(parameters):
     assert (model.predict(rows) == 0).all()
 
 
-@pytest.mark.parametrize("parameters", [{"merge": False, "max_levels": 0}, {"max_clusters": 1}])
-def test_features_are_kept_without_merging_and_with_one_cluster_wanted(parameters):
-    assert HierarchicalKernelMDH(**parameters).fit(long_clusters()[0]).feature_map_ is not None
+@pytest.mark.parametrize("parameters", [{"merge": False, "max_levels": 0}, {"max_clusters": 1}, {"n_clusters": 1}])
+def test_rows_themselves_are_not_searched_without_merging_or_for_one_cluster(parameters):
+    model = HierarchicalKernelMDH(**parameters).fit(long_clusters()[0])
+    assert model.feature_map_ is not None
+    assert model.n_passes_ == 2
+
+
+def test_reasons_are_those_of_the_rows_themselves(model):
+    rows, _ = long_clusters()
+    assert model.why() == HierarchicalMDH(merge=True).fit(rows).why()
+    with pytest.warns(ConvergenceWarning, match=r"min_relative_depth=0\.1 .* with HierarchicalMDH\(merge=True\)"):
+        HierarchicalKernelMDH(n_clusters=3).fit(rows)
 
 
 def test_labels_of_some_rows_keep_the_features():
