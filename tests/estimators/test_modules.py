@@ -13,6 +13,16 @@ def test_the_modules_of_single_estimators_are_those_of_the_registry():
     assert {name: f"mdh_dask.estimators.{module}" for name, module in MODULES.items()} == own
 
 
+def test_workflows_that_are_not_yet_imported_are_completed_and_come_with_a_star():
+    script = """
+    import mdh_dask.workflows as own
+    assert {"demo", "drift", "fit", "predict", "segment"} == {*dir(own)} == {*own.__all__}
+    from mdh_dask.workflows import *
+    assert (fit, segment) == (own.fit, own.segment)
+    """
+    subprocess.run([sys.executable, "-c", dedent(script)], check=True)
+
+
 def test_a_saved_model_labels_rows_without_the_other_estimators_and_workflows(tmp_path):
     script = """
     import sys
