@@ -155,8 +155,15 @@ def _ordered_places(
     """Return columns, or their levels in order, with None for columns of numbers, if any levels are given."""
     if value is None or "=" not in value:
         return _places(ctx, param, value)
-    parts = [name.partition("=") for name in _names(ctx, param, value) or ()]
-    return {_place(name): levels.split(":") if equals else None for name, equals, levels in parts}
+    found: dict[str | int, list[str] | None] = {}
+    for name, equals, levels in (name.partition("=") for name in _names(ctx, param, value) or ()):
+        order = [level.strip() for level in levels.split(":")] if equals else None
+        if order is not None and not all(order):
+            raise click.BadParameter(f"expected levels, as {name}=low:mid:high; got {name}={levels}", ctx, param)
+        if _place(name) in found:
+            raise click.BadParameter(f"expected every column once; got {name!r} twice", ctx, param)
+        found[_place(name)] = order
+    return found
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:

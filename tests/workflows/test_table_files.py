@@ -149,6 +149,20 @@ def test_a_row_of_numbers_that_is_taken_for_names_is_told(tmp_path, caplog, head
     assert ("put a line of names above it" in caplog.text) == warned
 
 
+@pytest.mark.parametrize(
+    ("ordinal", "error"),
+    [
+        ("colour=red:blue,colour=green", "expected every column once; got 'colour' twice"),
+        ("colour=", "expected levels, as colour=low:mid:high; got colour="),
+        ("x,colour=red::blue", "expected levels, as colour=low:mid:high; got colour=red::blue"),
+    ],
+)
+def test_orders_that_the_command_line_cannot_mean_are_refused(paths, ordinal, error):
+    done = CliRunner().invoke(mdh, ["fit", str(paths["x.csv"]), "--out", "l.zarr", "--ordinal", ordinal])
+    assert done.exit_code == 2
+    assert error in done.output
+
+
 def test_the_command_line_takes_kinds_of_columns(paths, tmp_path):
     out, model, labels = tmp_path / "labels.zarr", tmp_path / "model.zarr", tmp_path / "again.zarr"
     kinds = ["--categorical", "code", "--ordinal", "x,colour=red:blue:green"]
