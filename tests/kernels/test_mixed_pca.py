@@ -126,6 +126,15 @@ def test_independent_columns_of_few_levels_are_one_cluster(kind, seed):
     assert model.fit(rows).n_clusters_ == 1
 
 
+@pytest.mark.parametrize("seldom", [0, 5])
+def test_trees_on_columns_that_are_constant_in_the_sample_are_saved(seldom, tmp_path):
+    rows = np.zeros((500, 2))
+    rows[:seldom] = 1
+    model = HierarchicalMDH(feature_map=MixedPCA(sample_size=20)).fit(rows)
+    model.save(tmp_path / "m.zarr")
+    np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(rows), model.labels_)
+
+
 def test_a_map_of_an_earlier_version_has_no_levels():
     settings, arrays = MixedPCA(column_types=TYPES, max_iter=2).fit(planted(50)[0]).map_.to_arrays()
     earlier = {name: array for name, array in arrays.items() if name not in ("positions", "starts")}
