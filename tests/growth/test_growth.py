@@ -5,6 +5,7 @@ import pickle
 import dask.array as da
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from mdh_dask import RandomProjectionTree
 from mdh_dask.chunks import plans, reduce_rows
@@ -82,6 +83,17 @@ def test_trees_of_rows_in_memory_do_not_depend_on_the_number_of_threads(mixture,
     monkeypatch.setattr("mdh_dask.chunks.reduction.ROWS_OF_A_THREAD", 100)
     monkeypatch.setattr("mdh_dask.chunks.reduction.CPU_COUNT", threads)
     assert model_of("sampled").set_params(refine=True).fit(X).tree_ == expected.tree_
+
+
+def test_trees_of_many_columns_do_not_depend_on_the_threads_of_blas():
+    rows = np.random.default_rng(0).normal(size=(600, 240))
+    rows[:300, :60] += 1.5
+    trees = []
+    for threads in (1, 2):
+        with threadpool_limits(limits=threads, user_api="blas"):
+            trees.append(RandomProjectionTree(max_levels=2, random_state=0).fit(rows).tree_)
+    assert trees[0] == trees[1]
+    assert trees[0].n_leaves > 1
 
 
 def assert_same_in_chunks(X):
