@@ -5,7 +5,8 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 from dask.system import CPU_COUNT
-from threadpoolctl import threadpool_limits
+
+from .._blas import one_blas_thread
 
 ROWS_OF_A_THREAD = 2**14
 """Fewest rows that are worth a thread."""
@@ -23,7 +24,7 @@ def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any])
     >>> sorted(seen)
     [0, 0, 1, 2]
     """
-    with threadpool_limits(limits=1), ThreadPoolExecutor(CPU_COUNT) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(CPU_COUNT) as pool:
         pending = {pool.submit(function, item) for item in items}
         while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._typing import AnyArray, Floats, Integers
-from ..kernels.blas import one_blas_thread
 
 COMPARED = 200
 """Most sample rows of a cluster that are compared with each other: their number of distances grows as its square."""

@@ -5,15 +5,13 @@ one height. On one thread OpenBLAS then treats all rows alike, except in single 
 (Haswell, Zen), where `exact_dtype` detects this and returns float64.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache, lru_cache
-from threading import Lock
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from .._blas import one_blas_thread
 from .._random import generator
 from .._typing import AnyArray, Floats
 
@@ -21,45 +19,6 @@ HEIGHT = 192
 """Rows per block: a multiple of the heights of all micro-kernels, small enough for a block to stay in the cache."""
 
 PROBES = 4
-
-
-class _Users:
-    """The number of callers inside `one_blas_thread`, and the limit to lift after the last one."""
-
-    lock = Lock()
-    count = 0
-    limiter: Any = None
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread in this process until the last caller leaves the context."""
-    with _Users.lock:
-        if _Users.count == 0:
-            _disown()
-            _Users.limiter = _controller().limit(limits=1, user_api="blas")
-        _Users.count += 1
-    try:
-        yield
-    finally:
-        with _Users.lock:
-            _Users.count -= 1
-            if _Users.count == 0:
-                _disown()
-                _Users.limiter.restore_original_limits()
-                _disown()
-
-
-def _disown() -> None:
-    # threadpoolctl 3.8 and later ignore limits on OpenBLAS from any thread but the one that first set a limit.
-    for library in _controller().lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)
 
 
 def project_blocks(

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from .blas import one_blas_thread
 from .gower import Gower
 
 ROWS_AT_ONCE = 8192

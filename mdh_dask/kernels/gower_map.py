@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import eigh
 
+from .._blas import one_blas_thread
 from .._levels import LevelFeatures, level_features
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats
-from .blas import one_blas_thread, project_blocks
+from .blas import project_blocks
 from .gower_code import STEPS, GowerCode
 from .gower_levels import FEW_VALUES, FEWEST_TO_BEND, SHARES_BELOW, bend
 from .nystrom import dimension, signs_of

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
-from .blas import HEIGHT, one_blas_thread
+from .blas import HEIGHT
 from .changed_levels import check_levels
 
 SWEEPS, CLOSE = 60, 1e-6

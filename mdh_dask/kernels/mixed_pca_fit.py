@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from .blas import HEIGHT, one_blas_thread
+from .blas import HEIGHT
 from .changed_levels import levels_by_change
 from .mixed_pca import MixedPCAMap
 from .nystrom import signs_of

@@ -7,13 +7,14 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import eigh
 
+from .._blas import one_blas_thread
 from .._jit.affinities import sparse_product
 from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats
 from .base import Kernel
-from .blas import HEIGHT, exact_dtype, one_blas_thread, project_blocks
+from .blas import HEIGHT, exact_dtype, project_blocks
 from .saving import KERNEL_FIELD, kernel_from_arrays, kernel_to_arrays
 
 RANK_TOLERANCE = 1e-6

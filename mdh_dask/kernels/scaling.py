@@ -8,12 +8,13 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import isotonic_regression
 
+from .._blas import one_blas_thread
 from .._levels import LevelFeatures
 from .._state import checked_array
 from .._typing import AnyArray, Floats
 from .base import Kernel
 from .based import BasedMap
-from .blas import HEIGHT, one_blas_thread
+from .blas import HEIGHT
 from .changed_levels import levels_by_change
 from .gower import Gower
 from .nystrom import NystromMap, dimension, signs_of

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._eigenvectors import POSITIVE, Normalised, normalised
 from .._state import checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from .based import BasedMap
-from .blas import HEIGHT, one_blas_thread
+from .blas import HEIGHT
 from .given import FromFunction
 from .numbers import NUMBER_RULES
 from .nystrom import NystromMap, signs_of

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.extmath import randomized_svd
 
+from .._blas import one_blas_thread
 from .._jit.hashing import hash_rows
 from .._jit.sparse import project_sparse
 from .._sparse import SparseRows, sparse_rows
@@ -15,7 +16,6 @@ from .._state import FeatureMap, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from .blas import one_blas_thread
 
 SAMPLED_VALUES = 2**25
 """Most stored values of a sample, which takes 400 MiB then."""

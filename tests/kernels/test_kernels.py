@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from sklearn.decomposition import KernelPCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import pairwise
 from strategies import chunkings, row_sets, seeds
-from threadpoolctl import threadpool_info
 
 from mdh_dask._jit.affinities import (
     kth_smallest,
@@ -351,28 +349,6 @@ class TestProducts:
         assert blas.exact_dtype(np.float32, (5, 70), (70, 5)) is np.float64
         rows = np.random.default_rng(0).normal(size=(300, 12)).astype(np.float32)
         assert map_of(rows[:50].astype(float), RBF())(rows).dtype == np.float32
-
-    def test_blas_has_its_threads_again_after_the_last_user(self):
-        def threads():
-            return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-
-        before = threads()
-        first, second = blas.one_blas_thread(), blas.one_blas_thread()
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
-        assert set(threads()) <= {1}
-        second.__exit__(None, None, None)
-        assert threads() == before
-
-    def test_a_thread_holds_blas_to_one_thread_after_another_did(self):
-        def threads():
-            with blas.one_blas_thread():
-                return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
-        assert threads() <= {1}
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(threads).result() <= {1}
 
     def test_rows_keep_their_bits_on_a_processor_that_treats_places_differently(self):
         # OpenBLAS multiplies single precision on Haswell in groups of six rows, of which every other is rounded apart.
