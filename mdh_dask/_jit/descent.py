@@ -28,7 +28,7 @@ def descend(centred, start, alpha, max_steps, unit, penalty):
 
     `unit` is a density that counts as large; it makes the tolerance independent of the scale of the rows.
     """
-    d, kept = start.shape[0], np.int64(0)  # `remember` would be compiled for a literal, too
+    d, kept = start.shape[0], 0
     steps, changes, products = np.empty((MEMORY, d)), np.empty((MEMORY, d)), np.empty(MEMORY)
     x, rest = start.copy(), np.zeros(d)
     # A step of length zero finds the value at the start.
