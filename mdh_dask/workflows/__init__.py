@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .._fields import nearest
+
 if TYPE_CHECKING:
     from ._demo import demo
     from ._drift import drift
@@ -17,7 +19,7 @@ def __getattr__(name: str) -> Any:
     """Import a workflow on first use: none needs all that the others import."""
     if name in __all__:
         return getattr(import_module(f"._{name}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{nearest(name, __all__)}")
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,9 @@ import subprocess
 import sys
 from textwrap import dedent
 
+import pytest
+
+import mdh_dask
 from mdh_dask.estimators import MODULES
 from mdh_dask.estimators.registry import all_estimators
 
@@ -21,6 +24,13 @@ def test_workflows_that_are_not_yet_imported_are_completed_and_come_with_a_star(
     assert (fit, segment) == (own.fit, own.segment)
     """
     subprocess.run([sys.executable, "-c", dedent(script)], check=True)
+
+
+@pytest.mark.parametrize(("room", "name"), [("workflows", "predikt"), ("estimators", "PCATre")])
+def test_a_misspelt_workflow_or_estimator_is_an_error_that_names_the_right_one(room, name):
+    meant = {"predikt": "predict", "PCATre": "PCATree"}[name]
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}' \(did you mean '{meant}'\?\)"):
+        getattr(getattr(mdh_dask, room), name)
 
 
 def test_a_saved_model_labels_rows_without_the_other_estimators_and_workflows(tmp_path):
