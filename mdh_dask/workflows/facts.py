@@ -37,6 +37,8 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None)
     if (missing := estimator.missing_values_) is not None:
         n, rule = int(missing.n_missing.sum()), "replaced by means" if estimator.missing == "mean" else "left out"
         parameters["missing"] += f": {n:,} values in {missing.n_incomplete:,} rows, {rule}"
+    if parameters.get("feature_map", "None") != "None" and getattr(estimator, "feature_map_", estimator) is None:
+        parameters["feature_map"] += ": its features show a single cluster, those of the rows themselves are shown"
     return {
         "Method": type(estimator).__name__,
         "Parameters": parameters,

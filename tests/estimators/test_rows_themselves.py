@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import ConsensusClustering, HierarchicalKernelMDH, HierarchicalMDH, load_model
+from mdh_dask.workflows.facts import facts_of
 
 
 def long_clusters(seed=0, n=400, n_columns=12, apart=5.0):
@@ -86,6 +87,13 @@ def test_a_saved_model_labels_rows_and_learns_from_more(model, tmp_path):
     updated = again.partial_fit(long_clusters(seed=0)[0])
     assert updated.n_clusters_ == 2
     assert updated.tree_.n_features == 12
+
+
+def test_a_report_says_that_the_rows_themselves_are_shown(model):
+    told = facts_of(model, "here", 1.0, None)["Parameters"]["feature_map"]
+    assert told == "nearest_neighbors: its features show a single cluster, those of the rows themselves are shown"
+    features = HierarchicalKernelMDH(max_clusters=1).fit(long_clusters()[0])
+    assert facts_of(features, "here", 1.0, None)["Parameters"]["feature_map"] == "nearest_neighbors"
 
 
 def test_a_branch_is_grown_again_among_the_rows(model):
