@@ -113,8 +113,8 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     def _of_rows_themselves(self) -> HierarchicalMDH:
         """Return the estimator that clusters the rows where their features show a single cluster."""
-        shared = self.get_params(deep=False)
-        return HierarchicalMDH(**{name: value for name, value in shared.items() if name not in FOR_FEATURES})
+        shared = HierarchicalMDH().get_params(deep=False).keys() - FOR_FEATURES  # subclasses may have more
+        return HierarchicalMDH(**{name: getattr(self, name) for name in shared})
 
     def _is_of_rows(self) -> bool:
         """Return whether the tree is one of the rows themselves, though there is a feature map for them."""

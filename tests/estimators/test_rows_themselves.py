@@ -1,5 +1,7 @@
 """Claims about kernel trees where only hyperplanes among the rows show clusters."""
 
+from dataclasses import dataclass
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -87,6 +89,15 @@ def test_a_saved_model_labels_rows_and_learns_from_more(model, tmp_path):
     updated = again.partial_fit(long_clusters(seed=0)[0])
     assert updated.n_clusters_ == 2
     assert updated.tree_.n_features == 12
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Told(HierarchicalKernelMDH):
+    note: str = ""
+
+
+def test_a_subclass_with_a_parameter_of_its_own_finds_them_too(model):
+    assert Told(note="x").fit(long_clusters()[0]).tree_ == model.tree_
 
 
 def test_a_report_says_that_the_rows_themselves_are_shown(model):
