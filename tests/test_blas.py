@@ -3,9 +3,12 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
+import numpy as np
+import pytest
 from threadpoolctl import threadpool_info
 
 from mdh_dask._blas import one_blas_thread
+from mdh_dask.centroids import starts
 from mdh_dask.chunks.threads import work_through
 
 
@@ -34,7 +37,13 @@ def test_a_thread_holds_blas_to_one_thread_after_another_did():
         assert pool.submit(threads).result() <= {1}
 
 
-def test_work_keeps_one_thread_of_blas_where_work_of_another_thread_ends_before_it():
+def k_means_while(function, monkeypatch):
+    monkeypatch.setattr("sklearn.cluster.KMeans.fit", lambda self, _: function(0) or self)
+    starts._fitted(np.zeros((2, 1)), 1, 1, 0)
+
+
+@pytest.mark.parametrize("last", ["work", "k-means"])
+def test_blas_keeps_one_thread_where_work_of_another_thread_ends_before(last, monkeypatch):
     begun, both, ended, seen = Event(), Event(), Event(), []
     before = threads_of_blas()
 
@@ -52,7 +61,7 @@ def test_work_keeps_one_thread_of_blas_where_work_of_another_thread_ends_before_
     with ThreadPoolExecutor(2) as pool:
         one = pool.submit(work_through, first, [0])
         begun.wait(10)
-        other = pool.submit(work_through, second, [0])
+        other = pool.submit(*((work_through, second, [0]) if last == "work" else (k_means_while, second, monkeypatch)))
         one.result()
         ended.set()
         other.result()

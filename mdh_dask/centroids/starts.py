@@ -3,6 +3,7 @@
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from .._blas import one_blas_thread
 from .._typing import Floats
 
 
@@ -20,5 +21,5 @@ def _fitted(points: Floats, n_clusters: int, n_init: int, seed: int):  # type: i
     from sklearn.cluster import KMeans  # imported late: with half of scikit-learn
 
     # Several threads add in no particular order, which changes the last bits.
-    with threadpool_limits(limits=1):
+    with one_blas_thread(), threadpool_limits(limits=1, user_api="openmp"):
         return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(points)
