@@ -169,7 +169,8 @@ def test_the_nightly_job_runs_once_at_a_time_and_ends(resources):
     assert disrupted["action"] == "Ignore"
     told = {getattr(exits, name) for name in vars(exits) if name.isupper() and type(getattr(exits, name)) is int}
     may_succeed = {
-        exits.FAILED, exits.DRIFT, exits.NOT_READ_OR_WRITTEN, exits.TRY_AGAIN, exits.INTERRUPTED, exits.TERMINATED,
+        exits.FAILED, exits.DRIFT, exits.NOT_READ_OR_WRITTEN, exits.TRY_AGAIN, exits.HUNG_UP, exits.INTERRUPTED,
+        exits.TERMINATED,
     }  # fmt: skip
     assert failed["action"] == "FailJob"
     assert set(failed["onExitCodes"]["values"]) == told - may_succeed
