@@ -105,6 +105,7 @@ def test_semicolons_tabs_and_decimal_commas_are_found(table, tmp_path, delimiter
     [
         ("a (x; y; z),b\n1,2\n3,4\n", {"a (x; y; z)": [1, 3], "b": [2, 4]}),
         ("length, cm;width, cm\n1,5;2,5\n3;4,5\n", {"length, cm": [1.5, 3], "width, cm": [2.5, 4.5]}),
+        ("kind\twidth, cm\nx\t1,5\ny\t2,5\n", {"kind": ["x", "y"], "width, cm": [1.5, 2.5]}),
         ("of a, b and c\tx\n1\t2\n3\t4\n", {"of a, b and c": [1, 3], "x": [2, 4]}),
     ],
 )
