@@ -71,7 +71,7 @@ def test_reasons_are_those_of_the_rows_themselves(model):
     rows, _ = long_clusters()
     assert model.why() == HierarchicalMDH(merge=True).fit(rows).why()
     with pytest.warns(ConvergenceWarning, match=r"min_relative_depth=0\.1 .* with HierarchicalMDH\(merge=True\)"):
-        HierarchicalKernelMDH(n_clusters=3).fit(rows)
+        HierarchicalKernelMDH(n_clusters=3, min_cluster_size=150).fit(rows)
 
 
 def test_labels_of_some_rows_keep_the_features():
