@@ -45,10 +45,10 @@ class GowerFeatures(KernelPCAFeatures):
         landmarks. ``"explicit"``: all rows, whose dissimilarities are computed from a code of levels and thresholds.
     weights : array-like of shape (n_features,) or None, default=None
         Weight of every column in the dissimilarity; None for equal weights.
-    missing : {"pairs", "level"}, default="pairs"
-        Rule for missing values. ``"pairs"``: a column in which either of two rows has no value leaves the mean of this
-        pair. ``"level"``: missing is one more value, which differs from all others as much as the ends of the column's
-        range.
+    missing : {"level", "pairs"}, default="level"
+        Rule for missing values. ``"level"``: missing is one more value, which differs from all others as much as the
+        ends of the column's range. ``"pairs"``, as in the thesis: a column in which either of two rows has no value
+        leaves the mean of this pair.
     shift : {"constant", "clip"}, default="constant"
         Values that are missing in pairs make some eigenvalues negative. ``"constant"``: the least is subtracted from
         all. ``"clip"``: the negative ones become zero.
@@ -104,7 +104,7 @@ class GowerFeatures(KernelPCAFeatures):
     >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [5.0, np.nan]])
     >>> Z = GowerFeatures(variance=1.0).fit_transform(X)
     >>> np.round(((Z[0] - Z[1]) ** 2).sum() / 2, 3)
-    np.float32(0.25)
+    np.float32(0.125)
     """
 
     map_type = NystromMap
@@ -127,7 +127,7 @@ class GowerFeatures(KernelPCAFeatures):
     scale: bool = field(init=False, default=False)
     method: Literal["nystrom", "explicit"] = "nystrom"
     weights: Any = None
-    missing: Missing = "pairs"
+    missing: Missing = "level"
     shift: Shift = "constant"
     n_thresholds: int = 32
     variance: float = 0.95

@@ -32,9 +32,9 @@ class Gower(Kernel):
     ----------
     weights : sequence of float, optional
         Weight of each column, non-negative; all equal by default. A column with a single value has none.
-    missing : {"pairs", "level"}
-        ``"pairs"``: a column that is missing in either row leaves the mean of this pair. ``"level"``: missing is one
-        more value, which differs by 1 from all others.
+    missing : {"level", "pairs"}
+        ``"level"``: missing is one more value, which differs by 1 from all others. ``"pairs"``: a column that is
+        missing in either row leaves the mean of this pair.
     shift : {"constant", "clip"}
         With missing values, ``"pairs"`` gives a matrix with negative eigenvalues. ``"constant"``: the least of them is
         subtracted from all, which keeps the dissimilarities up to a constant. ``"clip"``: they become zero.
@@ -60,7 +60,7 @@ class Gower(Kernel):
     """
 
     weights: Sequence[float] | None = None
-    missing: Missing = "pairs"
+    missing: Missing = "level"
     shift: Shift = "constant"
     categorical: Integers | None = field(default=None, repr=False, compare=False)
     low: Floats | None = field(default=None, repr=False, compare=False)

@@ -41,7 +41,7 @@ LEAST = {"credit_approval": 0.24, "dermatology": 0.90, "voting": 0.45}
 
 EMBEDDINGS: dict[str, Callable[[], Any]] = {
     "MDS": lambda: MultidimensionalScaling(dissimilarity="gower"),
-    "CSE": GowerFeatures,
+    "CSE": lambda: GowerFeatures(missing="pairs"),
     "CSE, missing is a level": lambda: GowerFeatures(missing="level"),
     "mPPCA": MixedPCA,
 }

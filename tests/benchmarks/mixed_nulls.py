@@ -78,7 +78,7 @@ column that is cut at its median. The density of this share is flat for r = 1/2.
 have combinations of many such columns, so these tables may be split."""
 
 MAPS: dict[str, Callable[[], Any]] = {
-    "pairs": GowerFeatures,
+    "pairs": lambda: GowerFeatures(missing="pairs"),
     "level": lambda: GowerFeatures(missing="level"),
     "level, explicit": lambda: GowerFeatures(missing="level", method="explicit"),
     "MDS": lambda: MultidimensionalScaling(dissimilarity="gower"),

@@ -81,7 +81,7 @@ class TestKernel:
     def test_rows_without_a_common_column_have_the_mean_kernel(self):
         rows = mixed_rows(30)
         rows[0, :2] = rows[1, 2:] = np.nan
-        kernel = Gower().fit(rows)
+        kernel = Gower(missing="pairs").fit(rows)
         gram = kernel.gram(rows)
         assert gram[0, 1] == kernel.undefined == pytest.approx(gram[np.triu_indices(30, -30)].mean(), abs=0.01)
 
@@ -119,8 +119,9 @@ class TestEmbedding:
     @pytest.mark.parametrize("shift", ["constant", "clip"])
     def test_with_values_missing_in_pairs_landmarks_have_the_coordinates_of_the_shifted_matrix(self, shift):
         rows = mixed_rows(500, 0.3)
-        made = fitted(rows, GowerFeatures(shift=shift))
-        gram = Gower().of_columns(CATEGORICAL, np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)).fit(rows).gram(rows)
+        made = fitted(rows, GowerFeatures(missing="pairs", shift=shift))
+        low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+        gram = Gower(missing="pairs").of_columns(CATEGORICAL, low, high).fit(rows).gram(rows)
         expected, values = reference.constant_shift_embedding(1 - gram, made.n_components_, shift == "constant")
         np.testing.assert_allclose(products(made.transform(rows)), 2 * products(expected), atol=1e-5)
         positive = values[values > 0]
@@ -140,7 +141,7 @@ class TestEmbedding:
     @given(st.data())
     @pytest.mark.parametrize(
         ("parameters", "n_passes"),
-        [({"n_landmarks": 40}, 1), ({"method": "explicit", "missing": "level", "n_thresholds": 5}, 2)],
+        [({"n_landmarks": 40, "missing": "pairs"}, 1), ({"method": "explicit", "n_thresholds": 5}, 2)],
     )
     def test_features_have_the_same_bits_whatever_the_chunks(self, parameters, n_passes, data):
         rows = mixed_rows(400, 0.1)
@@ -231,7 +232,7 @@ class TestLevels:
         model = HierarchicalMDH(feature_map="gower", column_types={"categorical": [2, 3]}, random_state=0)
         assert model.fit(rows[~np.isnan(rows).all(axis=1)]).n_clusters_ == 1
 
-    @pytest.mark.parametrize("settings", [{}, {"missing": "level"}, {"missing": "level", "method": "explicit"}])
+    @pytest.mark.parametrize("settings", [{"missing": "pairs"}, {}, {"method": "explicit"}])
     def test_values_missing_at_random_make_no_clusters_but_columns_missing_together_do(self, settings):
         rng = np.random.default_rng(0)
         rows = np.hstack([rng.normal(size=(400, 4)), rng.integers(0, 2, (400, 4))])
@@ -239,7 +240,7 @@ class TestLevels:
         feature_map = GowerFeatures(**settings)
         model = HierarchicalMDH(feature_map=feature_map, column_types={"categorical": [4, 5, 6, 7]})
         assert model.fit(np.where(alone, np.nan, rows)).n_clusters_ == 1
-        if "missing" in settings:
+        if "missing" not in settings:
             rows[together, :3] = np.nan
             assert adjusted_rand_index(together, model.fit(rows).labels_) == 1
 
@@ -279,7 +280,7 @@ class TestLevels:
 
     def test_the_absence_of_a_column_changes_features_as_on_average_and_as_in_rows_of_a_level(self):
         rows = mixed_rows(150, 0.02)
-        made = fitted(rows, GowerFeatures(n_components=4)).map_
+        made = fitted(rows, GowerFeatures(n_components=4, missing="pairs")).map_
         found = made.levels.positions[::-2]  # every change is a pair, whose first position is zero
         present = rows[~np.isnan(rows[:, 4])]
         without = np.where(np.arange(5) == 4, np.nan, present)
@@ -303,8 +304,8 @@ class TestModels:
         ("feature_map", "n_passes"),
         [
             ("gower", 2),
-            (GowerFeatures(missing="level"), 2),
-            (GowerFeatures(missing="level", method="explicit"), 3),
+            (GowerFeatures(missing="pairs"), 2),
+            (GowerFeatures(method="explicit"), 3),
             (KernelPCAFeatures(kernel="gower"), 2),
         ],
     )
@@ -338,7 +339,7 @@ class TestModels:
     [
         (
             np.where(np.arange(250).reshape(50, 5) == 7, np.nan, mixed_rows(50)),
-            {"method": "explicit"},
+            {"method": "explicit", "missing": "pairs"},
             "got 1 missing value: choose missing='level'",
         ),
         (np.full((50, 5), np.inf), {}, "expected finite or missing .* first in row 0"),
