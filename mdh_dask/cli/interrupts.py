@@ -27,7 +27,7 @@ PATIENCE = 15.0
 """Seconds for which the main thread may only wait while it cleans up. Job schedulers kill 30 s after SIGTERM."""
 
 WORK = 0.01
-"""Seconds of processor time that are more than waiting takes: a look takes 0.00005."""
+"""Seconds of processor time that are more than waiting takes, in which there are only looks."""
 
 
 class Terminated(KeyboardInterrupt):

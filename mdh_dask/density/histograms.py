@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -131,7 +131,11 @@ class Histograms:
     @property
     def threshold(self) -> Floats:
         """Threshold of the split after each bin, shape (n_directions, n_bins)."""
-        return self.origin[:, None] + self.width[:, None] * np.arange(1, self.counts.shape[1] + 1)
+        return self.threshold_after(np.arange(self.counts.shape[1]), np.arange(len(self.origin))[:, None])
+
+    def threshold_after(self, bins: Any, directions: Any) -> Any:
+        """Return the thresholds of the splits after some bins of some directions."""
+        return self.origin[directions] + self.width[directions] * (bins + 1)
 
     def last_before(self, k: int, direction: int = 0) -> float:
         """Return the largest value that is counted in bin `k` or before it; rounding may move it off the bin's end.
@@ -139,7 +143,8 @@ class Histograms:
         Rows are routed by ``projection <= threshold``; this threshold divides them exactly as they were counted.
         """
         origin, scale = float(self.origin[direction]), 1 / float(self.width[direction])
-        last, beyond = (float(self.threshold[direction, k] + by * self.width[direction]) for by in (-0.5, 0.5))
+        end = self.threshold_after(k, direction)
+        last, beyond = (float(end + by * self.width[direction]) for by in (-0.5, 0.5))
         while last < (middle := last + (beyond - last) / 2) < beyond:
             if (middle - origin) * scale < k + 1:  # the same arithmetic as in the compiled loops
                 last = middle

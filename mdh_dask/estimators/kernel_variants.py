@@ -100,8 +100,8 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     def _learn_tree(self, rows: RowArray, seed: int) -> int:
         n_passes = super()._learn_tree(rows, seed)
-        tried = self.feature_map_ is None or not self._merges() or self._target is not None
-        if tried or self.tree_.n_clusters > 1 or self._most_clusters() == 1:
+        stays = self.feature_map_ is None or not self._merges() or self._target is not None
+        if stays or self.tree_.n_clusters > 1 or self._most_clusters() == 1:
             return n_passes
         logger.info("the features show a single cluster: looking for some among the rows themselves")
         of_features = self.feature_map_, self.tree_, self._grown_from

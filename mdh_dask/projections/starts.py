@@ -152,8 +152,7 @@ def _deepest_valleys(projections: Floats, least_share: float, within: float) -> 
     each = np.arange(len(best))
     sd = histograms.spread[1]
     left = histograms.n_left[each, best] / projections.shape[1]
-    threshold = histograms.origin + histograms.width * (best + 1)  # all thresholds would take as long as the binning
-    alpha = np.abs(threshold) / np.where(sd > 0, sd, 1.0)
+    alpha = np.abs(histograms.threshold_after(best, each)) / np.where(sd > 0, sd, 1.0)
     return depths[each, best], alpha, np.minimum(left, 1 - left)
 
 
