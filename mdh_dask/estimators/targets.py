@@ -11,7 +11,9 @@ from sklearn.utils.validation import column_or_1d
 
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import is_dask
+from ..columns.values import is_missing
 from ..growth.labelled import UNLABELLED
+from .aligned import plain_labels
 from .saved import part
 
 NO_LABEL = ("", "-1")
@@ -112,20 +114,55 @@ def _pairs(name: str, given: Any, n_rows: int) -> Integers:
 def partial_target(y: Any, n_rows: int) -> Target | None:
     """Return labels of some rows, or None unless `y` is an array of integers or texts in which some rows have none.
 
-    Pipelines pass the classes of all rows to clusterings, too, which should not follow them.
+    A row has none if its label is -1, an empty text, missing or masked. Pipelines pass the classes of all rows to
+    clusterings, too, which should not follow them.
     """
     if y is None:
         return None
     if isinstance(y, Links):
         return y.target(n_rows)
-    labels = y if is_dask(y) else np.asarray(y)
-    if is_dask(y):
-        return encoded(y, n_rows) if labels.dtype.kind == "i" else None
+    labels = known_labels(y)
+    if is_dask(labels):
+        return encoded(labels, n_rows) if labels.dtype.kind == "i" else None
     if labels.dtype.kind == "i":
         partial = bool((labels == UNLABELLED).any())
     else:
         partial = labels.dtype.kind in "UO" and bool(np.isin(labels.astype(str), NO_LABEL).any())
-    return encoded(y, n_rows) if partial else None
+    return encoded(labels, n_rows) if partial else None
+
+
+def known_labels(y: Any) -> RowArray:
+    """Return labels as an array of NumPy or Dask, with -1, or an empty text, in place of masked and missing ones.
+
+    Examples
+    --------
+    >>> known_labels(np.ma.array([3, 5], mask=[False, True])), known_labels(["a", None])
+    (array([ 3, -1]), array(['a', ''], dtype=object))
+    """
+    y = plain_labels(y)
+    if not is_dask(y):
+        return _filled(y)
+    if not isinstance(y._meta, np.ma.MaskedArray):
+        return y
+    meta = _filled(y._meta)
+    return y.map_blocks(_filled, dtype=meta.dtype, meta=meta)
+
+
+def _filled(y: Any) -> AnyArray:
+    labels: AnyArray = np.ma.getdata(y)
+    hidden = np.ma.getmaskarray(np.ma.asarray(y))
+    if labels.dtype.kind == "u" and np.ma.isMaskedArray(y):
+        labels = labels.astype(np.int64)  # in blocks without masked labels, too
+    elif labels.dtype.kind == "f":
+        hidden = hidden | np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        hidden = hidden | np.reshape([is_missing(label) for label in labels.flat], labels.shape)
+    if not hidden.any():
+        return labels
+    if labels.dtype.kind in "UO":
+        return np.where(hidden, "", labels)
+    filled = np.where(hidden, UNLABELLED, labels)
+    return filled.astype(np.int64) if _whole(filled) else filled
 
 
 def restored_counts(saved: Mapping[str, Any], n_clusters: int) -> tuple[AnyArray, Integers]:
@@ -148,12 +185,12 @@ def encoded(y: Any, n_rows: int) -> Target:
     ValueError
         If `y` is not a valid array of labels for these rows.
     """
-    labels = y if is_dask(y) else np.asarray(y)
-    if not is_dask(y) and labels.shape == (n_rows, 1):
+    labels = known_labels(y)
+    if not is_dask(labels) and labels.shape == (n_rows, 1):
         labels = column_or_1d(labels, warn=True)
     if labels.shape != (n_rows,):
         raise ValueError(f"expected one label for each of the {n_rows} rows; got an array of shape {labels.shape}")
-    if labels.dtype.kind in "iu" or (not is_dask(y) and _whole(labels)):
+    if labels.dtype.kind in "iu" or (not is_dask(labels) and _whole(labels)):
         return Target(labels.astype(np.int64))
     if is_dask(labels) or labels.dtype.kind not in "UO":
         raise ValueError(

@@ -89,15 +89,17 @@ def whole_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Int
     array([2, 0, 3])
     """
     weights = plain_labels(weights)
-    values = np.asarray(weights.compute() if is_dask(weights) else weights)
+    given = np.ma.asarray(weights.compute() if is_dask(weights) else weights)
+    values, hidden = np.ma.getdata(given), np.ma.getmaskarray(given)
     if values.shape != (n_rows,):
         raise ValueError(f"expected {name} of shape ({n_rows},), one for each row; got shape {values.shape}")
     if values.dtype.kind not in "biuf":
         raise ValueError(f"expected finite numbers of at least 0 for {name}; got dtype {values.dtype}")
-    if not (good := np.isfinite(values) & (values >= 0)).all():
+    if not (good := np.isfinite(values) & (values >= 0) & ~hidden).all():
         row = int(good.argmin())
+        got = "a masked value" if hidden[row] else values[row]
         raise ValueError(
-            f"expected finite numbers of at least 0 for {name}; got {values[row]} in row {row}: correct the weights of "
+            f"expected finite numbers of at least 0 for {name}; got {got} in row {row}: correct the weights of "
             f"{np.count_nonzero(~good)} rows, or make them 0 to leave the rows out"
         )
     if (values != np.rint(values)).any() or values.sum(dtype=np.float64) > MOST:

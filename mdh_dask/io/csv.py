@@ -1,8 +1,6 @@
 """CSV files as tables that are read in blocks of lines, by Arrow: Dask's own reader needs pandas."""
 
-import logging
 import os
-import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +12,8 @@ from fsspec.utils import read_block
 
 from .._locations import has_suffix, hiding_credentials
 from ..chunks import default_block_bytes
-from .csv_dialects import Dialect, dialects_of
+from .csv_dialects import Dialect
+from .csv_head import head_of, line_end, warn_of_numbers
 from .nodes import Options
 from .remote import filesystem, version_of
 from .tables import LazyColumn, LazyTable
@@ -24,14 +23,7 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 LARGEST_COMPRESSED = 2**24
 """Compressed files are one block, as they cannot be read from the middle."""
 
-HEAD = 2**20
-"""Bytes from which the types of the columns follow."""
-
 BLOCKS_AT_ONCE = 4
-
-NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
-
-logger = logging.getLogger(__name__)
 
 Bytes = tuple[str, int, int | None]
 """A file, the first byte of a block and its length, None for all of a compressed file."""
@@ -82,8 +74,8 @@ def open_csv(
     """
     fs, root = _found(path, storage_options)
     blocks = _blocks(root, fs.size(root), path, block_bytes)
-    header, types, dialect = _head(fs, root, path)
-    _warn_of_numbers(header, path)
+    header, types, dialect = head_of(fs, root, path)
+    warn_of_numbers(header, path)
     names = tuple(header) if columns is None else tuple(columns)
     if missing := [name for name in names if name not in header]:
         raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(header)}")
@@ -92,7 +84,7 @@ def open_csv(
     with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool:
         lines = list(pool.map(partial(_lines, fs, dialect), blocks))
     if (i := next((i for i, own in enumerate(lines) if own.broken is not None), None)) is not None:
-        raise _line_end(path, sum(own.n for own in lines[:i]) + (lines[i].broken or 0))
+        raise line_end(path, sum(own.n for own in lines[:i]) + (lines[i].broken or 0))
     counts = [own.n_filled - (i == 0) for i, own in enumerate(lines)]  # without the header
     there = [(block, n) for block, n in zip(blocks, counts) if n]
     if not there:
@@ -104,7 +96,7 @@ def open_csv(
 
 def csv_header(path: str | os.PathLike[str], storage_options: Options = None) -> tuple[str, ...]:
     """Return the names of all columns of a CSV file; errors as for `open_csv`."""
-    return tuple(_head(*_found(path, storage_options), path)[0])
+    return tuple(head_of(*_found(path, storage_options), path)[0])
 
 
 def _found(path: str | os.PathLike[str], storage_options: Options) -> tuple[Any, str]:
@@ -152,72 +144,6 @@ def _lines(fs: Any, dialect: Dialect, block: Bytes) -> _Lines:
     content = _bytes(fs, block)
     n_filled = sum(1 for line in content.split(b"\n") if line not in (b"", b"\r"))  # as Arrow leaves out lines
     return _Lines(content.count(b"\n"), n_filled, dialect.broken_line(content))
-
-
-def _line_end(path: Any, line: int) -> ValueError:
-    return ValueError(
-        f"{path}: expected no line end inside a value; got one in line {line + 1}: replace it by a space, or store the "
-        "table as Parquet"
-    )
-
-
-class _Head(NamedTuple):
-    names: list[str]
-    types: dict[str, Any]
-    """Arrow's: of numbers, texts or whatever Arrow finds."""
-    dialect: Dialect
-
-
-def _head(fs: Any, root: str, path: Any) -> _Head:
-    """Return the names of the columns, their types and the dialect: the one with the largest share of numbers."""
-    with fs.open(root, "rb", compression="infer") as stream:
-        head = bytes(stream.read(HEAD))
-    head = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
-    found, errors = [], []
-    for dialect in dialects_of(head.lstrip(b"\r\n")):
-        try:
-            found.append(_read_head(head, dialect, path))
-        except ValueError as error:
-            errors.append(error)
-    if not found:
-        raise errors[0]  # that of the likeliest dialect
-    return max(found, key=lambda one: sum(str(own) == "double" for own in one.types.values()) / len(one.names))
-
-
-def _read_head(head: bytes, dialect: Dialect, path: Any) -> _Head:
-    import pyarrow as pa
-
-    if (line := dialect.broken_line(head)) is not None:
-        raise _line_end(path, line)
-    try:
-        schema = dialect.table(head).schema
-        names = schema.names
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path}: expected CSV with a header; {error}: write it again, or as Parquet") from error
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path) from error
-    if any(map(pa.types.is_binary, schema.types)):
-        raise _not_utf8(path)
-    types = {}
-    for column in schema:
-        is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-        is_text = pa.types.is_boolean(column.type) or pa.types.is_null(column.type)
-        types[column.name] = pa.float64() if is_number else pa.string() if is_text else column.type
-    return _Head(names, types, dialect)
-
-
-def _not_utf8(path: Any) -> ValueError:
-    return ValueError(f"{path}: expected texts in UTF-8; got other bytes: write it again in UTF-8, or as Parquet")
-
-
-def _warn_of_numbers(header: Sequence[str], path: Any) -> None:
-    """Warn that a line of numbers is taken for names, unless it counts the columns, as frames without names do."""
-    if list(header) == [str(i) for i in range(len(header))] or not all(map(NUMBER.fullmatch, header)):
-        return
-    logger.warning(
-        "%s: its first line has only numbers, which become the names of its columns: if it is a row, put a line of "
-        "names above it", path,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 QUOTED = re.compile(rb'"[^"]*+"')
 
+DECIMAL_COMMAS = re.compile(rb"(?:[+-]?(?:\d++(?:,\d*+)?|,\d++)(?:[eE][+-]?\d++)?+(?:[\r\n]++|\Z))++")
+"""Lines of one number each, with commas before fractions."""
+
 
 class Dialect(NamedTuple):
     """What separates the values of a line, and the integer part of a number from its fraction."""
@@ -53,14 +56,18 @@ def dialects_of(head: bytes) -> list[Dialect]:
 
     Those of a comma, a semicolon and a tab that are in the header may separate values: one of them may be part of a
     name, as in ``length, cm``. Where it is no comma, a comma may stand before the fractions of numbers. Of marks that
-    are as frequent, a comma is the least likely, as it is in names and numbers, too.
+    are as frequent, a comma is the least likely, as it is in names and numbers, too. Below a header without a mark,
+    commas in numbers stand before fractions.
 
     Examples
     --------
     >>> dialects_of(b"a,b"), dialects_of(b"a;b")[1]
     ([Dialect(delimiter=',', decimal='.')], Dialect(delimiter=';', decimal=','))
     """
-    header = QUOTED.sub(b"", head.split(b"\n", 1)[0])
+    header, _, values = head.partition(b"\n")
+    header = QUOTED.sub(b"", header)
     counts = {mark: header.count(mark.encode()) for mark in "\t;,"}
     delimiters = sorted((mark for mark in counts if counts[mark]), key=lambda mark: -counts[mark])
+    if not delimiters and b"," in values and DECIMAL_COMMAS.fullmatch(values):
+        return [Dialect(";", ",")]
     return [Dialect(mark, decimal) for mark in delimiters or "," for decimal in ("." if mark == "," else ".,")]

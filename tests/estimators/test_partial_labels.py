@@ -2,6 +2,7 @@
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -208,3 +209,28 @@ def test_rows_without_a_separator_are_suggested_whatever_the_chunks():
     found = model.suggest_labels(X, 5)
     assert len(set(found.tolist())) == 5
     np.testing.assert_array_equal(model.suggest_labels(da.from_array(X, chunks=(41, 2)), 5), found)
+
+
+def hidden(y, dtype):
+    """Return labels of which a mask hides those of other rows."""
+    return np.ma.array(np.where(y < 0, 9, y).astype(dtype), mask=y < 0)
+
+
+WITHOUT_LABELS = {
+    "masked": lambda y: hidden(y, "i8"),
+    "masked, unsigned": lambda y: hidden(y, "u1"),
+    "masked, lazy": lambda y: da.from_array(hidden(y, "u1"), chunks=70),
+    "NaN": lambda y: np.where(y < 0, np.nan, y),
+    "None": lambda y: np.array([None if label < 0 else str(label) for label in y], dtype=object),
+    "pandas' integers": lambda y: pd.Series(np.where(y < 0, np.nan, y)).astype("Int64"),
+}
+
+
+@pytest.mark.parametrize("form", WITHOUT_LABELS.values(), ids=WITHOUT_LABELS)
+def test_labels_that_are_missing_or_masked_are_none(form):
+    X, truth = three_groups(400)
+    y = partial(np.minimum(truth, 1))
+    expected, found = (trees()[0].fit(X, target) for target in (y, form(y)))
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+    np.testing.assert_array_equal(found.label_counts_, expected.label_counts_)
+    assert found.known_labels_.astype(int).tolist() == [0, 1]

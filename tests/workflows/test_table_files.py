@@ -89,6 +89,19 @@ def test_csv_of_numbers_needs_no_types(paths):
         open_features(paths["x.csv"])
 
 
+@pytest.mark.parametrize("values", ["1,5\n2\n-,25e1\n", "1,5\r\n2\r\n-,25e1"])
+def test_a_single_column_may_have_commas_before_fractions(tmp_path, values):
+    (tmp_path / "x.csv").write_bytes(b"width\n" + values.encode())
+    np.testing.assert_array_equal(open_features(tmp_path / "x.csv").rows.compute(), [[1.5], [2], [-2.5]])
+
+
+@pytest.mark.parametrize("values", ["1,5,2\n", "red, blue\n", "1,5 3,5\n", "1,5;2\n"])
+def test_several_values_below_a_single_name_are_refused(tmp_path, values):
+    (tmp_path / "x.csv").write_text("width\n" + values, encoding="utf-8")
+    with pytest.raises(ValueError, match="Expected 1 columns, got"):
+        open_csv(tmp_path / "x.csv")
+
+
 @pytest.mark.parametrize(
     ("delimiter", "decimal", "name"), [(";", ",", "x.csv"), (";", ".", "x.csv"), ("\t", ",", "x.tsv.gz")]
 )

@@ -1,0 +1,83 @@
+"""The head of a CSV file: the names and types of its columns, and its dialect."""
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .csv_dialects import Dialect, dialects_of
+
+HEAD = 2**20
+"""Bytes from which the types of the columns follow."""
+
+NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+
+logger = logging.getLogger(__name__)
+
+
+class Head(NamedTuple):
+    """Names and Arrow types of the columns, and the dialect."""
+
+    names: list[str]
+    types: dict[str, Any]
+    dialect: Dialect
+
+
+def head_of(fs: Any, root: str, path: Any) -> Head:
+    """Return the names of the columns, their types and the dialect: the one with the largest share of numbers."""
+    with fs.open(root, "rb", compression="infer") as stream:
+        head = bytes(stream.read(HEAD))
+    head = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
+    found, errors = [], []
+    for dialect in dialects_of(head.lstrip(b"\r\n")):
+        try:
+            found.append(_read_head(head, dialect, path))
+        except ValueError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]  # that of the likeliest dialect
+    return max(found, key=lambda one: sum(str(own) == "double" for own in one.types.values()) / len(one.names))
+
+
+def _read_head(head: bytes, dialect: Dialect, path: Any) -> Head:
+    import pyarrow as pa
+
+    if (line := dialect.broken_line(head)) is not None:
+        raise line_end(path, line)
+    try:
+        schema = dialect.table(head).schema
+        names = schema.names
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path}: expected CSV with a header; {error}: write it again, or as Parquet") from error
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path) from error
+    if any(map(pa.types.is_binary, schema.types)):
+        raise _not_utf8(path)
+    types = {}
+    for column in schema:
+        is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        is_text = pa.types.is_boolean(column.type) or pa.types.is_null(column.type)
+        types[column.name] = pa.float64() if is_number else pa.string() if is_text else column.type
+    return Head(names, types, dialect)
+
+
+def _not_utf8(path: Any) -> ValueError:
+    return ValueError(f"{path}: expected texts in UTF-8; got other bytes: write it again in UTF-8, or as Parquet")
+
+
+def warn_of_numbers(header: Sequence[str], path: Any) -> None:
+    """Warn that a line of numbers is taken for names, unless it counts the columns, as frames without names do."""
+    if list(header) == [str(i) for i in range(len(header))] or not all(map(NUMBER.fullmatch, header)):
+        return
+    logger.warning(
+        "%s: its first line has only numbers, which become the names of its columns: if it is a row, put a line of "
+        "names above it", path,
+    )  # fmt: skip
+
+
+def line_end(path: Any, line: int) -> ValueError:
+    """Return the error for a line, from 0, with a line end inside a value."""
+    return ValueError(
+        f"{path}: expected no line end inside a value; got one in line {line + 1}: replace it by a space, or store the "
+        "table as Parquet"
+    )
