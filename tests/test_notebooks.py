@@ -55,7 +55,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     X, y = load_digits(return_X_y=True)
-    np.savez(tmp_path / "digits.npz", X=X[:1100], y=y[:1100])
+    np.savez(tmp_path / "digits.npz", X=X[:1500], y=y[:1500])
     return tmp_path
 
 

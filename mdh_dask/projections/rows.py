@@ -44,9 +44,25 @@ def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray
     True
     """
     rows = some_rows(rng, rows)
-    centred = rows - rows.mean(axis=0)
+    root = scatter_root(rows - rows.mean(axis=0))
     # Drawn in float32, the numbers would be others.
-    return rng.standard_normal((n_directions, len(rows))).astype(centred.dtype) @ centred
+    return rng.standard_normal((n_directions, len(root))).astype(root.dtype) @ root
+
+
+def scatter_root(centred: AnyArray) -> AnyArray:
+    """Return rows with the products of columns of some centred rows, no more of them than there are columns.
+
+    Normal combinations of either have the same distribution, but those of few rows take fewer random numbers.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(100, 3))
+    >>> root = scatter_root(rows)
+    >>> root.shape, np.allclose(root.T @ root, rows.T @ rows)
+    ((3, 3), True)
+    """
+    n, d = centred.shape
+    return np.asarray(np.linalg.qr(centred, mode="r")) if n > d else centred
 
 
 def some_rows(rng: np.random.Generator, rows: AnyArray) -> AnyArray:

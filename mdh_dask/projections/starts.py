@@ -11,7 +11,7 @@ from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
 from ..density.modes import CERTAIN_DEPTH
-from .rows import NO_COLUMNS, columns_without_ties, some_rows
+from .rows import NO_COLUMNS, columns_without_ties, scatter_root, some_rows
 
 MOST_COMPONENTS = 50
 """With more features, trees pursue hyperplanes in the span of this many principal components, as noise would separate a
@@ -97,7 +97,7 @@ def valley_starts(
     (True, True)
     """
     base = some_rows(rng, centred).astype(np.float32)
-    base -= base.mean(axis=0)
+    base = scatter_root(base - base.mean(axis=0))
     # Any rows will do; evenly spaced ones are the same for the same sample.
     looked_at = centred[:: max(1, len(centred) // ROWS_LOOKED_AT)].astype(np.float32)
     least_share = np.sqrt(len(centred)) / len(centred)
