@@ -4,16 +4,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray
 from .._words import depth_text, full_count
 from ..plotting.parts import has_valley
-from ..summaries.profiles import Profiles
 from ..tree.colours import colours_of, hex_of, is_light, palette
 from ..tree.export import direction_text
 from ..tree.structure import Tree
-from ..tree.words import side_in_words
 from .pictures import Picture, picture_of
 from .segments import Sizes
+from .sides import Sides, clusters_below, sides_of
 
 MAX_PICTURES = 150
 """Number of nodes whose density is drawn: those with the most rows."""
@@ -56,7 +55,7 @@ class Entry:
     summary : str
         Description of the picture.
     words : tuple of str
-        Which rows lie on both sides of a split, in words; empty at a leaf.
+        Which rows lie on both sides of a split, in words; empty at a leaf, and empty texts where nothing can be said.
     labels : tuple of int
         Labels of the clusters below the node.
     side_colours : tuple of str
@@ -108,24 +107,24 @@ class Entry:
         return percent(self.share)
 
 
-def entries_of(tree: Tree, colours: AnyArray | None, means: Floats | None = None) -> list[Entry]:
+def entries_of(tree: Tree, colours: AnyArray | None, sides: Sides | None = None) -> list[Entry]:
     """Return the entries of all nodes, parents before children, left before right.
 
     Parameters
     ----------
     tree : Tree
     colours : array of shape (n_clusters, 3), optional
-    means : array of shape (n_nodes, n_features), optional
-        Means of the columns at the nodes, to say in words where a split lies.
+    sides : callable, optional
+        Tells in words which rows lie on both sides of a split.
     """
-    level, parent, drawn, below = tree.level, tree.parent, _largest(tree), _clusters_below(tree)
+    sides = sides or sides_of(tree, None, mapped=False)
+    level, parent, drawn, below = tree.level, tree.parent, _largest(tree), clusters_below(tree)
     nest = np.append(np.minimum(level, MAX_NESTING), 0)
     paint = colours_of(tree, palette(tree.n_clusters) if colours is None else colours)
     entries = []
     for node in range(tree.n_nodes):
         leaf = tree.left[node] < 0
         children = [] if leaf else [int(tree.left[node]), int(tree.right[node])]
-        mean = None if means is None else means[node]
         entries.append(
             Entry(
                 node=node,
@@ -137,7 +136,7 @@ def entries_of(tree: Tree, colours: AnyArray | None, means: Floats | None = None
                 depth=_depth(tree, node),
                 parent_depth=_depth(tree, parent[node]) if node else None,
                 sides=tuple(int(tree.n_rows[child]) for child in children),
-                words=tuple(side_in_words(tree, node, above, means=mean) for above in (False, True)[: len(children)]),
+                words=() if leaf else sides(node),
                 labels=tuple(sorted(below[node])) if tree.n_clusters <= MAX_LABELS else (),
                 side_colours=tuple(hex_of(paint[child]) for child in children),
                 threshold=f"{tree.thresholds[node]:.4g}",
@@ -179,16 +178,6 @@ def clusters_of_tree(tree: Tree, entries: list[Entry]) -> list[Entry]:
     return [replace(first[label], rows=n, share=n / n_rows) for label, n in enumerate(tree.cluster_rows.tolist())]
 
 
-def means_of_nodes(tree: Tree, profiles: Profiles) -> Floats | None:
-    """Return the means of the columns at all nodes from those of the clusters, or None if they are of other columns."""
-    if profiles.mean.shape != (tree.n_clusters, tree.n_features):
-        return None
-    sums = np.nan_to_num(profiles.mean)[tree.cluster] * tree.n_rows[:, None]
-    for node in np.flatnonzero(tree.left >= 0)[::-1]:
-        sums[node] = sums[tree.left[node]] + sums[tree.right[node]]
-    return sums / np.maximum(tree.n_rows, 1)[:, None]
-
-
 def percent(share: float) -> str:
     """Return a share as text in per cent.
 
@@ -209,13 +198,6 @@ def _largest(tree: Tree) -> AnyArray:
     drawn = np.zeros(tree.n_nodes, dtype=bool)
     drawn[known[np.argsort(-tree.n_rows[known], kind="stable")[:MAX_PICTURES]]] = True
     return drawn
-
-
-def _clusters_below(tree: Tree) -> list[set[int]]:
-    below = [{cluster} for cluster in tree.cluster.tolist()]
-    for node in np.flatnonzero(tree.left >= 0)[::-1].tolist():
-        below[node] = below[tree.left[node]] | below[tree.right[node]]
-    return below
 
 
 def _depth(tree: Tree, node: int) -> str | None:

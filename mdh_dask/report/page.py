@@ -27,11 +27,11 @@ from .entries import (
     clusters_of,
     clusters_of_tree,
     entries_of,
-    means_of_nodes,
 )
 from .profiles import Overview, overview_of
 from .scatter import scatter_of
 from .segments import SceneTable, Segments, Sizes
+from .sides import sides_of
 from .spectrum import spectrum_of
 from .tiles import MAP_LEVELS, map_of
 
@@ -131,7 +131,7 @@ def write_report(
     if tree is None:
         shown = _contents_of_clusters(_sizes_of(profiles) if sizes is None else sizes, colours)
     else:
-        shown = _contents_of_tree(tree, colours, None if feature_map else profiles)
+        shown = _contents_of_tree(tree, colours, profiles, mapped=feature_map is not None)
     clusters = shown["clusters"]
     told = None if profiles is None or sample is None else scatter_of(*sample, profiles, clusters)
     contents = shown | {
@@ -170,9 +170,8 @@ def _with_depths_of(tree: Tree, drift: Drift) -> Tree:
     return replace(tree, relative_depth=depth)
 
 
-def _contents_of_tree(tree: Tree, colours: AnyArray | None, profiles: Profiles | None) -> dict[str, Any]:
-    means = None if profiles is None else means_of_nodes(tree, profiles)
-    entries = entries_of(tree, _checked(colours, tree.n_clusters), means)
+def _contents_of_tree(tree: Tree, colours: AnyArray | None, profiles: Profiles | None, mapped: bool) -> dict[str, Any]:
+    entries = entries_of(tree, _checked(colours, tree.n_clusters), sides_of(tree, profiles, mapped))
     tiles, n_levels = map_of(tree, entries)
     n_levels_all = max(entry.level for entry in entries) + 1
     return {

@@ -8,6 +8,7 @@ from .._typing import Floats
 from ..summaries.cells import as_precise
 from ..summaries.profiles import Profiles
 from .entries import Entry, percent
+from .sides import difference_in_words
 
 TOP_FEATURES = 6
 """Number of features shown for a cluster: those in which it differs most."""
@@ -17,9 +18,6 @@ MAX_COLUMNS = 12
 
 MAX_CLUSTERS = 100
 """Number of clusters shown: the largest."""
-
-SAID_FEATURES, LEAST_SAID = 3, 0.5
-"""Most features that describe a cluster in words, and the least difference for them in standard deviations."""
 
 STRONGEST = 3.0
 """Differences of this many standard deviations or more have the strongest shade."""
@@ -133,16 +131,7 @@ def explained_variance(profiles: Profiles) -> Floats:
 def _profile(profiles: Profiles, cluster: int, entry: Entry) -> Profile:
     top = profiles.top(cluster, TOP_FEATURES)
     features = [_feature(profiles, cluster, i) for i in top]
-    difference = profiles.difference[cluster]
-    said = [i for i in top[:SAID_FEATURES] if abs(difference[i]) >= LEAST_SAID]
-    words = [_word(profiles, i, difference[i] > 0) for i in said]
-    return Profile(entry, ", ".join(words), features)
-
-
-def _word(profiles: Profiles, i: int, more: bool) -> str:
-    if profiles.levels and profiles.levels[i] is not None:
-        return f"{'often' if more else 'seldom'} {profiles.names[i]}"
-    return f"{'high' if more else 'low'} {profiles.names[i]}"
+    return Profile(entry, difference_in_words(profiles, profiles.difference[cluster]), features)
 
 
 def _feature(profiles: Profiles, cluster: int, i: int) -> Feature:

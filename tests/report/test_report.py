@@ -16,10 +16,11 @@ from mdh_dask._words import depth_text
 from mdh_dask.io.files import read_file
 from mdh_dask.kernels import RBF, FromFunction, nystrom_map
 from mdh_dask.report import write_report
-from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, means_of_nodes
+from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of
 from mdh_dask.report.page import MAX_LIT
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of
 from mdh_dask.report.scatter import scatter_of
+from mdh_dask.report.sides import apart, sides_of
 from mdh_dask.report.spectrum import spectrum_of
 from mdh_dask.report.tiles import map_of
 from mdh_dask.summaries.drift import Drift
@@ -445,12 +446,36 @@ def test_rows_that_lie_on_a_line_are_not_pictured(path, rows):
 
 def test_splits_are_in_the_words_and_units_of_the_columns():
     tree, profiles = tree_of_groups(), profiles_of(*groups())
-    words = [entry.words for entry in entries_of(tree, None, means_of_nodes(tree, profiles))]
+    words = [entry.words for entry in entries_of(tree, None, sides_of(tree, profiles, mapped=False))]
     below, above = words[0]
     assert below.startswith("x0 up to ")
     assert float(above.split()[-1].rstrip(",")) == pytest.approx(20.0, abs=0.5)
     assert words[2] == ("x1 up to 1", "x1 above 1")
     assert words[1] == ()
+
+
+def test_splits_of_mapped_rows_are_in_the_columns_in_which_their_sides_differ():
+    tree, profiles = tree_of_groups(), profiles_of(*groups())
+    words = [entry.words for entry in entries_of(tree, None, sides_of(tree, profiles, mapped=True))]
+    assert [side.split(", ")[0] for side in words[0]] == ["low length", "high length"]
+    assert [side.split(", ")[0] for side in words[2]] == ["low width", "high width"]
+    assert words[1] == ()
+
+
+@pytest.mark.parametrize(("some", "others"), [([0], [1, 2]), ([0, 1], [2]), ([2], [0])])
+def test_clusters_differ_by_their_rows_put_together(some, others):
+    rows, labels = groups()
+    first, second = (rows[np.isin(labels, own)] for own in (some, others))
+    variance = (len(first) * first.var(axis=0) + len(second) * second.var(axis=0)) / (len(first) + len(second))
+    expected = (first.mean(axis=0) - second.mean(axis=0)) / np.sqrt(variance)
+    np.testing.assert_allclose(apart(profiles_of(rows, labels), some, others), expected, rtol=1e-9)
+    assert np.isnan(apart(profiles_of(rows, labels), some, [])).all()
+
+
+def test_a_cluster_on_both_sides_of_a_split_of_mapped_rows_tells_nothing():
+    tree, profiles = tree_of_groups(), profiles_of(*groups())
+    same = replace(tree, cluster=np.where(tree.cluster >= 0, 0, -1))
+    assert sides_of(same, profiles, mapped=True)(0) == ("", "")
 
 
 def test_each_cluster_can_be_lit_up_and_what_lights_up_is_its_own(path):
