@@ -6,7 +6,7 @@ import dask
 
 from .._packages import require
 from ..clusters.current import current_cluster
-from ..estimators import RandomProjectionTree
+from ..estimators import HierarchicalKernelMDH, RandomProjectionTree
 from ..images import open_image
 from ..io.inputs import Table
 from ._fit import Cluster, fit_rows
@@ -22,9 +22,6 @@ BLOCKS = 16
 
 SEEN = PixelOptions(sample=30_000, features=("lab", "texture"))
 """Columns in which the segments of a photograph are those that people see, and few pixels as neighbours are alike."""
-
-WINES = 3
-"""Number of kinds of wine in the table."""
 
 
 def demo(
@@ -94,7 +91,7 @@ def demo(
 
 
 def _table_demo(folder: Path, overwrite: bool, progress: bool, cluster: Cluster | None) -> str:
-    """Cluster wines, of which there are three kinds."""
+    """Cluster wines; that they are of three kinds is found."""
     import dask.array as da
     from sklearn.datasets import load_wine
 
@@ -105,7 +102,7 @@ def _table_demo(folder: Path, overwrite: bool, progress: bool, cluster: Cluster 
     labels, model, report = (str(folder / name) for name in ("labels.zarr", "model.zarr", "report.html"))
     outputs = Outputs(labels, model, report, overwrite)
     outputs.check()
-    estimator = RandomProjectionTree(n_clusters=WINES, progress=progress)
+    estimator = HierarchicalKernelMDH(progress=progress)
     name = "178 wines (UCI, from scikit-learn)"
     found = fit_rows(name, rows, estimator, outputs, cluster or current_cluster())
     return f"{found.summary}: open {Path(report).resolve()}"
