@@ -67,5 +67,5 @@ def smooth(weights, taps):
         # The compiler adds several sums at a time, as the loop reads no bin that it writes.
         before, after = padded[reach - k :], padded[reach + k :]
         for i in range(n):
-            sums[i] = sums[i] + taps[k] * before[i] + taps[k] * after[i]
+            sums[i] += taps[k] * (before[i] + after[i])
     return sums

@@ -15,8 +15,8 @@ from ..projections.directions import Axes, RawDirections, StandardDirections
 from ..tree.structure import Tree
 from ..tree.turning import turned, with_axes
 from .recount import recount
+from .sample_bins import KERNEL_REACH, bins_over
 from .scaling import Standardiser
-from .screening import KERNEL_REACH, bins_over
 from .valleys import BINS_PER_BANDWIDTH, N_BINS, REACH, RangedSums, Valley, ValleyPass, valley_of
 
 logger = logging.getLogger(__name__)

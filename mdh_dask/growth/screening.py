@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._jit.binning import bin_extremes, bin_projections, projection_ranges
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
-from ..density.histograms import Histograms, no_extremes
+from ..density.deepest import deepest_valleys
 from ..density.kde import BINS_PER_BANDWIDTH
 from ..density.modes import CERTAIN_DEPTH
 from ..projections.directions import Axes, Proposal
@@ -15,17 +14,12 @@ from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import Candidates
 from ..splits.rules import SplitRule
 from .groups import Groups
+from .sample_bins import bins_along, ending_at, histograms_along, sample_counts
 from .scaling import Standardiser
 
 DIRECTIONS_AT_ONCE = 256
 """Directions scored together: few enough for their projections to fit the processor's cache, but enough that the Python
 code between the loops does not dominate and block other threads."""
-
-MAX_BINS = 4096
-"""Most bins of a histogram, also for a branch with far outliers."""
-
-KERNEL_REACH = 4
-"""Bandwidths of bins beyond the outermost rows, where their kernels end."""
 
 FIRST_ROUND_ROWS = 1000
 """Sample rows of a first round for all directions; only the best of them are scored on the whole sample."""
@@ -76,9 +70,9 @@ def screen(
         Directions without an admissible split are left out, and so are those within two degrees of a better one:
         they would find the same valley.
     """
-    if len(rows) > 2 * FIRST_ROUND_ROWS and len(proposal) > FIRST_ROUND_KEEPS:
+    if len(proposal) > FIRST_ROUND_KEEPS and (len(rows) > 2 * FIRST_ROUND_ROWS or _scores_only_depth(rule, groups)):
         # Every n-th row of the sample is as independent of the chunking as the sample itself.
-        some = rows[:: len(rows) // FIRST_ROUND_ROWS]
+        some = rows[:: max(1, len(rows) // FIRST_ROUND_ROWS)]
         scores = _scores(
             some, proposal, rule, bandwidth, min_rows * len(some) / len(rows), standardise, groups, ROUGH_BINS
         )
@@ -129,34 +123,18 @@ def candidates_for(
     projections = directions.vectors @ rows.astype(np.float64).T
     raw = standardise.raw(directions)
     resolution = standardise.resolution_of(raw)
-    origin, width, n_bins = _bins(projections, bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
+    origin, width, n_bins = bins_along(projections, bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
     shift = standardise.shift_along(raw)
     if suggested is not None:
-        origin = _ending_at(suggested, origin, width)
+        origin = ending_at(suggested, origin, width)
         suggested = suggested + shift
     axes = Axes(raw, origin + shift, width, np.full(len(raw), n_bins))
     extents = None if groups is None else groups.along(raw.vectors)
     return Candidates(axes, resolution, bandwidth, suggested, directions.length, extents=extents)
 
 
-def bins_over(low: Floats, high: Floats, margin: Floats, width: Floats, middle: Floats) -> tuple[Floats, int]:
-    """Return the origins and the number of bins that cover ranges with margins.
-
-    Parameters
-    ----------
-    low, high, margin, width : arrays of shape (n_directions,)
-    middle : array of shape (n_directions,)
-        Centre of the bins if too many would be needed to cover the range.
-
-    Returns
-    -------
-    origin : array of shape (n_directions,)
-    n_bins : int
-        Number of bins, the same for all directions, with one beyond each end of the widest range.
-    """
-    wanted = np.ceil((high - low + 2 * margin) / width) + 2
-    n_bins = int(min(wanted.max(), MAX_BINS))
-    return np.where(wanted > n_bins, middle, (low + high) / 2) - width * n_bins / 2, n_bins
+def _scores_only_depth(rule: SplitRule, groups: Groups | None) -> bool:
+    return rule.scores_depth and rule.alpha is None and groups is None
 
 
 def _scores(
@@ -169,6 +147,8 @@ def _scores(
     groups: Groups | None,
     bins_per_bandwidth: float = BINS_PER_BANDWIDTH,
 ) -> Floats:
+    if _scores_only_depth(rule, groups):
+        return _depths(rows, proposal, rule, bandwidth, min_rows, standardise, bins_per_bandwidth)
     scores = np.empty((len(rule.criteria), len(proposal)))
     groups = None if groups is None else groups.standardised(standardise)
     for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
@@ -179,57 +159,37 @@ def _scores(
         suggested = None if proposal.thresholds is None else proposal.thresholds[part]
         # Rows on each side of a threshold that does not move are counted exactly if a bin ends there.
         ends = suggested if rule.at.needs_thresholds else None
-        histograms = _histograms(projections, bandwidth, resolution, bins_per_bandwidth, rule.at.needs_extremes, ends)
+        histograms = histograms_along(
+            projections, bandwidth, resolution, bins_per_bandwidth, rule.at.needs_extremes, ends
+        )
         histograms = replace(histograms, length=directions.length, suggested=suggested)
         if groups is not None:
             histograms = replace(histograms, extents=groups.along(directions.vectors))
         scores[:, part] = rule.scores(histograms, min_rows)
-        if rule.scores_depth and groups is None and scores[:, part].max() > CERTAIN_DEPTH:
-            scores[:, part.stop :] = -np.inf
-            break
     return rule.combined(scores)
 
 
-def _histograms(
-    projections: AnyArray,
+def _depths(
+    rows: AnyArray,
+    proposal: Proposal,
+    rule: SplitRule,
     bandwidth: Bandwidth,
-    resolution: Floats,
+    min_rows: float,
+    standardise: Standardiser,
     bins_per_bandwidth: float,
-    with_extremes: bool,
-    ends: Floats | None,
-) -> Histograms:
-    origin, width, n_bins = _bins(projections, bandwidth, resolution, projections.shape[1], bins_per_bandwidth)
-    if ends is not None:
-        origin = _ending_at(ends, origin, width)
-    counts = np.zeros((len(projections), n_bins), dtype=np.int64)
-    layout = origin.astype(projections.dtype), width.astype(projections.dtype)
-    bin_projections(projections, *layout, counts)
-    extremes = None
-    if with_extremes:
-        extremes = no_extremes(len(projections), n_bins)
-        bin_extremes(projections, *layout, extremes)
-    return Histograms(counts, origin, width, bandwidth, resolution, extremes)
-
-
-def _ending_at(ends: Floats, origin: Floats, width: Floats) -> Floats:
-    """Return the origin of bins that is nearest to another one such that a bin ends at each end."""
-    return ends - width * np.round((ends - origin) / width)
-
-
-def _bins(
-    projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, n_rows: float, bins_per_bandwidth: float
-) -> tuple[Floats, Floats, int]:
-    mean, sd, low, high = projection_ranges(projections)
-    quartiles = sd
-    if bandwidth.robust:
-        lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
-        quartiles = upper - lower
-    h = np.hypot(bandwidth.of(n_rows, sd, quartiles), resolution)
-    # Equal rows may differ in the last bits of their projections, which must not count as spread.
-    size = np.maximum(np.abs(low), np.abs(high))
-    h = np.where(h > 4 * np.finfo(projections.dtype).eps * size, h, np.maximum(size, 1.0))
-    width = h / bins_per_bandwidth
-    # Margins for the kernels of the outermost rows, and for rows outside the sample.
-    margin = KERNEL_REACH * h + 0.1 * (high - low) * (n_rows > projections.shape[1])
-    origin, n_bins = bins_over(low, high, margin, width, mean)
-    return origin, width, n_bins
+) -> Floats:
+    """Return the relative depth of the deepest valley along each direction; none after one that is beyond doubt."""
+    scores = np.full(len(proposal), -np.inf)
+    # Without their mean, rows keep in float32 the digits in which they differ.
+    rows = (rows - rows.mean(axis=0)).astype(np.float32)
+    for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
+        part = slice(first, first + DIRECTIONS_AT_ONCE)
+        directions = proposal.directions[part]
+        projections = directions.vectors.astype(rows.dtype) @ rows.T
+        resolution = standardise.resolution_of(standardise.raw(directions))
+        counts, _, _ = sample_counts(projections, bandwidth, resolution, bins_per_bandwidth)
+        depth = deepest_valleys(counts, bins_per_bandwidth, max(min_rows, 1)).depth
+        scores[part] = np.where(depth > rule.min_relative_depth, depth, -np.inf)
+        if depth.max() > CERTAIN_DEPTH:
+            break
+    return scores

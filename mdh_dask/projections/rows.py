@@ -50,7 +50,7 @@ def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray
 
 
 def scatter_root(centred: AnyArray) -> AnyArray:
-    """Return rows with the products of columns of some centred rows, no more of them than there are columns.
+    """Return rows with the products of columns of some centred rows, as few as columns if these are not many.
 
     Normal combinations of either have the same distribution, but those of few rows take fewer random numbers.
 
@@ -62,7 +62,8 @@ def scatter_root(centred: AnyArray) -> AnyArray:
     ((3, 3), True)
     """
     n, d = centred.shape
-    return np.asarray(np.linalg.qr(centred, mode="r")) if n > d else centred
+    # With more columns, the root takes longer than the random numbers that it saves.
+    return np.asarray(np.linalg.qr(centred, mode="r")) if n >= 2 * d else centred
 
 
 def some_rows(rng: np.random.Generator, rows: AnyArray) -> AnyArray:

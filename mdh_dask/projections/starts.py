@@ -8,6 +8,7 @@ from numpy.linalg import multi_dot
 from .._jit.binning import bin_projections, projection_ranges
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS, Bandwidth
+from ..density.deepest import deepest_valleys
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
 from ..density.modes import CERTAIN_DEPTH
@@ -21,6 +22,12 @@ N_DRAWN = 1000
 """Number of random directions to examine."""
 
 ROWS_LOOKED_AT, MAX_BINS = 1000, 4096
+
+BINS_OF_STARTS = 2.5
+"""Bins per bandwidth for the valleys of starts, from which a pursuit moves on."""
+
+MARGIN = 8
+"""Bandwidths of bins beyond the range of the projections, on both sides together."""
 
 DIRECTIONS_AT_ONCE = 256
 """Number of directions with histograms in memory at once."""
@@ -143,31 +150,35 @@ def _weights(rng: np.random.Generator, n: int, base: Floats) -> Floats:
 
 def _deepest_valleys(projections: Floats, least_share: float, within: float) -> tuple[Floats, Floats, Floats]:
     """Return each direction's deepest valley: depth, standard deviations from zero, and smaller share of rows."""
-    histograms = sample_histograms(projections)
-    allowed = histograms.leaves_rows(least_share * projections.shape[1])
-    if np.isfinite(within):
-        allowed &= histograms.within(within)
-    depths = np.where(allowed, histograms.depth, 0.0)
-    best = depths.argmax(axis=1)
-    each = np.arange(len(best))
-    sd = histograms.spread[1]
-    left = histograms.n_left[each, best] / projections.shape[1]
-    alpha = np.abs(histograms.threshold_after(best, each)) / np.where(sd > 0, sd, 1.0)
-    return depths[each, best], alpha, np.minimum(left, 1 - left)
+    n = projections.shape[1]
+    counts, origin, width, sd = _sample_counts(projections, BANDWIDTHS["multimodal"], BINS_OF_STARTS)
+    ends = np.stack([(-within * sd - origin) / width - 1, (within * sd - origin) / width - 1])
+    first, last = np.clip([np.ceil(ends[0]), np.floor(ends[1])], 0, counts.shape[1]).astype(np.int64)
+    depth, bins, n_left = deepest_valleys(counts, BINS_OF_STARTS, least_share * n, (first, last))
+    alpha = np.abs(origin + width * (bins + 1)) / np.where(sd > 0, sd, 1.0)
+    return depth, alpha, np.minimum(n_left, n - n_left) / n
 
 
 def sample_histograms(projections: Floats, rule: Bandwidth = BANDWIDTHS["multimodal"]) -> Histograms:
     """Return the histograms of a sample's projections, (n_directions, n_rows), whose means are near zero."""
+    counts, origin, width, _ = _sample_counts(projections, rule, BINS_PER_BANDWIDTH)
+    return Histograms(counts, origin, width, rule)
+
+
+def _sample_counts(
+    projections: Floats, rule: Bandwidth, bins_per_bandwidth: float
+) -> tuple[AnyArray, Floats, Floats, Floats]:
+    """Return histograms of projections whose means are near zero, origins and widths of bins, standard deviations."""
     _, sd, low, high = projection_ranges(projections)
     quartiles = sd
     if rule.robust:
         lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
         quartiles = upper - lower
     h = np.maximum(rule.of(projections.shape[1], sd, quartiles), 1e-6 * np.maximum(-low, high))
-    width = np.where(h > 0, h, 1.0) / BINS_PER_BANDWIDTH
+    width = np.where(h > 0, h, 1.0) / bins_per_bandwidth
     # Far outliers may fall into the outermost bins.
-    n_bins = int(min(2 * (np.maximum(-low, high) / width).max(initial=0.0) + 40, MAX_BINS))
+    n_bins = int(min(2 * (np.maximum(-low, high) / width).max(initial=0.0) + MARGIN * bins_per_bandwidth, MAX_BINS))
     origin = -width * n_bins / 2
     counts = np.zeros((len(projections), n_bins), dtype=np.int64)
     bin_projections(projections, origin, width, counts)
-    return Histograms(counts, origin, width, rule)
+    return counts, origin, width, sd

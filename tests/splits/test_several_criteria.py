@@ -5,7 +5,7 @@ import pytest
 
 from mdh_dask import DivisiveClustering, load_model
 from mdh_dask.density.bandwidth import BANDWIDTHS
-from mdh_dask.growth.screening import _histograms
+from mdh_dask.growth.sample_bins import histograms_along
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.rules import SplitRule
@@ -14,7 +14,7 @@ from mdh_dask.splits.rules import SplitRule
 def test_directions_are_scored_by_their_mean_rank_in_all_of_them():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 6)) + 5 * rng.integers(0, 2, (300, 1)) * np.linspace(0, 1, 6)
-    counted = _histograms(
+    counted = histograms_along(
         np.ascontiguousarray(rows.T), BANDWIDTHS["normal"], np.zeros(6), 5, with_extremes=False, ends=None
     )
     names = ("relative_depth", "dip", "kurtosis")

@@ -13,14 +13,16 @@ from strategies import seeds
 from mdh_dask import DivisiveClustering, load_model
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
-from mdh_dask.growth.screening import _histograms
+from mdh_dask.growth.sample_bins import histograms_along
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.splits.spacings import TAIL, spacings, widest_exceeds
 from mdh_dask.splits.stopping import SpacingTest
 
 
 def histogram(projections) -> Histograms:
-    return _histograms(np.array([projections]), BANDWIDTHS["normal"], np.zeros(1), 5, with_extremes=True, ends=None)
+    return histograms_along(
+        np.array([projections]), BANDWIDTHS["normal"], np.zeros(1), 5, with_extremes=True, ends=None
+    )
 
 
 def test_probabilities_are_those_of_simulated_spacings():
