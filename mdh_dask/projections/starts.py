@@ -152,8 +152,9 @@ def _deepest_valleys(projections: Floats, least_share: float, within: float) -> 
     """Return each direction's deepest valley: depth, standard deviations from zero, and smaller share of rows."""
     n = projections.shape[1]
     counts, origin, width, sd = _sample_counts(projections, BANDWIDTHS["multimodal"], BINS_OF_STARTS)
-    ends = np.stack([(-within * sd - origin) / width - 1, (within * sd - origin) / width - 1])
-    first, last = np.clip([np.ceil(ends[0]), np.floor(ends[1])], 0, counts.shape[1]).astype(np.int64)
+    reach = within * sd if np.isfinite(within) else np.full_like(sd, np.inf)
+    ends = np.ceil((-reach - origin) / width - 1), np.floor((reach - origin) / width - 1)
+    first, last = np.clip(ends, 0, counts.shape[1]).astype(np.int64)
     depth, bins, n_left = deepest_valleys(counts, BINS_OF_STARTS, least_share * n, (first, last))
     alpha = np.abs(origin + width * (bins + 1)) / np.where(sd > 0, sd, 1.0)
     return depth, alpha, np.minimum(n_left, n - n_left) / n
