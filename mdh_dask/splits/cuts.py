@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._jit.communities import rows_in_core_and_cut
 from .._typing import Floats, Integers
+from .by_group import ByGroup
 from .distances import BLOCK, TIES, Distances, distinct, middle, nearest, squared_distances
 
 LANDMARKS = 2000
@@ -94,45 +96,58 @@ class Landmarks:
         self.balls = _balls(to_choosing, self.apart, pairs, *sizes)
         self.to_counted = Distances(centres, rows, counted)
         self.times = (1.0, CLEARLY) if has_many_columns(rows) else (1.0,)
+        self.seen: tuple[bytes, ByGroup] | None = None
 
-    def evidence(self, group: Integers, pair: tuple[int, int]) -> Floats | None:
-        """Return by how many standard errors each core has more rows than the cut, or None if there is no cut.
+    def meet(self, group: Integers, pair: tuple[int, int]) -> bool:
+        """Return whether two groups have a cut."""
+        return len(self._view(group).cut(0, pair)) > 0
+
+    def evidence(self, size: int, group: Integers, pair: tuple[int, int]) -> Floats:
+        """Return by how many standard errors each core has more rows than the cut between two groups that meet.
 
         Parameters
         ----------
+        size : int
+            0 for small balls, 1 for large ones.
         group : array of shape (n_cells,), int
             Group of each cell.
         pair : two groups
 
         Returns
         -------
-        array of shape (n_sizes, 2) or None
-            For small and for large balls. In many columns, then for both if they are clearly more, see `CLEARLY`.
+        array of shape (n_times, 2)
+            In many columns, then for cores with clearly more rows, see `CLEARLY`.
         """
-        ours = group[self.cell]
-        if len(_cut(self.balls[0].links, ours, pair)) == 0:
-            return None
-        return np.stack([self._evidence(balls, ours, pair) for balls in self.balls], axis=1).reshape(-1, 2)
-
-    def _evidence(self, balls: Balls, ours: Integers, pair: tuple[int, int]) -> Floats:
-        links, reach = balls
-        cut = _cut(links, ours, pair)
-        beside = np.unique(np.concatenate([links.first[cut], links.second[cut]]))
+        view, (links, reach) = self._view(group), self.balls[size]
+        cut = view.cut(size, pair)
+        beside = np.zeros(len(view.ours), dtype=bool)
+        beside[links.first[cut]] = beside[links.second[cut]] = True
         least = links.reach[cut[0]]
         cut = cut[:PLACES]
         cut = cut[links.reach[cut] <= SPREAD * least]
-        radius = least * (1 + TIES)
-        one, other = self.to_counted[links.ends[:, cut]]
-        in_cut = middle(one, other, links.apart[cut][:, None]) <= radius
-        cores = (self._core(reach, np.flatnonzero(ours == side), int(np.sum(ours[beside] == side))) for side in pair)
-        in_cores = [self.to_counted[core[: len(cut)]] <= radius for core in cores]
-        return np.array([[_standard_errors(in_core, in_cut, t) for in_core in in_cores] for t in self.times])
+        radius = least * np.float32(1 + TIES)
+        found = np.empty((len(self.times), 2))
+        for column, side in enumerate(pair):
+            ours = view.landmarks(side)
+            core = self._core(reach, ours, int(beside[ours].sum()))[: len(cut)]
+            own = cut[: len(core)]
+            sums = np.zeros(5, dtype=np.int64)
+            squares = self.to_counted.of(np.concatenate([core, links.ends[0, own], links.ends[1, own]]))
+            rows_in_core_and_cut(squares, core, links.ends[:, own], links.apart[own], radius, sums)
+            found[:, column] = [_standard_errors(sums, times) for times in self.times]
+        return found
+
+    def _view(self, group: Integers) -> ByGroup:
+        """Return the landmarks and links by group, which are kept while groups do not change."""
+        key = group.tobytes()
+        if self.seen is None or self.seen[0] != key:
+            self.seen = key, ByGroup(group[self.cell], len(group), [balls.links[:2] for balls in self.balls])
+        return self.seen[1]
 
     def contact(self, group: Integers, pair: tuple[int, int]) -> Integers:
         """Return the rows of the landmarks at both ends of the densest link between two groups, which have a cut."""
-        ours = group[self.cell]
         links = self.balls[0].links
-        densest = _cut(links, ours, pair)[0]
+        densest = self._view(group).cut(0, pair)[0]
         return self.places[[links.first[densest], links.second[densest]]]
 
     def _core(self, reach: Floats, group: Integers, size: int) -> Integers:
@@ -146,17 +161,14 @@ class Landmarks:
         return around[np.argsort(reach[around], kind="stable")]
 
 
-def _cut(links: Links, ours: Integers, pair: tuple[int, int]) -> Integers:
-    """Return the links between two groups, the densest first."""
-    first, second = ours[links.first], ours[links.second]
-    return np.flatnonzero(((first == pair[0]) & (second == pair[1])) | ((first == pair[1]) & (second == pair[0])))
+def _standard_errors(sums: Integers, times: float) -> float:
+    """Return by how many standard errors balls of the core hold more than `times` the rows of as many of the cut.
 
-
-def _standard_errors(in_core: Integers, in_cut: Integers, times: float) -> float:
-    """Return by how many standard errors balls of the core hold more than `times` the rows of as many of the cut."""
-    excess = in_core.sum(axis=0) - times * in_cut[: len(in_core)].sum(axis=0)
-    squares = float((excess * excess).sum())
-    return float(excess.sum()) / squares**0.5 if squares else 0.0
+    `sums` are those of `mdh_dask._jit.communities.rows_in_core_and_cut`.
+    """
+    in_core, in_cut, cores, both, cuts = sums.tolist()
+    squares = cores - 2 * times * both + times**2 * cuts
+    return float((in_core - times * in_cut) / squares**0.5) if squares else 0.0
 
 
 def has_many_columns(rows: Floats) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._typing import Floats, Integers
 from .cuts import ELSEWHERE, has_many_columns
-from .slabs import FEWEST, line_through
+from .slabs import FEWEST, in_others, line_through
 
 NEGLIGIBLE = 1e-10
 """Combinations in which cells differ by a smaller share of their largest difference are rounding errors."""
@@ -50,7 +50,7 @@ class Discriminants(NamedTuple):
         if line is None:
             return np.zeros(2)
         along, inside = line.along(self.counted @ rounding)
-        return line.evidence(along[inside & ~np.isin(groups[1], [*left_out])])
+        return line.evidence(along[inside & in_others(groups[1], left_out)])
 
 
 def discriminants(rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -> Discriminants | None:

@@ -27,12 +27,14 @@ class Distances:
         self.found = np.empty((len(centres), len(counted)), dtype=np.float32)
         self.known = np.zeros(len(centres), dtype=bool)
 
-    def __getitem__(self, which: Integers) -> Floats:
-        unknown = np.unique(which[~self.known[which]])
-        if len(unknown):
+    def of(self, which: Integers) -> Floats:
+        """Return squared distances, shape (n_centres, n_counted), of which those of the centres in `which` are set."""
+        known = self.known[which]
+        if not known.all():
+            unknown = np.unique(which[~known])
             self.found[unknown] = squared_distances(self.centres[unknown], self.rows[self.counted])
             self.known[unknown] = True
-        return self.found[which]
+        return self.found
 
 
 def squared_distances(rows: Floats, places: Floats) -> Floats:

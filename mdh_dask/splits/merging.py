@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Floats, Integers
+from .known import Known
 from .pair_tests import Pair, PairTests, pair_of, pair_tests
 from .smoothing import smoothed_cells
 
@@ -119,86 +120,89 @@ def _merged(
     meeting = tests.meeting(group)
     enough = NormalDist().inv_cdf(1 - LEVEL / KINDS / max(len(meeting), 2))
     confirmed: dict[Pair, float] = {}
+    known = Known(tests, group)
 
-    def evidence(pairs: Collection[Pair]) -> dict[Pair, float]:
+    def add(pairs: Collection[Pair]) -> None:
         kept = {pair_of(int(group[a]), int(group[b])) for a, b in apart} & {*pairs}
         for pair in pairs:
             confirmed.pop(pair, None)
         confirmed.update(dict.fromkeys(kept, np.inf))
-        return {pair: tests.evidence(group, pair) for pair in sorted({*pairs} - kept)} | dict.fromkeys(kept, np.inf)
+        known.add(sorted({*pairs} - kept))
+        known.keep(kept)
 
     # Levels of a category may be so far apart that they have no link, and are neighbours nevertheless.
-    pairs = combinations(np.unique(group).tolist(), 2) if tests.factors else sorted(meeting)
-    known = evidence([*pairs])
+    add([*combinations(np.unique(group).tolist(), 2)] if tests.factors else meeting)
     merged = {(int(group[lost]), lost): 0.0 for lost in np.flatnonzero(group != np.arange(len(group))).tolist()}
     while len(groups := np.unique(group)) > fewest_groups:
         too_many = most_groups is not None and len(groups) > most_groups
-        if not known and too_many:  # no two groups are neighbours
-            known = {pair: np.inf for pair in combinations(groups.tolist(), 2)}
-        shown = _without_third_groups(tests, group, known, enough)
-        shown |= {both: min(shown[both], z) for both, z in confirmed.items() if both in shown}
-        pair = _weakest(tests, group, shown, confirmed, enough)
-        if pair is None or (shown[pair] >= enough and not too_many):
+        if not known.bounds and too_many:  # no two groups are neighbours
+            known.keep(combinations(groups.tolist(), 2))
+        if not known.bounds:
             break
-        merged[pair] = shown[pair]
+        shown = _without_third_groups(known, enough)
+        pair, strength = _weakest(known, shown, confirmed, enough)
+        if strength >= enough and not too_many:
+            break
+        merged[pair] = strength
         kept, gone = pair
         group[group == gone] = kept
-        changed = {
-            pair_of(kept, other) for both in known if set(both) & set(pair) for other in both if other not in pair
-        }
-        known = {both: z for both, z in known.items() if not set(both) & set(pair)}
-        known |= evidence(changed)
+        add({pair_of(kept, other) for other in known.drop(pair)})
     return _numbered(group, merged, enough)
 
 
-def _without_third_groups(
-    tests: PairTests, group: Integers, known: dict[Pair, float], enough: float
-) -> dict[Pair, float]:
-    """Return the evidence of all pairs, that of the weakest without the rows of groups that are apart from both.
+def _without_third_groups(known: Known, enough: float) -> dict[Pair, float]:
+    """Return the evidence of the weakest pairs without the rows of groups that are apart from both, where it is more.
 
     The slab between two groups may be full of a third one. As pairs become stronger, more groups are apart from others.
     """
-    found, left_out = dict(known), dict[Pair, list[int]]()
+    found, left_out = dict[Pair, float](), dict[Pair, list[int]]()
+
+    def evidence(pair: Pair) -> float:
+        return max(known.bounds.get(pair, np.inf), found.get(pair, -np.inf))
+
+    def apart(third: int, pair: Pair) -> bool:
+        """Return whether valleys were found between a group and both others; most without links are of one cloud."""
+        both = [pair_of(third, of) for of in pair]
+        if not all(enough <= known.most(p, evidence(p)) < np.inf for p in both):
+            return False
+        return all(evidence(p) >= enough or known.reaches(p, enough) for p in both)
+
+    tests, group = known.tests, known.group
     groups = np.unique(group).tolist() if tests.have_slabs() else []
-    while found and found[pair := _least(found)] < enough:
-        apart = [g for g in groups if g not in pair and all(_apart(found, g, of, enough) for of in pair)]
-        if apart == left_out.get(pair, []):
+    while evidence(pair := known.least(evidence)) < enough:
+        third = [g for g in groups if g not in pair and apart(g, pair)]
+        if third == left_out.get(pair, []):
             break
-        left_out[pair] = apart
-        found[pair] = max(found[pair], tests.evidence(group, pair, apart))
+        left_out[pair] = third
+        found[pair] = max(evidence(pair), tests.evidence(group, pair, third))
     return found
 
 
-def _apart(known: dict[Pair, float], one: int, other: int, enough: float) -> bool:
-    """Return whether a valley was found between two groups; most pairs without links are parts of one cloud."""
-    return enough <= known.get(pair_of(one, other), np.inf) < np.inf
+def _weakest(known: Known, shown: dict[Pair, float], confirmed: dict[Pair, float], enough: float) -> tuple[Pair, float]:
+    """Return the pair with the least evidence, and this; tests without a category are made only if all have enough.
 
-
-def _weakest(
-    tests: PairTests, group: Integers, known: dict[Pair, float], confirmed: dict[Pair, float], enough: float
-) -> Pair | None:
-    """Return the pair with the least evidence; tests without a category are made only if all others have enough.
-
-    Their evidence is added to `confirmed`, and that in `known` is at most as large.
+    Evidence without third groups is in `shown`, that without a category is added to `confirmed`.
     """
-    weakest = _least(known) if known else None
-    if weakest is None or known[weakest] < enough:
-        return weakest
-    between = {pair: tests.factors.between(group, pair) for pair in known.keys() - confirmed}
+
+    def evidence(pair: Pair) -> float:
+        return min(max(known.bounds[pair], shown.get(pair, -np.inf)), confirmed.get(pair, np.inf))
+
+    weakest = known.least(evidence)
+    tests, group = known.tests, known.group
+    if evidence(weakest) < enough:
+        return weakest, evidence(weakest)
+    between = {pair: tests.factors.between(group, pair) for pair in known.bounds.keys() - confirmed}
+    few = [pair for pair, factors in between.items() if 0 < len(factors) <= MOST_FACTORS]
+    confirmed.update(dict.fromkeys(between.keys() - few, np.inf))
+    for pair in few:
+        known.full(pair)
     # Levels of one category first: groups of unequal levels of several would look like more than levels.
-    for pair in sorted(between, key=lambda p: (len(between[p]), known[p], p)):
-        confirmed[pair] = np.inf
-        if 0 < len(between[pair]) <= MOST_FACTORS:
-            confirmed[pair] = tests.without(between[pair][0], group, pair)
-            known[pair] = min(known[pair], confirmed[pair])
-            if known[pair] < enough:
-                return pair
-    return _least(known)
-
-
-def _least(known: dict[Pair, float]) -> Pair:
-    """Return the pair with the least evidence, the first of several."""
-    return min(known, key=lambda p: (known[p], p))
+    for pair in sorted(few, key=lambda p: (len(between[p]), evidence(p), p)):
+        confirmed[pair] = tests.without(between[pair][0], group, pair)
+        if evidence(pair) < enough:
+            return pair, evidence(pair)
+    weakest = known.least(evidence)
+    return weakest, evidence(weakest)
 
 
 def _numbered(group: Integers, merged: dict[Pair, float], threshold: float) -> Merged:

@@ -17,8 +17,8 @@ AGREEING = 1.0
 """Least evidence of slabs between two groups for that of balls to count in many columns, unless these
 hold clearly more rows. ``python -m tests.benchmarks honesty --cloud "common factor"`` checks it."""
 
-BALLS, SLABS = 2, -2
-"""Number of sizes of balls, whose evidence comes first, and place of the first of two kinds of slabs."""
+BALLS = 2
+"""Number of sizes of balls, whose evidence comes first, and of kinds of slabs."""
 
 ROWS_OF_SPLITS = 20_000
 """Fewer rows are halved repeatedly, at most `MOST_SPLITS` times, until about this many are compared in all."""
@@ -43,15 +43,22 @@ class HalfTest(NamedTuple):
     slabs: Slabs | None
     discriminants: Discriminants | None
 
-    def evidence(self, group: Integers, pair: Pair, left_out: Collection[int]) -> Floats | None:
-        """Return the evidence of balls, and of slabs with many columns, for each group; None if there is no cut."""
-        balls = self.landmarks.evidence(group, pair)
-        if balls is None or self.slabs is None:
-            return balls
+    def evidence(self, kind: int, group: Integers, pair: Pair, left_out: Collection[int]) -> Floats | None:
+        """Return the evidence of one kind for each group, shape (n_values, 2); None if there is no cut.
+
+        Kinds are small balls and large ones, and with many columns, slabs and slabs in combinations of columns.
+        """
+        if not self.landmarks.meet(group, pair):
+            return None
+        if kind < BALLS:
+            return self.landmarks.evidence(kind, group, pair)
+        if kind > BALLS:
+            across = self.discriminants
+            return np.zeros((1, 2)) if across is None else across.evidence(group, pair, left_out)[None]
+        if self.slabs is None:
+            raise ValueError("There are no slabs with few columns.")
         contact = self.rows[self.landmarks.contact(group, pair)].mean(axis=0)
-        near = self.slabs.evidence(group, pair, contact, left_out)
-        across = np.zeros(2) if self.discriminants is None else self.discriminants.evidence(group, pair, left_out)
-        return np.stack([*balls, near, across])
+        return self.slabs.evidence(group, pair, contact, left_out)[None]
 
 
 class PairTests(NamedTuple):
@@ -65,12 +72,20 @@ class PairTests(NamedTuple):
     cell: Integers
     factors: Factors
 
-    def evidence(self, group: Integers, pair: Pair, left_out: Collection[int] = ()) -> float:
-        """Return the evidence of a valley between two groups, infinite if they are not neighbours.
+    def kind(self, kind: int, group: Integers, pair: Pair, left_out: Collection[int] = ()) -> Floats | None:
+        """Return the evidence of one kind of a valley between two groups, or None if they are not neighbours.
 
         No row of the groups that are left out is counted in slabs.
         """
-        return _pooled([_mean(split, group, pair, left_out) for split in self.splits])
+        return _pooled([_mean(split, kind, group, pair, left_out) for split in self.splits])
+
+    def evidence(self, group: Integers, pair: Pair, left_out: Collection[int] = ()) -> float:
+        """Return the evidence of all kinds, infinite if the groups are not neighbours."""
+        return together([self.kind(kind, group, pair, left_out) for kind in range(self.n_kinds())])
+
+    def n_kinds(self) -> int:
+        """Return the number of kinds of evidence."""
+        return 2 * BALLS if self.have_slabs() else BALLS
 
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
         """Return the evidence without some columns, that of the first halving without a valley if there is any.
@@ -84,10 +99,11 @@ class PairTests(NamedTuple):
         side = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))[self.cell]
         found = []
         for half in self.halves:
-            found.append(_mean(_both_ways(rows, half, side), np.arange(2), (0, 1)))
-            if (evidence := _pooled(found[-1:])) <= 0:
+            own = PairTests([list(_both_ways(rows, half, side))], rows, [half], side, self.factors)
+            found.append([_mean(own.splits[0], kind, np.arange(2), (0, 1)) for kind in range(own.n_kinds())])
+            if (evidence := together([_pooled([each]) for each in found[-1]])) <= 0:
                 return evidence
-        return _pooled(found)
+        return together([_pooled(of_kind) for of_kind in zip(*found)])
 
     def have_slabs(self) -> bool:
         """Return whether slabs are compared."""
@@ -123,23 +139,35 @@ def pair_tests(rows: Floats, hashes: Integers, cell: Integers, smoothed: Integer
     return PairTests(splits, rows, halves, smoothed, factors_of(rows, cell, n_cells))
 
 
-def _mean(split: Iterable[HalfTest], group: Integers, pair: Pair, left_out: Collection[int] = ()) -> Floats | None:
+def _mean(
+    split: Iterable[HalfTest], kind: int, group: Integers, pair: Pair, left_out: Collection[int] = ()
+) -> Floats | None:
     """Return the evidence of both halves of one split together, or None if neither found a cut."""
-    halves = [e for half in split if (e := half.evidence(group, pair, left_out)) is not None]
+    halves = [e for half in split if (e := half.evidence(kind, group, pair, left_out)) is not None]
     return np.sum(halves, axis=0) / len(halves) ** 0.5 if halves else None
 
 
-def _pooled(splits: Sequence[Floats | None]) -> float:
-    """Return the mean evidence of all splits that found a cut, or infinity."""
+def _pooled(splits: Sequence[Floats | None]) -> Floats | None:
+    """Return the mean evidence of all splits that found a cut, for the group where it is less, or None."""
     found = [evidence for evidence in splits if evidence is not None]
     standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / len(splits)) ** 0.5
-    if not found:
-        return np.inf
     # Both groups must be denser than what lies between them, by balls or by slabs.
-    of_kinds = np.mean(found, axis=0).min(axis=-1) / standard_error
-    if len(of_kinds) > BALLS and of_kinds[SLABS:].max() < AGREEING:
-        of_kinds = of_kinds[BALLS:]
-    return float(of_kinds.max())
+    return np.mean(found, axis=0).min(axis=-1) / standard_error if found else None
+
+
+def together(kinds: Sequence[Floats | None]) -> float:
+    """Return the evidence of several kinds, infinite for groups that are not neighbours.
+
+    The evidence of the first kinds is a lower bound of that of all.
+    """
+    known = [evidence for evidence in kinds if evidence is not None]
+    if not known:
+        return np.inf
+    balls, in_slabs = np.array(known[:BALLS]), [float(evidence[0]) for evidence in known[BALLS:]]
+    # In few columns there are no slabs to agree. In many, what is clearly more is evidence without them.
+    if balls.shape[1] > 1 and max(in_slabs, default=-np.inf) < AGREEING:
+        balls = balls[:, 1:]
+    return max([float(balls.max()), *in_slabs])
 
 
 def _both_ways(rows: Floats, half: Integers, cell: Integers) -> Iterator[HalfTest]:

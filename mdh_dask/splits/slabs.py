@@ -69,7 +69,7 @@ class Slabs(NamedTuple):
             return np.zeros(2)
         along = self.counted @ line.direction - line.middle @ line.direction
         across = self.squares[1] - 2 * (self.counted @ line.middle) + line.middle @ line.middle - np.square(along)
-        return line.evidence(along[(across <= line.radius) & ~np.isin(counted, [*left_out])])
+        return line.evidence(along[(across <= line.radius) & in_others(counted, left_out)])
 
 
 class Line(NamedTuple):
@@ -109,24 +109,45 @@ class Line(NamedTuple):
         return np.array([(side - between) / max(side + between, 1) ** 0.5 for side in (left, right)])
 
 
+def in_others(groups: Integers, left_out: Collection[int]) -> Booleans | bool:
+    """Return whether rows are in other groups than those that are left out."""
+    return ~np.isin(groups, [*left_out]) if left_out else True
+
+
 def line_through(chosen: Sequence[Floats], placing: Sequence[Floats] | None = None) -> Line | None:
     """Return the line through the means of the rows of two groups, or None if their medians on it are not in order.
 
     Where groups have other rows for `placing`, the medians and the radius are those of these.
     """
-    means = [rows.mean(axis=0) for rows in chosen]
+    means = [rows.sum(axis=0) / len(rows) for rows in chosen]
     line, middle = means[1] - means[0], (means[0] + means[1]) / 2
     length = float(np.linalg.norm(line))
     if length == 0:
         return None
     line /= length
     placing = placing or chosen
-    low, high = (float(np.median((rows - middle) @ line)) for rows in placing)
+    low, high = (_median((rows - middle) @ line) for rows in placing)
     if low >= high:
         return None
     both = np.concatenate(placing) - middle
-    radius = np.quantile(np.square(both).sum(axis=1) - np.square(both @ line), WITHIN)
-    return Line(line, middle, (low, high), float(radius))
+    return Line(line, middle, (low, high), _quantile(np.square(both).sum(axis=1) - np.square(both @ line), WITHIN))
+
+
+def _median(values: Floats) -> float:
+    """Return the median as `numpy.median` does, which takes five times as long for few values."""
+    values = np.sort(values)
+    return float(values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+
+
+def _quantile(values: Floats, share: float) -> float:
+    """Return a quantile as `numpy.quantile` does, which takes ten times as long for few values."""
+    values = np.sort(values)
+    place = (len(values) - 1) * share
+    first = int(place)
+    low, high = float(values[first]), float(values[min(first + 1, len(values) - 1)])
+    beyond = place - first
+    # As in NumPy, the result has the same bits whatever end it is nearer to.
+    return low + (high - low) * beyond if beyond < 0.5 else high - (high - low) * (1 - beyond)
 
 
 def slabs(rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -> Slabs | None:

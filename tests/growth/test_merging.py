@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from trees import random_tree
 
 from mdh_dask import HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
+from mdh_dask._jit.communities import rows_in_core_and_cut
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import run
 from mdh_dask.growth.equal_rows import without_equal_rows
@@ -20,10 +21,12 @@ from mdh_dask.growth.merging import merged, merging_sample
 from mdh_dask.growth.passes import Sample
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.splits.cuts import FEW_COLUMNS, PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks
+from mdh_dask.splits.cuts import CLEARLY, FEW_COLUMNS, PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks, _standard_errors
+from mdh_dask.splits.distances import squared_distances
 from mdh_dask.splits.factors import factors_of
+from mdh_dask.splits.known import Known
 from mdh_dask.splits.merging import merge_cells
-from mdh_dask.splits.pair_tests import PairTests
+from mdh_dask.splits.pair_tests import PairTests, pair_tests
 from mdh_dask.splits.slabs import NEAREST, WITHIN, slabs
 from mdh_dask.splits.smoothing import smoothed_cells
 from mdh_dask.tree.saving import check_clusters
@@ -220,9 +223,44 @@ def test_evidence_is_that_of_rows_counted_one_by_one(monkeypatch):
     rows, cell = stripes(300, 0.8, seed=2)
     cell = cell // 8
     choosing, counted = np.arange(0, 300, 2), np.arange(1, 300, 2)
-    found = Landmarks(rows, choosing, counted, cell).evidence(np.arange(2), (0, 1))
-    for k, own in zip((FEW_NEIGHBOURS, 150 // ROWS_FOR_A_NEIGHBOUR), found):
+    landmarks = Landmarks(rows, choosing, counted, cell)
+    for size, k in enumerate((FEW_NEIGHBOURS, 150 // ROWS_FOR_A_NEIGHBOUR)):
+        (own,) = landmarks.evidence(size, np.arange(2), (0, 1))
         assert own == pytest.approx(naive_evidence(rows, choosing, counted, cell, k), abs=1e-9)
+
+
+@pytest.mark.parametrize("times", [1.0, CLEARLY])
+def test_balls_hold_rows_as_counted_one_by_one(times):
+    rng = np.random.default_rng(0)
+    places, rows = rng.normal(size=(9, 2)), rng.normal(size=(50, 2))
+    core, ends = np.array([0, 3]), np.array([[1, 2], [1, 5]])
+    apart = np.square(places[ends[0]] - places[ends[1]]).sum(axis=1)
+    squares = squared_distances(places, rows)
+    sums = np.zeros(5, dtype=np.int64)
+    rows_in_core_and_cut(squares, core, ends, apart.astype(np.float32), np.float32(0.7), sums)
+    cut = (places[ends[0]] + places[ends[1]]) / 2
+    counts = [(np.square(rows[:, None] - own).sum(axis=-1) <= 0.7).sum(axis=1) for own in (places[core], cut)]
+    excess = counts[0] - times * counts[1]
+    assert _standard_errors(sums, times) == pytest.approx(excess.sum() / np.sqrt((excess**2).sum()))
+    assert sums[:2].tolist() == [of.sum() for of in counts]
+    assert min(sums) > 0
+
+
+@pytest.mark.parametrize("n_columns", [2, 10])
+def test_the_weakest_pair_is_the_one_that_all_kinds_of_evidence_show(n_columns):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(400, n_columns))
+    cell = (rows[:, :3] > 0) @ 2 ** np.arange(min(n_columns, 3))
+    tests, group = pair_tests(rows, hashes(400), cell, cell, cell.max() + 1), np.arange(cell.max() + 1)
+    known = Known(tests, group)
+    known.add(tests.meeting(group))
+    full = {pair: tests.evidence(group, pair) for pair in known.bounds}
+    assert all(known.bounds[pair] <= full[pair] for pair in full)
+    weakest = known.least(lambda pair: known.bounds[pair])
+    assert known.bounds[weakest] == full[weakest] == min(full.values())
+    assert any(known.bounds[pair] < full[pair] for pair in full)  # which were not asked for
+    assert all(known.reaches(pair, 1.0) == (full[pair] >= 1.0) for pair in full)
+    assert {*known.drop((0,))} == {max(pair) for pair in full if 0 in pair}
 
 
 def naive_evidence(rows, choosing, counted, cell, k):
@@ -387,11 +425,11 @@ def test_a_third_group_without_links_to_a_pair_is_counted_in_its_slabs_beside_ca
     found = {(0, 1): 1.0, (0, 2): np.inf, (1, 2): np.inf, (0, 3): 9.0, (1, 3): 9.0}
     left_out = []
 
-    def evidence(tests, group, pair, apart=()):
+    def kind(tests, kind, group, pair, apart=()):
         left_out.extend(apart)
-        return found.get(pair, np.inf)
+        return np.full(2 - kind // 2, found[pair]) if pair in found and found[pair] < np.inf else None
 
-    monkeypatch.setattr(PairTests, "evidence", evidence)
+    monkeypatch.setattr(PairTests, "kind", kind)
     cell = np.arange(400) % 4
     rows = np.column_stack([np.random.default_rng(0).normal(size=(400, 9)), cell % 2])
     merge_cells(rows, hashes(400), cell, 4, fewest_groups=3)
