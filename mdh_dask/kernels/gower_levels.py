@@ -21,6 +21,9 @@ has a single mode along its first component, a cosine, which has two."""
 SHARES_BELOW = (np.arange(33) + 0.5) / 33
 """Shares of the rows below the values at which a bend is measured; the outermost values belong to few rows."""
 
+IN_EIGHTHS = [0.125] * 8
+"""Weights of the eighths of a column's values in its variance."""
+
 NEARLY_ALL = 0.95
 """Share of the rows whose levels are smoothed out where rows lack values: fewer rows are hardly a cluster."""
 
@@ -48,10 +51,11 @@ def levels_among(
         Of the columns in the dissimilarity.
     projection : array of shape (n_landmarks, n_components)
     missing : bool
-        Whether missing is a value: one more level, or, of other columns, one that differs from the mean of the others.
+        Whether missing is a value: one more level, or, of other columns, one that differs from each eighth of them.
         Otherwise a column that is missing in either row leaves the mean of a pair, which is a group for each column.
     """
-    groups = []
+    groups: list[Floats] = []
+    in_variance: list[float] = []
     known = ~np.isnan(coded)
     weights = _largest_weights(known & (shares > 0), shares, missing)
     for j in np.flatnonzero((shares > 0) & known.any(axis=0)):
@@ -69,8 +73,11 @@ def levels_among(
             groups += [curve[k : k + 2] for k in range(len(values) - 1)]
         if len(values) > FEWEST_TO_BEND:
             groups.append(bend(at[-len(own) :], own))
-        groups += [np.stack([own.mean(axis=0), rows @ weighted]) for rows in absent]
-    in_variance = [1.0] * len(groups)
+        in_variance += [1.0] * (len(groups) - len(in_variance))
+        for rows in absent:
+            groups += from_eighths(own, rows @ weighted)
+            in_variance += IN_EIGHTHS
+    in_variance += [1.0] * (len(groups) - len(in_variance))
     if not missing and not known[:, shares > 0].all():
         for changes in _absences(coded, categorical, shares, projection):
             groups += [np.stack([np.zeros(len(change)), change]) for change in changes]
@@ -148,6 +155,20 @@ def _largest_weights(present: Booleans, shares: Floats, missing: bool) -> Floats
         own = present[:, j]
         weights[j] *= np.quantile(of_rows[own], NEARLY_ALL) / of_rows[own].mean() * factors[own].mean(axis=0)
     return weights
+
+
+def from_eighths(curve: Floats, absent: Floats) -> list[Floats]:
+    """Return the mean feature of each eighth of a column's values, lowest first, each with that of a missing value.
+
+    Rows of a cluster have like values, from which a missing value may differ more than from the mean of all rows.
+
+    Parameters
+    ----------
+    curve : array of shape (n, n_components)
+        Features of values that as many rows have, ascending.
+    absent : array of shape (n_components,)
+    """
+    return [np.stack([eighth.mean(axis=0), absent]) for eighth in np.array_split(curve, len(IN_EIGHTHS))]
 
 
 def bend(values: Floats, curve: Floats) -> Floats:

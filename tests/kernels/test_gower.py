@@ -244,6 +244,22 @@ class TestLevels:
             rows[together, :3] = np.nan
             assert adjusted_rand_index(together, model.fit(rows).labels_) == 1
 
+    @pytest.mark.parametrize("method", ["nystrom", "explicit"])
+    def test_a_missing_value_is_as_far_from_the_values_of_a_cluster_as_is_smoothed_out(self, method):
+        rng = np.random.default_rng(1)
+        cluster = rng.integers(0, 3, 600)
+        complete = rng.normal(size=(600, 4)) + 8 * rng.permuted(np.tile(np.arange(3), (4, 1)), axis=1).T[cluster]
+        complete[:, 3] = np.rint(complete[:, 3] / 8)
+        rows = np.where(rng.random(complete.shape) < 0.15, np.nan, complete)
+        rows = rows[~np.isnan(rows).all(axis=1)]
+        made = GowerFeatures(method=method, n_components=8).fit(rows).map_
+        for own, j in ((complete[cluster == k], j) for k in range(3) for j in range(4)):
+            without = np.where(np.arange(4) == j, np.nan, own)
+            change = (made(without) - made(own)).mean(axis=0, dtype=np.float64)
+            size = np.linalg.norm(change)
+            assert 0.99 * size < made.levels.widths_along(change[None] / size)[0] < 1.05 * size
+        assert RandomProjectionTree(100, feature_map=GowerFeatures(method=method)).fit(rows).n_clusters_ == 3
+
     def test_a_straight_curve_has_no_bend_and_both_methods_measure_the_same(self):
         values = np.sort(np.random.default_rng(0).uniform(size=33))
         slopes = np.array([[2.0, -1.0]])
