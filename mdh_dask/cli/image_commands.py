@@ -131,13 +131,22 @@ def segment(ctx: click.Context, image: str, progress: bool | None, **options: An
 @click.option("--image", default="flower", show_default=True, help="'flower', 'china', or the path of a picture.")
 @click.option("--table", is_flag=True, help="Cluster a table instead: 178 wines by 13 measurements.")
 @click.option(
-    "--out", default="mdh-dask-demo", show_default=True, type=click.Path(path_type=Path), help="Folder to write to."
+    "--out",
+    type=click.Path(path_type=Path),
+    show_default="mdh-dask-demo, or mdh-dask-demo-table",
+    help="Folder to write to.",
 )
 @output_options
 @cluster_options
 @click.pass_context
 def demo(
-    ctx: click.Context, image: str, table: bool, out: Path, overwrite: bool, progress: bool | None, **settings: Any
+    ctx: click.Context,
+    image: str,
+    table: bool,
+    out: Path | None,
+    overwrite: bool,
+    progress: bool | None,
+    **settings: Any,
 ) -> None:
     """Segment a photograph, or cluster a table, end to end and write a report."""
     from .. import workflows

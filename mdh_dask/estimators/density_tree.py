@@ -23,7 +23,7 @@ from ..plotting.parts import png_of
 from ..tree.levels import Level
 from .density_state import PREFIX, DensityState
 from .docstrings import documented
-from .editing import renamed
+from .editing import check_fewer, renamed
 from .exemplary import Exemplary
 from .mapped import CONSTRAINTS, Mapped, divided
 from .saved import part
@@ -258,11 +258,7 @@ class DensityTree(Mapped, Exemplary, Confident):
         2
         """
         check_is_fitted(self)
-        if not 1 <= n_clusters <= self.n_clusters_:
-            raise ValueError(
-                f"expected n_clusters from 1 to {self.n_clusters_}, as many as there are; got {n_clusters}: fit with "
-                "n_clusters= for more"
-            )
+        check_fewer(n_clusters, self.n_clusters_)
         model, before = copy(self), self._model.clusters
         model._adopt(self._model.cut(n_clusters))
         united = np.empty(self.n_clusters_ + 1, dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -67,11 +68,7 @@ class Editing(ClusterEstimator):
         2
         """
         check_is_fitted(self)
-        if not 1 <= n_clusters <= self.n_clusters_:
-            raise ValueError(
-                f"expected n_clusters from 1 to {self.n_clusters_}, as many as there are; got {n_clusters}: fit with "
-                "n_clusters= for more"
-            )
+        check_fewer(n_clusters, self.n_clusters_)
         return self._united(self.tree_.cut(n_clusters))
 
     def extract(self, quality: str | Quality = "stability") -> Self:
@@ -169,6 +166,15 @@ class Editing(ClusterEstimator):
             model.level_counts_ = levels[0] if levels else None
             model.labels_ = labels_like(X, model._labels_of(rows))
         return model
+
+
+def check_fewer(n_clusters: int, there: int) -> None:
+    """Raise an error unless a number of clusters to cut to is a whole one from 1 to as many as there are."""
+    if not (isinstance(n_clusters, Integral) and 1 <= n_clusters <= there):
+        raise ValueError(
+            f"expected n_clusters from 1 to {there}, as many as there are; got {n_clusters!r}: fit with n_clusters= "
+            "for more"
+        )
 
 
 def renamed(labels: Any, names: Integers) -> Any:

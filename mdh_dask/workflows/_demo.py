@@ -24,9 +24,12 @@ SEEN = PixelOptions(sample=30_000, features=("lab", "texture"))
 """Columns in which the segments of a photograph are those that people see, and few pixels as neighbours are alike."""
 
 
+FOLDER = "mdh-dask-demo"
+
+
 def demo(
     image: str = "flower",
-    folder: str | Path = "mdh-dask-demo",
+    folder: str | Path | None = None,
     *,
     table: bool = False,
     overwrite: bool = False,
@@ -39,8 +42,8 @@ def demo(
     ----------
     image : str, default="flower"
         ``"flower"`` or ``"china"`` from scikit-learn, or the path of a picture.
-    folder : str or Path, default="mdh-dask-demo"
-        Folder to create.
+    folder : str or Path, optional
+        Folder to create; ``mdh-dask-demo`` by default, and ``mdh-dask-demo-table`` for a table.
     table : bool, default=False
         Whether to cluster a table instead: 178 wines by 13 measurements (UCI, from scikit-learn).
     overwrite : bool, default=False
@@ -71,7 +74,7 @@ def demo(
     ['labels.zarr', 'model.zarr', 'report.html', 'segmented.png']
     """
     require("jinja2", "demo")
-    folder = Path(folder)
+    folder = Path(folder or FOLDER + "-table" * table)
     if table:
         return _table_demo(folder, overwrite, progress, cluster)
     require("PIL", "demo")

@@ -60,10 +60,10 @@ def test_the_wines_are_clustered_and_shown_by_the_names_of_their_columns(here):
     result = run("--table")
     assert result.exit_code == 0, result.output
     assert re.fullmatch(r"3 clusters of 178 rows in [\d.]+ s: open (.+)\n", result.stdout)
-    assert sorted(os.listdir("mdh-dask-demo")) == ["labels.zarr", "model.zarr", "report.html"]
-    kinds, labels = load_wine().target, zarr.open_array("mdh-dask-demo/labels.zarr")[:]
+    assert sorted(os.listdir("mdh-dask-demo-table")) == ["labels.zarr", "model.zarr", "report.html"]
+    kinds, labels = load_wine().target, zarr.open_array("mdh-dask-demo-table/labels.zarr")[:]
     assert adjusted_rand_index(kinds, labels) > 0.9
-    report = Path("mdh-dask-demo/report.html").read_text(encoding="utf-8")
+    report = Path("mdh-dask-demo-table/report.html").read_text(encoding="utf-8")
     assert 'id="picture"' in report
     assert re.search(r'class="sides">\s*<span>.*<b>[^<]*color_intensity', report)
     assert run("--table", "--image", "china").exit_code == 2

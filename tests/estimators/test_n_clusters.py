@@ -71,7 +71,7 @@ def test_the_tree_for_a_number_is_the_same_for_any_chunks(groups):
 def test_a_warning_says_why_there_are_fewer():
     X = np.random.default_rng(0).normal(size=(60, 2))
     with pytest.warns(
-        UserWarning, match=r"found \d+ of n_clusters=40: .* min_relative_depth=0.1 with min_cluster_size=20"
+        UserWarning, match=r"found \d+ of n_clusters=40: .* min_relative_depth=0.1 with 20 rows \(min_cluster_size\)"
     ):
         RandomProjectionTree(20, n_clusters=40, min_cluster_size=20).fit(X)
 
@@ -96,6 +96,8 @@ def test_cut_models_predict_save_and_name_clusters_like_their_labels(groups, tmp
     assert loaded.levels_ == model.levels_[:2]
     with pytest.raises(ValueError, match="from 1 to 2, as many as there are; got 3"):
         loaded.cut(3)
+    with pytest.raises(ValueError, match="from 1 to 2, as many as there are; got '2'"):
+        loaded.cut("2")
 
 
 def test_merged_leaves_of_kernel_trees_reach_a_number_and_can_be_cut(groups):
