@@ -131,6 +131,17 @@ class TestSlabs:
         diamonds = rng.uniform(-0.5, 0.5, (800, 2)) @ np.array([[1, 1], [1, -1]]) + np.column_stack([2 * y, 0 * y])
         assert adjusted_rand_score(DensityTree().fit_predict(diamonds), y) > 0.95  # one cluster by balls
 
+    def test_more_rows_of_overlapping_clusters_show_more_evidence(self):
+        rng = np.random.default_rng(0)
+        group = rng.integers(2, size=8000)
+        points = rng.normal(size=(8000, 2)) + 4.0 * np.column_stack([group, 0 * group])
+        contact, strongest = np.array([2.0, 0.0]), []
+        for n in (1000, 8000):
+            choosing, counted = np.arange(0, n, 2), np.arange(1, n, 2)
+            difference, total = rows_in_slabs(points[:n], choosing, counted, group[:n], (0, 1), contact)[..., :2].T
+            strongest.append((difference / np.sqrt(np.maximum(total, 1))).min(axis=1).max())
+        assert strongest[1] > 2 * strongest[0] > 4  # less with more rows if at most 192 choose a line
+
     @pytest.mark.parametrize("sample_size", [12_000, 300])
     @pytest.mark.parametrize("n_constant", [1, 8])
     def test_constant_columns_change_nothing(self, n_constant, sample_size):
@@ -173,7 +184,7 @@ class TestSlabs:
         angle = np.linspace(-1.5, 1.5, 1200)
         arc = np.column_stack([np.sin(angle), np.cos(angle)]) + rng.normal(0, 0.03, (1200, 2))
         bar = np.column_stack([angle, rng.uniform(0, 1, 1200)])
-        for rows, n_lines in ((arc, 2), (bar, len(NEAREST))):
+        for rows, n_lines in ((arc, 2), (bar, 5)):  # 300 choosing rows in each group
             group = (angle > 0).astype(np.int64)
             contact = np.array([0, rows[np.abs(angle) < 0.1, 1].mean()])
             sums = rows_in_slabs(rows, choosing, counted, group, (0, 1), contact)
@@ -185,7 +196,7 @@ class TestSlabs:
         angle, width = np.linspace(-3, 3, 1200), rng.uniform(-0.8, 0.8, 1200)
         ring = np.column_stack([np.sin(angle), np.cos(angle)]) + rng.normal(0, 0.15, (1200, 2))
         bars = np.column_stack([angle + np.sign(angle) * width, width - np.abs(angle)])
-        for rows, n_lines in ((ring, 3), (bars, len(NEAREST))):
+        for rows, n_lines in ((ring, 3), (bars, 5)):
             group = (angle > 0).astype(np.int64)
             contact = rows[np.abs(angle) < 0.1].mean(axis=0)
             sums = rows_in_slabs(rows, choosing, counted, group, (0, 1), contact)
