@@ -104,6 +104,12 @@ class DensityModel(State):
             labels[reach > self.level**2] = -1
         return labels
 
+    def excess(self, rows: AnyArray) -> Floats:
+        """Return by which share the density level exceeds the distance of each raw row to its last nearest landmark."""
+        _, reach = nearest_landmarks(rows, self.centre, self.scale, self.points)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(reach > 0, np.sqrt(self.level**2 / reach), np.inf) - 1.0
+
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the `VOTERS` nearest landmarks that are in the cluster of each raw row."""
         rows = loop_ready(rows)

@@ -49,6 +49,10 @@ class DensityState(MappedState, ComparedState):
         """Return the label of every row; see `DensityModel.labels`."""
         return self.by_features(self.model.labels, rows)
 
+    def excess(self, rows: AnyArray) -> Floats:
+        """Return how far inside the density level each row is; see `DensityModel.excess`."""
+        return self.by_features(self.model.excess, rows)
+
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the nearest landmarks that agree with the label of every row."""
         return self.by_features(self.model.agreeing, rows)

@@ -17,8 +17,8 @@ from .transformer import FeatureTransformer
 
 logger = logging.getLogger(__name__)
 
-FOR_FEATURES = {"feature_map", "starts", "bandwidth", "min_relative_depth"}
-"""Parameters of trees on features, which do not suit the rows themselves."""
+FOR_FEATURES = ("starts", "bandwidth", "min_relative_depth")
+"""Parameters whose defaults suit trees on features, and not the rows themselves."""
 
 
 @documented
@@ -33,7 +33,7 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     min_relative_depth : float
         Least relative depth of a split. Features show shallow valleys between landmarks for any number of rows.
         Without `merge`, 1 excludes most of them: the lower mode is then at least twice as high as the valley. Where
-        the rows themselves are clustered, theirs is 0.1.
+        the rows themselves are clustered, theirs is 0.1 by default.
 
     Notes
     -----
@@ -43,8 +43,9 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     Rows of clusters that are near each other along one direction and long along others are neighbours, so that features
     mix them, though a hyperplane among the rows separates them. With `merge`, where the features show a single cluster
-    and no rows have labels, the rows themselves are clustered as by ``HierarchicalMDH(merge=True)``. If they form
-    several clusters, `feature_map_` is None.
+    and no rows have labels, the rows themselves are clustered as by ``HierarchicalMDH(merge=True)``, with the
+    parameters of this estimator that are not its defaults, but for a number for `bandwidth`, which is in units of the
+    features. If they form several clusters, `feature_map_` is None.
 
     The thesis uses ``feature_map="local_scaling"``. With ``KernelPCAFeatures(variance=1.0)`` and `max_components` None,
     hyperplanes are free in the span of the landmarks (KMDH_hier there); with less variance or fewer components, in the
@@ -113,8 +114,11 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     def _of_rows_themselves(self) -> HierarchicalMDH:
         """Return the estimator that clusters the rows where their features show a single cluster."""
-        shared = HierarchicalMDH().get_params(deep=False).keys() - FOR_FEATURES  # subclasses may have more
-        return HierarchicalMDH(**{name: getattr(self, name) for name in shared})
+        shared = HierarchicalMDH().get_params(deep=False).keys() - {"feature_map"}  # subclasses may have more
+        given = {name: getattr(self, name) for name in shared}
+        left = [name for name in FOR_FEATURES if given[name] == getattr(HierarchicalKernelMDH, name)]
+        left += [] if isinstance(self.bandwidth, str) else ["bandwidth"]
+        return HierarchicalMDH(**{name: value for name, value in given.items() if name not in left})
 
     def _is_of_rows(self) -> bool:
         """Return whether the tree is one of the rows themselves, though there is a feature map for them."""
@@ -122,10 +126,6 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     def _least_depth(self) -> float:
         return self._of_rows_themselves().min_relative_depth if self._is_of_rows() else super()._least_depth()
-
-    def _why_fewer(self) -> str:
-        of_rows = "; with HierarchicalMDH(merge=True) the depth can be lower" if self._is_of_rows() else ""
-        return super()._why_fewer() + of_rows
 
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
         if not self._is_of_rows():

@@ -392,6 +392,21 @@ class TestOutside:
         points = model.state_.model.points + model.state_.model.centre
         tenth = np.sort(np.linalg.norm(noisy[:, None] - points, axis=2), axis=1)[:, 9]
         np.testing.assert_array_equal(model.labels_ < 0, tenth > model.level_)
+        np.testing.assert_allclose(model.boundary_distance(noisy), model.level_ / tenth - 1)
+
+    @pytest.mark.parametrize("feature_map", [None, "rbf"])
+    def test_how_far_rows_are_outside_is_lazy_the_same_in_any_chunks_and_saved(self, noisy, tmp_path, feature_map):
+        model = DensityTree(outliers=0.03, feature_map=feature_map).fit(noisy)
+        expected = model.boundary_distance(noisy)
+        assert 0 < (expected < 0).sum() < 100
+        lazy = model.boundary_distance(da.from_array(noisy, (171, 3)))
+        assert isinstance(lazy, da.Array)
+        np.testing.assert_array_equal(lazy, expected)
+        model.save(tmp_path / "model")
+        np.testing.assert_array_equal(load_model(tmp_path / "model").boundary_distance(noisy), expected)
+
+    def test_equal_rows_are_inside(self):
+        assert (DensityTree().fit(np.ones((50, 2))).boundary_distance(np.ones((3, 2))) == np.inf).all()
 
     def test_rows_are_left_alike_in_any_chunks(self, noisy):
         options = {"sample_size": 300, "n_landmarks": 200, "unclassified": "leave", "outliers": 0.05}

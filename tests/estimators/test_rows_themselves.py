@@ -41,6 +41,23 @@ def test_the_tree_is_then_that_of_hyperplanes_among_the_rows(model):
     assert (model.predict(rows) == of_rows.labels_).all()
 
 
+@pytest.mark.parametrize("given", [{"min_relative_depth": 0.2}, {"bandwidth": "multimodal"}])
+def test_parameters_that_are_no_defaults_reach_the_rows(given):
+    rows, _ = long_clusters()
+    model = HierarchicalKernelMDH(**given).fit(rows)
+    assert model.feature_map_ is None
+    assert model.tree_ == HierarchicalMDH(merge=True, **given).fit(rows).tree_
+
+
+def test_starts_that_are_no_defaults_reach_the_rows_too():
+    assert HierarchicalKernelMDH(starts="pca2")._of_rows_themselves().starts == "pca2"
+    assert HierarchicalKernelMDH()._of_rows_themselves().starts == HierarchicalMDH().starts
+
+
+def test_a_bandwidth_in_units_of_the_features_does_not(model):
+    assert HierarchicalKernelMDH(bandwidth=0.02).fit(long_clusters()[0]).tree_ == model.tree_
+
+
 def test_the_tree_is_the_same_whatever_the_chunks(model):
     lazy = HierarchicalKernelMDH().fit(da.from_array(long_clusters()[0], chunks=(117, 12)))
     assert lazy.tree_ == model.tree_
@@ -70,7 +87,7 @@ def test_rows_themselves_are_not_searched_without_merging_or_for_one_cluster(par
 def test_reasons_are_those_of_the_rows_themselves(model):
     rows, _ = long_clusters()
     assert model.why() == HierarchicalMDH(merge=True).fit(rows).why()
-    with pytest.warns(ConvergenceWarning, match=r"min_relative_depth=0\.1 .* with HierarchicalMDH\(merge=True\)"):
+    with pytest.warns(ConvergenceWarning, match=r"min_relative_depth=0\.1 with 150 rows"):
         HierarchicalKernelMDH(n_clusters=3, min_cluster_size=150).fit(rows)
 
 
