@@ -13,6 +13,7 @@ from .values import (
     EXACT_IN_SINGLE,
     categories_of,
     dtype_of,
+    holds_dates,
     is_categorical,
     is_single,
     kind_of,
@@ -201,7 +202,7 @@ def _kind(key: Any, column: Any, booleans: str) -> str:
         return booleans
     if kind in "iuf" or (kind == "O" and _holds_numbers(column)):
         return "continuous"
-    if kind in "OUST":
+    if kind in "OUST" and not holds_dates(column):
         return "categorical"
     raise ValueError(not_numbers([(key, dtype)]))
 

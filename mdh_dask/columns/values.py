@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from datetime import date, time, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,6 +101,16 @@ def _numbers_of_objects(values: AnyArray) -> Floats:
     if any(np.ndim(value) > 0 for value in values):
         raise ValueError("lists are not numbers")
     return np.array([np.nan if is_missing(value) else value for value in values], dtype=np.float64)
+
+
+def holds_dates(column: Any) -> bool:
+    """Return whether a column has periods of pandas, or objects in memory of which the first is a date or a time."""
+    if hasattr(dtype_of(column), "freq"):
+        return True
+    if hasattr(column, "npartitions") or not isinstance(dtype_of(column), np.dtype):
+        return False
+    first = next((value for value in np.asarray(column) if not is_missing(value)), None)
+    return isinstance(first, date | time | timedelta)
 
 
 def dtype_of(column: Any) -> Any:

@@ -305,6 +305,16 @@ def test_dates_are_refused_with_and_without_types(columns):
             RandomProjectionTree(**QUICK, feature_map=feature_map).fit(arrow(dates))
 
 
+@pytest.mark.parametrize("kind", [None, "period[D]", "datetime64[s]", "timedelta64[s]"])
+def test_dates_in_any_column_of_pandas_are_no_levels(columns, kind):
+    days = np.arange(400).astype("m8[s]" if kind == "timedelta64[s]" else "M8[s]")
+    frame = pandas_frame(columns | {"day": days})
+    frame["day"] = frame["day"].dt.date if kind is None else frame["day"].astype(kind)
+    frame.loc[:1, "day"] = None
+    with pytest.raises(ValueError, match=r"expected columns of numbers; got 'day'"):
+        RandomProjectionTree(**QUICK, feature_map="gower").fit(frame)
+
+
 class TestMissing:
     @pytest.fixture
     def gappy(self, columns):
