@@ -43,6 +43,7 @@ EMBEDDINGS: dict[str, Callable[[], Any]] = {
     "MDS": lambda: MultidimensionalScaling(dissimilarity="gower"),
     "CSE": lambda: GowerFeatures(missing="pairs"),
     "CSE, missing is a level": lambda: GowerFeatures(missing="level"),
+    "CSE, single levels": lambda: GowerFeatures(missing="pairs", single_levels=True),
     "mPPCA": MixedPCA,
 }
 

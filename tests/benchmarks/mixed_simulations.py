@@ -59,7 +59,8 @@ SIMULATIONS = {
 }
 
 METHODS = (
-    *(f"MDH_hier on {embedding}" for embedding in COLUMNS), "dePDDP on CSE", *(f"{name} on CSE" for name in OTHERS),
+    *(f"MDH_hier on {embedding}" for embedding in COLUMNS), "dePDDP on CSE",
+    *(f"{name} on CSE, single levels" for name in ("MDH_hier", "dePDDP")), *(f"{name} on CSE" for name in OTHERS),
     *(["k-prototypes"] if find_spec("kmodes") else []),
 )  # fmt: skip
 
@@ -89,7 +90,7 @@ def run(
 def _line(line: tuple[str, str, int, int], found: np.ndarray) -> tuple[Any, ...]:
     nmi, clusters = found.T
     error = float(nmi.std(ddof=1) / np.sqrt(len(nmi))) if len(nmi) > 1 else "-"
-    published = SIMULATIONS[line[0]].published.get(line[1], {}).get(line[2:])
+    published = SIMULATIONS[line[0]].published.get(line[1].partition(",")[0], {}).get(line[2:])
     beside = ("-", "-") if published is None else (published, f"{nmi.mean() - published:+.3f}")
     return *line, len(nmi), float(nmi.mean()), error, float(clusters.mean()), *beside
 
