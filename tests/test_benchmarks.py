@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from benchmarks import (
     cells,
+    density_scale,
     ensembles,
     faults,
     first,
@@ -803,3 +804,12 @@ def test_the_cost_of_partitions_and_density_trees_is_measured_in_a_process_each(
         ("DensityTree on moons", 2, 4),
     ]
     assert min(row[-2] for row in table.rows) > 0.9
+
+
+def test_a_density_tree_on_two_workers_of_a_gigabyte_is_measured():
+    found, sets = checked(density_scale.run(n_rows=20_000))
+    values = {row[0]: row[1] for row in found.rows}
+    assert values["clusters"] == 4
+    assert values["NMI"] > 0.95
+    assert values["passes with labels"] <= 4
+    assert len(sets.rows) == 3

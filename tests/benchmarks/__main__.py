@@ -8,6 +8,7 @@ import click
 
 from . import (
     costs,
+    density_scale,
     ensembles,
     faults,
     figures,
@@ -71,6 +72,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "kernels": kernels,
     "kernels_scale": kernels_scale,
     "partitions_scale": partitions_scale,
+    "density_scale": density_scale,
     "tables_scale": tables_scale,
     "images": images,
     "mixed": mixed,

@@ -48,7 +48,7 @@ def run(n_rows: int = 1_000_000, methods: Sequence[str] | None = None) -> Iterat
         with two_threads():
             store_mixture(Path(folder) / "rows.zarr", n_rows, N_COLUMNS, N_CLUSTERS, sd=SD)
             store_mixture(Path(folder) / "warm.zarr", min(n_rows, 50_000), 5, 5, seed=1)
-            write_rows(_moons(n_rows)[0], Path(folder) / "moons.zarr", chunk_rows=min(CHUNK_ROWS, n_rows))
+            write_rows(moons_in_noise(n_rows)[0], Path(folder) / "moons.zarr", chunk_rows=min(CHUNK_ROWS, n_rows))
         for name in methods or METHODS:
             cell = run_cell(fitted, LIMIT, name=name, folder=Path(folder), n_rows=n_rows)
             if cell.failure:
@@ -74,12 +74,16 @@ def fitted(begin: Begin, name: str, folder: Path, n_rows: int) -> tuple[int, flo
         model = make(**METHODS[name]).fit(rows)
         labels = model.labels_.compute()
         spent = time.process_time() - cpu, time.perf_counter() - start
-        y = _moons(n_rows)[1] if on_moons else gaussian_mixture(n_rows, N_COLUMNS, N_CLUSTERS, sd=SD)[1].compute()
+        y = (
+            moons_in_noise(n_rows)[1]
+            if on_moons
+            else gaussian_mixture(n_rows, N_COLUMNS, N_CLUSTERS, sd=SD)[1].compute()
+        )
     known = y >= 0
     return model.n_passes_ + 1, *spent, normalized_mutual_information(y[known], labels[known]), model.n_clusters_
 
 
-def _moons(n_rows: int) -> Shape:
+def moons_in_noise(n_rows: int) -> Shape:
     """Return rows of two pairs of moons, of which a tenth is noise around them."""
     rng = np.random.default_rng(0)
     n_noise = n_rows // 11
