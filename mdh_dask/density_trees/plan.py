@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._jit.lattices import NO_LATTICES, Lattices
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
@@ -80,13 +81,14 @@ def cluster(
     lattices = NO_LATTICES if np.count_nonzero(frame.scale) > FEW_COLUMNS else _lattices(look, sample)
     points = frame(spread_sample(sample, lattices).rows).astype(np.float64)
     more = n_rows >= ROWS_TO_TEST_AGAIN * len(points)
-    structure = structure_of(points, sample.hashes, 1 - settings.quantile, slabs=not more)
-    if more and len(structure.sides):
-        structure = with_basins(points, structure)
-    chosen = points[: settings.n_landmarks]
-    landmarks = NearestCounts(frame.centre, frame.scale, chosen, level_of(chosen, settings.outliers))
-    cells = structure.cell[: settings.n_landmarks]
-    again = places_of(points, structure, len(cells)) if more else None
+    with one_blas_thread():
+        structure = structure_of(points, sample.hashes, 1 - settings.quantile, slabs=not more)
+        if more and len(structure.sides):
+            structure = with_basins(points, structure)
+        chosen = points[: settings.n_landmarks]
+        landmarks = NearestCounts(frame.centre, frame.scale, chosen, level_of(chosen, settings.outliers))
+        cells = structure.cell[: settings.n_landmarks]
+        again = places_of(points, structure, len(cells)) if more else None
     if again is None:
         counts: Integers = yield from of_all_rows("counting", landmarks, look.sample, n_rows)
     else:

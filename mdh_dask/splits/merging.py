@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._typing import Floats, Integers
 from .known import Known
 from .pair_tests import Pair, PairTests, pair_of, pair_tests
@@ -40,6 +41,7 @@ class Merged(NamedTuple):
     """Evidence that keeps groups apart."""
 
 
+@one_blas_thread()  # several threads take longer for so small products
 def merge_cells(
     rows: Floats,
     hashes: Integers,

@@ -10,9 +10,10 @@ from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_info, threadpool_limits
 from trees import random_tree
 
-from mdh_dask import HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
+from mdh_dask import DensityTree, HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
 from mdh_dask._jit.communities import rows_in_core_and_cut
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import run
@@ -244,6 +245,21 @@ def test_balls_hold_rows_as_counted_one_by_one(times):
     assert _standard_errors(sums, times) == pytest.approx(excess.sum() / np.sqrt((excess**2).sum()))
     assert sums[:2].tolist() == [of.sum() for of in counts]
     assert min(sums) > 0
+
+
+def test_cells_are_found_and_merged_with_one_thread_of_blas(monkeypatch):
+    found = []
+
+    def smoothed(*cells):
+        found.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return smoothed_cells(*cells)
+
+    monkeypatch.setattr("mdh_dask.splits.merging.smoothed_cells", smoothed)
+    with threadpool_limits(2, "blas"):
+        rows, cell = stripes(400, 1.0)
+        merge_cells(rows, hashes(400), cell, 16)
+        DensityTree().fit(np.random.default_rng(0).normal(size=(200, 10)))
+    assert {*found} == {1}
 
 
 @pytest.mark.parametrize("n_columns", [2, 10])
