@@ -162,34 +162,6 @@ def projection_ranges(projections):
     return [list(column) for column in zip(*out)]
 
 
-def bin_spreads(counts):
-    """Positions of all rows, one by one, and exact moments."""
-    out = []
-    for line in counts.tolist():
-        positions = [k for k, count in enumerate(line[1:-1]) for _ in range(count)]
-        n = len(positions)
-        mean = Fraction(sum(positions), max(n, 1))
-        variance = sum((k - mean) ** 2 for k in positions) / max(n, 1)
-        below = [sum(k <= end for k in positions) for end in range(len(line) - 2)]
-        between = sum(max(n, 1) <= 4 * rows < 3 * max(n, 1) for rows in below)
-        out.append([n, float(variance), between])
-    return [list(column) for column in zip(*out)]
-
-
-def rows_on_both_sides(counts, least):
-    """Sums of the bins on either side."""
-    return [[min(sum(line[: k + 1]), sum(line[k + 1 :])) >= least for k in range(len(line))] for line in counts]
-
-
-def relative_depths(density, floor, tiny):
-    """Highest of either side, from the definition."""
-    out = []
-    for line, height in zip(density.tolist(), floor.tolist()):
-        gains = [min(max(line[: k + 1]), max(line[k:])) - p for k, p in enumerate(line)]
-        out.append([gain / max(p + height, tiny * max(gain, 1.0)) for gain, p in zip(gains, line)])
-    return out
-
-
 def column_moments(rows, mean, deviations, low, high):
     """Exact rational sums."""
     for j, column in enumerate(zip(*rows.tolist())):

@@ -9,7 +9,6 @@ from typing import Self
 
 import numpy as np
 
-from .._jit.histograms import bin_spreads
 from .._typing import AnyArray, Floats
 
 NORMAL_QUARTILES = 1.349
@@ -98,6 +97,10 @@ def spread_of_counts(counts: AnyArray, width: AnyArray) -> tuple[Floats, Floats,
     -------
     n, sd, quartiles : arrays of shape (...), float64
     """
-    stacked = np.reshape(counts, (-1, np.shape(counts)[-1]))
-    n, variance, quartiles = bin_spreads(stacked).reshape(3, *np.shape(counts)[:-1])
-    return n, np.sqrt(variance) * width, quartiles * width
+    inner = np.asarray(counts)[..., 1:-1]
+    bins = np.arange(inner.shape[-1])
+    n, below = inner.sum(axis=-1), inner.cumsum(axis=-1)
+    safe = np.maximum(n, 1)
+    variance = np.maximum((inner @ bins**2) / safe - ((inner @ bins) / safe) ** 2, 0.0)
+    between = (0.25 * safe[..., None] <= below) & (below < 0.75 * safe[..., None])
+    return n.astype(np.float64), np.sqrt(variance) * width, np.count_nonzero(between, axis=-1) * width

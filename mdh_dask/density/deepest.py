@@ -53,6 +53,6 @@ def deepest_valleys(
     n, n_bins = counts.shape
     taps = np.exp(-0.5 * (np.arange(int(KERNEL_REACH * bins_per_bandwidth) + 1) / bins_per_bandwidth) ** 2)
     first, last = allowed or (np.zeros(n, dtype=np.int64), np.full(n, n_bins, dtype=np.int64))
-    out = np.empty((3, n))
-    write_deepest_valleys(counts, taps, float(min_rows), first, last, out)
+    out, padded = np.empty((3, n)), np.zeros(n_bins + 2 * len(taps))
+    write_deepest_valleys(counts, taps, float(min_rows), first, last, padded, np.empty((2, n_bins)), out)
     return Valleys(out[0], out[1].astype(np.int64), out[2].astype(np.int64))

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._jit.histograms import rows_on_both_sides
 from .._typing import AnyArray, Booleans, Floats
 from .bandwidth import Bandwidth, spread_of_counts
 from .extents import Extents
@@ -165,9 +164,8 @@ class Histograms:
 
     def leaves_rows(self, n: float) -> Booleans:
         """Return a mask of the splits with at least `n` rows on both sides, shape (n_directions, n_bins)."""
-        allowed = np.empty(self.counts.shape, dtype=bool)
-        rows_on_both_sides(self.counts if self.routed is None else self.routed, float(n), allowed)
-        return allowed
+        left = self.n_left
+        return (left >= n) & (left[:, -1:] - left >= n)
 
     def within(self, alpha: float) -> Booleans:
         """Return a mask of the splits within `alpha` standard deviations of the mean, shape (n_directions, n_bins)."""

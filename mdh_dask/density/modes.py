@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from .._jit.histograms import relative_depths
 from .._typing import AnyArray, Floats
 
 CERTAIN_DEPTH = 10.0
@@ -33,11 +32,11 @@ def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
     array([0. , 0. , 0.5, 0. , 0. ])
     """
     density = np.asarray(density, dtype=np.float64)
-    depth = np.empty(density.shape)
-    n_bins = density.shape[-1]
-    floors = np.full(density.shape[:-1], floor, dtype=np.float64).reshape(-1)
+    left, right = (np.maximum.accumulate(side, axis=-1) for side in (density, density[..., ::-1]))
+    gain = np.minimum(left, right[..., ::-1]) - density
     # An empty gap without a floor has a huge, but finite depth.
-    relative_depths(density.reshape(-1, n_bins), floors, np.finfo(float).tiny, depth.reshape(-1, n_bins))
+    least = np.finfo(float).tiny * np.maximum(gain, 1.0)
+    depth: Floats = gain / np.maximum(density + np.asarray(floor)[..., None], least)
     return depth
 
 

@@ -132,7 +132,7 @@ def valley_starts(
 def starts_along(directions: Floats, centred: Floats, n_starts: int) -> list[Start]:
     """Return the starts with the deepest valleys among given unit directions; see `valley_starts`."""
     depth, alpha, _ = _deepest_valleys(
-        np.ascontiguousarray(directions @ centred.T), np.sqrt(len(centred)) / len(centred), np.inf
+        np.ascontiguousarray(directions @ centred.T, dtype=np.float32), np.sqrt(len(centred)) / len(centred), np.inf
     )
     best = np.argsort(-depth, kind="stable")[:n_starts]
     return [Start(directions[i], (float(alpha[i]) + ROOM,), float(depth[i])) for i in best if depth[i] > 0]

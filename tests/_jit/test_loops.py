@@ -24,7 +24,6 @@ from mdh_dask._jit.branches import (
 )
 from mdh_dask._jit.columns import certainly_distinct, column_moments, count_beyond
 from mdh_dask._jit.hashing import hash_again, hash_rows
-from mdh_dask._jit.histograms import bin_spreads, relative_depths, rows_on_both_sides
 from mdh_dask._jit.label_sums import add_to_labels
 from mdh_dask._jit.lattices import offset_within, spread_rows, spread_tile
 from mdh_dask._jit.sparse import project_sparse
@@ -290,40 +289,6 @@ class TestProjectionRanges:
 
     def test_a_constant_direction_has_no_spread(self):
         assert projection_ranges(np.full((1, 301), 0.1))[1] == 0
-
-
-stacked_counts = hnp.arrays(
-    st.sampled_from([np.int32, np.int64]),
-    st.tuples(st.integers(1, 3), st.integers(3, 12)),
-    elements=st.integers(0, 9),
-)
-
-
-class TestStackedHistograms:
-    @given(stacked_counts)
-    def test_spreads_equal_those_of_exact_arithmetic(self, counts):
-        spreads, exact = bin_spreads(counts), reference.bin_spreads(counts)
-        np.testing.assert_array_equal(spreads[[0, 2]], [exact[0], exact[2]])
-        np.testing.assert_allclose(spreads[1], exact[1], rtol=1e-12, atol=1e-12)
-
-    @pytest.mark.parametrize("n", [10**6, 10**12])
-    def test_spreads_of_many_rows_do_not_overflow(self, n):
-        counts = np.zeros((1, 4098), np.int64)
-        counts[0, [1, 4096]] = n // 2
-        assert bin_spreads(counts)[:2, 0].tolist() == [n, (4095 / 2) ** 2]
-
-    @given(stacked_counts, st.integers(0, 60))
-    def test_rows_on_both_sides_equal_their_twin(self, counts, least):
-        enough = np.empty(counts.shape, bool)
-        rows_on_both_sides(counts, float(least), enough)
-        assert enough.tolist() == reference.rows_on_both_sides(counts.tolist(), least)
-
-    @given(hnp.arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(1, 12)), elements=st.floats(0, 9)), seeds)
-    def test_depths_equal_their_twin(self, density, seed):
-        floor = np.random.default_rng(seed).choice([0.0, 1e-3, 1.0], len(density))
-        depths = np.empty(density.shape)
-        relative_depths(density, floor, np.finfo(float).tiny, depths)
-        assert depths.tolist() == reference.relative_depths(density, floor, np.finfo(float).tiny)
 
 
 @given(row_sets(), st.floats(-3, 3), st.floats(-3, 3))

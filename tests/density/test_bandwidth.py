@@ -92,3 +92,9 @@ class TestSpreadOfCounts:
     def test_rows_outside_do_not_count(self):
         inside = spread_of_counts(np.array([0, 2, 5, 1, 0]), np.array(1.0))
         np.testing.assert_array_equal(spread_of_counts(np.array([99, 2, 5, 1, 7]), np.array(1.0)), inside)
+
+    @pytest.mark.parametrize("n", [10**6, 10**12])
+    def test_many_rows_do_not_overflow(self, n):
+        counts = np.zeros(4098, np.int64)
+        counts[[1, 4096]] = n // 2
+        assert spread_of_counts(counts, np.array(1.0))[:2] == (n, 4095 / 2)
