@@ -155,6 +155,12 @@ def test_noise_of_the_truth_is_not_scored_and_noise_that_is_found_is_a_cluster(f
     assert found.clusters == 2
 
 
+def test_the_table_of_methods_names_all_with_their_packages():
+    lines = quality._methods_table(dict.fromkeys(METHODS)).rows
+    assert [line[0] for line in lines] == list(METHODS)
+    assert {line[1] for line in lines} >= {"mdh_dask", "scikit-learn", "HiPart", "genieclust"}
+
+
 def test_methods_of_ours_are_estimators():
     assert {name for name, method in METHODS.items() if method.ours} <= set(estimators())
 

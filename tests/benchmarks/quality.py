@@ -43,7 +43,8 @@ SCORES: dict[str, Callable[[Score], float]] = {
     "clusters": lambda score: score.clusters,
 }
 
-PACKAGES = {"mdh_dask": "mdh_dask", "sklearn": "scikit-learn", "HiPart": "HiPart"}
+DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+"""Names of packages that are not those of their modules."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ def _methods_table(absent: dict[str, str | None]) -> Table:
     lines = []
     for name, reason in absent.items():
         method = METHODS[name]
-        package = PACKAGES[method.module.partition(".")[0]]
+        module = method.module.partition(".")[0]
+        package = DISTRIBUTIONS.get(module, module)
         found = "given" if method.k else "found"
         lines.append((name, package, version_of(package), found, method.about(), reason or "runs"))
     return Table("Methods", ("method", "package", "version", "clusters", "not by default", "status"), lines)
