@@ -6,12 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from .._levels import LevelFeatures
 from .._random import generator
 from .._typing import AnyArray
 from ..chunks import work_through
 from ..density.bandwidth import Bandwidth
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.random import KeyedDirections
+from ..projections.rows import row_combinations
 from ..splits.choose import Counts
 from ..splits.stop_rule import VotingRule
 from .bounds import least_share, near_rows
@@ -24,6 +26,9 @@ from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
 from .scaling import Standardiser
 from .screening import bandwidth_of, candidates_for, screen
 from .settings import GrowthSettings
+
+N_COMBINED = 100
+"""Number of random combinations of rows beside the ends of pursuits where levels of single columns are smoothed out."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +177,9 @@ class Examiner:
         if proposal.thresholds is None and (others := self._without_levels(scoring)) is not None:
             # The smoothing of levels would hide clusters that only the other directions show.
             proposal = joined(proposal, propose(others, rng, coarse, min_rows))
+        if proposal.family is not None and isinstance(self.standardise.levels, LevelFeatures):
+            # Pursuits end at the deepest valleys, which may be those of single columns, and are smoothed out.
+            proposal = joined(proposal, Proposal(StandardDirections(row_combinations(rng, N_COMBINED, scoring))))
         if branch.groups is not None:
             proposal = joined(proposal, proposed_by(branch.groups.standardised(self.standardise), scoring))
         proposal = proposal[proposal.directions.vectors.any(axis=1)]

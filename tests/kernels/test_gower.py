@@ -225,6 +225,14 @@ class TestLevels:
         assert model.n_clusters_ == 3
         assert adjusted_rand_index(cluster, labels) > 0.9
 
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_a_level_that_coincides_with_a_gap_between_numbers_does_not_hide_it(self, seed):
+        rng = np.random.default_rng(seed)
+        cluster = rng.integers(0, 2, 400)
+        rows = np.column_stack([rng.normal(5.0 * cluster), cluster])
+        model = HierarchicalMDH(feature_map="gower", column_types={"categorical": [1]}, random_state=seed)
+        assert adjusted_rand_index(cluster, model.fit(rows).labels_) > 0.95
+
     def test_absent_columns_in_rows_of_a_level_make_no_clusters_in_few_columns(self):
         rng = np.random.default_rng(3)
         rows = np.column_stack([rng.normal(size=(400, 2)), rng.integers(0, 2, 400), rng.integers(0, 3, 400)])
