@@ -23,12 +23,6 @@ N_DRAWN = 1000
 
 ROWS_LOOKED_AT, MAX_BINS = 1000, 4096
 
-BINS_OF_STARTS = 2.5
-"""Bins per bandwidth for the valleys of starts, from which a pursuit moves on."""
-
-MARGIN = 8
-"""Bandwidths of bins beyond the range of the projections, on both sides together."""
-
 DIRECTIONS_AT_ONCE = 256
 """Number of directions with histograms in memory at once."""
 
@@ -151,24 +145,23 @@ def _weights(rng: np.random.Generator, n: int, base: Floats) -> Floats:
 def _deepest_valleys(projections: Floats, least_share: float, within: float) -> tuple[Floats, Floats, Floats]:
     """Return each direction's deepest valley: depth, standard deviations from zero, and smaller share of rows."""
     n = projections.shape[1]
-    counts, origin, width, sd = _sample_counts(projections, BANDWIDTHS["multimodal"], BINS_OF_STARTS)
+    counts, origin, width, sd = _sample_counts(projections, BANDWIDTHS["multimodal"])
     reach = within * sd if np.isfinite(within) else np.full_like(sd, np.inf)
     ends = np.ceil((-reach - origin) / width - 1), np.floor((reach - origin) / width - 1)
     first, last = np.clip(ends, 0, counts.shape[1]).astype(np.int64)
-    depth, bins, n_left = deepest_valleys(counts, BINS_OF_STARTS, least_share * n, (first, last))
+    # On coarser bins, shallow valleys change places: optdigits loses .01 of NMI.
+    depth, bins, n_left = deepest_valleys(counts, BINS_PER_BANDWIDTH, least_share * n, (first, last))
     alpha = np.abs(origin + width * (bins + 1)) / np.where(sd > 0, sd, 1.0)
     return depth, alpha, np.minimum(n_left, n - n_left) / n
 
 
 def sample_histograms(projections: Floats, rule: Bandwidth = BANDWIDTHS["multimodal"]) -> Histograms:
     """Return the histograms of a sample's projections, (n_directions, n_rows), whose means are near zero."""
-    counts, origin, width, _ = _sample_counts(projections, rule, BINS_PER_BANDWIDTH)
+    counts, origin, width, _ = _sample_counts(projections, rule)
     return Histograms(counts, origin, width, rule)
 
 
-def _sample_counts(
-    projections: Floats, rule: Bandwidth, bins_per_bandwidth: float
-) -> tuple[AnyArray, Floats, Floats, Floats]:
+def _sample_counts(projections: Floats, rule: Bandwidth) -> tuple[AnyArray, Floats, Floats, Floats]:
     """Return histograms of projections whose means are near zero, origins and widths of bins, standard deviations."""
     _, sd, low, high = projection_ranges(projections)
     quartiles = sd
@@ -176,9 +169,9 @@ def _sample_counts(
         lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
         quartiles = upper - lower
     h = np.maximum(rule.of(projections.shape[1], sd, quartiles), 1e-6 * np.maximum(-low, high))
-    width = np.where(h > 0, h, 1.0) / bins_per_bandwidth
+    width = np.where(h > 0, h, 1.0) / BINS_PER_BANDWIDTH
     # Far outliers may fall into the outermost bins.
-    n_bins = int(min(2 * (np.maximum(-low, high) / width).max(initial=0.0) + MARGIN * bins_per_bandwidth, MAX_BINS))
+    n_bins = int(min(2 * (np.maximum(-low, high) / width).max(initial=0.0) + 40, MAX_BINS))
     origin = -width * n_bins / 2
     counts = np.zeros((len(projections), n_bins), dtype=np.int64)
     bin_projections(projections, origin, width, counts)
