@@ -13,8 +13,8 @@ from .._typing import Floats, Integers
 from ..splits.slabs import Line, line_through
 
 NEAREST = (12, 24, 48, 96, 192, 384, 768, 1536)
-"""Rows of each group, nearest to the contact, that choose a line. Fewer than a tenth of the rows do not reach from a
-wide valley to its sides: with at most 192 rows, clusters were merged the sooner the more rows they had."""
+"""Rows of each group, nearest to the contact, that choose a line. The line that 192 of thousands of rows choose does
+not reach the sides of a wide valley: clusters that overlap were merged, the sooner the more rows they had."""
 
 LEAST_SPREAD = 0.6
 """Least spread of rows across the line as a share of that along it, in the groups. Lines leave thin curves, which are

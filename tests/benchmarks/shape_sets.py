@@ -119,6 +119,13 @@ def ellipses(rng: np.random.Generator, n: int, k: int = 4, ratio: float = 8.0, a
     return rows @ turn, y
 
 
+def overlap(rng: np.random.Generator, n: int, apart: float, ratio: float) -> Shape:
+    """Return two normal clouds, one of `ratio` times the spread of the other, `apart` times their mean spread apart."""
+    y = rng.integers(2, size=n)
+    sd = np.where(y == 1, 1.0, ratio)[:, None]
+    return rng.normal(size=(n, 2)) * sd + np.column_stack([y * apart * (1 + ratio) / 2, 0 * y]), y
+
+
 def core(rng: np.random.Generator, n: int) -> Shape:
     """Return a dense cloud in a sparse ring."""
     dense, y = rings(rng, n // 2, k=1, sd=0.12)
@@ -169,11 +176,20 @@ JUDGING: dict[str, tuple[Draw, int]] = {
 """Sets that were not looked at while settings were decided."""
 
 
+OVERLAPPING: dict[str, tuple[Draw, int]] = {
+    f"overlap-{n}-{apart}-{ratio}": (lambda rng, n, a=apart, r=ratio: overlap(rng, n, a, r), n)
+    for n in (1000, 4000)
+    for apart in (4.0, 5.0)
+    for ratio in (1.0, 2.0)
+}
+"""Sets on which the longest lines of slabs were decided, with their distance and ratio of spreads."""
+
+
 def draw(name: str, seed: int) -> Shape:
     """Return the rows of a set and their clusters, -1 for noise."""
-    sets = DEVELOPMENT | JUDGING
+    sets = OVERLAPPING if name in OVERLAPPING else DEVELOPMENT | JUDGING
     make, n = sets[name]
-    key = [seed, sorted(sets).index(name), int(name in JUDGING)]
+    key = [seed, sorted(sets).index(name), int(name in JUDGING) + 2 * int(name in OVERLAPPING)]
     rng = np.random.default_rng(key)
     X, y = make(rng, n)
     order = rng.permutation(len(X))
