@@ -177,7 +177,8 @@ class Examiner:
         if proposal.thresholds is None and (others := self._without_levels(scoring)) is not None:
             # The smoothing of levels would hide clusters that only the other directions show.
             proposal = joined(proposal, propose(others, rng, coarse, min_rows))
-        if proposal.family is not None and isinstance(self.standardise.levels, LevelFeatures):
+        levels = self.standardise.levels
+        if proposal.family is not None and isinstance(levels, LevelFeatures) and len(levels.starts):
             # Pursuits end at the deepest valleys, which may be those of single columns, and are smoothed out.
             proposal = joined(proposal, Proposal(StandardDirections(row_combinations(rng, N_COMBINED, scoring))))
         if branch.groups is not None:
