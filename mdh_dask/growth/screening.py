@@ -178,7 +178,7 @@ def _depths(
     standardise: Standardiser,
     bins_per_bandwidth: float,
 ) -> Floats:
-    """Return the relative depth of the deepest valley along each direction; none after one that is beyond doubt."""
+    """Return the relative depth of the deepest valley along each direction; none after a split beyond doubt."""
     scores = np.full(len(proposal), -np.inf)
     # Without their mean, rows keep in float32 the digits in which they differ.
     rows = (rows - rows.mean(axis=0)).astype(np.float32)
@@ -190,6 +190,6 @@ def _depths(
         counts, _, _ = sample_counts(projections, bandwidth, resolution, bins_per_bandwidth)
         depth = deepest_valleys(counts, bins_per_bandwidth, max(min_rows, 1)).depth
         scores[part] = np.where(depth > rule.min_relative_depth, depth, -np.inf)
-        if depth.max() > CERTAIN_DEPTH:
+        if scores[part].max() > CERTAIN_DEPTH:
             break
     return scores
