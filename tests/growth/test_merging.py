@@ -17,11 +17,13 @@ from mdh_dask import DensityTree, HierarchicalKernelMDH, RandomProjectionTree, d
 from mdh_dask._jit.communities import rows_in_core_and_cut
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import run
+from mdh_dask.density_trees import plan
 from mdh_dask.growth.equal_rows import without_equal_rows
 from mdh_dask.growth.merging import merged, merging_sample
 from mdh_dask.growth.passes import Sample
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.splits import merging
 from mdh_dask.splits.cuts import CLEARLY, FEW_COLUMNS, PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks, _standard_errors
 from mdh_dask.splits.distances import squared_distances
 from mdh_dask.splits.factors import factors_of
@@ -247,14 +249,15 @@ def test_balls_hold_rows_as_counted_one_by_one(times):
     assert min(sums) > 0
 
 
-def test_cells_are_found_and_merged_with_one_thread_of_blas(monkeypatch):
-    found = []
+@pytest.mark.parametrize(("module", "step"), [(plan, "structure_of"), (merging, "smoothed_cells")])
+def test_cells_are_found_and_merged_with_one_thread_of_blas(module, step, monkeypatch):
+    found, of_step = [], getattr(module, step)
 
-    def smoothed(*cells):
+    def watched(*args, **kwargs):
         found.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
-        return smoothed_cells(*cells)
+        return of_step(*args, **kwargs)
 
-    monkeypatch.setattr("mdh_dask.splits.merging.smoothed_cells", smoothed)
+    monkeypatch.setattr(module, step, watched)
     with threadpool_limits(2, "blas"):
         rows, cell = stripes(400, 1.0)
         merge_cells(rows, hashes(400), cell, 16)
