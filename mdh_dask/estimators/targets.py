@@ -156,8 +156,8 @@ def _filled(y: Any) -> AnyArray:
     elif labels.dtype.kind == "f":
         hidden = hidden | np.isnan(labels)
     elif labels.dtype.kind == "O":
-        hidden = hidden | np.reshape([is_missing(label) for label in labels.flat], labels.shape)
-    if not hidden.any():
+        hidden = hidden | np.fromiter(map(is_missing, labels.flat), bool, labels.size).reshape(labels.shape)
+    if not hidden.any() or labels.dtype.kind not in "biufUO":
         return labels
     if labels.dtype.kind in "UO":
         return np.where(hidden, "", labels)

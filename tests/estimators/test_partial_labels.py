@@ -11,6 +11,7 @@ from strategies import seeds
 
 from mdh_dask import HierarchicalMDH, Links, MinimumDensityHyperplane, RandomProjectionTree, load_model
 from mdh_dask.density.extents import Extents
+from mdh_dask.estimators.targets import encoded, partial_target
 
 
 def trees(**parameters):
@@ -234,3 +235,17 @@ def test_labels_that_are_missing_or_masked_are_none(form):
     np.testing.assert_array_equal(found.labels_, expected.labels_)
     np.testing.assert_array_equal(found.label_counts_, expected.label_counts_)
     assert found.known_labels_.astype(int).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("kind", ["S1", "M8[D]", "O"])
+def test_masked_labels_of_other_types_are_refused_as_unmasked_ones_are(kind):
+    labels = np.ma.array(np.arange(4).astype("i8" if kind == "M8[D]" else "U1").astype(kind), mask=[0, 1, 0, 0])
+    given = da.from_array(labels, chunks=2) if kind == "O" else labels
+    with pytest.raises(ValueError, match="expected integers, -1 for rows without a label; got labels of dtype"):
+        encoded(given, 4)
+    assert partial_target(given, 4) is None
+
+
+def test_no_labels_of_any_type_are_too_few():
+    with pytest.raises(ValueError, match=r"each of the 4 rows; got an array of shape \(0,\)"):
+        encoded(np.array([], dtype=object), 4)
