@@ -13,7 +13,7 @@ from fsspec.utils import read_block
 from .._locations import has_suffix, hiding_credentials
 from ..chunks import default_block_bytes
 from .csv_dialects import Dialect
-from .csv_head import head_of, line_end, warn_of_numbers
+from .csv_head import head_of, line_end, warn_of_doubts
 from .nodes import Options
 from .remote import filesystem, version_of
 from .tables import LazyColumn, LazyTable
@@ -61,7 +61,8 @@ def open_csv(
     -------
     LazyTable
         Columns with only numbers in the first MiB are columns of numbers, in which a comma may stand before
-        fractions if it does not separate values; empty values are missing. The file is read once to count the lines.
+        fractions if it does not separate values; empty values are missing. Commas in a single column stand before
+        fractions, with a warning. The file is read once to count the lines.
 
     Raises
     ------
@@ -74,8 +75,8 @@ def open_csv(
     """
     fs, root = _found(path, storage_options)
     blocks = _blocks(root, fs.size(root), path, block_bytes)
-    header, types, dialect = head_of(fs, root, path)
-    warn_of_numbers(header, path)
+    header, types, dialect = head = head_of(fs, root, path)
+    warn_of_doubts(head, path)
     names = tuple(header) if columns is None else tuple(columns)
     if missing := [name for name in names if name not in header]:
         raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(header)}")

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 QUOTED = re.compile(rb'"[^"]*+"')
 
-DECIMAL_COMMAS = re.compile(rb"(?:[+-]?(?:\d++(?:,\d*+)?|,\d++)(?:[eE][+-]?\d++)?+(?:[\r\n]++|\Z))++")
-"""Lines of one number each, with commas before fractions."""
+DECIMAL_COMMAS = re.compile(
+    rb"[\r\n]*+(?:(?:[+-]?(?:\d++(?:,\d*+)?|,\d++)(?:[eE][+-]?\d++)?+|N/?A|n/a|[Nn]a[Nn]|NULL|null)(?:[\r\n]++|\Z))++"
+)
+"""Lines of one number each, with commas before fractions, or of a word for a missing one."""
 
 
 class Dialect(NamedTuple):

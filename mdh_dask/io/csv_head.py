@@ -2,7 +2,6 @@
 
 import logging
 import re
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .csv_dialects import Dialect, dialects_of
@@ -65,14 +64,22 @@ def _not_utf8(path: Any) -> ValueError:
     return ValueError(f"{path}: expected texts in UTF-8; got other bytes: write it again in UTF-8, or as Parquet")
 
 
-def warn_of_numbers(header: Sequence[str], path: Any) -> None:
-    """Warn that a line of numbers is taken for names, unless it counts the columns, as frames without names do."""
-    if list(header) == [str(i) for i in range(len(header))] or not all(map(NUMBER.fullmatch, header)):
-        return
-    logger.warning(
-        "%s: its first line has only numbers, which become the names of its columns: if it is a row, put a line of "
-        "names above it", path,
-    )  # fmt: skip
+def warn_of_doubts(head: Head, path: Any) -> None:
+    """Warn where a file can be read in another way: of names that are numbers, and of commas in a single column.
+
+    A line of numbers is taken for names. Those that count the columns are, in frames without names.
+    """
+    counted = [str(i) for i in range(len(head.names))]
+    if head.names != counted and all(map(NUMBER.fullmatch, head.names)):
+        logger.warning(
+            "%s: its first line has only numbers, which become the names of its columns: if it is a row, put a line of "
+            "names above it", path,
+        )  # fmt: skip
+    if len(head.names) == 1 and head.dialect.decimal == ",":
+        logger.warning(
+            "%s: its first line names one column, %r, so commas stand before fractions: if they separate values, name "
+            "all columns", path, head.names[0],
+        )  # fmt: skip
 
 
 def line_end(path: Any, line: int) -> ValueError:

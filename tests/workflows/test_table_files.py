@@ -89,10 +89,18 @@ def test_csv_of_numbers_needs_no_types(paths):
         open_features(paths["x.csv"])
 
 
-@pytest.mark.parametrize("values", ["1,5\n2\n-,25e1\n", "1,5\r\n2\r\n-,25e1"])
-def test_a_single_column_may_have_commas_before_fractions(tmp_path, values):
+@pytest.mark.parametrize("values", ["1,5\n2\n-,25e1\n", "1,5\r\n2\r\n-,25e1", "\n\n1,5\n\n2\n-,25e1"])
+def test_a_single_column_may_have_commas_before_fractions(tmp_path, caplog, values):
     (tmp_path / "x.csv").write_bytes(b"width\n" + values.encode())
     np.testing.assert_array_equal(open_features(tmp_path / "x.csv").rows.compute(), [[1.5], [2], [-2.5]])
+    assert "first line names one column, 'width', so commas stand before fractions" in caplog.text
+
+
+@pytest.mark.parametrize("missing", ["NA", "N/A", "nan", "null"])
+def test_values_of_a_single_column_may_be_missing_where_others_have_commas(tmp_path, missing):
+    (tmp_path / "x.csv").write_text(f"width\n1,5\n{missing}\n2\n", encoding="utf-8")
+    rows = open_features(tmp_path / "x.csv").rows.compute()
+    np.testing.assert_array_equal(rows, [[1.5], [np.nan], [2]])
 
 
 @pytest.mark.parametrize("values", ["1,5,2\n", "red, blue\n", "1,5 3,5\n", "1,5;2\n"])
