@@ -23,12 +23,11 @@ from .differences import differences_of
 from .entries import (
     MAX_NESTING,
     MAX_PICTURES,
-    Entry,
     clusters_of,
     clusters_of_tree,
     entries_of,
 )
-from .profiles import Overview, overview_of
+from .profiles import overview_of
 from .scatter import scatter_of
 from .segments import SceneTable, Segments, Sizes
 from .sides import sides_of
@@ -128,6 +127,8 @@ def write_report(
     if tree is not None and drift is not None:
         tree = _with_depths_of(tree, drift)
     drawn = feature_map is not None and feature_map.spectrum is not None
+    if tree is not None and profiles is not None:
+        profiles = _in_clusters(tree, profiles)
     if tree is None:
         shown = _contents_of_clusters(_sizes_of(profiles) if sizes is None else sizes, colours)
     else:
@@ -154,7 +155,7 @@ def write_report(
     html = _template().render(
         contents,
         drift=None if drift is None else differences_of(drift),
-        profiles=None if profiles is None else _overview_of(profiles, contents["clusters"]),
+        profiles=None if profiles is None else overview_of(profiles, clusters),
         links=links or {},
     )
     write_file(path, html.encode(), overwrite)
@@ -204,13 +205,15 @@ def _contents_of_clusters(sizes: Sizes, colours: AnyArray | None) -> dict[str, A
     }
 
 
-def _overview_of(profiles: Profiles, clusters: list[Entry]) -> Overview:
-    if profiles.n_clusters != len(clusters):
+def _in_clusters(tree: Tree, profiles: Profiles) -> Profiles:
+    """Return profiles without rows in no cluster, such as those with missing values: they are in no tree."""
+    profiles = profiles.in_clusters
+    if profiles.n_clusters != tree.n_clusters:
         raise ValueError(
-            f"expected profiles of the {len(clusters)} clusters of the tree; got those of {profiles.n_clusters}: make "
-            "them with the model of this tree"
+            f"expected profiles of the {tree.n_clusters} clusters of the tree; got those of {profiles.n_clusters}: "
+            "make them with the model of this tree"
         )
-    return overview_of(profiles, clusters)
+    return profiles
 
 
 def _template() -> Any:

@@ -44,7 +44,9 @@ class Scatter:
 
 
 def scatter_of(rows: AnyArray, labels: Integers, profiles: Profiles, clusters: list[Entry]) -> Scatter | None:
-    """Return the picture of a sample of rows, or None if all are equal; `clusters` are in the order of their labels."""
+    """Return the picture of the rows of a sample that are in clusters, or None if these rows lie on a line."""
+    shown = np.isin(labels, np.array([entry.label for entry in clusters]))
+    rows, labels = rows[shown], labels[shown]
     chosen, axes = telling_axes(rows, labels, profiles)
     if len(axes) < 2:
         return None

@@ -1,7 +1,7 @@
 """Profiles of clusters: means and standard deviations of the columns, and differences from all other rows."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -72,6 +72,13 @@ class Profiles:
     def mean_of_others(self) -> Floats:
         """Means of the rows outside the cluster, shape (n_clusters, n_features)."""
         return self.moments.mean_of_others
+
+    @property
+    def in_clusters(self) -> "Profiles":
+        """Profiles without the rows in no cluster, which remain among the others."""
+        n_rows, *others = self.moments
+        first = -self.lowest
+        return replace(self, moments=Moments(n_rows[first:], *(part[first:] for part in others)), lowest=0)
 
     @cached_property
     def difference(self) -> Floats:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_report import leaf, random_tree, written
+from test_report import Page, leaf, random_tree, written
 
+from mdh_dask import GowerFeatures, HierarchicalKernelMDH, RandomProjectionTree
 from mdh_dask.report.entries import entries_of
 from mdh_dask.report.profiles import MAX_CLUSTERS, MAX_COLUMNS, STRONGEST, overview_of
 from mdh_dask.summaries.moments import MomentPass
@@ -89,10 +90,23 @@ def test_a_cluster_without_rows_and_a_single_cluster_are_told_of(path):
     assert page.words.count("no mean far from that of all other rows") == 2
 
 
-def test_profiles_of_another_tree_are_refused(path, two):
+@pytest.mark.parametrize("feature_map", [None, GowerFeatures()])
+def test_profiles_of_another_tree_are_refused(path, two, feature_map):
+    made = feature_map and feature_map.fit(np.arange(12.0).reshape(6, 2) ** 2).map_
     with pytest.raises(ValueError, match="profiles of the 3 clusters of the tree; got those of 2: make them with"):
-        written(path, random_tree(3, 0), profiles=two)
+        written(path, random_tree(3, 0), profiles=two, feature_map=made)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("cls", [RandomProjectionTree, HierarchicalKernelMDH])
+def test_rows_that_were_left_out_are_in_no_profile_and_no_picture(path, cls):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, 3)) + np.repeat([[0, 0, 0], [9, 0, 0], [0, 9, 0]], 200, axis=0)
+    rows[::20, 2] = np.nan
+    model = cls(missing="drop").fit(rows)
+    page = Page(model.report(path, rows).read_text(encoding="utf-8"))
+    assert [cell["id"] for cell in page.all("details") if "id" in cell] == ["profile-0", "profile-1", "profile-2"]
+    assert "570 rows in the colours of their clusters" in page.words
 
 
 def test_names_of_features_are_escaped(path):
