@@ -26,11 +26,11 @@ def sides_of(tree: Tree, profiles: Profiles | None, mapped: bool) -> Sides:
         Profiles of the clusters. Without them, words do not tell where a split lies in the units of a column.
     mapped : bool
         Whether the tree is of features of the rows, which say nothing to a reader: then the words are the columns of
-        the rows in which the clusters of both sides differ most.
+        the rows in which the clusters of both sides differ most; without profiles there are none.
     """
-    if mapped and profiles is not None:
-        return _sides_by_columns(tree, profiles)
-    means = None if profiles is None or mapped else means_of_nodes(tree, profiles)
+    if mapped:
+        return _sides_by_columns(tree, profiles) if profiles is not None else lambda node: ("", "")
+    means = None if profiles is None else means_of_nodes(tree, profiles)
 
     def sides(node: int) -> tuple[str, str]:
         mean = None if means is None else means[node]

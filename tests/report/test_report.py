@@ -475,6 +475,12 @@ def test_splits_of_mapped_rows_are_in_the_columns_in_which_their_sides_differ():
     assert words[1] == ()
 
 
+def test_splits_of_features_have_no_words_without_profiles_as_the_names_of_features_look_like_those_of_columns():
+    tree = tree_of_groups()
+    assert sides_of(tree, None, mapped=False)(0)[1].startswith("high x0")
+    assert sides_of(tree, None, mapped=True)(0) == ("", "")
+
+
 @pytest.mark.parametrize(("some", "others"), [([0], [1, 2]), ([0, 1], [2]), ([2], [0])])
 def test_clusters_differ_by_their_rows_put_together(some, others):
     rows, labels = groups()
