@@ -7,6 +7,7 @@ from sklearn.utils import get_tags
 
 from .._sparse import sources
 from .._typing import Integers, RowArray
+from .._words import full_count
 from ..chunks import is_dask, repeated_rows
 from .aligned import plain_labels
 from .base import ClusterEstimator
@@ -100,7 +101,7 @@ def whole_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Int
         got = "a masked value" if hidden[row] else values[row]
         raise ValueError(
             f"expected finite numbers of at least 0 for {name}; got {got} in row {row}: correct the weights of "
-            f"{np.count_nonzero(~good)} rows, or make them 0 to leave the rows out"
+            f"{full_count(int(np.count_nonzero(~good)), 'row')}, or make them 0 to leave the rows out"
         )
     if (values != np.rint(values)).any() or values.sum(dtype=np.float64) > MOST:
         bad = values[values != np.rint(values)][:1]

@@ -95,14 +95,8 @@ BAD = {
     "text": (["a"] * N, "finite numbers of at least 0"),
     "fraction": (np.full(N, 0.25), "whole numbers.*got the fraction 0.25: give counts"),
     "too many": (np.full(N, 1e13), "a sum of 2.4e[+]15: give counts"),
-    "masked": (
-        np.ma.array(np.ones(N), mask=np.arange(N) == 7),
-        "got a masked value in row 7: correct the weights of 1",
-    ),
-    "masked, lazy": (
-        da.from_array(np.ma.array(np.ones(N), mask=np.arange(N) == 7), chunks=50),
-        "masked value in row 7",
-    ),
+    "masked": (MASKED, "got a masked value in row 7: correct the weights of 1 row,"),
+    "masked, lazy": (da.from_array(MASKED, chunks=50), "masked value in row 7"),
     "none": (np.zeros(N), "other than zero with a sum of at least 2; got 0"),
 }
 
