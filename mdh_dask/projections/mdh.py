@@ -10,7 +10,7 @@ from .pca import centred_rows, scaled_components
 from .pursuit import MDHResult, Step, growing_alphas, pursue
 from .rows import NO_COLUMNS
 from .sqp import constrained_hyperplane
-from .starts import MOST_COMPONENTS, Start, starts_along, valley_starts
+from .starts import MOST_COMPONENTS, Start, valley_starts
 
 __all__ = ["MDHResult", "Step", "mdh_directions", "minimum_density_hyperplane", "minimum_density_hyperplanes"]
 
@@ -122,7 +122,7 @@ def mdh_directions(
     bandwidth
         As for `minimum_density_hyperplane`.
     alpha_max : float
-        As there; with ``valleys`` only for a pursuit from a component, if none of them shows a valley.
+        As there; with ``valleys`` only for the pursuits from components.
     max_components : int, optional
         At least 2. With more features than this, hyperplanes are pursued in the span of this many principal components
         and of the starts; None to search all directions, as ``pca2`` and ``random`` do like the papers.
@@ -238,9 +238,6 @@ def searched_rows(
         places = [Start(_unit(v), growing_alphas(alpha_max)) for v in drawn]
     n_components = len(places)
     if sd[0] > 0 and starts == "valleys":
-        # Bounds that grow from the mean cost ten descents, and end in the valleys that the components show.
-        places = starts_along(components[:2], centred, 2) or places[:1]
-        n_components = len(places)
         places += valley_starts(rng, centred, N_VALLEYS, coarse=coarse, min_rows=min_rows)
     elif sd[0] > 0 and starts == "balanced":
         near = valley_starts(rng, centred, N_BALANCED, within=alpha_max, coarse=coarse, min_rows=min_rows)
