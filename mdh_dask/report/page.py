@@ -74,7 +74,7 @@ def write_report(
     feature_map : FeatureMap, optional
         The map of the rows before clustering; its spectrum is shown.
     profiles : Profiles, optional
-        Profiles of the clusters; see `mdh_dask.cluster_profiles`.
+        Profiles of the clusters; see `mdh_dask.cluster_profiles`. Rows in no cluster are in no report of a tree.
     drift : Drift, optional
         Drift of new rows; see `mdh_dask.drift`.
     images : mapping of str to (bytes or path), optional

@@ -246,6 +246,6 @@ def test_masked_labels_of_other_types_are_refused_as_unmasked_ones_are(kind):
     assert partial_target(given, 4) is None
 
 
-def test_no_labels_of_any_type_are_too_few():
+def test_an_empty_array_of_objects_is_refused_by_its_shape():
     with pytest.raises(ValueError, match=r"each of the 4 rows; got an array of shape \(0,\)"):
         encoded(np.array([], dtype=object), 4)
