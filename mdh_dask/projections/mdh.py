@@ -117,8 +117,9 @@ def mdh_directions(
     starts : {"balanced", "valleys", "pca2", "random"}
         ``pca2``: the first two principal components, as in the paper. ``balanced``: these and the three directions with
         the deepest valleys among 1000 random combinations of rows and the single columns; hyperplanes are first held
-        near the mean. ``valleys``: the components and eight such directions, whose hyperplanes are held near their
-        valleys: for trees, as a cluster beside many others lies far from their mean. ``random``: ten random directions.
+        near the mean. ``valleys``: the components that show a valley, or else the first, and eight such directions;
+        hyperplanes are held near these valleys: for trees, as a cluster beside many others lies far from their mean.
+        ``random``: ten random directions.
     bandwidth
         As for `minimum_density_hyperplane`.
     alpha_max : float
