@@ -63,8 +63,9 @@ def bins_along(
         quartiles = upper - lower
     h = np.hypot(bandwidth.of(n_rows, sd, quartiles), resolution)
     # Equal rows may differ in the last bits of their projections, which must not count as spread.
-    size = np.maximum(np.abs(low), np.abs(high))
-    h = np.where(h > 4 * np.finfo(projections.dtype).eps * size, h, np.maximum(size, 1.0))
+    size, digits = np.maximum(np.abs(low), np.abs(high)), np.finfo(projections.dtype)
+    smallest = np.maximum(4 * digits.eps * size, digits.tiny * bins_per_bandwidth)
+    h = np.where(h > smallest, h, np.maximum(size, 1.0))
     width = h / bins_per_bandwidth
     # Margins for the kernels of the outermost rows, and for rows outside the sample.
     margin = KERNEL_REACH * h + 0.1 * (high - low) * (n_rows > projections.shape[1])
