@@ -50,6 +50,7 @@ def merge_cells(
     most_groups: int | None = None,
     fewest_groups: int = 1,
     apart: Collection[Pair] = (),
+    smooth: bool = True,
 ) -> Merged:
     """Merge cells of rows until a valley separates each group from its neighbours.
 
@@ -78,6 +79,8 @@ def merge_cells(
         Number of groups at which merging stops, whatever the evidence.
     apart : collection of pairs of cells
         Cells that are merged only to reach `most_groups`, or because one has no rows.
+    smooth : bool, default=True
+        Whether the borders of cells follow the majority of their neighbours, as those of leaves have to.
 
     Returns
     -------
@@ -101,7 +104,7 @@ def merge_cells(
     order = np.argsort(hashes, kind="stable")
     rows, hashes, cell = rows[order], hashes[order], cell[order]
     smoothed = smoothed_cells(rows, cell, n_cells)
-    tests = pair_tests(rows, hashes, cell, smoothed, n_cells)
+    tests = pair_tests(rows, hashes, cell, smoothed if smooth else cell, n_cells)
     group = _swallowed(cell, smoothed, n_cells, tests.seen())
     return _merged(tests, group, most_groups, fewest_groups, apart)
 

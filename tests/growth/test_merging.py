@@ -465,6 +465,21 @@ def test_groups_of_several_categories_differ_as_much_as_their_most_alike_cells()
     assert factors.between(np.zeros(5, dtype=int), (0, 1)) == []
 
 
+def test_borders_of_communities_stay_where_they_are_and_those_of_leaves_do_not(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(0, 1, (300, 10)), rng.normal(5, 1, (300, 10))])
+
+    def found():
+        leaves = merge_cells(rows, hashes(600), np.repeat([0, 1], 300), 2)
+        return DensityTree().fit(rows).merges_, leaves.evidence
+
+    communities, leaves = found()
+    monkeypatch.setattr(merging, "smoothed_cells", lambda rows, cell, n_cells: np.roll(cell, 5))
+    scrambled, mixed = found()
+    assert_array_equal(scrambled, communities)
+    assert not np.array_equal(mixed, leaves)
+
+
 def test_borders_are_smoothed_to_where_most_neighbours_agree():
     rng = np.random.default_rng(1)
     rows = np.concatenate([rng.normal(0, 1, (300, 2)), rng.normal(9, 1, (300, 2))])
