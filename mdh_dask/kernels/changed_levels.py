@@ -7,7 +7,7 @@ import numpy as np
 from .._levels import LevelFeatures, level_features
 from .._state import checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
-from .gower_levels import FEW_VALUES, FEWEST_TO_BEND, IN_EIGHTHS, SHARES_BELOW, bend, from_eighths
+from .gower_levels import FEW_VALUES, FEWEST_TO_BEND, SHARES_BELOW, bend, from_eighths, shares_of
 
 ROWS_TO_CHANGE = 24
 """Rows whose mean features are those of a level: what a level changes differs little between rows."""
@@ -31,7 +31,7 @@ def levels_by_change(
     """
     some = rows[:: -(-len(rows) // ROWS_TO_CHANGE)]
     groups: list[Floats] = []
-    in_variance: list[float] = []
+    eighths: list[Floats] = []
     for j in np.flatnonzero(used & ~np.isnan(rows).all(axis=0)):
 
         def at(values: Floats, j: int = int(j)) -> Floats:
@@ -52,12 +52,9 @@ def levels_by_change(
             groups += [ends[k : k + 2] for k in range(len(ends) - 1)]
         if len(values) > FEWEST_TO_BEND:
             groups.append(bend(own, at(own)))
-        in_variance += [1.0] * (len(groups) - len(in_variance))
         for value in absent:
-            groups += from_eighths(at(own), at(value)[0])
-            in_variance += IN_EIGHTHS
-    in_variance += [1.0] * (len(groups) - len(in_variance))
-    return level_features(groups, n_components, in_variance)
+            eighths += from_eighths(at(own), at(value)[0])
+    return level_features(eighths + groups, n_components, shares_of(eighths, groups))
 
 
 def check_levels(positions: Floats, starts: Integers, n_components: int) -> None:

@@ -21,8 +21,8 @@ has a single mode along its first component, a cosine, which has two."""
 SHARES_BELOW = (np.arange(33) + 0.5) / 33
 """Shares of the rows below the values at which a bend is measured; the outermost values belong to few rows."""
 
-IN_EIGHTHS = [0.125] * 8
-"""Weights of the eighths of a column's values in its variance."""
+EIGHTHS = 8
+"""Parts of a column's values that a missing value differs from."""
 
 NEARLY_ALL = 0.95
 """Share of the rows whose levels are smoothed out where rows lack values: fewer rows are hardly a cluster."""
@@ -55,7 +55,7 @@ def levels_among(
         Otherwise a column that is missing in either row leaves the mean of a pair, which is a group for each column.
     """
     groups: list[Floats] = []
-    in_variance: list[float] = []
+    eighths: list[Floats] = []
     known = ~np.isnan(coded)
     weights = _largest_weights(known & (shares > 0), shares, missing)
     for j in np.flatnonzero((shares > 0) & known.any(axis=0)):
@@ -73,11 +73,10 @@ def levels_among(
             groups += [curve[k : k + 2] for k in range(len(values) - 1)]
         if len(values) > FEWEST_TO_BEND:
             groups.append(bend(at[-len(own) :], own))
-        in_variance += [1.0] * (len(groups) - len(in_variance))
         for rows in absent:
-            groups += from_eighths(own, rows @ weighted)
-            in_variance += IN_EIGHTHS
-    in_variance += [1.0] * (len(groups) - len(in_variance))
+            eighths += from_eighths(own, rows @ weighted)
+    in_variance = shares_of(eighths, groups)
+    groups = eighths + groups
     if not missing and not known[:, shares > 0].all():
         for changes in _absences(coded, categorical, shares, projection):
             groups += [np.stack([np.zeros(len(change)), change]) for change in changes]
@@ -168,7 +167,12 @@ def from_eighths(curve: Floats, absent: Floats) -> list[Floats]:
         Features of values that as many rows have, ascending.
     absent : array of shape (n_components,)
     """
-    return [np.stack([eighth.mean(axis=0), absent]) for eighth in np.array_split(curve, len(IN_EIGHTHS))]
+    return [np.stack([eighth.mean(axis=0), absent]) for eighth in np.array_split(curve, EIGHTHS)]
+
+
+def shares_of(eighths: list[Floats], groups: list[Floats]) -> list[float]:
+    """Return the weights in the variance of eighths, which are one group together, followed by those of groups."""
+    return [1 / EIGHTHS] * len(eighths) + [1.0] * len(groups)
 
 
 def bend(values: Floats, curve: Floats) -> Floats:

@@ -13,7 +13,7 @@ from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats
 from .blas import project_blocks
 from .gower_code import STEPS, GowerCode
-from .gower_levels import FEW_VALUES, FEWEST_TO_BEND, IN_EIGHTHS, SHARES_BELOW, bend, from_eighths
+from .gower_levels import FEW_VALUES, FEWEST_TO_BEND, SHARES_BELOW, bend, from_eighths, shares_of
 from .nystrom import dimension, signs_of
 
 
@@ -42,12 +42,11 @@ class GowerMap(FeatureMap):
         """Return the features of levels, of gaps between few values, and of bends; see `levels_among`."""
         scaled, stop = self.code.scale[:, None] * self.projection, 0
         groups: list[Floats] = []
-        in_variance: list[float] = []
+        eighths: list[Floats] = []
         for j, knots in self.code._columns():
             start, stop = stop, stop + int(self.code._sizes[j])
             if self.code.categorical[j]:
                 groups.append(scaled[start:stop])
-                in_variance.append(1.0)
                 continue
             gaps, means = slice(start, stop - 1), self.centre[start:stop] / self.code.scale[start:stop]
             fill = means[:-1] / max(1 - means[-1], np.finfo(float).tiny)  # missing values fill no gap
@@ -55,12 +54,10 @@ class GowerMap(FeatureMap):
                 groups += [np.stack([np.zeros(self.n_components), gap]) for gap in scaled[gaps]]
             if len(knots) > FEWEST_TO_BEND:
                 groups.append(self._bend(knots, scaled[gaps], fill))
-            in_variance += [1.0] * (len(groups) - len(in_variance))
             if means[-1] > 0:
                 filled = (SHARES_BELOW[:, None] > 0.5 - fill) - 0.5
-                groups += from_eighths(filled @ scaled[gaps], scaled[stop - 1])
-                in_variance += IN_EIGHTHS
-        return level_features(groups, self.n_components, in_variance)
+                eighths += from_eighths(filled @ scaled[gaps], scaled[stop - 1])
+        return level_features(eighths + groups, self.n_components, shares_of(eighths, groups))
 
     def _bend(self, knots: Floats, gaps: Floats, fill: Floats) -> Floats:
         """Return the bend of a column from the features and the mean fill of the gaps between its knots."""
