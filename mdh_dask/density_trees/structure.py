@@ -137,7 +137,7 @@ def _as_leaves(points: Floats, hashes: Integers, cell: Integers, level: float, r
     n_cells = int(cell.max()) + 1
     if n_cells == 1:
         return _one_cell(len(points))._replace(reach=reach)
-    # Communities end where few neighbours are shared. With smoother borders, those of digits held more of other classes.
+    # Communities end where few neighbours are shared, which is a better border than that of most neighbours.
     merged = merge_cells(points, hashes, cell, n_cells, most_groups=1, smooth=False)
     # Groups that are not neighbours have infinite evidence, which no file holds.
     evidence = np.minimum(merged.evidence, MOST_EVIDENCE)
