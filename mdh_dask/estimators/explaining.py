@@ -10,6 +10,7 @@ from .._random import generator
 from .._words import depth_text, full_count
 from ..density.histograms import Histograms
 from ..splits.null import unimodal_p_value
+from ..splits.rules import THRESHOLD_RULES
 from ..tree.export import direction_text
 from ..tree.structure import Tree
 from ..tree.words import cluster_in_words
@@ -27,6 +28,7 @@ class Explaining(ClusterEstimator):
     feature_map_: Any
     min_cluster_size: float | None
     min_relative_depth: float
+    threshold_rule: str
     stop_rule: str
     quantile: float
     n_candidates: int
@@ -96,11 +98,14 @@ class Explaining(ClusterEstimator):
             return f"not split: it has {full_count(n_rows, 'row')}, fewer than twice min_cluster_size, {least:,}"
         if np.isnan(tree.relative_depth[leaf]) or len(tree.histogram(leaf)) == 0:
             return f"not split: {self._why_no_valley(leaf, full_count(least, 'row'))}"
+        depth, at_least = depth_text(tree.relative_depth[leaf]), self._least_depth()
         valley = (
             f"not split: the best valley, along {direction_text(tree, leaf, self._column_names())} at "
-            f"{tree.thresholds[leaf]:.3g}, has relative depth {depth_text(tree.relative_depth[leaf])}, "
-            f"{tree.evidence(leaf):.1f} standard errors"
+            f"{tree.thresholds[leaf]:.3g}, has relative depth {depth}"
         )
+        if at_least and tree.relative_depth[leaf] <= at_least:
+            return f"{valley}, and a split needs more than min_relative_depth={at_least:g}"
+        valley += f", {tree.evidence(leaf):.1f} standard errors"
         merges = bool(getattr(self, "merge", False))
         if not self.stop_rule.startswith("hold-out"):
             rules = [f"stop_rule={self.stop_rule!r}"] * (self.stop_rule != "none") + ["merging"] * merges
@@ -117,12 +122,11 @@ class Explaining(ClusterEstimator):
             return f"it lies under max_levels={self.max_levels} splits"
         if self.order in COMES_TO_ITS_TURN:
             return f"its turn did not come, or no split with {least} on both sides was possible"
-        deep = f" of min_relative_depth={depth:g}" if (depth := self._least_depth()) else ""
-        return f"no valley{deep} with {least} on both sides was found"
+        return f"no valley with {least} on both sides was found"
 
     def _least_depth(self) -> float:
-        """Return the least relative depth of the splits of the tree."""
-        return self.min_relative_depth
+        """Return the least relative depth of the splits of the tree, zero if they need no valley."""
+        return self.min_relative_depth if THRESHOLD_RULES[self.threshold_rule].limits_depth else 0.0
 
     def _column_names(self) -> list[str] | None:
         """Return names for the features of a map, which have none."""

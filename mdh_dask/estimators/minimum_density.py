@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Floats, Integers
+from ..density.modes import CERTAIN_DEPTH
 from ..projections import Projection
 from ..projections.mdh import Starts
 from ..projections.mdh_candidates import mdh_families
@@ -115,9 +116,11 @@ class HierarchicalMDH(DivisiveClustering):
     def _directions(
         self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
     ) -> list[Floats]:
+        # A valley beyond doubt ends the search, but it may be beyond `alpha`, or less deep than a split must be.
+        ends = self.alpha is None and self.min_relative_depth <= CERTAIN_DEPTH
         pursue = partial(
             mdh_families, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components,
-            min_rows=min_rows if self.alpha is None else np.inf,  # a valley beyond doubt may be beyond `alpha`
+            min_rows=min_rows if ends else np.inf,
         )  # fmt: skip
         if self.subspace is not None and self.subspace < rows.shape[1]:
             return in_random_subspace(pursue, rows, rng, self.subspace)

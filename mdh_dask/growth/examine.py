@@ -26,6 +26,7 @@ from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
 from .scaling import Standardiser
 from .screening import bandwidth_of, candidates_for, screen
 from .settings import GrowthSettings
+from .trees import of_all_rows
 
 N_COMBINED = 100
 """Number of random combinations of rows beside the ends of pursuits where levels of single columns are smoothed out."""
@@ -113,22 +114,34 @@ class Examiner:
         rows, scoring = self._rows(branch, sample)
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
         rng = generator(*self.settings.stream_of(branch.path))
-        proposal = self._propose(branch, scoring, rng)
-        proposal = self._screened(branch, scoring, bandwidth, proposal, self.settings.n_candidates)
-        branch.state = State.WAITING if len(proposal) else State.LEAF
-        if len(proposal) == 0:
-            return
-        branch.candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups)
-        counted = whole if branch.complete else sample
-        sweep = branch_pass([branch], self.settings.seed, extremes=self.extremes, lattices=self.standardise.lattices)
-        counts = sweep.sweep(*counted)
-        self._decide(branch, counts.along(slice(None)), share=len(counted.hashes) / branch.n_rows)
+        proposed = self._propose(branch, scoring, rng)
+        proposal = self._screened(branch, scoring, bandwidth, proposed, self.settings.n_candidates)
+        counted, admissible = whole if branch.complete else sample, len(proposal) > 0
+        if admissible:
+            counts, share = self._counted(branch, rows, bandwidth, proposal, counted)
+            self._decide(branch, counts, share)
+        elif branch.verdict is None and self.settings.chooser.rule.limits_depth:
+            proposal = self._screened(branch, scoring, bandwidth, proposed, 1, at_any_depth=True)
+            if len(proposal):
+                counts, share = self._counted(branch, rows, bandwidth, proposal, counted)
+                assert branch.candidates is not None
+                shallow = self.settings.chooser.too_shallow(counts, branch.candidates, share)
+                branch.verdict = shallow and of_all_rows(shallow, branch.n_rows)
         found = branch.verdict is not None and branch.verdict.accepted
         if found:
             branch.lead_with_chosen()
             branch.part(counted=branch.complete)
-        if branch.complete:
+        if branch.complete or not admissible:
             branch.state = State.SPLIT if found else State.LEAF
+
+    def _counted(
+        self, branch: Branch, rows: AnyArray, bandwidth: Bandwidth, proposal: Proposal, sample: Sample
+    ) -> tuple[Counts, float]:
+        """Make directions the candidates of a branch; return the counts of its sample, and its share of the rows."""
+        branch.candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups)
+        branch.state = State.WAITING
+        sweep = branch_pass([branch], self.settings.seed, extremes=self.extremes, lattices=self.standardise.lattices)
+        return sweep.sweep(*sample).along(slice(None)), len(sample.hashes) / branch.n_rows
 
     def _split_by_vote(self, branch: Branch, whole: Sample) -> None:
         """Split the branch if a majority of divisions of all its rows into halves wants it.
@@ -198,11 +211,18 @@ class Examiner:
         return levels.without(scoring, self.standardise.scale)
 
     def _screened(
-        self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth, proposal: Proposal, n_kept: int
+        self,
+        branch: Branch,
+        scoring: AnyArray,
+        bandwidth: Bandwidth,
+        proposal: Proposal,
+        n_kept: int,
+        at_any_depth: bool = False,
     ) -> Proposal:
         """Return the proposed directions with the best scores on the sample."""
         min_rows = self._least_of(scoring, branch)
         rule = self.settings.chooser.rule
+        rule = rule.at_any_depth if at_any_depth else rule
         return screen(scoring, proposal, n_kept, rule, bandwidth, min_rows, self.standardise, branch.groups)
 
     def confirm(self, branch: Branch, counts: Counts, again: bool) -> None:

@@ -30,7 +30,9 @@ def extend(root: Branch, settings: GrowthSettings) -> bool:
     failed = [
         (evidence_of(branch.verdict), branch)
         for branch in leaves
-        if branch.verdict is not None and (settings.max_levels is None or branch.level < settings.max_levels)
+        if branch.verdict is not None
+        and branch.verdict.admissible
+        and (settings.max_levels is None or branch.level < settings.max_levels)
     ]
     taken = sorted(failed, key=lambda pair: (-pair[0], pair[1].path))[: max(missing, 0)]
     for evidence, branch in taken:

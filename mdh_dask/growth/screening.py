@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import Bandwidth
 from ..density.deepest import deepest_valleys
 from ..density.kde import BINS_PER_BANDWIDTH
@@ -73,10 +73,8 @@ def screen(
     if len(proposal) > FIRST_ROUND_KEEPS and (len(rows) > 2 * FIRST_ROUND_ROWS or _scores_only_depth(rule, groups)):
         # Every n-th row of the sample is as independent of the chunking as the sample itself.
         some = rows[:: max(1, len(rows) // FIRST_ROUND_ROWS)]
-        scores = _scores(
-            some, proposal, rule, bandwidth, min_rows * len(some) / len(rows), standardise, groups, ROUGH_BINS
-        )
-        proposal = proposal[np.sort(np.argsort(-scores, kind="stable")[:FIRST_ROUND_KEEPS])]
+        least = min_rows * len(some) / len(rows)
+        proposal = proposal[_first_round(some, proposal, rule, bandwidth, least, standardise, groups)]
     scores = _scores(rows, proposal, rule, bandwidth, min_rows, standardise, groups)
     unit = proposal.of_length_one().directions.vectors
     kept: list[int] = []
@@ -133,6 +131,26 @@ def candidates_for(
     return Candidates(axes, resolution, bandwidth, suggested, directions.length, extents=extents)
 
 
+def _first_round(
+    rows: AnyArray,
+    proposal: Proposal,
+    rule: SplitRule,
+    bandwidth: Bandwidth,
+    min_rows: float,
+    standardise: Standardiser,
+    groups: Groups | None,
+) -> Integers:
+    """Return the directions with the best scores by rough bins, in ascending order.
+
+    Few rows in wide bins make valleys shallower, so places that are left go to valleys below the least depth.
+    """
+    known = bandwidth, min_rows, standardise, groups, ROUGH_BINS
+    scores = at_any_depth = _scores(rows, proposal, rule, *known, at_any_depth=_scores_only_depth(rule, groups))
+    if np.count_nonzero(scores > -np.inf) < FIRST_ROUND_KEEPS:
+        at_any_depth = _scores(rows, proposal, rule, *known, at_any_depth=True)
+    return np.sort(np.lexsort((-at_any_depth, -scores))[:FIRST_ROUND_KEEPS])
+
+
 def _scores_only_depth(rule: SplitRule, groups: Groups | None) -> bool:
     return rule.scores_depth and rule.alpha is None and groups is None
 
@@ -146,9 +164,12 @@ def _scores(
     standardise: Standardiser,
     groups: Groups | None,
     bins_per_bandwidth: float = BINS_PER_BANDWIDTH,
+    at_any_depth: bool = False,
 ) -> Floats:
     if _scores_only_depth(rule, groups):
-        return _depths(rows, proposal, rule, bandwidth, min_rows, standardise, bins_per_bandwidth)
+        depths = _depths(rows, proposal, rule, bandwidth, min_rows, standardise, bins_per_bandwidth)
+        return depths if at_any_depth else np.where(depths > rule.min_relative_depth, depths, -np.inf)
+    rule = rule.at_any_depth if at_any_depth else rule
     scores = np.empty((len(rule.criteria), len(proposal)))
     groups = None if groups is None else groups.standardised(standardise)
     for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
@@ -189,7 +210,7 @@ def _depths(
         resolution = standardise.resolution_of(standardise.raw(directions))
         counts, _, _ = sample_counts(projections, bandwidth, resolution, bins_per_bandwidth)
         depth = deepest_valleys(counts, bins_per_bandwidth, max(min_rows, 1)).depth
-        scores[part] = np.where(depth > rule.min_relative_depth, depth, -np.inf)
-        if scores[part].max() > CERTAIN_DEPTH:
+        scores[part] = np.where(depth > 0, depth, -np.inf)
+        if scores[part].max() > max(CERTAIN_DEPTH, rule.min_relative_depth):
             break
     return scores

@@ -1,5 +1,6 @@
 """Conversion of grown branches to a tree, and of a tree to branches that can grow further."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..density.histograms import Histograms
 from ..projections.directions import Axes, RawDirections
 from ..splits.choose import Candidates, Verdict
 from ..tree.structure import Tree, tree_from_nodes
+from ..tree.turning import scaled_counts
 from .branches import Branch, SampleRows, State
 from .deviations import deviations_of
 from .passes import Sample
@@ -99,6 +101,12 @@ def largest_clusters(tree: Tree) -> list[int]:
         sides = rows[tree.left[node]], rows[tree.right[node]]
         rows[node] = {cluster: sum(side.get(cluster, 0) for side in sides) for side in sides for cluster in side}
     return [max(held, key=lambda cluster: (held[cluster], -cluster)) for held in rows]
+
+
+def of_all_rows(verdict: Verdict, n_rows: float) -> Verdict:
+    """Return a verdict on a sample with the histogram, and so the bandwidth, scaled to all rows."""
+    counts = scaled_counts(verdict.histogram.counts[0], round(n_rows))
+    return replace(verdict, histogram=replace(verdict.histogram, counts=counts[None]))
 
 
 def _candidates(tree: Tree, node: int, rule: Bandwidth) -> Candidates:

@@ -14,7 +14,7 @@ from ..density.histograms import joint_extremes, no_extremes
 from ..projections.directions import Axes
 from ..splits.choose import Candidates, Counts, Verdict
 from ..tree.structure import Tree
-from ..tree.turning import multiplied, proportioned, scaled_counts
+from ..tree.turning import multiplied, proportioned
 from .branches import Branch, SampleRows, State
 from .examine import Examiner
 from .growth import Grown, standardiser_of
@@ -25,7 +25,7 @@ from .recount import axes_of, folded, rows_of_nodes, tree_pass
 from .sampling import rows_held
 from .settings import GrowthSettings
 from .sweeps import BranchCounts, UpdatePass
-from .trees import branches_of, tree_of
+from .trees import branches_of, of_all_rows, tree_of
 
 logger = logging.getLogger(__name__)
 
@@ -187,7 +187,7 @@ class Updater(Examiner):
         if branch.children is None and known is not None:
             branch.candidates, branch.verdict, branch.state = candidates, known, State.LEAF
         elif branch.verdict is not None:
-            branch.verdict = _of_all_rows(branch.verdict, branch.n_rows)
+            branch.verdict = of_all_rows(branch.verdict, branch.n_rows)
 
     def _split_known(self, branch: Branch) -> Verdict:
         """Choose a split on the old rows and test it on the new ones."""
@@ -200,12 +200,6 @@ class Updater(Examiner):
             branch.part(counted=True)
             branch.state = State.SPLIT
         return branch.verdict
-
-
-def _of_all_rows(verdict: Verdict, n_rows: float) -> Verdict:
-    """Return a verdict on a sample with the histogram, and so the bandwidth, scaled to all rows."""
-    counts = scaled_counts(verdict.histogram.counts[0], round(n_rows))
-    return replace(verdict, histogram=replace(verdict.histogram, counts=counts[None]))
 
 
 def _extremes(old: Integers, new: Floats, candidates: Candidates) -> Floats:

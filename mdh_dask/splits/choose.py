@@ -109,6 +109,8 @@ class Verdict:
         Whether the split divides the rows differently from the earlier split, if there was one.
     score : float
         Score of the direction, on all counted rows.
+    admissible : bool
+        Whether the rule for splits admits it; otherwise its valley is too shallow.
     """
 
     accepted: bool
@@ -120,6 +122,7 @@ class Verdict:
     histogram: Histograms
     moved: bool
     score: float = -np.inf
+    admissible: bool = True
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ class Chooser:
         Returns
         -------
         Verdict or None
-            None if no candidate has an admissible split.
+            None if no candidate has a valley of any depth.
         """
         n_tests = min(self.n_tests, len(candidates))
         candidates = candidates[: len(counts.counts)]
@@ -189,7 +192,25 @@ class Chooser:
                 verdict = self._verdict(whole, int(c), min_rows, existing if c == 0 else None, accepted=True)
                 if verdict is not None:
                     return verdict
-        return self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
+        rejected = self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
+        return rejected or self.too_shallow(counts, candidates, share)
+
+    def too_shallow(self, counts: Counts, candidates: Candidates, share: float = 1.0) -> Verdict | None:
+        """Return the best valley of candidates that have none deep enough, or None if they have none at all.
+
+        Its depth is that among the rows that choose, where it fails; in an empty gap, more rows make it deeper.
+        """
+        if not self.rule.limits_depth:
+            return None
+        candidates, rule = candidates[: len(counts.counts)], self.rule.at_any_depth
+        train, whole = counts.of(candidates, half=0 if self.stop.holds_out else None), counts.of(candidates)
+        min_train = self.min_rows * share * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
+        best = int(rule.score(train, min_train).argmax())
+        k = int(rule.locate(train, min_train)[best])
+        verdict = replace(self, rule=rule)._verdict(whole, best, self.min_rows * share, None, accepted=False)
+        if k < 0 or verdict is None:
+            return None
+        return replace(verdict, admissible=False, depth=min(verdict.depth, float(train.depth[best, k])))
 
     def _separates(self, whole: Histograms, min_rows: float) -> bool:
         """Return whether the best split of one direction separates labelled groups, which then need no test."""

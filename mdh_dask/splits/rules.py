@@ -5,8 +5,8 @@ add one, add it to `CRITERIA`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import rankdata
@@ -107,6 +107,16 @@ class SplitRule:
     def scores_depth(self) -> bool:
         """Whether directions are scored by the relative depth of their split, and only by this."""
         return self.criterion == self.threshold_rule == "relative_depth" and not self.criterion_first
+
+    @property
+    def limits_depth(self) -> bool:
+        """Whether a valley may be too shallow for a split."""
+        return self.at.limits_depth and self.min_relative_depth > 0
+
+    @property
+    def at_any_depth(self) -> Self:
+        """The rule with valleys of any relative depth as admissible."""
+        return replace(self, min_relative_depth=0.0)
 
     def admissible(self, histograms: Histograms, min_rows: float) -> Booleans:
         """Return a mask of the bins after which a split is admissible, shape (n_directions, n_bins)."""

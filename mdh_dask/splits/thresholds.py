@@ -29,6 +29,8 @@ class ThresholdRule(ABC):
     """Whether the rule needs `Histograms.extremes`."""
     needs_thresholds: ClassVar[bool] = False
     """Whether the rule needs `Histograms.suggested`."""
+    limits_depth: ClassVar[bool] = False
+    """Whether a split must have more than the least relative depth."""
     never_ends: ClassVar[bool] = False
     """Whether nearly all rows can be split, so that without a test the number of clusters must be given."""
 
@@ -63,6 +65,8 @@ class ThresholdRule(ABC):
 
 class RelativeDepth(ThresholdRule):
     """The largest relative depth (thesis eq. 6.7)."""
+
+    limits_depth = True
 
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
         """See `ThresholdRule`."""

@@ -5,12 +5,14 @@ import re
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from mdh_dask import (
     IPDDP,
     PDDP,
     ConsensusClustering,
     DensityTree,
+    HierarchicalMDH,
     HyperplaneEnsemble,
     KernelKMeans,
     MinimumDensityHyperplane,
@@ -28,10 +30,10 @@ METHODS = {
     "ensemble": (HyperplaneEnsemble(8), rf"relative depth .*, and {NUMBER} of samples .* hyperplane needs {NUMBER}$"),
     "ensemble, level": (HyperplaneEnsemble(8, stop_rule="level"), "relative depth .* stop_rule='level' rejected it$"),
     "votes": (ConsensusClustering(PCATree(), n_trees=3, combine="votes"), "of 3 trees, 3 found 1 cluster; .* of tree "),
-    "votes, features": (ConsensusClustering(PCATree(feature_map="rbf"), n_trees=2), "nearest .* not split: no valley"),
+    "votes, features": (ConsensusClustering(PCATree(feature_map="rbf"), n_trees=2), "nearest .* not split: the best"),
     "k-means": (KernelKMeans(feature_map=None), rf"is -?{NUMBER} for 1 cluster and -?{NUMBER} for 2, and one more"),
     "density": (DensityTree(), rf"for two clusters has -?{NUMBER} standard errors, and a cluster needs {NUMBER}"),
-    "tree": (RandomProjectionTree(50), "the best valley, along .*, and a split needs|no valley of min_relative_depth"),
+    "tree": (RandomProjectionTree(50), "the best valley, along .*, and a split needs|no valley with"),
 }  # fmt: skip
 
 
@@ -131,6 +133,34 @@ def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):
     limits = {"stop_rule": "none", "max_levels": 1, "min_relative_depth": 0.0}
     why = RandomProjectionTree(50, merge=True, **limits).fit(near).why()
     assert why.endswith("standard errors, and merging rejected it")
+
+
+@pytest.mark.parametrize("sample_size", [None, 300, 10_000])
+@pytest.mark.parametrize(
+    "estimator", [RandomProjectionTree(100), PCATree(), HierarchicalMDH()], ids=lambda model: type(model).__name__
+)
+def test_a_valley_that_is_too_shallow_is_named_with_its_depth_and_the_least_one(estimator, sample_size, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(1200, 2))
+    rows[:600] += 6
+    model = clone(estimator).set_params(sample_size=sample_size, min_relative_depth=1e4).fit(rows)
+    found = re.search(
+        r"has relative depth ([0-9.,]+), and a split needs more than min_relative_depth=10000$", model.why()
+    )
+    assert model.n_clusters_ == 1
+    assert found, model.why()
+    assert 0.5 < float(found[1].replace(",", "")) < 1e4
+    assert 2 < model.tree_.thresholds[0] / model.tree_.planes[0].sum() < 4
+    assert model.tree_.histogram(0).sum() == 1200
+    model.save(tmp_path / "m.zarr")
+    assert load_model(tmp_path / "m.zarr").why() == model.why()
+
+
+def test_a_valley_that_is_too_shallow_is_not_split_for_a_number_of_clusters():
+    rows = np.random.default_rng(0).normal(size=(1200, 2))
+    rows[:600, 0] += 6
+    with pytest.warns(ConvergenceWarning, match="no valley of min_relative_depth=1000"):
+        model = RandomProjectionTree(100, min_relative_depth=1e3, n_clusters=2).fit(rows)
+    assert model.n_clusters_ == 1
 
 
 def test_a_command_that_finds_one_cluster_logs_why_and_the_report_says_it(cloud, tmp_path, caplog):

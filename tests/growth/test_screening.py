@@ -52,6 +52,12 @@ def place_of(direction, directions):
 
 
 class TestScreen:
+    @pytest.mark.parametrize("rule", [SplitRule(min_relative_depth=60.0), SplitRule("dip", min_relative_depth=60.0)])
+    def test_rough_bins_of_few_rows_lose_no_valley_that_is_deep_enough(self, rule):
+        rows = clustered(9000)
+        directions = np.concatenate([random_directions(300) * [0.02, 1, 1, 1], np.eye(4)])
+        np.testing.assert_array_equal(kept(rows, directions, 1, rule)[0], np.eye(4)[0])
+
     @pytest.mark.parametrize("criterion", ["relative_depth", "dip", "kurtosis"])
     def test_the_direction_of_the_clusters_comes_first(self, criterion):
         directions = np.concatenate([random_directions(40)[:, [1, 2, 3, 0]] * [0.1, 1, 1, 1], np.eye(4)])
