@@ -64,7 +64,8 @@ class Structure(NamedTuple):
     links: Integers
     """The two cells in closest contact of each merge, shape (n_cells - 1, 2)."""
     evidence: Floats
-    """By how many standard errors the cut has fewer rows than either core, at the radius or slab where this is most."""
+    """By how many standard errors the cut has fewer rows than either core, at the radius or slab where this is most; of
+    the groups that are left last, the most so far, as all of them are apart when the next two are merged."""
     core_rows: Floats
     """Rows in the balls or slab of the core there, on the side of the least evidence; a mean over halves.
     Zero with more than `FEW_COLUMNS` columns."""
@@ -139,8 +140,9 @@ def _as_leaves(points: Floats, hashes: Integers, cell: Integers, level: float, r
         return _one_cell(len(points))._replace(reach=reach)
     # Communities end where few neighbours are shared, which is a better border than that of most neighbours.
     merged = merge_cells(points, hashes, cell, n_cells, most_groups=1, smooth=False)
-    # Groups that are not neighbours have infinite evidence, which no file holds.
-    evidence = np.minimum(merged.evidence, MOST_EVIDENCE)
+    # Of groups that are apart, later merges have no less evidence. Those that are not neighbours have an infinite one,
+    # which no file holds.
+    evidence = np.minimum(np.maximum.accumulate(merged.evidence), MOST_EVIDENCE)
     unknown = np.zeros(n_cells - 1)
     threshold = _at_level(merged.threshold, level, n_cells)
     return Structure(cell, np.array(merged.pairs), evidence, unknown, unknown, threshold, _no_sides(n_cells), reach)
@@ -171,7 +173,8 @@ def _tested(cell: Integers, merges: Merges, halvings: list[list[Half]], threshol
     """Merge cells in their order, then the remaining groups, those with the least evidence first.
 
     In its order, a merge is tested between the two groups in closest contact. Two of the remaining groups may both be
-    connected with a third one that came later, so these are tested again.
+    connected with a third one that came later, so these are tested again. When two of these are merged, all have at
+    least their evidence, so the next merge has no less, even if the third group hides a valley.
     """
     n_cells = len(merges.kept) + 1
     group, merged = np.arange(n_cells), [np.array([c]) for c in range(n_cells)]
@@ -186,10 +189,12 @@ def _tested(cell: Integers, merges: Merges, halvings: list[list[Half]], threshol
             links.append(link)
             found.append(values)
         merged[kept] = np.concatenate([merged[kept], merged[gone]])
+    least = 0.0
     for pair, values in _least_first(group, cell, merges.contact, halvings):
         a, b = pair
+        least = max(least, values[0])
         links.append(_closest(merges.contact, np.flatnonzero(group == a), np.flatnonzero(group == b)))
-        found.append(values)
+        found.append((least, *values[1:]))
         sides.append(_sides(group, pair))
         group[group == b] = a
     strength, in_core, in_cut = np.array(found).T

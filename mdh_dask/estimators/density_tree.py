@@ -81,8 +81,8 @@ class DensityTree(Mapped, Exemplary, Confident):
         Number of clusters; the largest is 0.
     merges_ : ndarray of records
         One record for each merge of two cells or groups: ``first`` and ``second`` (the cells in closest contact),
-        ``evidence`` (standard errors by which the cut has fewer rows than either core), ``core`` and ``cut`` (rows in
-        the balls or slabs of both), ``separates`` (whether it is significant).
+        ``evidence`` (standard errors by which the cut has fewer rows than either core; of the clusters, the most so
+        far), ``core`` and ``cut`` (rows in the balls or slabs of both), ``separates`` (whether it is significant).
 
     See Also
     --------

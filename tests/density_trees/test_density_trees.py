@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference_density_tree
+from benchmarks.shape_sets import draw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -261,6 +262,14 @@ class TestDensityTree:
         key = crc32(b"geometric(0.4)")  # each was split while cuts reached farther than cores
         clouds = [np.random.default_rng([seed, 200, 2, key]).geometric(0.4, (200, 2)) for seed in (7003, 7013)]
         assert [DensityTree(random_state=seed).fit(X).n_clusters_ for seed, X in zip((3, 13), clouds)] == [1, 1]
+
+    def test_a_merge_of_groups_that_are_apart_joins_no_others(self):
+        X, arm = draw("spirals-2000-noise", 0)
+        model = DensityTree(random_state=0).fit(X)
+        # A piece of one arm was merged with the other arm first, and nothing was sparser than its own cut then.
+        assert adjusted_rand_score(arm[arm >= 0], model.labels_[arm >= 0]) > 0.85
+        separates = model.merges_["separates"]
+        assert (np.diff(model.merges_["evidence"][separates]) >= 0).all()
 
     def test_known_number_of_clusters_is_reached_exactly(self):
         X, y = rings(600)
