@@ -16,6 +16,9 @@ densest place on a cut may be between the balls."""
 WIDE = 2
 """Radius of balls that have to show a valley, too: on a cut through a thin ridge, all smaller ones may be beside it."""
 
+MORE_ROWS = np.iinfo(np.int64).max
+"""More rows than in any ball."""
+
 
 def tested_again(structure: Structure, again: Places, sums: Integers, in_balls: Integers, level: float) -> Structure:
     """Return the structure with the evidence of `rows_in_balls`, of rows that are not in the sample.
@@ -52,13 +55,17 @@ def _least_of_discoveries(errors: Floats, level: float) -> float:
 def _in_core_and_cut(again: Places, in_balls: Integers) -> Integers:
     """Return the rows in the core and on the cut of each test, shape (n_tests, n_radii, 2).
 
-    They are sums over as many balls, or the rows at the peak and those of the densest ball on the cut.
+    They are sums over as many balls, or the rows at the peak and those of the densest ball on the cut, or of the
+    sparsest on a line across the cut if these are more.
     """
     counts = np.zeros((*again.radii.shape, 2), dtype=np.int64)
-    shown, core = again.shown[again.test // 2], again.weight > 0
+    shown, core, cut, across = again.shown[again.test // 2], again.weight > 0, again.weight < 0, again.weight == 0
     np.add.at(counts[..., 0], again.test[core], in_balls[core])
-    np.add.at(counts[..., 1], again.test[shown & ~core], in_balls[shown & ~core])
-    np.maximum.at(counts[..., 1], again.test[~shown & ~core], in_balls[~shown & ~core])
+    np.add.at(counts[..., 1], again.test[shown & cut], in_balls[shown & cut])
+    np.maximum.at(counts[..., 1], again.test[~shown & cut], in_balls[~shown & cut])
+    sparsest = np.full(again.radii.shape, MORE_ROWS)
+    np.minimum.at(sparsest, again.test[across], in_balls[across])
+    counts[..., 1] = np.maximum(counts[..., 1], np.where(sparsest < MORE_ROWS, sparsest, 0))
     return counts
 
 

@@ -24,7 +24,8 @@ from mdh_dask.density_trees.graph import communities, nearest_others, neighbourh
 from mdh_dask.density_trees.linkage import linkage
 from mdh_dask.density_trees.model import DensityModel
 from mdh_dask.density_trees.passes import nearest_landmarks
-from mdh_dask.density_trees.places import places_of
+from mdh_dask.density_trees.places import Places, places_of
+from mdh_dask.density_trees.recount import _in_core_and_cut
 from mdh_dask.density_trees.slabs import NEAREST, rows_in_slabs
 from mdh_dask.density_trees.structure import spanned, structure_of
 from mdh_dask.plotting.landmarks import discriminants, plot_landmarks
@@ -97,6 +98,20 @@ class TestCountingAgain:
         few = {"sample_size": 600, "n_landmarks": 300}
         clouds = rng.normal(size=(20_000, 2)), rng.uniform(size=(20_000, 2)), rng.poisson(20, (20_000, 2))
         assert [DensityTree(**few).fit(X).n_clusters_ for X in clouds] == [1, 1, 1]
+
+    def test_many_rows_show_no_valley_where_the_sample_of_a_moon_is_sparse_by_chance(self):
+        rng = np.random.default_rng(2)
+        turn = rng.uniform(0, np.pi, 300_000)
+        moon = np.column_stack([np.cos(turn), np.sin(turn)]) + rng.normal(0, 0.09, (len(turn), 2))
+        few = {"sample_size": 1000, "n_landmarks": 500, "random_state": 2}
+        assert DensityTree(**few).fit(moon).n_clusters_ == 1  # 2 by the densest place on the cut of the sample
+
+    def test_the_cut_is_as_dense_as_its_densest_ball_or_as_the_sparsest_on_the_line_across(self):
+        test, weight = np.repeat([0, 1], 5), np.tile([4, -5, -5, 0, 0], 2)
+        none = np.empty(0, dtype=np.int64)
+        places = Places(np.empty((10, 2)), test, weight, np.ones((2, 1)), none, none, np.array([0]), np.array([False]))
+        in_balls = np.array([90, 20, 30, 60, 50, 80, 40, 30, 20, 70])[:, None]
+        assert _in_core_and_cut(places, in_balls).tolist() == [[[90, 50]], [[80, 40]]]
 
     def test_all_rows_find_touching_clusters_that_the_sample_does_not_show(self):
         rng = np.random.default_rng(3)
