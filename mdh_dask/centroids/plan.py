@@ -9,11 +9,12 @@ import numpy as np
 
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
+from ..growth.exemplars import Exemplars
 from ..growth.frames import Frame, frame_of
-from ..growth.passes import FirstLook
+from ..growth.passes import FirstLook, Sample
 from ..growth.reading import first_read
 from .gap import gap_number
-from .passes import CentroidPass, ClusterSums, step_for
+from .passes import CentroidPass, ClusterSums, nearest_centroids, step_for
 from .starts import best_of_starts
 
 MOST_PASSES = 5
@@ -38,6 +39,8 @@ class Centroids(NamedTuple):
     """Rows nearest to each centroid, shape (n_clusters,)."""
     inertia: float
     """Sum of the squared distances of all standardised rows from their centroids."""
+    exemplars: Exemplars
+    """The sample row nearest to each centroid among those of its cluster."""
     gaps: Floats
     """The gap statistic of each number of clusters that was tried, from 1, or empty."""
 
@@ -102,4 +105,16 @@ def k_means(settings: CentroidSettings, shape: tuple[int, int], check: Callable[
             centroids = moving.means(sums)
     # The numbers of rows are those of these centroids: the largest first, equal ones by their coordinates.
     order = np.lexsort((*centroids.T[::-1], -sums.n_rows))
-    return Centroids(frame, centroids[order], sums.n_rows[order], float(squares.sum()), gaps)
+    centroids = centroids[order]
+    chosen = _nearest_rows(frame, centroids, sample)
+    return Centroids(frame, centroids, sums.n_rows[order], float(squares.sum()), chosen, gaps)
+
+
+def _nearest_rows(frame: Frame, centroids: Floats, sample: Sample) -> Exemplars:
+    """Return the sample row nearest to each centroid, of those that are in its cluster."""
+    own = nearest_centroids(sample.rows, frame.centre, frame.scale, centroids)
+    squares = np.square(frame(sample.rows) - centroids[own]).sum(axis=1)
+    best = np.full(len(centroids), -1)
+    order = np.lexsort((-sample.numbers, -squares))
+    best[own[order]] = order  # the last one stays
+    return Exemplars(sample.rows[best], np.where(best >= 0, sample.numbers[best], -1).astype(np.int64))

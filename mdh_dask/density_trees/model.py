@@ -4,14 +4,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.landmarks import agreeing_points
 from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..growth.exemplars import Exemplars
+from ..growth.voters import agreeing_shares
 from ..tree.levels import Level
 from .clusters import clusters_of
-from .passes import DOUBLINGS, VOTERS, nearest_landmarks
+from .passes import DOUBLINGS, nearest_landmarks
 
 
 @dataclass(frozen=True)
@@ -112,11 +111,7 @@ class DensityModel(State):
 
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the `VOTERS` nearest landmarks that are in the cluster of each raw row."""
-        rows = loop_ready(rows)
-        shares, cluster = np.empty(len(rows)), self.clusters[self.cells]
-        columns = np.ascontiguousarray(self.points.T)
-        agreeing_points(rows, self.centre, self.scale, columns, cluster, min(VOTERS, len(cluster)), shares)
-        return shares
+        return agreeing_shares(rows, self.centre, self.scale, self.points, self.clusters[self.cells])
 
     @property
     def separates(self) -> Booleans:

@@ -13,10 +13,8 @@ from .._jit.lattices import Lattices, spread_rows
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
+from ..growth.voters import VOTERS
 from .places import Places
-
-VOTERS = 10
-"""Number of landmarks near a row from which its density, and the confidence in its label, are estimated."""
 
 DOUBLINGS = 10
 """Distances of rows outside the density level are counted by their doublings."""

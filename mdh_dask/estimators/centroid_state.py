@@ -1,18 +1,23 @@
 """The state of k-means models: centroids, and the feature map, if there is one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats, Integers
+from ..centroids.margins import CentroidMargins, centroid_margins
 from ..centroids.passes import nearest_centroids
+from ..growth.exemplars import Exemplars
 from .mapped_state import MappedState
 
 PREFIX = "cluster_"
 """Begins the names of the arrays of a model, so that they differ from those of its feature map."""
+
+OWN = ("centre", "scale", "centroids", "counts", "gaps")
+"""Fields that are arrays, and in every saved model."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class CentroidState(MappedState):
         Sum of the squared distances of the rows of `fit` from their centroids.
     feature_map : FeatureMap or None
         Maps rows to features.
+    exemplars : Exemplars or None
+        The row nearest to each centroid; None in models of version 0.1.0.
     """
 
     kind = "centroids"
@@ -43,6 +50,7 @@ class CentroidState(MappedState):
     gaps: Floats
     inertia: float
     feature_map: FeatureMap | None = None
+    exemplars: Exemplars | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -66,22 +74,33 @@ class CentroidState(MappedState):
     def _nearest(self, rows: AnyArray) -> Integers:
         return nearest_centroids(rows, self.centre, self.scale, self.centroids).astype(np.int32)
 
+    def distances(self, rows: AnyArray) -> Floats:
+        """Return the distance of every row, or its features, to the border of its cell."""
+        return self.by_features(lambda points: self._margins(points).distances, rows)
+
+    def agreeing(self, rows: AnyArray) -> Floats:
+        """Return the membership of every row in its cluster."""
+        return self.by_features(lambda points: self._margins(points).shares, rows)
+
+    def _margins(self, points: AnyArray) -> CentroidMargins:
+        return centroid_margins(points, self.centre, self.scale, self.centroids)
+
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the settings of the map, and the arrays of the centroids and of the map."""
         settings, arrays = self.map_to_arrays()
-        return {"inertia": self.inertia, **settings}, arrays | {
-            PREFIX + f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("inertia", "feature_map")
-        }
+        own = {name: getattr(self, name) for name in OWN} | (self.exemplars.to_arrays() if self.exemplars else {})
+        return {"inertia": self.inertia, **settings}, arrays | {PREFIX + name: array for name, array in own.items()}
 
     @classmethod
     def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """Return the centroids that `to_arrays` took apart, without the map, which `KernelKMeans` restores."""
-        own = {f.name: arrays.get(PREFIX + f.name) for f in fields(cls) if f.name not in ("inertia", "feature_map")}
-        if missing := [PREFIX + name for name, array in own.items() if array is None]:
+        own = {name.removeprefix(PREFIX): array for name, array in arrays.items()}
+        if missing := [PREFIX + name for name in OWN if name not in own]:
             raise ValueError(f"expected the arrays {', '.join(missing)} of a model")
-        made = cls(**own, inertia=settings.get("inertia"))  # type: ignore[arg-type]
+        known = {name: own[name] for name in OWN}
+        made = cls(**known, inertia=settings.get("inertia"), exemplars=None)  # type: ignore[arg-type]
         made.check()
-        return made
+        return replace(made, exemplars=Exemplars.from_arrays(own, made.n_clusters))
 
     def check(self) -> None:
         """Raise a ValueError unless a fit could have given all values: compiled loops do not check shapes."""

@@ -49,7 +49,7 @@ class DensityState(MappedState, ComparedState):
         """Return the label of every row; see `DensityModel.labels`."""
         return self.by_features(self.model.labels, rows)
 
-    def excess(self, rows: AnyArray) -> Floats:
+    def distances(self, rows: AnyArray) -> Floats:
         """Return how far inside the density level each row is; see `DensityModel.excess`."""
         return self.by_features(self.model.excess, rows)
 

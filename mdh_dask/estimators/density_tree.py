@@ -24,10 +24,10 @@ from ..tree.levels import Level
 from .density_state import PREFIX, DensityState
 from .docstrings import documented
 from .editing import check_fewer, renamed
-from .exemplary import Exemplary
+from .exemplary import WithExemplars
 from .mapped import CONSTRAINTS, Mapped, divided
 from .saved import part
-from .soft import Confident
+from .soft import Bounded
 from .transformer import FeatureTransformer
 from .validation import check_first_look, rows_of_share
 
@@ -42,7 +42,7 @@ MERGES_DTYPE = np.dtype(
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DensityTree(Mapped, Exemplary, Confident):
+class DensityTree(Mapped, WithExemplars, Bounded):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
 
     The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
@@ -225,35 +225,6 @@ class DensityTree(Mapped, Exemplary, Confident):
             f"{evidence:.2g} standard errors, and a cluster needs {state.threshold:.2g}; {state.core_rows[best]:.0f} "
             f"held-out rows are in the less dense of the cores, and {state.cut_rows[best]:.0f} between them"
         )
-
-    def boundary_distance(self, X: Any) -> RowArray:
-        """Return how dense the landmarks are around every row: negative, from -1, for rows outside the density level.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), float64
-            By which share `level_` exceeds the distance to the tenth nearest landmark; infinite at ten equal ones.
-            NumPy for NumPy input, otherwise lazy with one pass to compute, which `predict` and `confidence` share if
-            they are computed together.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import DensityTree
-        >>> x = np.random.default_rng(0).normal(size=(600, 2))
-        >>> (DensityTree().fit(x).boundary_distance(np.array([[0.0, 0], [30, 0]])) < 0).tolist()
-        [False, True]
-        """
-        return self._of_rows(X, "excess", "float64")
 
     def cut(self, n_clusters: int) -> Self:
         """Return a model with fewer clusters, each a union of clusters of this one.

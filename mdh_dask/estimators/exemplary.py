@@ -1,4 +1,4 @@
-"""Rows that stand for the clusters of a tree."""
+"""Rows that stand for clusters."""
 
 from typing import Any
 
@@ -13,12 +13,10 @@ from ..tree.structure import Tree
 from .weighted import Weighted
 
 
-class Exemplary(Weighted):
-    """A mixin for estimators of one tree that adds `exemplars_`."""
+class WithExemplars(Weighted):
+    """A mixin for estimators that choose a row for each cluster, from the sample of a fit."""
 
-    tree_: Tree
     feature_map_: Any
-    _grown_from: Grown | None
     _exemplars: Exemplars | None = None
 
     @property
@@ -30,8 +28,9 @@ class Exemplary(Weighted):
     def exemplars_(self) -> AnyArray:
         """A row of `fit` for each cluster, shape (n_clusters, n_features).
 
-        It has the least sum of distances to other sample rows of its cluster, in the scaled columns or the features in
-        which the tree was grown. NaN for a cluster without sample rows. Not known for lazy rows with a feature map,
+        Of the sample rows of its cluster: in trees, the one with the least sum of distances to the others, in the
+        scaled columns or the features in which the tree was grown; in a density tree, the one where rows are densest;
+        of centroids, the nearest. NaN for a cluster without sample rows. Not known for lazy rows with a feature map,
         which has no sample of the rows themselves: use `exemplar_indices_` there.
         """
         rows, numbers = self._known_exemplars()
@@ -46,18 +45,36 @@ class Exemplary(Weighted):
             )
         return self._exemplars
 
+    def _exemplars_among(self, rows: RowArray, sampled: AnyArray, numbers: Integers) -> Exemplars | None:
+        """Return exemplars by their numbers among the rows from which the model was learnt, or -1.
+
+        None if rows with missing values were left out, as numbers are then those of other rows. With a feature map,
+        `sampled` are features, and the rows are only known if all are in memory.
+        """
+        if self.missing == "drop":
+            return None
+        chosen: AnyArray | None = sampled
+        if self.feature_map_ is not None:
+            chosen = None if is_dask(rows) else rows[numbers]
+            chosen = chosen.dense() if isinstance(chosen, SparseRows) else chosen
+        if chosen is not None:
+            chosen = np.where(numbers[:, None] >= 0, chosen, np.zeros(1, dtype=chosen.dtype))
+        return Exemplars(chosen, self._original(numbers))
+
+
+class Exemplary(WithExemplars):
+    """A mixin for estimators of one tree that adds `exemplars_`."""
+
+    tree_: Tree
+    _grown_from: Grown | None
+
     def _choose_exemplars(self, rows: RowArray) -> None:
         """Set the exemplars from the sample on which the tree was grown."""
         self._exemplars, grown = None, self._grown_from
-        if grown is None or grown.sample is None or self.missing == "drop":  # then numbers are those of other rows
+        if grown is None or grown.sample is None:
             return
         sample, mapped = grown.sample, self.feature_map_ is not None
         points = np.asarray(sample.rows if mapped else grown.standardise(sample.rows), dtype=np.float64)
         best = medoids(points, sample.hashes, self.tree_.labels(sample.rows), self.tree_.n_clusters)
         numbers = np.where(best >= 0, sample.numbers[best], -1).astype(np.int64)
-        in_memory = None if is_dask(rows) else rows[numbers]
-        in_memory = in_memory.dense() if isinstance(in_memory, SparseRows) else in_memory
-        chosen = in_memory if mapped else sample.rows[best]
-        if chosen is not None:
-            chosen = np.where(numbers[:, None] >= 0, chosen, np.zeros(1, dtype=chosen.dtype))
-        self._exemplars = Exemplars(chosen, self._original(numbers))
+        self._exemplars = self._exemplars_among(rows, sample.rows[best], numbers)

@@ -15,10 +15,11 @@ from ..chunks import Plan
 from ..io.keeping import Cache
 from .centroid_state import PREFIX, CentroidState
 from .docstrings import documented
+from .exemplary import WithExemplars
 from .mapped import CONSTRAINTS, Mapped, divided
+from .soft import Bounded
 from .transformer import FeatureTransformer
 from .validation import check_first_look
-from .weighted import Weighted
 
 OF_FEATURES = (
     "features of a single cluster mostly have about as many as max_clusters by the gap statistic: give n_clusters"
@@ -27,7 +28,7 @@ OF_FEATURES = (
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelKMeans(Mapped, Weighted):
+class KernelKMeans(Mapped, WithExemplars, Bounded):
     """K-means in the feature space of a kernel, or of the rows themselves, with exact sums over any number of rows.
 
     Clusters are compact in the feature space. The centroids of the best of several starts on a sample are moved by
@@ -67,7 +68,9 @@ class KernelKMeans(Mapped, Weighted):
     Notes
     -----
     Passes: one for the feature map, and one that maps all rows if the features are cached. K-means takes one if the
-    sample holds all rows, otherwise from two to six, over the features. With Nyström features this is kernel k-means
+    sample holds all rows, otherwise from two to six, over the features. The `confidence` of a row is its membership in
+    its cluster with the second nearest as the only other one, as in fuzzy c-means with the exponent 2: 0.5 where two
+    centroids are equally near, and 1 at a centroid. With Nyström features this is kernel k-means
     with the kernel that the landmarks span.
 
     References
@@ -120,8 +123,9 @@ class KernelKMeans(Mapped, Weighted):
             seed=seed,
         )
         found: Centroids = yield from k_means(settings, shape, partial(check_first_look, names=self._names))
+        centre, scale = found.frame.centre, found.frame.scale
         return CentroidState(
-            found.frame.centre, found.frame.scale, found.means, found.n_rows, found.gaps, found.inertia
+            centre, scale, found.means, found.n_rows, found.gaps, found.inertia, exemplars=found.exemplars
         )
 
     def why(self) -> str:
@@ -141,10 +145,18 @@ class KernelKMeans(Mapped, Weighted):
     @property
     def state_(self) -> CentroidState:
         """The centroids and the map of the rows, which together label rows."""
-        return replace(self._state, feature_map=self._map)
+        return replace(self._state, feature_map=self._map, exemplars=self._exemplars)
+
+    def _learn(self, rows: RowArray, seed: int) -> int:
+        n_passes = super()._learn(rows, seed)
+        sampled, numbers = self._known_exemplars()
+        assert sampled is not None
+        self._exemplars = self._exemplars_among(rows, sampled, numbers)
+        return n_passes
 
     def _adopt(self, state: CentroidState) -> None:
         super()._adopt(state)
+        self._exemplars = state.exemplars
         self.cluster_centers_, self.inertia_, self.gaps_ = state.centroids, state.inertia, state.gaps
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:

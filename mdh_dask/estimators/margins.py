@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Booleans, Floats, RowArray
 from ..tree.margins import Margins, margins_of
-from .soft import Confident
+from .soft import Bounded
 from .tree_state import TreeState
 
 
@@ -46,46 +46,8 @@ class RowMargins:
         return self.state.by_features(self.margins.of_rows, rows)
 
 
-class MarginEstimator(Confident):
+class MarginEstimator(Bounded):
     """A mixin for estimators of one tree that adds distances, confidence and outliers."""
-
-    def boundary_distance(self, X: Any) -> RowArray:
-        """Return the distance of every row to the nearest separator on its way, in standard errors of this separator.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), float64
-            Infinite in a tree without splits. NumPy for NumPy input, otherwise lazy with one pass to compute, which
-            `predict`, `confidence` and `outliers` share if they are computed together.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`.
-
-        Notes
-        -----
-        Standard errors are those of the minimum of the density along the direction; see
-        `mdh_dask.density.evidence.threshold_error`. `confidence` is the product of the normal distribution function of
-        these distances for all separators on the way: 0.5 on one, and nearly 1 from two standard errors on.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import RandomProjectionTree
-        >>> x = np.random.default_rng(0).normal(size=(600, 1)) + np.repeat([[0], [6]], 300, axis=0)
-        >>> model = RandomProjectionTree().fit(x)
-        >>> new = np.array([[0.0], [3.1], [80.0]])
-        >>> model.confidence(new).round(1).tolist()[::2], bool(model.confidence(new)[1] < 0.95)
-        ([1.0, 1.0], True)
-        >>> model.outliers(new).tolist()
-        [False, False, True]
-        """
-        return self._of_rows(X, "distances", "float64", fitted=self._judging())
 
     def score_samples(self, X: Any) -> RowArray:
         """Return how common rows where each row lies are, from 0 to 1: near 0 where the density is low.

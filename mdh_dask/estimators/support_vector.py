@@ -19,9 +19,9 @@ from ..support_vectors.model import Contours
 from ..support_vectors.passes import N_BINS
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
-from .base import ClusterEstimator
 from .docstrings import documented
 from .missing import MISSING
+from .soft import Bounded
 from .validation import check_first_look, rows_of_share
 
 MOST_LANDMARKS = 10_000
@@ -30,7 +30,7 @@ MOST_LANDMARKS = 10_000
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SupportVectorClustering(ClusterEstimator):
+class SupportVectorClustering(Bounded):
     """Clusters of any shape as the components of a contour around the rows; finds the number of clusters.
 
     The smallest sphere around the rows in the feature space of a Gaussian kernel is a contour in the space of the rows,
@@ -100,9 +100,10 @@ class SupportVectorClustering(ClusterEstimator):
     to each landmark, and a third those at each level. The half that confirms clusters is not used to draw their
     contours: in a cloud in which the density on a straight path is never lower than at both ends, `quantile` holds for
     any number of trials. Clusters of fewer than about fifty rows are seldom confirmed. Rows are sparse everywhere in
-    many columns: reduce these first. The time of a pass is in proportion to `n_landmarks`. The sums of kernels of
-    landmarks and of the dual of all rows correlate by 0.99 if the root mean square distance of rows to their nearest
-    landmarks is at most ``outliers / (2 sqrt(width))``.
+    many columns: reduce these first. The `confidence` of a row is the share of the ten nearest landmarks with its
+    label; where `boundary_distance` is negative, the row is outside the contour. The time of a pass is in proportion to
+    `n_landmarks`. The sums of kernels of landmarks and of the dual of all rows correlate by 0.99 if the root mean
+    square distance of rows to their nearest landmarks is at most ``outliers / (2 sqrt(width))``.
 
     References
     ----------
@@ -218,25 +219,6 @@ class SupportVectorClustering(ClusterEstimator):
             As for `predict`.
         """
         return self._of_rows(X, "totals", "float64")
-
-    def boundary_distance(self, X: Any) -> RowArray:
-        """Return by which share the sum of kernels at every row exceeds that on the contour: negative outside, from -1.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), float64
-            NumPy for NumPy input, otherwise lazy with one pass to compute.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`.
-        """
-        return self._of_rows(X, "excess", "float64")
 
     def _reason(self) -> str:
         failed = self.state_.failed

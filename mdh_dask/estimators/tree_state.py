@@ -9,16 +9,13 @@ import numpy as np
 from .._state import ComparedState, FeatureMap
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
-from ..growth.exemplars import Exemplars
+from ..growth.exemplars import SAVED, Exemplars
 from ..growth.recount import recount
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
 from .mapped_state import MappedState
 
-EXEMPLARS = "exemplars", "exemplar_numbers"
-"""Arrays of `Exemplars` in saved models, in the order of its fields; neither must be there."""
-
-OWN = {*FIELDS, *EXEMPLARS}
+OWN = {*FIELDS, *SAVED}
 """Arrays of a tree in saved models; others belong to its feature map."""
 
 OF_MAP = "map_"
@@ -84,8 +81,7 @@ class TreeState(MappedState, ComparedState):
         """Return the settings of the map, and the arrays of the tree and of the map."""
         settings, arrays = self.map_to_arrays()
         of_map = {OF_MAP + name if name in OWN else name: array for name, array in arrays.items()}
-        chosen = {} if self.exemplars is None else dict(zip(EXEMPLARS, self.exemplars))
-        known = {name: array for name, array in chosen.items() if array is not None}
+        known = {} if self.exemplars is None else self.exemplars.to_arrays()
         return settings, tree_to_arrays(self.tree) | known | of_map
 
     @classmethod
@@ -94,17 +90,7 @@ class TreeState(MappedState, ComparedState):
         if others := [name for name in arrays if name not in OWN]:
             raise ValueError(f"expected the arrays of a tree alone; got {', '.join(others)}, too")
         tree = tree_from_arrays({name: array for name, array in arrays.items() if name in FIELDS})
-        rows, numbers = arrays.get("exemplars"), arrays.get("exemplar_numbers", np.empty(0))
-        made = cls(tree, exemplars=Exemplars(rows, numbers) if arrays.keys() & {*EXEMPLARS} else None)
-        made.check()
-        return made
+        return cls(tree, exemplars=Exemplars.from_arrays(arrays, tree.n_clusters))
 
     def check(self) -> None:
-        """Raise an error unless the exemplars can belong to as many clusters; `tree_from_arrays` checks the tree."""
-        if self.exemplars is None:
-            return
-        (rows, numbers), n = self.exemplars, self.n_clusters
-        if numbers.shape != (n,) or numbers.dtype != np.int64 or (numbers < -1).any():
-            raise ValueError(f"expected int64 numbers of {n} rows, or -1, for the array exemplar_numbers")
-        if rows is not None and (rows.ndim != 2 or len(rows) != n or rows.dtype.kind not in "biuf"):
-            raise ValueError(f"expected {n} rows of numbers for the array exemplars, got shape {rows.shape}")
+        """Do nothing: `tree_from_arrays` checks the tree, and `Exemplars.from_arrays` the exemplars."""

@@ -8,6 +8,7 @@ from .._jit.blocks import loop_ready
 from .._jit.landmarks import nearest_points, totals_of_widths
 from .._state import State, checked_array
 from .._typing import AnyArray, Floats, Integers
+from ..growth.voters import agreeing_shares
 from .dual import SLACK
 
 SWEEP_DTYPE = np.dtype(
@@ -99,9 +100,13 @@ class Contours(State):
         )  # fmt: skip
         return totals[:, 0]
 
-    def excess(self, rows: AnyArray) -> Floats:
+    def distances(self, rows: AnyArray) -> Floats:
         """Return the share by which the sum of kernels at raw rows exceeds the level, shape (n,)."""
         return self.totals(rows) / self.level - 1
+
+    def agreeing(self, rows: AnyArray) -> Floats:
+        """Return the share of the nearest points that have the label of the one nearest to each raw row, shape (n,)."""
+        return agreeing_shares(rows, self.centre, self.scale, self.points, self.point_labels.astype(np.int64))
 
     def check(self) -> None:
         """Raise a ValueError unless a fit could have given all values."""

@@ -4,7 +4,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from mdh_dask import load_model
+from mdh_dask import KernelKMeans, SpectralClustering, SupportVectorClustering, load_model
 from mdh_dask.estimators.registry import METHODS
 
 OF_ROWS = ("boundary_distance", "confidence", "score_samples", "outliers")
@@ -40,6 +40,56 @@ def test_values_of_rows_are_lazy_the_same_in_any_chunks_and_survive_saving(cls, 
         np.testing.assert_array_equal(model.labels_[model.exemplar_indices_], np.arange(model.n_clusters_))
 
 
-def test_all_methods_but_those_of_centroids_know_how_sure_labels_or_how_far_separators_are():
-    others = {cls.__name__ for cls in METHODS.values() if cls not in KNOWN}
-    assert others <= {"KernelKMeans", "SpectralClustering"}
+def test_all_methods_know_how_sure_labels_are():
+    assert [name for name, cls in METHODS.items() if not callable(getattr(cls, "confidence", None))] == []
+
+
+class TestCentroids:
+    @pytest.fixture
+    def model(self, rows):
+        return KernelKMeans(n_clusters=3, feature_map=None, scale=False).fit(rows)
+
+    def test_confidence_is_a_half_between_two_centroids_and_one_at_each(self, model):
+        centres = model.cluster_centers_ + model.state_.centre
+        np.testing.assert_allclose(model.confidence(centres), 1)
+        middle = (centres[[0]] + centres[[1]]) / 2
+        np.testing.assert_allclose(model.confidence(middle), 0.5)
+        np.testing.assert_allclose(model.boundary_distance(middle), 0, atol=1e-9)
+
+    def test_distances_are_those_to_the_nearest_border(self, model):
+        row = np.array([[1.0, 0.5, -0.3]])
+        step, own = np.linspace(0, 10, 20001)[:, None], model.predict(row)[0]
+        centres = model.cluster_centers_
+        ways = [
+            (centre - centres[own]) / np.linalg.norm(centre - centres[own]) for centre in np.delete(centres, own, 0)
+        ]
+        first = [step[(model.predict(row + step * way) != own).argmax(), 0] for way in ways]
+        np.testing.assert_allclose(model.boundary_distance(row), min(first), atol=1e-3)
+
+    def test_exemplars_are_the_nearest_rows(self, model, rows):
+        away = np.linalg.norm(rows[:, None] - model.state_.centre - model.cluster_centers_, axis=2)
+        np.testing.assert_array_equal(model.exemplar_indices_, away.argmin(axis=0))
+        np.testing.assert_array_equal(model.exemplars_, rows[model.exemplar_indices_])
+        assert hasattr(SpectralClustering(n_clusters=3, n_landmarks=100).fit(rows), "exemplars_")
+
+    def test_exemplars_are_those_of_rows_without_weights_in_rows_with_weights(self, rows):
+        weights = np.arange(450) % 3
+        model = KernelKMeans(n_clusters=3, feature_map=None).fit(rows, sample_weight=weights)
+        assert weights[model.exemplar_indices_].all()
+        np.testing.assert_array_equal(model.labels_[model.exemplar_indices_], np.arange(3))
+
+    def test_a_single_cluster_is_certain_and_equal_far_and_infinite_distances_give_numbers(self, rows):
+        one = KernelKMeans(n_clusters=1, feature_map=None).fit(rows)
+        assert (one.confidence(rows) == 1).all()
+        assert (one.boundary_distance(rows) == np.inf).all()
+        far = np.full((2, 3), 1e200)
+        model = KernelKMeans(n_clusters=3, feature_map=None).fit(rows)
+        assert ((model.confidence(far) >= 0) & (model.confidence(far) <= 1)).all()
+        assert (model.boundary_distance(far) >= 0).all()
+
+
+def test_rows_inside_a_contour_agree_with_their_neighbours(rows):
+    model = SupportVectorClustering(n_landmarks=300).fit(rows)
+    assert model.n_clusters_ == 3
+    assert (model.confidence(rows) >= 0.9).mean() > 0.95
+    assert model.confidence(np.array([[3.5, 0.0, 0.0]]))[0] < 0.9

@@ -1,0 +1,50 @@
+"""How far rows are from the borders of the cells of centroids."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import AnyArray, Floats
+from .passes import ROWS_AT_ONCE, nearest_centroids
+
+
+class CentroidMargins(NamedTuple):
+    """What centroids know about rows."""
+
+    distances: Floats
+    """Distance of each standardised row to the nearest border of its cell; infinite for a single centroid."""
+    shares: Floats
+    """Membership of each row in its cluster, with the second nearest as the only other one."""
+
+
+def centroid_margins(rows: AnyArray, centre: Floats, scale: Floats, centroids: Floats) -> CentroidMargins:
+    """Return the margins of raw rows, which become ``(x - centre) * scale``.
+
+    Notes
+    -----
+    The border of two cells is the plane in the middle of their centroids. The membership is that of fuzzy c-means with
+    the exponent 2 (J. Bezdek, Pattern recognition with fuzzy objective function algorithms, 1981): 0.5 where two
+    centroids are equally near, and 1 at a centroid.
+
+    Examples
+    --------
+    >>> centroids = np.array([[0.0], [4.0]])
+    >>> centroid_margins(np.array([[0.0], [1.0], [2.0]]), np.zeros(1), np.ones(1), centroids)
+    CentroidMargins(distances=array([2., 1., 0.]), shares=array([1. , 0.9, 0.5]))
+    """
+    distances, shares = np.full(len(rows), np.inf), np.ones(len(rows))
+    apart = np.sqrt(np.square(centroids[:, None] - centroids).sum(axis=2))
+    for first in range(0, len(rows) if len(centroids) > 1 else 0, ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        own = nearest_centroids(rows[part], centre, scale, centroids)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # far rows, and equal centroids
+            points = (rows[part] - centre) * scale
+            # One centroid at a time, as the last bits of a matrix product depend on the rows of the block.
+            squares = np.array([np.square(points - centroid).sum(axis=1) for centroid in centroids])
+            nearest = squares[own, np.arange(len(own))]
+            squares[own, np.arange(len(own))] = np.inf
+            away = (squares - nearest) / (2 * apart[:, own])
+            distances[part] = np.nan_to_num(away, nan=0.0, posinf=np.inf).min(axis=0).clip(0.0)
+            second = squares.min(axis=0)
+            shares[part] = np.nan_to_num(second / (nearest + second), nan=0.5)
+    return CentroidMargins(distances, shares)
