@@ -115,7 +115,7 @@ def partial_target(y: Any, n_rows: int) -> Target | None:
     """Return labels of some rows, or None unless `y` is an array of integers or texts in which some rows have none.
 
     A row has none if its label is -1, an empty text, missing or masked. Pipelines pass the classes of all rows to
-    clusterings, too, which should not follow them.
+    clusterings, too, which should not follow them. Lazy labels that are floats are read once, to see if any is NaN.
     """
     if y is None:
         return None
@@ -123,7 +123,11 @@ def partial_target(y: Any, n_rows: int) -> Target | None:
         return y.target(n_rows)
     labels = known_labels(y)
     if is_dask(labels):
-        return encoded(labels, n_rows) if labels.dtype.kind == "i" else None
+        floats = labels.dtype.kind == "f"
+        known = bool(labels.map_blocks(np.isnan, dtype=bool).any().compute()) if floats else labels.dtype.kind == "i"
+        return (
+            encoded(labels.map_blocks(_filled_whole, dtype=np.int64) if floats else labels, n_rows) if known else None
+        )
     if labels.dtype.kind == "i":
         partial = bool((labels == UNLABELLED).any())
     else:
@@ -152,7 +156,7 @@ def _filled(y: Any) -> AnyArray:
     labels: AnyArray = np.ma.getdata(y)
     hidden = np.ma.getmaskarray(np.ma.asarray(y))
     if labels.dtype.kind == "u" and np.ma.isMaskedArray(y):
-        labels = labels.astype(np.int64)  # in blocks without masked labels, too
+        labels = _integers(labels)  # in blocks without masked labels, too
     elif labels.dtype.kind == "f":
         hidden = hidden | np.isnan(labels)
     elif labels.dtype.kind == "O":
@@ -162,7 +166,26 @@ def _filled(y: Any) -> AnyArray:
     if labels.dtype.kind in "UO":
         return np.where(hidden, "", labels)
     filled = np.where(hidden, UNLABELLED, labels)
-    return filled.astype(np.int64) if _whole(filled) else filled
+    return _integers(filled) if _whole(filled) else filled
+
+
+def _filled_whole(y: AnyArray) -> Integers:
+    """Return a block of labels that are floats as integers."""
+    filled = _filled(y)
+    if filled.dtype.kind == "f" and not _whole(filled):
+        raise ValueError(f"expected whole numbers as labels, or NaN; got {filled[filled != filled.round()][0]}")
+    return _integers(filled)
+
+
+def _integers(labels: AnyArray) -> Integers:
+    """Return whole numbers as int64, or raise an error if some are too large."""
+    # As floats, integers of 64 bits are rounded: 2**63 is not an int64, but a float.
+    if labels.dtype.kind in "uf" and labels.size and not -(2.0**63) <= labels.min() <= labels.max() < 2.0**63:
+        raise ValueError(
+            f"expected labels from -2**63 to 2**63 - 1; got {labels[np.abs(labels.astype(float)).argmax()]}: "
+            "numpy.unique(labels, return_inverse=True) makes smaller integers of them"
+        )
+    return labels.astype(np.int64)
 
 
 def restored_counts(saved: Mapping[str, Any], n_clusters: int) -> tuple[AnyArray, Integers]:
@@ -191,7 +214,8 @@ def encoded(y: Any, n_rows: int) -> Target:
     if labels.shape != (n_rows,):
         raise ValueError(f"expected one label for each of the {n_rows} rows; got an array of shape {labels.shape}")
     if labels.dtype.kind in "iu" or (not is_dask(labels) and _whole(labels)):
-        return Target(labels.astype(np.int64))
+        lazy_unsigned = is_dask(labels) and labels.dtype.kind == "u"
+        return Target(labels.map_blocks(_integers, dtype=np.int64) if lazy_unsigned else _integers(labels))
     if is_dask(labels) or labels.dtype.kind not in "UO":
         raise ValueError(
             f"Unknown label type: expected integers, -1 for rows without a label; got labels of dtype {labels.dtype}. "

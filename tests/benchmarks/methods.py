@@ -68,6 +68,11 @@ class Method:
     n_bytes: Callable[[int, int, int], float] = linear
 
     @property
+    def compiles(self) -> bool:
+        """Return whether it compiles loops in every process, for longer than it may take: 10 to 80 s."""
+        return self.module in ("fast_hdbscan", "evoc")
+
+    @property
     def ours(self) -> bool:
         """Return whether it is one of this package."""
         return self.module == "mdh_dask"
@@ -186,7 +191,8 @@ def score_of(method: Method, name: str, folder: str | None, seed: int) -> Score:
 
 
 def warm_up(method: str) -> None:
-    """Compile the loops of a method, by two clusters of rows."""
+    """Compile the loops of a method, by two clusters of rows; peers take others for more rows or columns."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 3)) + 9 * rng.integers(0, 2, 600)[:, None]
+    n, d = (2000, 20) if METHODS[method].compiles else (600, 3)
+    X = rng.normal(size=(n, d)) + 9 * rng.integers(0, 2, n)[:, None]
     METHODS[method].labels(X, 2, 0)

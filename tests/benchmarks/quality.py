@@ -80,9 +80,10 @@ def run(
 
     Columns have mean 0 and standard deviation 1 for all alike. A method gets as many of the seeds as it begins within
     the seconds of processor time, and each as many seconds: more, by the root of the millions, for sets of more than a
-    million values. Small sets come first, and what was too slow on one is not tried on those that have at least as many
-    rows and columns. Nor is what needs more memory by its formula, or is left when the budget, in seconds by the clock
-    for all of them, is spent.
+    million values. Peers that compile loops in every process do so before, on other rows, which does not count. Small
+    sets come first, and what was too slow on one is not tried on those that have at least as many rows and columns. Nor
+    is what needs more memory by its formula, or is left when the budget, in seconds by the clock for all of them, is
+    spent.
     """
     absent = {name: why_missing(METHODS[name].module) for name in methods}
     yield _methods_table(absent)
@@ -183,6 +184,8 @@ def _cell(worker: Worker, seconds: float, seeds: Sequence[int], name: str, metho
         if sum(score.seconds for score in scores) > seconds:
             break
         try:
+            if METHODS[method].compiles:
+                worker.once(COMPILING, warm_up, method)
             scores.append(worker.call(seconds, score, method, name, folder, seed))
         except Failure as failure:
             return Cell(tuple(scores), "" if scores else str(failure))

@@ -40,6 +40,7 @@ class Worker:
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
         self._process: Any = None
+        self._done: set[Any] = set()
         self._pipe: Any = None
 
     def call(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -58,6 +59,12 @@ class Worker:
         if not done:
             raise Failure(value)
         return value
+
+    def once(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> None:
+        """Call a function of a module in the process, unless it has been called there with these arguments."""
+        if (function, arguments) not in self._done:
+            self.call(seconds, function, *arguments)
+            self._done.add((function, arguments))
 
     def _answers(self, seconds: float) -> bool:
         spent = psutil.Process(self._process.pid).cpu_times
@@ -82,6 +89,7 @@ class Worker:
             self._process.join()
             self._pipe.close()
             self._process = self._pipe = None
+            self._done.clear()
 
 
 def _serve(pipe: Connection) -> None:

@@ -222,6 +222,7 @@ WITHOUT_LABELS = {
     "masked, unsigned": lambda y: hidden(y, "u1"),
     "masked, lazy": lambda y: da.from_array(hidden(y, "u1"), chunks=70),
     "NaN": lambda y: np.where(y < 0, np.nan, y),
+    "NaN, lazy": lambda y: da.from_array(np.where(y < 0, np.nan, y), chunks=70),
     "None": lambda y: np.array([None if label < 0 else str(label) for label in y], dtype=object),
     "pandas' integers": lambda y: pd.Series(np.where(y < 0, np.nan, y)).astype("Int64"),
 }
@@ -244,6 +245,21 @@ def test_masked_labels_of_other_types_are_refused_as_unmasked_ones_are(kind):
     with pytest.raises(ValueError, match="expected integers, -1 for rows without a label; got labels of dtype"):
         encoded(given, 4)
     assert partial_target(given, 4) is None
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
+@pytest.mark.parametrize("labels", [np.array([1, 2**63, -1.0, np.nan]), np.array([1, 2**63, 3, 4], dtype=np.uint64)])
+def test_labels_that_no_integer_of_64_bits_holds_are_refused(labels, lazy):
+    given = da.from_array(labels, chunks=2) if lazy else labels
+    of = partial_target if labels.dtype.kind == "f" else encoded
+    with pytest.raises(ValueError, match=r"expected labels from -2\*\*63 to 2\*\*63 - 1; got 9.*numpy.unique"):
+        np.asarray(of(given, 4).labels)
+
+
+def test_lazy_fractions_are_refused_with_missing_labels_and_ignored_without():
+    with pytest.raises(ValueError, match=r"expected whole numbers as labels, or NaN; got 0\.5"):
+        partial_target(da.from_array(np.array([0.5, np.nan]), chunks=2), 2).labels.compute()
+    assert partial_target(da.from_array(np.array([0.5, 1.0]), chunks=1), 2) is None
 
 
 def test_an_empty_array_of_objects_is_refused_by_its_shape():
