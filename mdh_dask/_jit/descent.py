@@ -24,20 +24,21 @@ MAX_TRIALS = 20
 
 @jit
 def descend(centred, start, alpha, max_steps, unit, penalty):
-    """Return a unit direction of lower index than the start (Lewis and Overton 2013).
+    """Return a unit direction of lower index than the start (Lewis and Overton 2013), and its best separator.
 
     `unit` is a density that counts as large; it makes the tolerance independent of the scale of the rows.
     """
     d, kept = start.shape[0], 0
     steps, changes, products = np.empty((MEMORY, d)), np.empty((MEMORY, d)), np.empty(MEMORY)
-    x, rest = start.copy(), np.zeros(d)
-    # A step of length zero finds the value at the start.
-    value, gradient = line_search(centred, x, np.inf, rest, rest, alpha, penalty, unit)[1:]
-    for _ in range(max_steps):
-        if is_flat(gradient):
-            break
-        step = quasi_newton_step(gradient, steps[:kept], changes[:kept], products[:kept])
-        length, lower, slopes = line_search(centred, x, value, gradient, step, alpha, penalty, unit)
+    x, step, gradient, value = start.copy(), np.zeros(d), np.zeros(d), np.inf
+    best = (value, 0.0, False, gradient)
+    for taken in range(max_steps + 1):
+        # The first step, of length zero, finds the value at the start. Written twice, the search would compile twice.
+        if taken > 0:
+            if is_flat(gradient):
+                break
+            step = quasi_newton_step(gradient, steps[:kept], changes[:kept], products[:kept])
+        length, lower, slopes, separator = line_search(centred, x, value, gradient, step, alpha, penalty, unit)
         if length == 0:
             break
         change = np.empty(d)
@@ -48,13 +49,13 @@ def descend(centred, start, alpha, max_steps, unit, penalty):
         if step @ change > 0:
             kept = remember(steps, changes, products, kept, step, change)
         gain = value - lower
-        value, gradient = lower, slopes
-        if gain <= WORTHWHILE * (value + gain):
+        value, gradient, best = lower, slopes, separator
+        if taken > 0 and gain <= WORTHWHILE * (value + gain):
             break
     length = math.sqrt(x @ x)
     for j in range(d):
         x[j] /= length
-    return x
+    return x, best
 
 
 @part
@@ -110,32 +111,32 @@ def remember(steps, changes, products, kept, step, change):
     return kept + 1
 
 
-@jit
+@part
 def line_search(centred, x, value, gradient, step, alpha, penalty, unit):
-    """Return the share of the step that satisfies the weak Wolfe conditions, by bisection, with value and gradient.
+    """Return the share of the step that satisfies the weak Wolfe conditions, by bisection, value, gradient, separator.
 
     The share is zero if no point is lower.
     """
     slope, there = gradient @ step, np.empty(x.shape[0])
     low, high, size = 0.0, np.inf, 1.0
-    found, lowest, slopes = 0.0, value, gradient
+    found, lowest, slopes, best = 0.0, value, gradient, (value, 0.0, False, gradient)
     for _ in range(MAX_TRIALS):
         for j in range(x.shape[0]):
             there[j] = x[j] + size * step[j]
-        length = math.sqrt(there @ there)
+        length, uphill = math.sqrt(there @ there), np.empty(x.shape[0])
         for j in range(x.shape[0]):
             there[j] /= length
+        separator = best_separator(centred, there, alpha, penalty)
+        index = separator[0] / unit
         # The index depends only on the direction, so its gradient is tangent to the sphere.
-        index, _, _, uphill = best_separator(centred, there, alpha, penalty)
-        index /= unit
         for j in range(x.shape[0]):
-            uphill[j] /= length * unit
+            uphill[j] = separator[3][j] / (length * unit)
         if index > value + SUFFICIENT * size * slope:
             high = size
         else:
-            found, lowest, slopes = size, index, uphill
+            found, lowest, slopes, best = size, index, uphill, separator
             if uphill @ step >= FLATTER * slope:
                 break
             low = size
         size = (low + high) / 2 if high < np.inf else 2 * low
-    return found, lowest, slopes
+    return found, lowest, slopes, best

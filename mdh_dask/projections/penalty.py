@@ -115,8 +115,8 @@ class PenalisedDensity:
         unit : float
             A density that counts as large; it makes the tolerance independent of the scale of the rows.
         """
-        v = descend(self.centred, start, alpha, max_steps, unit, self.penalty)
-        return v, self.best_separator(v, alpha)
+        v, best = descend(self.centred, start, alpha, max_steps, unit, self.penalty)
+        return v, Separator(*best)
 
     def density(self, direction: Floats, offset: float) -> float:
         """Return the kernel density on a hyperplane, without the penalty."""

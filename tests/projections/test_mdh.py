@@ -214,7 +214,7 @@ class TestDescent:
     def test_a_line_search_without_a_step_returns_value_and_gradient_at_its_start(self, seed, d, alpha):
         index, rest = made_index(seed, 80, d), np.zeros(d)
         x = np.random.default_rng(seed).normal(size=d)
-        value, gradient = line_search(index.centred, x, np.inf, rest, rest, alpha, index.penalty, 2.0)[1:]
+        value, gradient = line_search(index.centred, x, np.inf, rest, rest, alpha, index.penalty, 2.0)[1:3]
         expected, uphill = along(index, x, alpha)
         assert value == pytest.approx(expected / 2)
         np.testing.assert_allclose(gradient, uphill / 2, atol=1e-12)
@@ -225,12 +225,12 @@ class TestDescent:
         x = unit(np.random.default_rng(seed).normal(size=d))
         value, gradient = along(index, x, alpha)
         step = -length * gradient
-        share, lower, there = line_search(index.centred, x, value, gradient, step, alpha, index.penalty, 1.0)
+        share, lower, there, best = line_search(index.centred, x, value, gradient, step, alpha, index.penalty, 1.0)
         if share == 0:
             assert lower == value
             return
         again, gradient_again = along(index, x + share * step, alpha)
-        assert lower == pytest.approx(again)
+        assert lower == best[0] == pytest.approx(again)
         np.testing.assert_allclose(there, gradient_again, atol=1e-9)
         assert lower <= value + SUFFICIENT * share * (gradient @ step)
         # Where the index has a kink, bisection may end on the steep side of it.
