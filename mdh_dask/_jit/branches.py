@@ -139,7 +139,7 @@ def fill_tile(rows, here, start, tile):
     return size
 
 
-@part
+@jit
 def project_tile(tile, direction, sums):
     """Write ``direction @ tile`` to `sums`, each summed over the features in order."""
     d = direction.shape[0]
