@@ -9,10 +9,11 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dtrtri
 
 from .._typing import Floats, Integers
 from .cuts import ELSEWHERE, has_many_columns
-from .slabs import FEWEST, in_others, line_through
+from .slabs import FEWEST, in_others, line_between
 
 NEGLIGIBLE = 1e-10
 """Combinations in which cells differ by a smaller share of their largest difference are rounding errors."""
@@ -41,16 +42,25 @@ class Discriminants(NamedTuple):
             For each group. Zeros if a group has too few rows.
         """
         # Rows that are in none of the groups are counted like others.
-        groups = [np.where(cell == ELSEWHERE, ELSEWHERE, group[cell]) for cell in self.cells]
-        chosen, placing = ([rows[own == side] for side in pair] for rows, own in zip(self[:2], groups))
+        ours, counted = (np.where(cell == ELSEWHERE, ELSEWHERE, group[cell]) for cell in self.cells)
+        chosen, placing = ([np.flatnonzero(own == side) for side in pair] for own in (ours, counted))
         if min(map(len, chosen + placing)) < FEWEST:
             return np.zeros(2)
-        rounding = _rounding(np.concatenate([rows - rows.mean(axis=0) for rows in chosen]))
-        line = line_through([rows @ rounding for rows in chosen], [rows @ rounding for rows in placing])
+        rows = [self.choosing.take(side, axis=0) for side in chosen]
+        means = [own.sum(axis=0) / len(own) for own in rows]
+        rounding = _rounding(np.concatenate([own - mean for own, mean in zip(rows, means)]))
+        direction = (means[1] - means[0]) @ rounding
+        if not direction.any():
+            return np.zeros(2)
+        direction /= np.linalg.norm(direction)
+        middle = (means[0] + means[1]) / 2
+        centred = (self.counted - middle) @ rounding
+        along = centred @ direction
+        across = np.einsum("ij,ij->i", centred, centred) - np.square(along)
+        line = line_between(direction, middle @ rounding, [along[at] for at in placing], [across[at] for at in placing])
         if line is None:
             return np.zeros(2)
-        along, inside = line.along(self.counted @ rounding)
-        return line.evidence(along[inside & in_others(groups[1], left_out)])
+        return line.evidence(along[(across <= line.radius) & in_others(counted, left_out)])
 
 
 def discriminants(rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -> Discriminants | None:
@@ -98,28 +108,35 @@ def combinations_apart(rows: Floats, cell: Integers) -> Floats | None:
 
 def _rounding(within: Floats) -> Floats:
     """Return the matrix that gives centred rows a covariance near the identity."""
-    mean, shrinkage = _shrinkage(within)
-    covariance = (1 - shrinkage) * (within.T @ within / len(within)) + shrinkage * (mean or 1) * np.eye(within.shape[1])
-    return np.asarray(np.linalg.cholesky(np.linalg.inv(covariance)))
+    products = within.T @ within
+    mean, shrinkage = _shrinkage(within, products)
+    covariance = (1 - shrinkage) / len(within) * products
+    np.fill_diagonal(covariance, covariance.diagonal() + shrinkage * (mean or 1))
+    inverse, _ = dtrtri(np.linalg.cholesky(covariance), lower=1)
+    return np.asarray(inverse).T
 
 
 def _solved(within: Floats, right: Floats) -> Floats:
     """Return the right sides divided by the covariance of centred rows."""
     n, d = within.shape
-    mean, shrinkage = _shrinkage(within)
+    products = within @ within.T if n < d else within.T @ within
+    mean, shrinkage = _shrinkage(within, products)
     own, others = shrinkage * (mean or 1), (1 - shrinkage) / n
     if n >= d:
-        return np.asarray(np.linalg.solve(others * (within.T @ within) + own * np.eye(d), right))
+        return np.asarray(np.linalg.solve(others * products + own * np.eye(d), right))
     # The identity of Woodbury: fewer rows than columns make a smaller system.
-    small = others * (within @ within.T) + own * np.eye(n)
+    small = others * products + own * np.eye(n)
     return np.asarray((right - others * (within.T @ np.linalg.solve(small, within @ right))) / own)
 
 
-def _shrinkage(within: Floats) -> tuple[float, float]:
-    """Return the mean variance of columns, and the share of the identity in the covariance, by Ledoit and Wolf."""
+def _shrinkage(within: Floats, products: Floats) -> tuple[float, float]:
+    """Return the mean variance of columns, and the share of the identity in the covariance, by Ledoit and Wolf.
+
+    `products` are those of the columns, or those of the rows.
+    """
     n, d = within.shape
-    products = within @ within.T if n < d else within.T @ within
     mean, squares = float(np.trace(products)) / n / d, float(np.square(products).sum()) / n**2
-    chance = (float(np.square(np.square(within).sum(axis=1)).sum()) / n - squares) / n
+    fourth = np.square(np.einsum("ij,ij->i", within, within)).sum()
+    chance = (float(fourth) / n - squares) / n
     spread = squares - d * mean**2
     return mean, min(max(chance / spread, LEAST_SHRINKAGE), 1.0) if spread > 0 else 1.0

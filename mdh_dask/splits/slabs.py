@@ -114,23 +114,31 @@ def in_others(groups: Integers, left_out: Collection[int]) -> Booleans | bool:
     return ~np.isin(groups, [*left_out]) if left_out else True
 
 
-def line_through(chosen: Sequence[Floats], placing: Sequence[Floats] | None = None) -> Line | None:
-    """Return the line through the means of the rows of two groups, or None if their medians on it are not in order.
-
-    Where groups have other rows for `placing`, the medians and the radius are those of these.
-    """
+def line_through(chosen: Sequence[Floats]) -> Line | None:
+    """Return the line through the means of the rows of two groups, or None if their medians on it are not in order."""
     means = [rows.sum(axis=0) / len(rows) for rows in chosen]
-    line, middle = means[1] - means[0], (means[0] + means[1]) / 2
-    length = float(np.linalg.norm(line))
+    direction, middle = means[1] - means[0], (means[0] + means[1]) / 2
+    length = float(np.linalg.norm(direction))
     if length == 0:
         return None
-    line /= length
-    placing = placing or chosen
-    low, high = (_median((rows - middle) @ line) for rows in placing)
-    if low >= high:
-        return None
-    both = np.concatenate(placing) - middle
-    return Line(line, middle, (low, high), _quantile(np.square(both).sum(axis=1) - np.square(both @ line), WITHIN))
+    direction /= length
+    centred = [rows - middle for rows in chosen]
+    along = [rows @ direction for rows in centred]
+    across = [np.square(rows).sum(axis=1) - np.square(at) for rows, at in zip(centred, along)]
+    return line_between(direction, middle, along, across)
+
+
+def line_between(direction: Floats, middle: Floats, along: Sequence[Floats], across: Sequence[Floats]) -> Line | None:
+    """Return the line whose outer slabs are at the medians of two groups, or None if these are not in order.
+
+    Parameters
+    ----------
+    direction, middle : arrays of shape (n_columns,)
+    along, across : pairs of arrays
+        Places of the rows of both groups on the line, and their squared distances from it.
+    """
+    low, high = map(_median, along)
+    return Line(direction, middle, (low, high), _quantile(np.concatenate(across), WITHIN)) if low < high else None
 
 
 def _median(values: Floats) -> float:

@@ -63,6 +63,38 @@ def test_slabs_are_placed_by_the_rows_that_are_counted():
     assert found.min() > 3
 
 
+@pytest.mark.parametrize(("sizes", "left_out"), [((20, 30, 90), []), ((200, 12, 60), [2]), ((9, 8, 20), [])])
+def test_evidence_is_that_of_its_twin(sizes, left_out):
+    labels = np.random.default_rng(4).permutation(np.repeat(np.arange(5), [*sizes, 40, 40]))
+    rows = with_factors(labels, 4, 15, seed=4)
+    choosing, counted = np.arange(0, len(rows), 2), np.arange(1, len(rows), 2)
+    halves = discriminants(rows, choosing, counted, labels)
+    found = halves.evidence(np.arange(5), (0, 1), left_out)
+    assert found == pytest.approx(twin(halves, (0, 1), left_out))
+    assert found.any()
+
+
+def twin(halves, pair, left_out):
+    """By how many standard errors each of three slabs holds more rows than that between, in coordinates made round."""
+    chosen, placing = ([rows[cell == side] for side in pair] for rows, cell in zip(halves[:2], halves.cells))
+    means = [rows.mean(axis=0) for rows in chosen]
+    within = np.concatenate([rows - mean for rows, mean in zip(chosen, means)])
+    root = np.linalg.cholesky(np.linalg.inv(ledoit_wolf(within, assume_centered=True)[0]))
+    line = (means[1] - means[0]) @ root
+    direction, middle = line / np.linalg.norm(line), (means[0] + means[1]) / 2 @ root
+
+    def seen(rows):
+        along = (rows @ root - middle) @ direction
+        return along, ((rows @ root - middle - np.outer(along, direction)) ** 2).sum(axis=1)
+
+    low, high = (np.median(seen(rows)[0]) for rows in placing)
+    radius = np.quantile(seen(np.concatenate(placing))[1], 0.9)
+    along, across = seen(halves.counted)
+    at = (along[(across <= radius * (1 + 1e-9)) & ~np.isin(halves.cells[1], left_out)] - low) / (high - low)
+    left, between, right = (np.sum(np.abs(at - point) <= 0.25) for point in (0, 0.5, 1))
+    return [(side - between) / max(side + between, 1) ** 0.5 for side in (left, right)]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_of_few_rows_stay_apart_though_common_factors_hide_them(seed):
     labels = np.random.default_rng(seed).permutation(np.arange(200) % 2)
