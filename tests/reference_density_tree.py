@@ -10,16 +10,15 @@ def modularity(weights, community, resolution):
     return ((weights - resolution * np.outer(strength, strength) / total) * same).sum() / total
 
 
-def excess_in_balls(squares, core, ends, apart, radii):
-    """Sums over rows of how much the balls around the core exceed those on the cut, their squares, and both counts."""
-    sums = np.zeros((len(radii), 4), dtype=np.int64)
+def rows_by_radius(squares, core, ends, apart, radii):
+    """Sums over rows of the numbers of balls around the core and on the cut, of their squares and their products."""
+    sums = np.zeros((len(radii), 5), dtype=np.int64)
     for r, radius in enumerate(radii):
         for x in range(squares.shape[1]):
-            in_core = sum(squares[c, x] <= radius for c in core)
-            halfway = [(squares[a, x] + squares[b, x]) / 2 - d / 4 for a, b, d in zip(*ends, apart)]
-            in_cut = sum(square <= radius for square in halfway)
-            excess = int(in_core) - int(in_cut)
-            sums[r] += [excess, excess**2, in_core, in_cut]
+            a = sum(int(squares[c, x] <= radius) for c in core)
+            halfway = [(squares[one, x] + squares[other, x]) / 2 - d / 4 for one, other, d in zip(*ends, apart)]
+            b = sum(int(square <= radius) for square in halfway)
+            sums[r] += [a, b, a**2, a * b, b**2]
     return sums
 
 

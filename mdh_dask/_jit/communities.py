@@ -59,45 +59,50 @@ def best_community(i, start, other, weight, community, cost, total, towards):
 
 
 @jit
-def excess_in_balls(squares, core, ends, apart, radii, sums):
-    """Add to `sums` what each row's number of balls around core landmarks exceeds that around cut places, by radius.
+def rows_by_radius(squares, core, ends, apart, radii, sums):
+    """Add to `sums` how many balls around core landmarks, and around cut places, hold each row, by radius.
 
     Parameters
     ----------
     squares : array of shape (n_landmarks, n_rows)
         Squared distances.
-    core : array of shape (n_places,)
+    core : array of shape (n_core,)
     ends : array of shape (2, n_places)
         A place on the cut is in the middle of two landmarks, which may be equal.
     apart : array of shape (n_places,)
         Squared distances of the ends.
     radii : array of shape (n_radii,)
         Squared radii.
-    sums : array of shape (n_radii, 4), int64
-        Sum of the excess, sum of its squares, rows in the balls of the core, and in those of the cut.
+    sums : array of shape (n_radii, 5), int64
+        Sums over rows of the balls of the core, those of the cut, the squares of the former, their products, and the
+        squares of the latter.
     """
     n_rows = squares.shape[1]
-    excess = np.zeros((radii.shape[0], n_rows), np.int64)
+    in_core, in_cut = np.zeros((radii.shape[0], n_rows), np.int64), np.zeros((radii.shape[0], n_rows), np.int64)
     for i in range(core.shape[0]):
         for x in range(n_rows):
-            near = squares[core[i], x]
+            for r in range(radii.shape[0]):
+                in_core[r, x] += squares[core[i], x] <= radii[r]
+    for i in range(apart.shape[0]):
+        for x in range(n_rows):
             halfway = (squares[ends[0, i], x] + squares[ends[1, i], x]) / 2 - apart[i] / 4
             for r in range(radii.shape[0]):
-                in_core, in_cut = near <= radii[r], halfway <= radii[r]
-                excess[r, x] += in_core - in_cut
-                sums[r, 2] += in_core
-                sums[r, 3] += in_cut
+                in_cut[r, x] += halfway <= radii[r]
     for r in range(radii.shape[0]):
         for x in range(n_rows):
-            sums[r, 0] += excess[r, x]
-            sums[r, 1] += excess[r, x] * excess[r, x]
+            a, b = in_core[r, x], in_cut[r, x]
+            sums[r, 0] += a
+            sums[r, 1] += b
+            sums[r, 2] += a * a
+            sums[r, 3] += a * b
+            sums[r, 4] += b * b
 
 
 @jit
 def rows_in_core_and_cut(squares, core, ends, apart, radius, sums):
     """Add to `sums` how many balls around core landmarks, and around cut places, hold each row.
 
-    Parameters are those of `excess_in_balls`, with one radius. Distances are compared in 32 bits.
+    Parameters are those of `rows_by_radius`, with one radius. Distances are compared in 32 bits.
 
     Parameters
     ----------

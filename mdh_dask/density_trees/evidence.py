@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.communities import excess_in_balls
+from .._jit.communities import rows_by_radius
 from .._typing import Booleans, Floats, Integers
 from ..splits.distances import BLOCK, TIES, distinct, middle, squared_distances
+from .errors import errors_in_balls, errors_in_slabs
 from .slabs import rows_in_slabs
 
 LANDMARKS = 1500
@@ -35,6 +36,10 @@ WIDTH = 3
 """Landmarks around the densest one of a group for each ball of its core. The balls of neighbouring landmarks would hold
 the same rows."""
 
+SHARE_OF_GROUP = 0.7
+"""Share of the landmarks of a group around its densest one that have balls in its core, up to `PLACES`, where a cut has
+few places. As few balls in a core would be as uncertain: many clusters of less than a hundred rows were merged."""
+
 RADII = (2, 5, 10, 20)
 """Balls in the core hold about these numbers of choosing rows. The smallest fit into narrow gaps, the largest count the
 most rows."""
@@ -48,7 +53,7 @@ NO_BALL = -1.0
 
 
 class Balls(NamedTuple):
-    """Balls in the core of a group and as many on a cut, or one at its peak and many on a cut; indices of landmarks."""
+    """Balls in the core of a group, or one at its peak, and balls on a cut; indices of landmarks."""
 
     core: Integers
     ends: Integers
@@ -83,31 +88,29 @@ class Half:
         self.reach = np.partition(self.to_choosing, self.k, axis=1)[:, self.k]
         self.fair = _fair_share(points.shape[1])
 
-    def counts(self, group: Integers, pair: tuple[int, int]) -> Integers | None:
-        """Return the sums of `excess_in_balls` for both groups, shape (2, n_radii, 4), or None without landmarks.
+    def errors(self, group: Integers, pair: tuple[int, int]) -> Floats | None:
+        """Return `errors_in_balls` for two groups of rows, shape (2, n_radii, 3), or None if one has no landmarks.
 
-        With slabs, those of `rows_in_slabs` follow.
-
-        Parameters
-        ----------
-        group : array of shape (n_rows,), int
-            Group of each row.
-        pair : two groups
+        With slabs, those of `errors_in_slabs` follow.
         """
-        sums = np.zeros((2, len(RADII), 4), dtype=np.int64)
-        chosen = self.chosen(group, pair)
+        chosen = self.chosen(group, pair, SHARE_OF_GROUP)
         if chosen is None:
             return None
+        sums = np.zeros((2, len(RADII), 5), dtype=np.int64)
         for side, balls in zip(sums, chosen):
-            excess_in_balls(self.to_counted, balls.core, balls.ends, balls.apart, balls.radii, side)
+            rows_by_radius(self.to_counted, balls.core, balls.ends, balls.apart, balls.radii, side)
+        errors = np.stack([errors_in_balls(side, len(b.core), len(b.apart)) for side, b in zip(sums, chosen)])
         if not self.slabs:
-            return sums
+            return errors
         contact = self.points[self.places[chosen[0].ends[:, 0]]].mean(axis=0)
         slabs = rows_in_slabs(self.points, self.choosing, self.counted, group, pair, contact)
-        return np.concatenate([sums, slabs], axis=1)
+        return np.concatenate([errors, errors_in_slabs(slabs)], axis=1)
 
-    def chosen(self, group: Integers, pair: tuple[int, int]) -> tuple[Balls, Balls] | None:
-        """Return the balls that compare the core of either group with the cut, or None if a group has no landmarks."""
+    def chosen(self, group: Integers, pair: tuple[int, int], share: float = 0.0) -> tuple[Balls, Balls] | None:
+        """Return the balls that compare the core of either group with the cut, or None if a group has no landmarks.
+
+        A core has as many balls as the cut, or those of a share of the landmarks of its group if these are more.
+        """
         ours = group[self.places]
         one, other = (np.flatnonzero(ours == side) for side in pair)
         size = min(len(one), len(other))
@@ -115,7 +118,7 @@ class Half:
             return None
         ends, apart = self._cut(one, other, min(max(size // ROWS_OF_PLACE, LEAST_PLACES), PLACES))
         n_one, n_other = (int(np.sum(group[self.choosing] == side)) for side in pair)
-        return self._balls(one, n_one, ends, apart), self._balls(other, n_other, ends, apart)
+        return self._balls(one, n_one, ends, apart, share), self._balls(other, n_other, ends, apart, share)
 
     def ranked_by(self, neighbour: int) -> "Half":
         """Return the same landmarks with places ranked by the distance to another neighbour."""
@@ -136,17 +139,18 @@ class Half:
         first, second = (Balls(top, ends, apart, self._radii(top, WIDE_RADII, n)) for top, n in zip(tops, sizes))
         return first, second
 
-    def _balls(self, side: Integers, n_rows: int, ends: Integers, apart: Floats) -> Balls:
+    def _balls(self, side: Integers, n_rows: int, ends: Integers, apart: Floats, share: float) -> Balls:
         """Return the balls in the core of a group of so many rows, and those on a cut as near to its densest place.
 
         Rows grow sparser along a cut, too. Its places would be farther from the densest one than those of a core are
         from theirs, as a cut has a dimension less: in skewed and curved clouds they would be sparser without a valley.
         """
-        core, farthest = self._core(side, len(apart))
+        core, farthest = self._core(side, len(apart), share)
         near = self._squares_from_first(ends, apart) <= farthest * self.fair * (1 + TIES)
         ends, apart = ends[:, near], apart[near]
-        size = min(len(core), len(apart))
-        return Balls(core[:size], ends[:, :size], apart[:size], self._radii(core, RADII, n_rows))
+        if not share:
+            core, ends, apart = core[: len(apart)], ends[:, : len(core)], apart[: len(core)]
+        return Balls(core, ends, apart, self._radii(core, RADII, n_rows))
 
     def _squares_from_first(self, ends: Integers, apart: Floats) -> Floats:
         """Return the squared distances of places on a cut from the first of them."""
@@ -190,17 +194,18 @@ class Half:
             nearest[i : i + BLOCK] = middle(self.apart[a], self.apart[b], between).min(axis=1)
         return nearest >= apart / 4 * (1 - TIES)
 
-    def _core(self, side: Integers, size: int) -> tuple[Integers, float]:
-        """Return `size` of the landmarks of a group that are near its densest one, and their largest squared distance.
+    def _core(self, side: Integers, size: int, share: float) -> tuple[Integers, float]:
+        """Return landmarks of a group near its densest one, and the largest squared distance of `WIDTH` times `size`.
 
-        They are in descending order of density. The densest landmarks of a thin group all lie on its ridge, but those
-        on a cut through it do not. Landmarks are in the order of hashes, so the first of those around the densest one
-        are a random choice.
+        There are `size` of them, or a share of all if that is more, in descending order of density. The densest
+        landmarks of a thin group all lie on its ridge, but those on a cut through it do not. Landmarks are in the order
+        of hashes, so the first of those around the densest one are a random choice.
         """
         peak = side[self.reach[side].argmin()]
-        around = side[np.argsort(self.apart[peak, side], kind="stable")[: WIDTH * size]]
-        farthest = float(self.apart[peak, around[-1]])
-        around = np.sort(around)[:size]
+        around = side[np.argsort(self.apart[peak, side], kind="stable")]
+        farthest = float(self.apart[peak, around[: WIDTH * size][-1]])
+        n = max(size, min(max(WIDTH * size, int(share * len(side))), PLACES) if share else 0)
+        around = np.sort(around[: max(WIDTH * size, n)])[:n]
         return around[np.argsort(self.reach[around], kind="stable")], farthest
 
     def _radii(self, core: Integers, neighbours: tuple[int, ...], n_rows: int) -> Floats:

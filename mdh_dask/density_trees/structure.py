@@ -225,20 +225,15 @@ def _least_first(
 
 def evidence(halvings: list[list[Half]], group: Integers, pair: tuple[int, int]) -> Values:
     """Return the evidence that a valley is between two groups, and the rows in the core and on the cut."""
-    found = [[counts for half in both if (counts := half.counts(group, pair)) is not None] for both in halvings]
+    found = [[known for half in both if (known := half.errors(group, pair)) is not None] for both in halvings]
     found = [both for both in found if both]
     if not found:
         return 0.0, 0.0, 0.0
     standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / len(found)) ** 0.5
-    errors = [sum(_standard_errors(half) for half in both) / len(both) ** 0.5 for both in found]
+    errors = [sum(half[..., 0] for half in both) / len(both) ** 0.5 for both in found]
     by_side = np.mean(errors, axis=0) / standard_error
     weaker = by_side.min(axis=0)
     best = int(weaker.argmax())
     side = int(by_side[:, best].argmin())
-    rows = np.mean([half[side, best, 2:] for both in found for half in both], axis=0)
+    rows = np.mean([half[side, best, 1:] for both in found for half in both], axis=0)
     return float(weaker[best]), float(rows[0]), float(rows[1])
-
-
-def _standard_errors(counts: Integers) -> Floats:
-    total, squares = counts[..., 0].astype(np.float64), counts[..., 1].astype(np.float64)
-    return total / np.sqrt(np.maximum(squares, 1))

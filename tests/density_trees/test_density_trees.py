@@ -17,9 +17,10 @@ from sklearn.metrics import adjusted_rand_score
 from strategies import seeds
 
 from mdh_dask import DensityTree, KernelPCAFeatures, drift, load_model
-from mdh_dask._jit.communities import excess_in_balls, move_nodes, rows_in_balls
+from mdh_dask._jit.communities import move_nodes, rows_by_radius, rows_in_balls
 from mdh_dask.density_trees.basins import basins_of, with_basins
 from mdh_dask.density_trees.clusters import clusters_of
+from mdh_dask.density_trees.errors import errors_in_balls
 from mdh_dask.density_trees.graph import communities, nearest_others, neighbourhood
 from mdh_dask.density_trees.linkage import linkage
 from mdh_dask.density_trees.model import DensityModel
@@ -63,17 +64,38 @@ class TestLoops:
 
     @settings(max_examples=30)
     @given(seeds)
-    def test_excess_in_balls_equals_its_twin(self, seed):
+    def test_rows_by_radius_equal_their_twin(self, seed):
         rng = np.random.default_rng(seed)
-        squares, core, ends = (
-            rng.random((6, 20)).astype(np.float32),
-            rng.integers(6, size=4),
-            rng.integers(6, size=(2, 4)),
+        squares, core = rng.random((6, 20)).astype(np.float32), rng.integers(6, size=5)
+        ends, apart, radii = rng.integers(6, size=(2, 4)), rng.random(4), np.array([0.1, 0.5])
+        sums = np.zeros((2, 5), dtype=np.int64)
+        rows_by_radius(squares, core, ends, apart, radii, sums)
+        np.testing.assert_array_equal(sums, reference_density_tree.rows_by_radius(squares, core, ends, apart, radii))
+
+
+class TestErrors:
+    @pytest.mark.parametrize(("n_core", "n_cut"), [(3, 3), (20, 3)])
+    def test_errors_of_equal_densities_have_the_spread_of_a_normal_distribution(self, n_core, n_cut):
+        rng = np.random.default_rng(0)
+        found = []
+        for _ in range(2000):
+            # Neighbouring balls overlap by half on a line of the same density everywhere.
+            rows = rng.uniform(-2, 38, rng.poisson(160))[:, None]
+            core = (np.abs(rows - np.arange(n_core)) <= 1).sum(axis=1)
+            cut = (np.abs(rows - 30 - np.arange(n_cut)) <= 1).sum(axis=1)
+            sums = [core.sum(), cut.sum(), (core**2).sum(), (core * cut).sum(), (cut**2).sum()]
+            found.append(errors_in_balls(np.array([sums]), n_core, n_cut)[0, 0])
+        assert abs(np.mean(found)) < 0.1
+        assert 0.85 < np.std(found) < 1.1
+        assert np.mean(np.array(found) > 1.645) < 0.06
+
+    def test_more_balls_in_the_core_make_a_valley_more_certain_but_not_one_without_rows(self):
+        few, many = ([[10 * k, 3, 10 * k, 0, 3], [10 * k, 0, 10 * k, 0, 0]] for k in (1, 100))
+        (less, empty), (more, still_empty) = (
+            errors_in_balls(np.array(sums), k, 1)[:, 0] for k, sums in ((1, few), (100, many))
         )
-        apart, radii = rng.random(4), np.array([0.1, 0.5])
-        sums = np.zeros((2, 4), dtype=np.int64)
-        excess_in_balls(squares, core, ends, apart, radii, sums)
-        np.testing.assert_array_equal(sums, reference_density_tree.excess_in_balls(squares, core, ends, apart, radii))
+        assert more > 1.1 * less
+        assert still_empty == pytest.approx(empty, rel=0.01)  # 10 rows are missing, whatever the core holds
 
 
 class TestCountingAgain:
