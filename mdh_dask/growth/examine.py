@@ -24,7 +24,7 @@ from .order import ORDERS
 from .passes import Sample, smallest_hashes
 from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
 from .scaling import Standardiser
-from .screening import bandwidth_of, candidates_for, screen
+from .screening import bandwidth_of, candidates_for, promising, screen
 from .settings import GrowthSettings
 from .trees import of_all_rows
 
@@ -114,7 +114,7 @@ class Examiner:
         rows, scoring = self._rows(branch, sample)
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
         rng = generator(*self.settings.stream_of(branch.path))
-        proposed = self._propose(branch, scoring, rng)
+        proposed = self._promising(branch, scoring, bandwidth, self._propose(branch, scoring, rng))
         proposal = self._screened(branch, scoring, bandwidth, proposed, self.settings.n_candidates)
         counted, admissible = whole if branch.complete else sample, len(proposal) > 0
         if admissible:
@@ -210,6 +210,11 @@ class Examiner:
             return None
         return levels.without(scoring, self.standardise.scale)
 
+    def _promising(self, branch: Branch, scoring: AnyArray, bandwidth: Bandwidth, proposal: Proposal) -> Proposal:
+        """Return the proposed directions with the best scores on some rows of the sample."""
+        min_rows, rule = self._least_of(scoring, branch), self.settings.chooser.rule
+        return promising(scoring, proposal, rule, bandwidth, min_rows, self.standardise, branch.groups)
+
     def _screened(
         self,
         branch: Branch,
@@ -221,8 +226,7 @@ class Examiner:
     ) -> Proposal:
         """Return the proposed directions with the best scores on the sample."""
         min_rows = self._least_of(scoring, branch)
-        rule = self.settings.chooser.rule
-        rule = rule.at_any_depth if at_any_depth else rule
+        rule = self.settings.chooser.rule.at_any_depth if at_any_depth else self.settings.chooser.rule
         return screen(scoring, proposal, n_kept, rule, bandwidth, min_rows, self.standardise, branch.groups)
 
     def confirm(self, branch: Branch, counts: Counts, again: bool) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
 from ..density.deepest import deepest_valleys
 from ..density.kde import BINS_PER_BANDWIDTH
@@ -70,11 +70,7 @@ def screen(
         Directions without an admissible split are left out, and so are those within two degrees of a better one:
         they would find the same valley.
     """
-    if len(proposal) > FIRST_ROUND_KEEPS and (len(rows) > 2 * FIRST_ROUND_ROWS or _scores_only_depth(rule, groups)):
-        # Every n-th row of the sample is as independent of the chunking as the sample itself.
-        some = rows[:: max(1, len(rows) // FIRST_ROUND_ROWS)]
-        least = min_rows * len(some) / len(rows)
-        proposal = proposal[_first_round(some, proposal, rule, bandwidth, least, standardise, groups)]
+    proposal = promising(rows, proposal, rule, bandwidth, min_rows, standardise, groups)
     scores = _scores(rows, proposal, rule, bandwidth, min_rows, standardise, groups)
     unit = proposal.of_length_one().directions.vectors
     kept: list[int] = []
@@ -131,24 +127,30 @@ def candidates_for(
     return Candidates(axes, resolution, bandwidth, suggested, directions.length, extents=extents)
 
 
-def _first_round(
+def promising(
     rows: AnyArray,
     proposal: Proposal,
     rule: SplitRule,
     bandwidth: Bandwidth,
     min_rows: float,
     standardise: Standardiser,
-    groups: Groups | None,
-) -> Integers:
-    """Return the directions with the best scores by rough bins, in ascending order.
+    groups: Groups | None = None,
+) -> Proposal:
+    """Return the directions with the best scores on some of the rows by rough bins; parameters are those of `screen`.
 
-    Few rows in wide bins make valleys shallower, so places that are left go to valleys below the least depth.
+    Few rows in wide bins make valleys shallower, so places that are left go to valleys below the least depth. A few
+    directions, or a few rows unless they are scored by depth alone, are not worth a round of their own.
     """
-    known = bandwidth, min_rows, standardise, groups, ROUGH_BINS
-    scores = at_any_depth = _scores(rows, proposal, rule, *known, at_any_depth=_scores_only_depth(rule, groups))
-    if np.count_nonzero(scores > -np.inf) < FIRST_ROUND_KEEPS:
-        at_any_depth = _scores(rows, proposal, rule, *known, at_any_depth=True)
-    return np.sort(np.lexsort((-at_any_depth, -scores))[:FIRST_ROUND_KEEPS])
+    only_depth = _scores_only_depth(rule, groups)
+    if len(proposal) <= FIRST_ROUND_KEEPS or not (len(rows) > 2 * FIRST_ROUND_ROWS or only_depth):
+        return proposal
+    # Every n-th row of the sample is as independent of the chunking as the sample itself.
+    some = rows[:: max(1, len(rows) // FIRST_ROUND_ROWS)]
+    known = bandwidth, min_rows * len(some) / len(rows), standardise, groups, ROUGH_BINS
+    scores = at_any_depth = _scores(some, proposal, rule, *known, at_any_depth=only_depth)
+    if not only_depth and np.count_nonzero(scores > -np.inf) < FIRST_ROUND_KEEPS:
+        at_any_depth = _scores(some, proposal, rule, *known, at_any_depth=True)
+    return proposal[np.sort(np.lexsort((-at_any_depth, -scores))[:FIRST_ROUND_KEEPS])]
 
 
 def _scores_only_depth(rule: SplitRule, groups: Groups | None) -> bool:
