@@ -31,8 +31,11 @@ VOTES, ROUNDS = 15, 3
 flank of the other would be the densest place on the cut."""
 
 NEAR_CUT = 20
-"""Landmarks of a group around the densest place on its cut, of which the densest is the end of a line across the cut.
-With 10 to 50, of a hundred normal clusters as many are found as without lines."""
+"""Landmarks of a group around a place on its cut, of which the densest is the end of a path. With 10 to 50 of them, as
+many of a hundred normal clusters are found."""
+
+NO_PATH = -1
+"""Path of balls in a core, and of those on cuts that the sample shows."""
 
 
 class Places(NamedTuple):
@@ -43,7 +46,9 @@ class Places(NamedTuple):
     test: Integers
     """Test of each ball, in ascending order."""
     weight: Integers
-    """Weight of the rows in each ball, below zero on a cut, and zero on a line across the cut."""
+    """Weight of the rows in each ball, below zero on a cut."""
+    path: Integers
+    """Path of each ball from group to group, numbered by tests, or `NO_PATH`."""
     radii: Floats
     """Squared radii, shape (n_tests, n_radii)."""
     start: Integers
@@ -86,11 +91,12 @@ def places_of(points: Floats, structure: Structure, n_landmarks: int) -> Places 
     links = np.array([link for link, pair in chosen.items() if pair is not None], dtype=np.int64)
     if len(links) == 0:
         return None
-    at, found, radii = points[every.places], list[tuple[Floats, Floats, Floats]](), []
+    at, found, radii = points[every.places], list[tuple[Floats, Floats, Integers]](), []
     for link in links:
         for balls in chosen[link] or ():
-            between = at[:0] if shown[link] else _between(at, _ends(smooth, groups[link], balls), balls.radii[0])
-            found.append((at[balls.core], (at[balls.ends[0]] + at[balls.ends[1]]) / 2, between))
+            cut = (at[balls.ends[0]] + at[balls.ends[1]]) / 2
+            alone = cut, np.full(len(cut), NO_PATH)
+            found.append((at[balls.core], *(alone if shown[link] else _paths(at, cut, smooth, groups[link], balls))))
             radii.append(balls.radii)
     return _listed(points[:n_landmarks], found, np.array(radii), links, shown[links])
 
@@ -104,34 +110,40 @@ def _smoothed(group: Integers, near: Integers) -> Integers:
     return group
 
 
-def _ends(landmarks: Half, group: Integers, balls: Balls) -> Integers:
-    """Return the densest of the landmarks of groups 0 and 1 that are nearest to the densest place on their cut."""
-    away, ours = landmarks.apart[balls.ends[:, 0]].mean(axis=0), group[landmarks.places]
-    sides = [np.flatnonzero(ours == side) for side in (0, 1)]
-    near = [own[np.argsort(away[own], kind="stable")[:NEAR_CUT]] for own in sides]
-    return np.array([own[landmarks.reach[own].argmin()] for own in near])
+def _paths(at: Floats, cut: Floats, landmarks: Half, group: Integers, balls: Balls) -> tuple[Floats, Integers]:
+    """Return places on paths from group 0 to group 1, at most a ball's radius apart, and the path of each.
 
-
-def _between(at: Floats, ends: Integers, square: float) -> Floats:
-    """Return places on the line between two landmarks, at most a ball's radius apart; none on a long line.
-
-    Somewhere on any path between two groups, rows are as sparse as at the densest place on the cut, or sparser. The cut
-    leads through places where rows of the sample are sparse by chance, and may have none on the ridge of a cluster: ten
-    million rows then showed valleys across moons.
+    Somewhere on any path, rows are as sparse as at the densest place between both groups, or sparser. A place on the
+    cut may be in the flank of a group, as borders are rough, and the cut leads through places where rows of the sample
+    are sparse by chance. So the first path is a line across the densest place, and others bend at each place.
     """
-    start, end = at[ends]
-    n_steps = max(np.ceil(np.linalg.norm(end - start) / max(square, sys.float_info.min) ** 0.5), 2)
-    return start + np.arange(1, n_steps)[:, None] / n_steps * (end - start) if n_steps <= PLACES else at[:0]
+    away, ours = landmarks.apart[balls.ends].mean(axis=0), group[landmarks.places]
+    sides = [np.flatnonzero(ours == side) for side in (0, 1)]
+    near = [own[np.argsort(away[:, own], axis=1, kind="stable")[:, :NEAR_CUT]] for own in sides]
+    ends = [at[np.take_along_axis(own, landmarks.reach[own].argmin(axis=1)[:, None], 1)[:, 0]] for own in near]
+    step = max(float(balls.radii[0]), sys.float_info.min) ** 0.5
+    paths = [_between(ends[0][0], ends[1][0], step)]
+    for place, start, end in zip(cut, *ends):
+        paths.append(np.concatenate([_between(start, place, step), place[None], _between(place, end, step)]))
+    return np.concatenate(paths), np.repeat(np.arange(len(paths)), [len(path) for path in paths])
+
+
+def _between(start: Floats, end: Floats, step: float) -> Floats:
+    """Return places on the line between two points, their middle at least; none on a long line."""
+    n_steps = max(np.ceil(np.linalg.norm(end - start) / step), 2)
+    return start + np.arange(1, n_steps)[:, None] / n_steps * (end - start) if n_steps <= PLACES else start[None][:0]
 
 
 def _listed(
-    landmarks: Floats, found: Sequence[tuple[Floats, ...]], radii: Floats, links: Integers, shown: Booleans
+    landmarks: Floats, found: Sequence[tuple[Floats, Floats, Integers]], radii: Floats, links: Integers, shown: Booleans
 ) -> Places:
     """Return the balls of all tests with the balls near each landmark of the model."""
-    places = np.concatenate([of_kind for kinds in found for of_kind in kinds])
-    sizes = np.array([[len(of_kind) for of_kind in kinds] for kinds in found])
+    places = np.concatenate([of_kind for core, cut, _ in found for of_kind in (core, cut)])
+    sizes = np.array([(len(core), len(cut)) for core, cut, _ in found])
     test = np.repeat(np.arange(len(found)), sizes.sum(axis=1))
-    weight = np.repeat(np.tile([IN_CORE, -ON_CUT, 0], len(found)), sizes.ravel())
+    weight = np.repeat(np.tile([IN_CORE, -ON_CUT], len(found)), sizes.ravel())
+    path = np.full(len(places), NO_PATH)
+    path[weight < 0] = np.concatenate([own for _, _, own in found])
     tree = cKDTree(landmarks)
     reach = 2 * np.sqrt(radii.max(axis=1))[test] + tree.query(places)[0]
     near = tree.query_ball_point(places, reach * (1 + 1e-9), return_sorted=True)
@@ -139,4 +151,4 @@ def _listed(
     ball = np.repeat(np.arange(len(places)), [len(own) for own in near])
     order = np.argsort(landmark, kind="stable")
     start = np.searchsorted(landmark[order], np.arange(len(landmarks) + 1))
-    return Places(places, test, weight, radii, start, ball[order], links, shown)
+    return Places(places, test, weight, path, radii, start, ball[order], links, shown)

@@ -6,12 +6,12 @@ import numpy as np
 
 from .._typing import Floats, Integers
 from .evidence import RADII
-from .places import Places
+from .places import NO_PATH, Places
 from .structure import Structure
 
 AT_PEAK, DENSEST = 8, 9
-"""Weights of a row at a peak and in the densest ball on a cut: the peak must be denser by more than an eighth, as the
-densest place on a cut may be between the balls."""
+"""Weights of a row at a peak and in the sparsest ball on a path: the peak must be denser by more than an eighth, as the
+sparsest of several balls is sparse by chance."""
 
 WIDE = 2
 """Radius of balls that have to show a valley, too: on a cut through a thin ridge, all smaller ones may be beside it."""
@@ -24,15 +24,15 @@ def tested_again(structure: Structure, again: Places, sums: Integers, in_balls: 
     """Return the structure with the evidence of `rows_in_balls`, of rows that are not in the sample.
 
     These rows chose nothing, so levels are those of a normal distribution. Links that the sample shows have to be
-    confirmed. Another link separates if even the densest ball on its cut has significantly fewer rows than the balls at
-    both peaks. There are many of these, and `level` is the share of false ones among them: in a cloud without clusters,
-    the probability of any. Their evidence is divided by the ratio of their threshold to that of the others.
+    confirmed. Another link separates if every path across its cut has a ball with significantly fewer rows than the
+    balls at both peaks. There are many of these, and `level` is the share of false ones among them: in a cloud without
+    clusters, the probability of any. Their evidence is divided by the ratio of their threshold to that of the others.
     """
     n_shown = int(again.shown.sum())
     threshold = NormalDist().inv_cdf(1 - level / (max(n_shown, 1) * len(RADII)))
     counts = _in_core_and_cut(again, in_balls)
     shown = np.repeat(again.shown, 2)[:, None]
-    errors = np.where(shown, sums[..., 0] / np.sqrt(np.maximum(sums[..., 1], 1)), _against_the_densest(counts))
+    errors = np.where(shown, sums[..., 0] / np.sqrt(np.maximum(sums[..., 1], 1)), _against_the_path(counts))
     strength, *rows = _weaker_side(errors, counts)
     ratio = threshold / _least_of_discoveries(strength[~again.shown], level)
     evidence, in_core, in_cut = np.zeros((3, len(structure.evidence)))
@@ -55,22 +55,21 @@ def _least_of_discoveries(errors: Floats, level: float) -> float:
 def _in_core_and_cut(again: Places, in_balls: Integers) -> Integers:
     """Return the rows in the core and on the cut of each test, shape (n_tests, n_radii, 2).
 
-    They are sums over as many balls, or the rows at the peak and those of the densest ball on the cut, or of the
-    sparsest on a line across the cut if these are more.
+    They are sums over as many balls, or the rows at the peak and those of the sparsest ball on the densest path.
     """
     counts = np.zeros((*again.radii.shape, 2), dtype=np.int64)
-    shown, core, cut, across = again.shown[again.test // 2], again.weight > 0, again.weight < 0, again.weight == 0
+    core, across = again.weight > 0, again.path != NO_PATH
+    cut = ~core & ~across
     np.add.at(counts[..., 0], again.test[core], in_balls[core])
-    np.add.at(counts[..., 1], again.test[shown & cut], in_balls[shown & cut])
-    np.maximum.at(counts[..., 1], again.test[~shown & cut], in_balls[~shown & cut])
-    sparsest = np.full(again.radii.shape, MORE_ROWS)
-    np.minimum.at(sparsest, again.test[across], in_balls[across])
-    counts[..., 1] = np.maximum(counts[..., 1], np.where(sparsest < MORE_ROWS, sparsest, 0))
+    np.add.at(counts[..., 1], again.test[cut], in_balls[cut])
+    sparsest = np.full((len(again.radii), again.path.max() + 2, again.radii.shape[1]), MORE_ROWS)
+    np.minimum.at(sparsest, (again.test[across], again.path[across]), in_balls[across])
+    counts[..., 1] += np.where(sparsest < MORE_ROWS, sparsest, 0).max(axis=1)
     return counts
 
 
-def _against_the_densest(counts: Integers) -> Floats:
-    """Return by how many standard errors the weighted rows at the peak exceed those of the densest ball on the cut.
+def _against_the_path(counts: Integers) -> Floats:
+    """Return by how many standard errors the weighted rows at the peak exceed those of the sparsest ball on a path.
 
     Rows in both balls make the difference more certain, which is left out.
     """

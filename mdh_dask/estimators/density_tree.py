@@ -94,8 +94,8 @@ class DensityTree(Mapped, WithExemplars, Bounded):
     With twice as many rows as in the sample, it also counts those that are not in the sample in the balls of all
     merges; the sample is then not counted in slabs. They have to confirm the significant merges: the density of
     both cores must be significantly higher by more than a quarter. And they find clusters that the sample does not
-    show, between the basins of its modes: if even the densest ball on the cut has significantly fewer rows than
-    balls at both peaks, by more than an eighth. ``1 - quantile`` is the share of false merges among these. Clusters
+    show, between the basins of its modes: if every path across the cut has a ball with significantly fewer rows
+    than balls at both peaks, by more than an eighth. ``1 - quantile`` is the share of false ones among these. Clusters
     of fewer than about fifty rows are seldom significant. With more than eight columns, the cells are larger and
     are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a pass is
     in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks that are in

@@ -219,7 +219,8 @@ def ball_counts(draw):
     landmarks, arrays = draw(nearest_counts())
     rng, (n, d) = np.random.default_rng(draw(seeds)), landmarks.points.shape
     balls = Places(
-        rng.normal(0, 50, (12, d)), np.repeat(np.arange(2), 6), np.tile([4, -5], 6), rng.uniform(1e2, 1e5, (2, 3)),
+        rng.normal(0, 50, (12, d)), np.repeat(np.arange(2), 6), np.tile([4, -5], 6),
+        np.full(12, -1), rng.uniform(1e2, 1e5, (2, 3)),
         np.arange(n + 1) * 12, np.tile(np.arange(12), n), np.array([0]), np.array([draw(st.booleans())]),
     )  # fmt: skip
     return BallCounts(landmarks, balls, draw(lattices(d)), draw(seeds)), arrays

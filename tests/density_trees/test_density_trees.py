@@ -128,12 +128,27 @@ class TestCountingAgain:
         few = {"sample_size": 1000, "n_landmarks": 500, "random_state": 2}
         assert DensityTree(**few).fit(moon).n_clusters_ == 1  # 2 by the densest place on the cut of the sample
 
-    def test_the_cut_is_as_dense_as_its_densest_ball_or_as_the_sparsest_on_the_line_across(self):
-        test, weight = np.repeat([0, 1], 5), np.tile([4, -5, -5, 0, 0], 2)
-        none = np.empty(0, dtype=np.int64)
-        places = Places(np.empty((10, 2)), test, weight, np.ones((2, 1)), none, none, np.array([0]), np.array([False]))
+    def test_the_cut_is_as_dense_as_the_sparsest_ball_on_the_densest_path(self):
+        test, weight, path = np.repeat([0, 1], 5), np.tile([4, -5, -5, -5, -5], 2), np.tile([-1, 0, 0, 1, 1], 2)
+        none, link, hidden = np.empty(0, dtype=np.int64), np.array([0]), np.array([False])
+        places = Places(np.empty((10, 2)), test, weight, path, np.ones((2, 1)), none, none, link, hidden)
         in_balls = np.array([90, 20, 30, 60, 50, 80, 40, 30, 20, 70])[:, None]
-        assert _in_core_and_cut(places, in_balls).tolist() == [[[90, 50]], [[80, 40]]]
+        assert _in_core_and_cut(places, in_balls).tolist() == [[[90, 50]], [[80, 30]]]
+
+    def test_paths_across_a_cut_lead_from_group_to_group_in_steps_of_a_radius(self):
+        rng = np.random.default_rng(0)
+        y = rng.integers(2, size=2000)
+        points = rng.normal(size=(2000, 2)) + np.column_stack([2.5 * y, 0 * y])
+        structure = structure_of(points, rng.integers(2**63, size=2000, dtype=np.uint64), 0.05, slabs=False)
+        structure = with_basins(points, structure)
+        balls = places_of(points, structure, 2000)
+        n_paths = 0
+        for test, path in sorted({(t, p) for t, p in zip(balls.test, balls.path) if p >= 0}):
+            own = balls.places[(balls.test == test) & (balls.path == path)]
+            steps = np.linalg.norm(np.diff(own, axis=0), axis=1)
+            assert (steps <= np.sqrt(balls.radii[test, 0]) * (1 + 1e-9)).all()
+            n_paths += 1
+        assert n_paths > 20
 
     def test_all_rows_find_touching_clusters_that_the_sample_does_not_show(self):
         rng = np.random.default_rng(3)
