@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -58,6 +59,8 @@ from benchmarks.speed_verdicts import COMPARED, against_peers, lost
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
 from scipy.sparse import csr_array
+
+from mdh_dask.io import write_rows
 
 VERDICTS = {"met", "not met", "-", "not found: skipped", "not installed: skipped"}
 
@@ -798,12 +801,35 @@ def test_bounds_on_tails_are_counted(two_small_clusters):
 
 
 def test_the_cost_of_partitions_and_density_trees_is_measured_in_a_process_each():
-    *_, table = checked(partitions_scale.run(n_rows=3000, methods=["ClusterabilityTree", "DensityTree on moons"]))
+    methods = ["ClusterabilityTree", "DensityTree on moons"]
+    *_, table = checked(partitions_scale.run(n_rows=3000, methods=methods, peers=[]))
     assert [(row[0], row[1], row[-1]) for row in table.rows] == [
         ("ClusterabilityTree", 2, 20),
         ("DensityTree on moons", 2, 4),
     ]
     assert min(row[-2] for row in table.rows) > 0.9
+
+
+def test_peers_of_density_trees_get_more_rows_until_they_take_too_long(monkeypatch):
+    def measured(work, seconds, memory, n_rows, **_):
+        cell = Cell(before={"cell": 10**8}, peaks={"cell": 3 * 10**8}, value=(1.0, 2.0, 0.9, 4))
+        return cell if n_rows < 100_000 else Cell(failure="memory")
+
+    monkeypatch.setattr(partitions_scale, "run_cell", measured)
+    *_, table = checked(partitions_scale.run(n_rows=1000, methods=[], peers=["HDBSCAN"]))
+    assert table.rows == []
+    lines = partitions_scale._peer_lines("HDBSCAN", "moons", Path(), 10**6)
+    assert lines[1] == ("HDBSCAN", "moons", 30_000, 1.0, 2.0, 300, 200, 0.9, 4)
+    assert lines[2:] == [("HDBSCAN", "moons", 100_000, "memory", *["-"] * 5)]
+
+
+def test_a_peer_clusters_rows_of_a_store(tmp_path):
+    X, y = partitions_scale.moons_in_noise(2000)
+    write_rows(X, tmp_path / "moons.zarr", chunk_rows=500)
+    np.save(tmp_path / "moons.npy", y)
+    *_, nmi, n_clusters = partitions_scale.fitted_peer(lambda: None, "HDBSCAN", tmp_path / "moons.zarr", 1000)
+    assert nmi > 0.9
+    assert n_clusters == 4
 
 
 def test_a_density_tree_on_two_workers_of_a_gigabyte_is_measured():

@@ -167,7 +167,7 @@ class Score(NamedTuple):
 def standardised(name: str, folder: str | None) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the rows of a set in units of the deviations of its columns, without constant ones; classes; how many."""
     found = load_set(name, folder)
-    X = found.X[:, found.X.min(axis=0) < found.X.max(axis=0)].astype(float)
+    X = found.X[:, found.X.min(axis=0) < found.X.max(axis=0)].astype(float, order="C")  # which some need
     X -= X.mean(axis=0)
     X /= X.std(axis=0)
     return X, found.y, found.n_classes
@@ -191,8 +191,7 @@ def score_of(method: Method, name: str, folder: str | None, seed: int) -> Score:
 
 
 def warm_up(method: str) -> None:
-    """Compile the loops of a method, by two clusters of rows; peers take others for more rows or columns."""
+    """Compile the loops of a method, by two clusters of rows; peers take others for many rows, and for many columns."""
     rng = np.random.default_rng(0)
-    n, d = (2000, 20) if METHODS[method].compiles else (600, 3)
-    X = rng.normal(size=(n, d)) + 9 * rng.integers(0, 2, n)[:, None]
-    METHODS[method].labels(X, 2, 0)
+    for n, d in [(2000, 20), (2000, 40)] if METHODS[method].compiles else [(600, 3)]:
+        METHODS[method].labels(rng.normal(size=(n, d)) + 9 * rng.integers(0, 2, n)[:, None], 2, 0)
