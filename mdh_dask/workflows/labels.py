@@ -60,10 +60,15 @@ def open_labels(path: str, n_rows: int) -> RowArray:
     ValueError
         If the labels are not those of `n_rows` rows, or a table has other contents.
     """
-    if PurePosixPath(name_of(path)).suffix.lower() == ".csv":
-        with fsspec.open(path, "rt", newline="", encoding="utf-8") as lines:
-            return _of_table(path, lines, n_rows)
-    labels = load_npy(path) if inputs.kind_of(path) == "npy" else open_rows(path, ndim=1)
+    try:
+        if PurePosixPath(name_of(path)).suffix.lower() == ".csv":
+            with fsspec.open(path, "rt", newline="", encoding="utf-8") as lines:
+                return _of_table(path, lines, n_rows)
+        labels = load_npy(path) if inputs.kind_of(path) == "npy" else open_rows(path, ndim=1)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"there are no labels at {path}: known labels of some rows are read there; --out writes labels"
+        ) from None
     if labels.shape != (n_rows,) or labels.dtype.kind not in "iu":
         raise ValueError(
             f"expected {n_rows} integers, one for each row, in {path}; got {labels.dtype} of shape {labels.shape}. For "

@@ -70,7 +70,7 @@ def run(
             write_rows(X, Path(folder) / "moons.zarr", chunk_rows=min(CHUNK_ROWS, n_rows))
             np.save(Path(folder) / "moons.npy", y)
             np.save(Path(folder) / "rows.npy", gaussian_mixture(n_rows, N_COLUMNS, N_CLUSTERS, sd=SD)[1].compute())
-        for name in methods or METHODS:
+        for name in METHODS if methods is None else methods:
             cell = run_cell(fitted, LIMIT, name=name, folder=Path(folder))
             if cell.failure:
                 lines.append((name, cell.failure, *["-"] * (len(columns) - 2)))
@@ -79,7 +79,8 @@ def run(
                 peaks = (round(1e-6 * cell.peaks["cell"]), round(1e-6 * (cell.peaks["cell"] - cell.before["cell"])))
                 lines.append((name, passes, cpu, seconds, *peaks, *scores))
             yield Table(f"{title}: {name}", columns, lines[-1:], detail=True)
-        yield Table(title, columns, lines)
+        if lines:
+            yield Table(title, columns, lines)
         lines = []
         for peer in peers:
             for data in ("rows", "moons"):

@@ -96,6 +96,12 @@ def test_a_table_of_whole_numbers_is_read_as_integers(tmp_path):
     np.testing.assert_array_equal(open_labels(str(tmp_path / "y.csv"), 5), [-1, 7, -1, 12, -1])
 
 
+@pytest.mark.parametrize("name", ["y.csv", "y.npy", "y.zarr"])
+def test_missing_labels_are_said_to_be_read_for_who_wanted_to_write_them(tmp_path, name):
+    with pytest.raises(FileNotFoundError, match=rf"there are no labels at .*{name}: .*; --out writes labels"):
+        open_labels(str(tmp_path / name), 5)
+
+
 def job(store, folder, method, labels, options=""):
     (folder / "job.toml").write_text(
         f'[input]\npath = "{store}/x.zarr"\n{labels}[method]\nname = "{method}"\n{options}[cluster]\n'
