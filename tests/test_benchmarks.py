@@ -269,15 +269,15 @@ def test_boundaries_agree_where_they_are_near():
 
 
 def test_honesty_has_a_line_for_every_cloud():
-    kinds, clouds = checked(honesty.run(n_seeds=1, shapes=((100, 2),), methods=("RandomProjectionTree",), n_jobs=1))
+    kinds, clouds, _ = checked(honesty.run(n_seeds=1, shapes=((100, 2),), methods=("RandomProjectionTree",), n_jobs=1))
     assert [row[0] for row in kinds.rows] == list(honesty.OF_ANY_WIDTH)
     assert [row[1] for row in clouds.rows] == [cloud for kind in honesty.OF_ANY_WIDTH for cloud in honesty.CLOUDS[kind]]
     assert sum(row[1] for row in kinds.rows) == len(clouds.rows)
     sizes = {"n_seeds": 1, "shapes": ((60, 51),), "methods": ("RandomProjectionTree",), "n_jobs": 1}
-    _, wide = checked(honesty.run(**sizes, kinds=(honesty.MANY_COLUMNS,)))
+    _, wide, _ = checked(honesty.run(**sizes, kinds=(honesty.MANY_COLUMNS,)))
     assert [row[1] for row in wide.rows] == list(honesty.CLOUDS[honesty.MANY_COLUMNS])
     sizes["shapes"] = ((60, 1),)
-    _, narrow = checked(honesty.run(**sizes))
+    _, narrow, _ = checked(honesty.run(**sizes))
     assert [row[1] for row in narrow.rows] == [row[1] for row in clouds.rows if row[1] != "banana"]
     with pytest.raises(ValueError, match=r"in one column none of banana.*; got bent with all their clouds"):
         next(honesty.run(**sizes, kinds=("bent",)))
@@ -286,10 +286,11 @@ def test_honesty_has_a_line_for_every_cloud():
 def test_cells_in_the_file_are_not_run_again(tmp_path, monkeypatch):
     sizes = {"n_seeds": 1, "shapes": ((100, 2),), "methods": ("RandomProjectionTree",), "kinds": ("bent", "bounded")}
     sizes |= {"cells": tmp_path / "new" / "cells", "n_jobs": 1}
-    _, clouds = checked(honesty.run(**sizes | {"kinds": ("bent",)}))
+    _, clouds, _ = checked(honesty.run(**sizes | {"kinds": ("bent",)}))
     monkeypatch.setattr(honesty, "_clusters", lambda *_: 7)
-    _, more = checked(honesty.run(**sizes))
+    _, more, of_size = checked(honesty.run(**sizes))
     assert [row[-1] for row in more.rows] == [clouds.rows[0][-1], 7, 7, 7]
+    assert of_size.rows == [("100 x 2", 4, sum(row[-1] > 1 for row in more.rows))]
     monkeypatch.setattr(honesty, "_clusters", None)
     assert checked(honesty.run(**sizes))[1].rows == more.rows
 

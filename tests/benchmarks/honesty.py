@@ -236,6 +236,9 @@ def run(
     title = "Share of clouds without clusters that are split, default parameters"
     yield Table(f"{title}, by kind", ("kind", "clouds", *methods, "required", "verdict"), by_kind)
     yield Table(title, ("kind", "cloud", "clouds", *methods, "most clusters"), by_cloud, detail=True)
+    title, split = "Clouds without clusters that are split, by rows and columns", (found > 1).sum(axis=(0, 2)).tolist()
+    by_size = [(f"{n} x {d}", n_seeds * len(draws), *of_size) for (n, d), of_size in zip(shapes, split)]
+    yield Table(title, ("rows x columns", "clouds", *methods), by_size)
 
 
 def _shares(found: np.ndarray) -> list[float]:
