@@ -1,13 +1,9 @@
 """Writer of the page."""
 
-from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from .._locations import all_redacted, hiding_credentials, redacted
 from .._state import FeatureMap
@@ -19,23 +15,14 @@ from ..io.targets import check_file
 from ..summaries.drift import Drift
 from ..summaries.profiles import Profiles
 from ..tree.structure import Tree
+from .contents import contents_of_clusters, contents_of_tree, in_clusters, sizes_of, with_depths_of
 from .differences import differences_of
-from .entries import (
-    MAX_NESTING,
-    MAX_PICTURES,
-    clusters_of,
-    clusters_of_tree,
-    entries_of,
-)
+from .embedded import all_embedded, embedded_segments
+from .entries import MAX_NESTING, MAX_PICTURES
 from .profiles import overview_of
 from .scatter import scatter_of
 from .segments import SceneTable, Segments, Sizes
-from .sides import sides_of
 from .spectrum import spectrum_of
-from .tiles import MAP_LEVELS, map_of
-
-MEDIA_TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
-"""Formats of images that can be embedded, by their first bytes."""
 
 MAX_LIT = 60
 """Most clusters that can be lit up by a click, as the page has a style for each."""
@@ -124,96 +111,33 @@ def write_report(
     True
     """
     check_file(path, overwrite, "report.html")
-    if tree is not None and drift is not None:
-        tree = _with_depths_of(tree, drift)
-    drawn = feature_map is not None and feature_map.spectrum is not None
-    if tree is not None and profiles is not None:
-        profiles = _in_clusters(tree, profiles)
     if tree is None:
-        shown = _contents_of_clusters(_sizes_of(profiles) if sizes is None else sizes, colours)
+        shown = contents_of_clusters(sizes_of(profiles) if sizes is None else sizes, colours)
     else:
-        shown = _contents_of_tree(tree, colours, profiles, mapped=feature_map is not None)
+        tree = tree if drift is None else with_depths_of(tree, drift)
+        profiles = profiles if profiles is None else in_clusters(tree, profiles)
+        shown = contents_of_tree(tree, colours, profiles, mapped=feature_map is not None)
     clusters = shown["clusters"]
-    told = None if profiles is None or sample is None else scatter_of(*sample, profiles, clusters)
-    contents = shown | {
-        "title": redacted(title),
-        "facts": all_redacted(facts),
-        "feature_map": feature_map,
-        "spectrum": spectrum_of(feature_map) if feature_map is not None and drawn else None,
-        "images": _all_embedded(images or {}),
-        "segments": None if segments is None else _segments(segments, shown["n_clusters"]),
-        "scenes": scenes,
-        "tree": tree,
-        "max_pictures": MAX_PICTURES,
-        "max_nesting": MAX_NESTING,
-        "own_colours": colours is not None,
-        "scatter": told,
-        "lit": [entry for entry in clusters if entry.label is not None] if 1 < len(clusters) <= MAX_LIT else [],
-        "n_new_rows": None if drift is None else drift.n_rows[1],
-        "count": full_count,
-    }
     html = _template().render(
-        contents,
+        shown,
+        title=redacted(title),
+        facts=all_redacted(facts),
+        feature_map=feature_map,
+        spectrum=None if feature_map is None or feature_map.spectrum is None else spectrum_of(feature_map),
+        images=all_embedded(images or {}),
+        segments=None if segments is None else embedded_segments(segments, shown["n_clusters"]),
+        scenes=scenes,
+        tree=tree,
+        own_colours=colours is not None,
+        scatter=None if profiles is None or sample is None else scatter_of(*sample, profiles, clusters),
+        lit=[entry for entry in clusters if entry.label is not None] if 1 < len(clusters) <= MAX_LIT else [],
+        n_new_rows=None if drift is None else drift.n_rows[1],
         drift=None if drift is None else differences_of(drift),
         profiles=None if profiles is None else overview_of(profiles, clusters),
         links=links or {},
     )
     write_file(path, html.encode(), overwrite)
     return fspath(path) if local_path(path) is None else Path(path)
-
-
-def _with_depths_of(tree: Tree, drift: Drift) -> Tree:
-    """Return the tree with the relative depths that the table of drift gives for the old rows."""
-    depth = tree.relative_depth.copy()
-    for split in drift.splits:
-        if split.valley is not None:
-            depth[split.node] = split.valley.depth[0]
-    return replace(tree, relative_depth=depth)
-
-
-def _contents_of_tree(tree: Tree, colours: AnyArray | None, profiles: Profiles | None, mapped: bool) -> dict[str, Any]:
-    entries = entries_of(tree, _checked(colours, tree.n_clusters), sides_of(tree, profiles, mapped))
-    tiles, n_levels = map_of(tree, entries)
-    n_levels_all = max(entry.level for entry in entries) + 1
-    return {
-        "n_rows": entries[0].rows,
-        "n_features": tree.n_features,
-        "n_clusters": tree.n_clusters,
-        "entries": entries,
-        "clusters": clusters_of_tree(tree, entries),
-        "tiles": tiles,
-        "n_levels": n_levels,
-        "n_splits_deep": n_levels_all - 1,
-        "n_left_out": int(np.count_nonzero(np.diff(tree.first_bin))) - sum(e.picture is not None for e in entries),
-        "map_is_cut": n_levels_all > MAP_LEVELS or len(tiles) < len(entries),
-    }
-
-
-def _sizes_of(profiles: Profiles | None) -> Sizes:
-    if profiles is None:
-        raise ValueError("expected a tree or profiles of clusters for a report; got neither: give profiles=...")
-    return Sizes(profiles.n_rows.tolist(), profiles.lowest, len(profiles.names))
-
-
-def _contents_of_clusters(sizes: Sizes, colours: AnyArray | None) -> dict[str, Any]:
-    n_clusters = len(sizes.n_rows) + sizes.lowest
-    return {
-        "n_rows": sum(sizes.n_rows),
-        "n_features": sizes.n_features,
-        "n_clusters": n_clusters,
-        "clusters": clusters_of(sizes, _checked(colours, n_clusters)),
-    }
-
-
-def _in_clusters(tree: Tree, profiles: Profiles) -> Profiles:
-    """Return profiles without rows in no cluster, such as those with missing values: they are in no tree."""
-    profiles = profiles.in_clusters
-    if profiles.n_clusters != tree.n_clusters:
-        raise ValueError(
-            f"expected profiles of the {tree.n_clusters} clusters of the tree; got those of {profiles.n_clusters}: "
-            "make them with the model of this tree"
-        )
-    return profiles
 
 
 def _template() -> Any:
@@ -228,39 +152,5 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= {"max_pictures": MAX_PICTURES, "max_nesting": MAX_NESTING, "count": full_count}
     return environment.get_template("report.html.jinja")
-
-
-def _checked(colours: AnyArray | None, n_clusters: int) -> AnyArray | None:
-    if colours is None:
-        return None
-    colours = np.asarray(colours)
-    if colours.shape != (n_clusters, 3):
-        raise ValueError(f"colours have shape ({n_clusters}, 3), a row for each cluster; got {colours.shape}")
-    if colours.dtype.kind not in "iu" or colours.min() < 0 or colours.max() > 255:
-        raise ValueError(
-            f"colours are integers from 0 to 255; got {colours.dtype} from {colours.min()} to {colours.max()}"
-        )
-    return colours
-
-
-def _all_embedded(images: Mapping[str, bytes | str | PathLike[str]]) -> dict[str, str]:
-    return {caption: _embedded(caption, image) for caption, image in images.items()}
-
-
-def _segments(segments: Segments, n_clusters: int) -> dict[str, Any]:
-    if len(segments.masks) not in (0, n_clusters):
-        raise ValueError(
-            f"expected no mask, or one for each of {full_count(n_clusters, 'cluster')}; got {len(segments.masks)}"
-        )
-    masks = [_embedded(f"mask of cluster {label}", mask) for label, mask in enumerate(segments.masks)]
-    return {"images": _all_embedded(segments.images), "masks": masks}
-
-
-def _embedded(caption: str, image: bytes | str | PathLike[str]) -> str:
-    """Return the image as a data URL."""
-    content = image if isinstance(image, bytes) else Path(image).read_bytes()
-    for first, media_type in MEDIA_TYPES.items():
-        if content.startswith(first):
-            return f"data:{media_type};base64,{b64encode(content).decode('ascii')}"
-    raise ValueError(f"image {caption!r} is neither PNG nor JPEG; it begins with {content[:8]!r}: convert it to PNG")

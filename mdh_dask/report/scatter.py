@@ -23,6 +23,10 @@ MOST_COLUMNS = 500
 """Columns whose means differ most, among which the directions are sought: the time grows with their cube."""
 
 
+MANY_ROWS = 200
+"""Rows for each column with which a covariance need not be shrunk."""
+
+
 @dataclass(frozen=True)
 class Scatter:
     """A picture of rows.
@@ -101,11 +105,16 @@ def _centred(rows: AnyArray, chosen: Integers, profiles: Profiles) -> Floats:
 
 def _whitening(standard: Floats, labels: Integers) -> Floats:
     """Return the inverse root of the covariance of rows within clusters, shrunk where rows are few."""
-    from sklearn.covariance import ledoit_wolf
-
     _, group = np.unique(labels, return_inverse=True)
     means = np.array([standard[group == i].mean(axis=0) for i in range(group.max() + 1)])
-    values, directions = np.linalg.eigh(ledoit_wolf(standard - means[group], assume_centered=True)[0])
+    within = standard - means[group]
+    if len(within) < MANY_ROWS * within.shape[1]:
+        from sklearn.covariance import ledoit_wolf  # an import of .2 s
+
+        covariance = ledoit_wolf(within, assume_centered=True)[0]
+    else:
+        covariance = within.T @ within / len(within)
+    values, directions = np.linalg.eigh(covariance)
     return directions / np.sqrt(np.maximum(values, 1e-9 * max(values[-1], 1e-9)))
 
 
