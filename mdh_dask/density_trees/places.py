@@ -34,6 +34,10 @@ NEAR_CUT = 20
 """Landmarks of a group around a place on its cut, of which the densest is the end of a path. With 10 to 50 of them, as
 many of a hundred normal clusters are found."""
 
+BENT = 5
+"""Places on a cut, the densest first, at which paths bend. In eight columns, cuts have up to forty: further places are
+paths of their own, as each row would have to be compared with several times as many balls."""
+
 NO_PATH = -1
 """Path of balls in a core, and of those on cuts that the sample shows."""
 
@@ -123,8 +127,9 @@ def _paths(at: Floats, cut: Floats, landmarks: Half, group: Integers, balls: Bal
     ends = [at[np.take_along_axis(own, landmarks.reach[own].argmin(axis=1)[:, None], 1)[:, 0]] for own in near]
     step = max(float(balls.radii[0]), sys.float_info.min) ** 0.5
     paths = [_between(ends[0][0], ends[1][0], step)]
-    for place, start, end in zip(cut, *ends):
+    for place, start, end in zip(cut[:BENT], *ends):
         paths.append(np.concatenate([_between(start, place, step), place[None], _between(place, end, step)]))
+    paths += [*cut[BENT:, None]]
     return np.concatenate(paths), np.repeat(np.arange(len(paths)), [len(path) for path in paths])
 
 
