@@ -147,9 +147,10 @@ class Half:
         """
         core, farthest = self._core(side, len(apart), share)
         near = self._squares_from_first(ends, apart) <= farthest * self.fair * (1 + TIES)
+        core = core[: -(-len(core) * int(near.sum()) // len(near))]  # the densest, as those on the cut are
         ends, apart = ends[:, near], apart[near]
         if not share:
-            core, ends, apart = core[: len(apart)], ends[:, : len(core)], apart[: len(core)]
+            ends, apart = ends[:, : len(core)], apart[: len(core)]
         return Balls(core, ends, apart, self._radii(core, RADII, n_rows))
 
     def _squares_from_first(self, ends: Integers, apart: Floats) -> Floats:
