@@ -1,5 +1,7 @@
 """Ranges, histograms and bin extremes of a matrix of projections."""
 
+import math
+
 import numpy as np
 
 from .._numba import jit
@@ -41,12 +43,15 @@ def projection_ranges(projections):
         n = row.shape[0]
         for i in range(n):
             x = float(row[i])
-            total += x - base
-            squares += (x - base) ** 2
-            low = min(low, x)
-            high = max(high, x)
-        out[0, c] = base + total / n
-        out[1, c] = np.sqrt(max(squares / n - (total / n) ** 2, 0.0))
+            deviation = x - base
+            total += deviation
+            squares += deviation * deviation
+            low = x if x < low else low
+            high = x if x > high else high
+        mean = total / n
+        variance = squares / n - mean * mean
+        out[1, c] = math.sqrt(0.0 if variance <= 0.0 else variance)
+        out[0, c] = base + mean
         out[2, c] = low
         out[3, c] = high
     return out

@@ -17,8 +17,8 @@ def column_moments(rows, mean, deviations, low, high):
     n, d = rows.shape
     slab_mean = np.empty(d)
     for start in range(0, n, SLAB):
-        stop = min(start + SLAB, n)
-        size = stop - start
+        size = SLAB if start + SLAB < n else n - start
+        stop = start + size
         slab_mean[:] = 0.0
         for i in range(start, stop):
             for j in range(d):
@@ -28,9 +28,10 @@ def column_moments(rows, mean, deviations, low, high):
         for i in range(start, stop):
             for j in range(d):
                 x = rows[i, j]
-                deviations[j] += (x - slab_mean[j]) ** 2
-                low[j] = min(low[j], x)
-                high[j] = max(high[j], x)
+                deviation = x - slab_mean[j]
+                deviations[j] += deviation * deviation
+                low[j] = x if x < low[j] else low[j]
+                high[j] = x if x > high[j] else high[j]
         for j in range(d):
             delta = slab_mean[j] - mean[j]
             deviations[j] += delta * delta * (start * size / stop)

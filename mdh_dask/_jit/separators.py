@@ -41,7 +41,7 @@ def gradient_at(centred, projections, labelled, threshold, excess, alpha, sd, pe
     """Return the gradient of `f` by the direction at a threshold that lies by `excess` beyond the bound."""
     n, h = projections.shape[0], penalty.bandwidth
     pulls = kernel_pulls(projections, threshold, h)
-    scale = n * h**2 * math.sqrt(2 * math.pi)
+    scale = n * (h * h) * math.sqrt(2 * math.pi)
     for i in range(n):
         pulls[i] /= scale
     if excess > 0 and sd > 0:

@@ -75,7 +75,8 @@ def lowest_valley(projections, labelled, bound, width, penalty):
     weights[0] = weights[-1] = 0.0
     taps = np.empty(int(REACH_OF_BINS * bandwidth / width) + 1)
     for k in range(taps.shape[0]):
-        taps[k] = math.exp(-0.5 * (k * width / bandwidth) ** 2)
+        away = k * width / bandwidth
+        taps[k] = math.exp(-0.5 * (away * away))
     density, top = smooth(weights, taps), 0.0
     for k in range(centres.shape[0]):
         centres[k] = (k + 0.5 - half) * width
@@ -108,7 +109,7 @@ def add_penalties(grid, height, n, labelled, bound, width, penalty):
         total, _, bend = label_penalty(grid[i], labelled, penalty)
         height[i] += unit * (total + penalty.steepness * excess ** (1 + penalty.epsilon))
         steepest = max(steepest, bend)
-    return unit * (steepest + penalty.steepness) * width**2
+    return unit * (steepest + penalty.steepness) * (width * width)
 
 
 @part
@@ -160,7 +161,7 @@ def descend_to_valley(points, weights, n, labelled, bound, penalty, low, locatio
         total, slope, bend = kernel_sums(points, weights, location, bandwidth)
         excess = max(abs(location) - bound, 0.0)
         value = unit * total + steepness * excess ** (1 + epsilon)
-        slope, bend = slope * unit / bandwidth, bend * unit / bandwidth**2
+        slope, bend = slope * unit / bandwidth, bend * unit / (bandwidth * bandwidth)
         if excess > 0.0:
             slope += math.copysign(steepness * (1 + epsilon) * excess**epsilon, location)
             bend += steepness * (1 + epsilon) * epsilon * excess ** (epsilon - 1)
