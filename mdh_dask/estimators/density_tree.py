@@ -1,15 +1,13 @@
 """Clusters of any shape from the density of the rows along the cuts between cells."""
 
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
@@ -20,10 +18,9 @@ from ..density_trees.plan import DensitySettings, cluster, rows_sampled
 from ..io.keeping import Cache
 from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
-from ..tree.levels import Level
+from .density_merges import MergedCells, table_of
 from .density_state import PREFIX, DensityState
 from .docstrings import documented
-from .editing import check_fewer, renamed
 from .exemplary import WithExemplars
 from .mapped import CONSTRAINTS, Mapped, divided
 from .saved import part
@@ -34,15 +31,10 @@ from .validation import check_first_look, rows_of_share
 MOST_SAMPLED = 20_000
 """Most sample rows, as comparing all pairs of them takes time with the square of their number."""
 
-MERGES_DTYPE = np.dtype(
-    [("first", "i8"), ("second", "i8"), ("evidence", "f8"), ("core", "f8"), ("cut", "f8"), ("separates", "?")]
-)
-"""Columns of the table of merges."""
-
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DensityTree(Mapped, WithExemplars, Bounded):
+class DensityTree(MergedCells, Mapped, WithExemplars, Bounded):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
 
     The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
@@ -175,8 +167,7 @@ class DensityTree(Mapped, WithExemplars, Bounded):
 
     def _adopt(self, state: DensityModel) -> None:
         self._model = state
-        columns = (*state.links.T, state.evidence, state.core_rows, state.cut_rows, state.separates)
-        self.merges_ = np.array(list(zip(*columns)), dtype=MERGES_DTYPE)
+        self.merges_ = table_of(state)
         self.level_ = state.level
 
         # Row numbers count those without missing values only.
@@ -202,70 +193,6 @@ class DensityTree(Mapped, WithExemplars, Bounded):
         state = DensityState.from_arrays(settings, own)
         self._restore_feature_map(settings, others, points=state.n_columns)
         self._adopt(state.model)
-
-    @property
-    def levels_(self) -> tuple[Level, ...]:
-        """Numbers of clusters from one to all, with the least evidence that keeps so many apart; see `cut`."""
-        check_is_fitted(self)
-        return self._model.levels
-
-    def _reason(self) -> str:
-        state = self._model
-        united = np.flatnonzero(~state.separates)
-        if not len(united):
-            return (
-                "every cell of the sample is a cluster" if len(state.clusters) > 1 else "the sample has a single cell"
-            )
-        best = int(united[state.evidence[united].argmax()])
-        evidence = float(state.evidence[best])
-        if evidence > state.threshold:
-            return "clusters of fewer rows than min_cluster_size, or without a landmark, were united with others"
-        return (
-            f"of the merges that were made, the one with the most evidence for two clusters has "
-            f"{evidence:.2g} standard errors, and a cluster needs {state.threshold:.2g}; {state.core_rows[best]:.0f} "
-            f"held-out rows are in the less dense of the cores, and {state.cut_rows[best]:.0f} between them"
-        )
-
-    def cut(self, n_clusters: int) -> Self:
-        """Return a model with fewer clusters, each a union of clusters of this one.
-
-        Parameters
-        ----------
-        n_clusters : int
-            Number of clusters, at most `n_clusters_`; those with the least evidence between them are united.
-
-        Returns
-        -------
-        DensityTree
-            A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If there are fewer clusters.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import DensityTree
-        >>> x = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0], [7], [20]], 300, axis=0)
-        >>> model = DensityTree().fit(x)
-        >>> [level.n_clusters for level in model.levels_]
-        [1, 2, 3]
-        >>> model.cut(2).n_clusters_
-        2
-        """
-        check_is_fitted(self)
-        check_fewer(n_clusters, self.n_clusters_)
-        model, before = copy(self), self._model.clusters
-        model._adopt(self._model.cut(n_clusters))
-        united = np.empty(self.n_clusters_ + 1, dtype=np.int64)
-        united[before], united[-1] = model._model.clusters, -1
-        if (labels := getattr(self, "labels_", None)) is not None:
-            model.labels_ = renamed(labels, united)
-        return model
 
     def report_pictures(self) -> dict[str, bytes]:
         """Return a map of the landmarks, and a picture of the evidence of the merges."""

@@ -124,6 +124,15 @@ class Explaining(ClusterEstimator):
             return f"its turn did not come, or no split with {least} on both sides was possible"
         return f"no valley with {least} on both sides was found"
 
+    def _why_fewer(self) -> str:
+        """Return why no further cluster could be split."""
+        least = rows_of_share(self.min_cluster_size, int(self.tree_.n_rows[0]))
+        levels = "" if self.max_levels is None else f", or lies under max_levels={self.max_levels} splits"
+        return (
+            f"every cluster has too few rows or no valley of min_relative_depth={self._least_depth():g} with "
+            f"{least:,} rows (min_cluster_size) on both sides{levels}. Lower them, or ask for fewer"
+        )
+
     def _least_depth(self) -> float:
         """Return the least relative depth of the splits of the tree, zero if they need no valley."""
         return self.min_relative_depth if THRESHOLD_RULES[self.threshold_rule].limits_depth else 0.0

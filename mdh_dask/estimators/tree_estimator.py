@@ -30,7 +30,7 @@ from .suggesting import Suggesting
 from .targets import Target, partial_target
 from .tree_saving import TreeSaving
 from .tree_state import TreeState
-from .validation import check_first_look, rows_of_share
+from .validation import check_first_look
 
 BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""
@@ -136,15 +136,6 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
         if self._guides is not None and self._target is not None:
             self.known_labels_ = self._target.named(self._guides.labels)
             self.label_counts_ = self._guides.counts(self.tree_)
-
-    def _why_fewer(self) -> str:
-        """Return why no further cluster could be split."""
-        least = rows_of_share(self.min_cluster_size, int(self.tree_.n_rows[0]))
-        levels = "" if self.max_levels is None else f", or lies under max_levels={self.max_levels} splits"
-        return (
-            f"every cluster has too few rows or no valley of min_relative_depth={self._least_depth():g} with "
-            f"{least:,} rows (min_cluster_size) on both sides{levels}. Lower them, or ask for fewer"
-        )
 
     def _wanted_clusters(self) -> int | None:
         """Return `n_clusters`, which a single hyperplane does not have."""
