@@ -1,6 +1,9 @@
 """Random streams keyed by their purpose, never by the chunk or worker that draws from them."""
 
 import numpy as np
+from scipy.special import ndtri
+
+from ._typing import Floats, Integers
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
@@ -21,3 +24,16 @@ def generator(seed: int, *key: int) -> np.random.Generator:
     """
     # The length is part of the key, as a seed sequence gives (0,) and (0, 0) the same stream.
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, len(key), *key])))
+
+
+def normal_of(hashes: Integers) -> Floats:
+    """Return a random number of each hash, normal with mean zero and variance one, shape (n_hashes,).
+
+    Examples
+    --------
+    >>> normal_of(np.array([2**63, 0], dtype=np.uint64)).round(2).tolist()
+    [0.0, -8.21]
+    """
+    # The middles of 2^52 intervals: neither 0 nor 1.
+    found: Floats = ndtri(((hashes >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
+    return found

@@ -9,10 +9,10 @@ from .._jit.blocks import loop_ready
 from .._jit.communities import rows_in_balls
 from .._jit.hashing import hash_rows
 from .._jit.landmarks import nearest_and_reach
-from .._jit.lattices import Lattices, spread_rows
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
+from ..growth.displacing import Displacements
 from ..growth.voters import VOTERS
 from .places import Places
 
@@ -72,15 +72,15 @@ class BallCounts(Statistic):
     ----------
     landmarks : NearestCounts
     balls : Places
-    lattices : Lattices
-        Columns whose values are spread before rows are counted in balls.
+    displace : Displacements
+        Of rows before they are counted in balls.
     seed : int
         Seed of the rows' hashes.
     """
 
     landmarks: NearestCounts
     balls: Places
-    lattices: Lattices
+    displace: Displacements
     seed: int
 
     def chunk(self, start: int, *blocks: AnyArray) -> LandmarksAndBalls:
@@ -88,14 +88,13 @@ class BallCounts(Statistic):
         rows, each = blocks[0], self.landmarks
         nearest, reach = nearest_landmarks(rows, each.centre, each.scale, each.points)
         counts = each.counted(nearest, reach)
-        if not self.lattices:
+        if not self.displace:
             return LandmarksAndBalls(counts, *self._sums(rows, nearest))
         return LandmarksAndBalls(counts, *self.sums(rows, hash_rows(self.seed, start, len(rows))))
 
     def sums(self, rows: AnyArray, hashes: Integers) -> tuple[Integers, Integers]:
         """Return the sums and counts of raw rows with given hashes."""
-        rows = rows.astype(np.float64)
-        spread_rows(rows, hashes, self.lattices)
+        rows = self.displace.displaced(rows, hashes)
         each = self.landmarks
         return self._sums(rows, nearest_landmarks(rows, each.centre, each.scale, each.points)[0])
 

@@ -3,20 +3,23 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._jit.lattices import NO_LATTICES, Lattices
+from .._levels import LevelFeatures, TwoValued
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import without_far_rows
-from ..growth.frames import frame_of
-from ..growth.lattices import lattices_in, spread_sample
+from ..growth.displacing import NO_DISPLACEMENTS, Displacements, displacements
+from ..growth.frames import Frame, frame_of
+from ..growth.lattices import lattices_in
 from ..growth.passes import FirstLook, Sample
 from ..growth.reading import first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
-from ..growth.scaling import smallest_gaps
+from ..growth.scaling import SMOOTHS_LEVELS, smallest_gaps
+from ..growth.two_valued import two_valued_in
 from ..splits.cuts import FEW_COLUMNS
 from .basins import with_basins
 from .clusters import clusters_of
@@ -24,7 +27,10 @@ from .model import DensityModel, counts_in_cells
 from .passes import BallCounts, LandmarksAndBalls, NearestCounts, level_of, nearest_landmarks
 from .places import places_of
 from .recount import tested_again
-from .structure import structure_of
+from .structure import Structure, structure_of
+
+AnyLevels = LevelFeatures | TwoValued | None
+"""Where levels of single columns lie among the features, or which columns have two values."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +46,8 @@ class DensitySettings:
     """The settings of a density tree; see `mdh_dask.DensityTree`.
 
     `min_rows` is the least number of rows in a cluster, `most_clusters` the largest number of clusters, or None.
-    `outliers` is the share of rows outside the density level, which `leaves_outside` says are in no cluster.
+    `outliers` is the share of rows outside the density level, which `leaves_outside` says are in no cluster. `levels`
+    are those of the map whose features the rows are, None if they are columns.
     """
 
     sample_size: int
@@ -53,6 +60,7 @@ class DensitySettings:
     outliers: float
     leaves_outside: bool
     seed: int
+    levels: LevelFeatures | None = None
 
 
 def cluster(
@@ -76,13 +84,10 @@ def cluster(
     n_rows, n_features = shape
     wanted = rows_sampled(settings.sample_size, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check)
-    frame = frame_of(look.sample.rows, settings.scale)
     sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
-    lattices = NO_LATTICES if np.count_nonzero(frame.scale) > FEW_COLUMNS else _lattices(look, sample)
-    points = frame(spread_sample(sample, lattices).rows).astype(np.float64)
-    more = n_rows >= ROWS_TO_TEST_AGAIN * len(points)
+    more = n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
+    frame, displace, points, structure = _sketch(settings, look, sample, more)
     with one_blas_thread():
-        structure = structure_of(points, sample.hashes, 1 - settings.quantile, slabs=not more)
         if more and len(structure.sides):
             structure = with_basins(points, structure)
         chosen = points[: settings.n_landmarks]
@@ -92,7 +97,7 @@ def cluster(
     if again is None:
         counts: Integers = yield from of_all_rows("counting", landmarks, look.sample, n_rows)
     else:
-        counting = BallCounts(landmarks, again, lattices, settings.seed)
+        counting = BallCounts(landmarks, again, displace, settings.seed)
         found: LandmarksAndBalls = yield Pass("counting", counting)
         counts, ours = found.counts, counting.sums(sample.rows, sample.hashes)
         others = (found.sums - ours[0], found.in_balls - ours[1])
@@ -137,11 +142,58 @@ def _peaks(
     return peaks, numbers, reaches
 
 
-def _lattices(look: FirstLook, sample: Sample) -> Lattices:
-    """Return the columns of rounded values, which are spread over their steps.
+class _Sketch(NamedTuple):
+    """What a sample shows."""
 
-    Each level would otherwise be a cluster, and each gap between many levels a valley. In many columns hardly any rows
-    are equal, and the spread would hide clusters (optdigits: 5 instead of 10).
+    frame: Frame
+    displace: Displacements
+    points: Floats
+    """The displaced and standardised rows of the sample."""
+    structure: Structure
+
+
+def _sketch(settings: DensitySettings, look: FirstLook, sample: Sample, more: bool) -> _Sketch:
+    """Return what a sample shows, in few columns without those of two values, and with them if these show no clusters.
+
+    Displaced values of two-valued columns hide clusters of the others.
     """
-    near = without_far_rows(look.columns, sample)[1]
-    return lattices_in(near, smallest_gaps(near.rows), MOST_LEVELS)
+    frame, near = frame_of(sample.rows, settings.scale), without_far_rows(look.columns, sample)[1]
+    levels = two_valued_in(near) if settings.levels is None else settings.levels
+
+    def sketch(frame: Frame, levels: AnyLevels) -> _Sketch:
+        many = np.count_nonzero(frame.scale) > FEW_COLUMNS
+        displace = NO_DISPLACEMENTS if many else _displacements(levels, near)
+        points = frame(displace.displaced(sample.rows, sample.hashes))
+        bandwidth = _bandwidth(levels, frame.scale) if many else None
+        return _Sketch(
+            frame, displace, points, structure_of(points, sample.hashes, 1 - settings.quantile, not more, bandwidth)
+        )
+
+    with one_blas_thread():
+        others = frame.without(levels.columns) if isinstance(levels, TwoValued) else frame
+        if np.count_nonzero(frame.scale) > FEW_COLUMNS or others is frame or not others.scale.any():
+            return sketch(frame, levels)
+        found = sketch(others, None)
+        if found.structure.separates:
+            return found
+        displaced = sketch(frame, levels)
+        return displaced if displaced.structure.separates else found
+
+
+def _displacements(levels: AnyLevels, sample: Sample) -> Displacements:
+    """Return the displacements of rows in few columns.
+
+    Each level would otherwise be a cluster, and each gap between many levels a valley.
+    """
+    return displacements(sample, levels, lattices_in(sample, smallest_gaps(sample.rows), MOST_LEVELS))
+
+
+def _bandwidth(levels: AnyLevels, scale: Floats) -> Callable[[Floats], float] | None:
+    """Return how far the levels of a map of many columns smooth directions of standardised features.
+
+    Hardly any rows are equal there, and displacements would hide clusters. None without a map: the columns of two
+    values by which two groups differ are left out of their test.
+    """
+    if not isinstance(levels, LevelFeatures):
+        return None
+    return lambda direction: float(SMOOTHS_LEVELS * levels.widths_along((direction * scale)[None])[0])

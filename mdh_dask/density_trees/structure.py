@@ -1,13 +1,13 @@
 """The tree of merges of cells with the evidence for each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from .._jit.hashing import hash_again
-from .._typing import Floats, Integers
+from .._typing import Booleans, Floats, Integers
 from ..splits.cuts import FEW_COLUMNS
 from ..splits.merging import merge_cells
 from .evidence import RADII, Half
@@ -79,8 +79,19 @@ class Structure(NamedTuple):
     reach: Floats
     """Distance of each row to its tenth neighbour, small where rows are dense, shape (n_rows,)."""
 
+    @property
+    def separates(self) -> bool:
+        """Return whether there are clusters."""
+        return bool((self.evidence >= self.threshold).any())
 
-def structure_of(points: Floats, hashes: Integers, level: float, slabs: bool = True) -> Structure:
+
+def structure_of(
+    points: Floats,
+    hashes: Integers,
+    level: float,
+    slabs: bool = True,
+    bandwidth: Callable[[Floats], float] | None = None,
+) -> Structure:
     """Return the cells of rows and the evidence between them.
 
     Parameters
@@ -94,13 +105,19 @@ def structure_of(points: Floats, hashes: Integers, level: float, slabs: bool = T
     slabs : bool, default=True
         Whether rows are also counted in slabs, in two to `FEW_COLUMNS` columns. In one column, balls are slabs, and
         both together split too many clouds. A pass that tests the clusters again counts balls only.
+    bandwidth : callable, optional
+        Returns how far single columns of few levels change a projection on a direction, shape (n_columns,). For more
+        than `FEW_COLUMNS` columns, as the rows of fewer are displaced.
     """
     n = len(points)
-    if n < FEWEST or not (points := spanned(points)).size:
+    if n < FEWEST or not (varying := np.ptp(points, axis=0) > 0).any():
         return _one_cell(n)
+    points = spanned(points)
     graph = neighbourhood(points)
     if points.shape[1] > FEW_COLUMNS:  # the middle of two rows is nearer to others than both
-        return _as_leaves(points, hashes, communities(graph.shared, COARSE_RESOLUTION), level, graph.reach)
+        cell = communities(graph.shared, COARSE_RESOLUTION)
+        own = None if bandwidth is None else lambda direction: bandwidth(_placed(direction, varying))
+        return _as_leaves(points, hashes, cell, level, graph.reach, own)
     cell = communities(graph.shared)
     if cell.max() == 0:
         return _one_cell(n)._replace(reach=graph.reach)
@@ -133,13 +150,27 @@ def spanned(points: Floats) -> Floats:
     return points if free.all() else centred @ axes[:, free]
 
 
-def _as_leaves(points: Floats, hashes: Integers, cell: Integers, level: float, reach: Floats) -> Structure:
+def _placed(values: Floats, places: Booleans) -> Floats:
+    """Return values at some places among zeros."""
+    found = np.zeros(len(places))
+    found[places] = values
+    return found
+
+
+def _as_leaves(
+    points: Floats,
+    hashes: Integers,
+    cell: Integers,
+    level: float,
+    reach: Floats,
+    bandwidth: Callable[[Floats], float] | None,
+) -> Structure:
     """Return the structure of cells that are merged by `mdh_dask.splits.merging.merge_cells`."""
     n_cells = int(cell.max()) + 1
     if n_cells == 1:
         return _one_cell(len(points))._replace(reach=reach)
     # Communities end where few neighbours are shared, which is a better border than that of most neighbours.
-    merged = merge_cells(points, hashes, cell, n_cells, most_groups=1, smooth=False)
+    merged = merge_cells(points, hashes, cell, n_cells, most_groups=1, smooth=False, bandwidth=bandwidth)
     # Of groups that are apart, later merges have no less evidence. Those that are not neighbours have an infinite one,
     # which no file holds.
     evidence = np.minimum(np.maximum.accumulate(merged.evidence), MOST_EVIDENCE)

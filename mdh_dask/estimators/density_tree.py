@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._levels import NO_LEVELS
 from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Plan, is_dask
@@ -92,7 +93,10 @@ class DensityTree(MergedCells, Mapped, WithExemplars, Bounded):
     are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a pass is
     in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks that are in
     its cluster. The standard deviation of a column includes the distances between clusters: with few rows, scaling
-    hides clusters that differ in only one of many columns, which ``scale=False`` may show.
+    hides clusters that differ in only one of many columns, which ``scale=False`` may show. Two values of one column,
+    levels of one category and rows that lack one value are no clusters: of up to eight columns, those of two values are
+    left out, or rows are displaced at random along them if the others show no clusters; a map of mixed columns says
+    where levels lie, and a valley must remain where they are smoothed out.
 
     References
     ----------
@@ -152,6 +156,7 @@ class DensityTree(MergedCells, Mapped, WithExemplars, Bounded):
             outliers=float(self.outliers),
             leaves_outside=self.unclassified == "leave",
             seed=seed,
+            levels=None if self.feature_map_ is None else self.feature_map_.levels or NO_LEVELS,
         )
         return cluster(settings, shape, partial(check_first_look, names=self._names))
 

@@ -5,7 +5,7 @@ from math import ceil
 
 import numpy as np
 
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 from .scaling import rounded
 
 TRIMMED = 0.005
@@ -25,6 +25,12 @@ class Frame:
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the standardised rows."""
         return (rows - self.centre) * self.scale + 0.0  # no negative zeros, so that equal rows have equal bits
+
+    def without(self, columns: Integers) -> "Frame":
+        """Return a frame in which some columns are constant."""
+        scale = self.scale.copy()
+        scale[columns] = 0.0
+        return Frame(self.centre, scale)
 
 
 def frame_of(rows: AnyArray, scale: bool) -> Frame:

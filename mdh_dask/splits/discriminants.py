@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dtrtri
 
 from .._typing import Floats, Integers
 from .cuts import ELSEWHERE, has_many_columns
-from .slabs import FEWEST, in_others, line_between
+from .slabs import FEWEST, Levels, in_others, line_between
 
 NEGLIGIBLE = 1e-10
 """Combinations in which cells differ by a smaller share of their largest difference are rounding errors."""
@@ -28,8 +28,16 @@ class Discriminants(NamedTuple):
     choosing: Floats
     counted: Floats
     cells: tuple[Integers, Integers]
+    combinations: Floats
+    """The coordinates of unit vectors, shape (n_columns, n_coordinates)."""
 
-    def evidence(self, group: Integers, pair: tuple[int, int], left_out: Collection[int] = ()) -> Floats:
+    def evidence(
+        self,
+        group: Integers,
+        pair: tuple[int, int],
+        left_out: Collection[int] = (),
+        levels: Levels | None = None,
+    ) -> Floats:
         """Return by how many standard errors the slab through each group holds more rows than that between them.
 
         The slabs are those of `Slabs.evidence`, but all rows of both groups choose the line, among coordinates in which
@@ -60,6 +68,8 @@ class Discriminants(NamedTuple):
         line = line_between(direction, middle @ rounding, [along[at] for at in placing], [across[at] for at in placing])
         if line is None:
             return np.zeros(2)
+        if levels is not None:
+            along += levels.displacements(self.combinations @ rounding @ direction)
         return line.evidence(along[(across <= line.radius) & in_others(counted, left_out)])
 
 
@@ -81,7 +91,7 @@ def discriminants(rows: Floats, choosing: Integers, counted: Integers, cell: Int
     if combinations is None:
         return None
     first, second = rows[choosing] @ combinations, rows[counted] @ combinations
-    return Discriminants(first, second, (cell[choosing], cell[counted]))
+    return Discriminants(first, second, (cell[choosing], cell[counted]), combinations)
 
 
 def combinations_apart(rows: Floats, cell: Integers) -> Floats | None:

@@ -71,12 +71,17 @@ def factors_of(rows: Floats, cell: Integers, n_cells: int) -> Factors:
     low, high = rows.min(axis=0), rows.max(axis=0)
     two = np.flatnonzero((low < high) & ((rows == low) | (rows == high)).all(axis=0))
     if not 0 < len(two) <= MOST_COLUMNS:
-        return Factors([], np.empty((n_cells, 0), dtype=np.int64), np.empty(0, dtype=np.int64))
+        return no_factors(n_cells)
     upper = rows[:, two] == high[two]
     groups = _categories(upper)
     counts = [_counts(upper[:, own], cell, n_cells) for own in groups]
     first = np.cumsum([0, *(of.shape[1] for of in counts[:-1])])
     return Factors([two[own] for own in groups], np.concatenate(counts, axis=1), first)
+
+
+def no_factors(n_cells: int) -> Factors:
+    """Return no categories."""
+    return Factors([], np.empty((n_cells, 0), dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
 def _counts(upper: Booleans, cell: Integers, n_cells: int) -> Integers:

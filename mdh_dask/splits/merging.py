@@ -1,6 +1,6 @@
 """Merging cells until the density of the rows has a valley between any two neighbouring groups."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import combinations
 from statistics import NormalDist
 from typing import NamedTuple
@@ -51,6 +51,7 @@ def merge_cells(
     fewest_groups: int = 1,
     apart: Collection[Pair] = (),
     smooth: bool = True,
+    bandwidth: Callable[[Floats], float] | None = None,
 ) -> Merged:
     """Merge cells of rows until a valley separates each group from its neighbours.
 
@@ -81,6 +82,8 @@ def merge_cells(
         Cells that are merged only to reach `most_groups`, or because one has no rows.
     smooth : bool, default=True
         Whether the borders of cells follow the majority of their neighbours, as those of leaves have to.
+    bandwidth : callable, optional
+        Returns how far single columns change a projection on a direction, shape (n_columns,). For many columns only.
 
     Returns
     -------
@@ -104,7 +107,7 @@ def merge_cells(
     order = np.argsort(hashes, kind="stable")
     rows, hashes, cell = rows[order], hashes[order], cell[order]
     smoothed = smoothed_cells(rows, cell, n_cells)
-    tests = pair_tests(rows, hashes, cell, smoothed if smooth else cell, n_cells)
+    tests = pair_tests(rows, hashes, cell, smoothed if smooth else cell, n_cells, bandwidth)
     group = _swallowed(cell, smoothed, n_cells, tests.seen())
     return _merged(tests, group, most_groups, fewest_groups, apart)
 
@@ -135,8 +138,7 @@ def _merged(
         known.add(sorted({*pairs} - kept))
         known.keep(kept)
 
-    # Levels of a category may be so far apart that they have no link, and are neighbours nevertheless.
-    add([*combinations(np.unique(group).tolist(), 2)] if tests.factors else meeting)
+    add([*combinations(np.unique(group).tolist(), 2)] if tests.factors or tests.have_levels() else meeting)
     merged = {(int(group[lost]), lost): 0.0 for lost in np.flatnonzero(group != np.arange(len(group))).tolist()}
     while len(groups := np.unique(group)) > fewest_groups:
         too_many = most_groups is not None and len(groups) > most_groups
@@ -195,6 +197,11 @@ def _weakest(known: Known, shown: dict[Pair, float], confirmed: dict[Pair, float
     weakest = known.least(evidence)
     tests, group = known.tests, known.group
     if evidence(weakest) < enough:
+        return weakest, evidence(weakest)
+    if tests.have_levels():
+        unknown = known.bounds.keys() - confirmed
+        confirmed.update((pair, tests.between_levels(group, pair)) for pair in unknown)
+        weakest = known.least(evidence)
         return weakest, evidence(weakest)
     between = {pair: tests.factors.between(group, pair) for pair in known.bounds.keys() - confirmed}
     few = [pair for pair, factors in between.items() if 0 < len(factors) <= MOST_FACTORS]

@@ -1,15 +1,17 @@
 """The tests of a valley of the density between two groups of cells, by all kinds of evidence and ways to halve rows."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from .._jit.hashing import hash_again
+from .._random import normal_of
 from .._typing import Floats, Integers
 from .cuts import ELSEWHERE, Landmarks
 from .discriminants import Discriminants, discriminants
-from .factors import Factors, factors_of
-from .slabs import Slabs, slabs
+from .factors import Factors, factors_of, no_factors
+from .slabs import Levels, Slabs, slabs
 
 Pair = tuple[int, int]
 
@@ -19,6 +21,9 @@ hold clearly more rows. ``python -m tests.benchmarks honesty --cloud "common fac
 
 BALLS = 2
 """Number of sizes of balls, whose evidence comes first, and of kinds of slabs."""
+
+LEVELS = 2
+"""Key of the hashes of the rows' displacements, as their own bits divide the rows into halves."""
 
 ROWS_OF_SPLITS = 20_000
 """Fewer rows are halved repeatedly, at most `MOST_SPLITS` times, until about this many are compared in all."""
@@ -42,6 +47,8 @@ class HalfTest(NamedTuple):
     landmarks: Landmarks
     slabs: Slabs | None
     discriminants: Discriminants | None
+    levels: Levels | None
+    """Of the rows that are counted."""
 
     def evidence(self, kind: int, group: Integers, pair: Pair, left_out: Collection[int]) -> Floats | None:
         """Return the evidence of one kind for each group, shape (n_values, 2); None if there is no cut.
@@ -57,8 +64,23 @@ class HalfTest(NamedTuple):
             return np.zeros((1, 2)) if across is None else across.evidence(group, pair, left_out)[None]
         if self.slabs is None:
             raise ValueError("There are no slabs with few columns.")
-        contact = self.rows[self.landmarks.contact(group, pair)].mean(axis=0)
-        return self.slabs.evidence(group, pair, contact, left_out)[None]
+        return self.slabs.evidence(group, pair, self._contact(group, pair), left_out)[None]
+
+    def between_levels(self, group: Integers, pair: Pair) -> Floats:
+        """Return the evidence of both kinds of slabs where the levels of single columns are smoothed out, shape (2, 2).
+
+        Levels of a category may be so far apart that the groups have no link.
+        """
+        found = np.zeros((2, 2))
+        if self.slabs is not None and self.landmarks.meet(group, pair):
+            found[0] = self.slabs.evidence(group, pair, self._contact(group, pair), levels=self.levels)
+        if self.discriminants is not None:
+            found[1] = self.discriminants.evidence(group, pair, levels=self.levels)
+        return found
+
+    def _contact(self, group: Integers, pair: Pair) -> Floats:
+        """Return a point between two groups that have a link."""
+        return np.asarray(self.rows[self.landmarks.contact(group, pair)].mean(axis=0))
 
 
 class PairTests(NamedTuple):
@@ -105,6 +127,16 @@ class PairTests(NamedTuple):
                 return evidence
         return together([_pooled(of_kind) for of_kind in zip(*found)])
 
+    def between_levels(self, group: Integers, pair: Pair) -> float:
+        """Return the evidence of slabs where the levels of single columns are smoothed out."""
+        splits = [[half.between_levels(group, pair) for half in split] for split in self.splits]
+        found = _pooled([np.sum(halves, axis=0) / len(halves) ** 0.5 for halves in splits])
+        return 0.0 if found is None else float(found.max())
+
+    def have_levels(self) -> bool:
+        """Return whether the levels of single columns are known."""
+        return self.splits[0][0].levels is not None
+
     def have_slabs(self) -> bool:
         """Return whether slabs are compared."""
         return self.splits[0][0].slabs is not None
@@ -120,7 +152,14 @@ class PairTests(NamedTuple):
         return {pair_of(a, b) for both in ends for a, b in np.unique(both, axis=1).T.tolist() if a != b}
 
 
-def pair_tests(rows: Floats, hashes: Integers, cell: Integers, smoothed: Integers, n_cells: int) -> PairTests:
+def pair_tests(
+    rows: Floats,
+    hashes: Integers,
+    cell: Integers,
+    smoothed: Integers,
+    n_cells: int,
+    bandwidth: Callable[[Floats], float] | None = None,
+) -> PairTests:
     """Return the tests of cells of rows, for as many ways to halve them as their number allows.
 
     Parameters
@@ -132,11 +171,15 @@ def pair_tests(rows: Floats, hashes: Integers, cell: Integers, smoothed: Integer
     cell, smoothed : arrays of shape (n_rows,), int
         Cells before and after smoothing, which tests compare.
     n_cells : int
+    bandwidth : callable, optional
+        As for `mdh_dask.splits.merging.merge_cells`.
     """
     n_splits = max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)
     halves = [(hashes >> np.uint64(bit)) & np.uint64(1) for bit in range(n_splits)]
-    splits = [list(_both_ways(rows, half, smoothed)) for half in halves]
-    return PairTests(splits, rows, halves, smoothed, factors_of(rows, cell, n_cells))
+    levels = None if bandwidth is None else Levels(bandwidth, normal_of(hash_again(hashes, LEVELS)))
+    splits = [list(_both_ways(rows, half, smoothed, levels)) for half in halves]
+    factors = factors_of(rows, cell, n_cells) if levels is None else no_factors(n_cells)
+    return PairTests(splits, rows, halves, smoothed, factors)
 
 
 def _mean(
@@ -170,7 +213,8 @@ def together(kinds: Sequence[Floats | None]) -> float:
     return max([float(balls.max()), *in_slabs])
 
 
-def _both_ways(rows: Floats, half: Integers, cell: Integers) -> Iterator[HalfTest]:
+def _both_ways(rows: Floats, half: Integers, cell: Integers, levels: Levels | None = None) -> Iterator[HalfTest]:
     first, second = np.flatnonzero(half == 0), np.flatnonzero(half)
     for way in ((rows, first, second, cell), (rows, second, first, cell)):
-        yield HalfTest(rows, Landmarks(*way), slabs(*way), discriminants(*way))
+        of_counted = None if levels is None else levels.of(way[2])
+        yield HalfTest(rows, Landmarks(*way), slabs(*way), discriminants(*way), of_counted)

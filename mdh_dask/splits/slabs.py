@@ -5,7 +5,7 @@ groups of many rows where there are none. Along the line that joins two groups, 
 density has no valley.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,23 @@ FEWEST = 3
 """With fewer rows in a group there is no line."""
 
 
+class Levels(NamedTuple):
+    """How projections are displaced that single columns of few levels change: gaps between levels are no valleys."""
+
+    bandwidth: Callable[[Floats], float]
+    """Returns the standard deviation of the displacements along a direction, shape (n_columns,)."""
+    normal: Floats
+    """A random number of each row, normal with variance one, shape (n_rows,)."""
+
+    def displacements(self, direction: Floats) -> Floats:
+        """Return how far each row is displaced along a direction, shape (n_rows,)."""
+        return self.bandwidth(direction) * self.normal
+
+    def of(self, rows: Integers) -> "Levels":
+        """Return those of some rows, by their numbers."""
+        return Levels(self.bandwidth, self.normal[rows])
+
+
 class Slabs(NamedTuple):
     """Rows of one half, which choose slabs, and those of the other half, which are counted in them."""
 
@@ -35,7 +52,12 @@ class Slabs(NamedTuple):
     """Squared lengths of the rows of both halves."""
 
     def evidence(
-        self, group: Integers, pair: tuple[int, int], contact: Floats, left_out: Collection[int] = ()
+        self,
+        group: Integers,
+        pair: tuple[int, int],
+        contact: Floats,
+        left_out: Collection[int] = (),
+        levels: Levels | None = None,
     ) -> Floats:
         """Return by how many standard errors the slab through each group holds more rows than that between them.
 
@@ -52,6 +74,8 @@ class Slabs(NamedTuple):
             A point between the groups.
         left_out : collection of groups
             Groups of which no row is counted.
+        levels : Levels, optional
+            Of the rows that are counted.
 
         Returns
         -------
@@ -69,6 +93,8 @@ class Slabs(NamedTuple):
             return np.zeros(2)
         along = self.counted @ line.direction - line.middle @ line.direction
         across = self.squares[1] - 2 * (self.counted @ line.middle) + line.middle @ line.middle - np.square(along)
+        if levels is not None:
+            along += levels.displacements(line.direction)
         return line.evidence(along[(across <= line.radius) & in_others(counted, left_out)])
 
 

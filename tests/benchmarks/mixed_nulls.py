@@ -14,8 +14,6 @@ from mdh_dask import GowerFeatures, MixedPCA, MultidimensionalScaling
 from .kept import run_cells
 from .shared import Table, verdict
 
-SHORT: dict[str, Any] = {"n_seeds": 2, "missing": (0.0, 0.2)}
-
 MOST_SPLIT = 0.05
 
 Draw = Callable[[np.random.Generator, int], dict[str, np.ndarray]]
@@ -86,7 +84,11 @@ MAPS: dict[str, Callable[[], Any]] = {
 }
 """Gower's map by its rule for missing values, without which the rule makes no difference, and other maps."""
 
-METHODS = tuple(f"{tree} on {name}" for tree, name in product(("HierarchicalMDH", "RandomProjectionTree"), MAPS))
+TREES = ("HierarchicalMDH", "RandomProjectionTree", "HierarchicalKernelMDH", "DensityTree")
+
+METHODS = tuple(f"{tree} on {name}" for tree, name in product(TREES, MAPS))
+
+SHORT: dict[str, Any] = {"n_seeds": 2, "missing": (0.0, 0.2), "methods": METHODS[: 2 * len(MAPS)]}
 
 
 def run(

@@ -1,0 +1,108 @@
+"""Displacements: to density trees, levels of one column are no clusters, but those of several that change together."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mdh_dask import DensityTree
+from mdh_dask._jit.hashing import hash_rows
+from mdh_dask._jit.lattices import NO_LATTICES
+from mdh_dask._levels import level_features
+from mdh_dask.growth.displacing import displacements
+from mdh_dask.growth.passes import HASH_RANGE, FirstPass
+from mdh_dask.growth.two_valued import two_valued_in
+from mdh_dask.metrics import adjusted_rand_index
+
+
+def sample_of(rows):
+    return FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows).sample
+
+
+def of_levels(groups):
+    levels = level_features(groups, groups[0].shape[1])
+    return displacements(sample_of(np.zeros((10, groups[0].shape[1]))), levels, NO_LATTICES)
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 5])
+def test_rows_between_two_levels_are_displaced_by_half_their_distance(n_levels):
+    axes = of_levels([np.eye(n_levels)]).axes
+    assert len(axes) == n_levels - 1
+    edge = np.array([1, -1, *np.zeros(n_levels - 2)]) / np.sqrt(2)
+    deviation = np.linalg.norm(axes @ edge)
+    assert 0.5 * np.sqrt(2) * 0.8 <= deviation <= 0.5 * np.sqrt(2) * 1.01
+
+
+def test_displacements_of_several_columns_add_up_and_those_of_parts_of_one_share_a_variance():
+    one, other = np.array([[0.0, 0, 0], [2, 0, 0]]), np.array([[0.0, 0, 0], [0, 4, 0]])
+    axes = of_levels([one, other]).axes
+    assert_allclose(np.linalg.norm(axes, axis=0), [1, 2, 0], atol=1e-12)
+    shared = level_features([one, one], 3, [0.5, 0.5])
+    assert_allclose(np.abs(displacements(sample_of(np.zeros((9, 3))), shared, NO_LATTICES).axes), [[1, 0, 0]])
+
+
+def test_displaced_rows_are_normal_around_themselves_the_same_in_parts_and_for_permuted_columns():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=20_000), 3.0 * rng.integers(0, 2, 20_000), rng.random(20_000) < 0.2])
+    sample = sample_of(rows)
+    displace = displacements(sample, two_valued_in(sample), NO_LATTICES)
+    hashes = hash_rows(5, 0, len(rows))
+    found = displace.displaced(rows, hashes)
+    assert_allclose((found - rows).std(axis=0), [0, 1.5, 0.5], rtol=0.02)
+    assert abs(np.corrcoef((found - rows)[:, 1:].T)[0, 1]) < 0.03
+    parts = [
+        displace.displaced(rows[i : i + 777], hash_rows(5, i, len(rows[i : i + 777]))) for i in range(0, 20_000, 777)
+    ]
+    assert_array_equal(np.concatenate(parts), found)
+    order = [2, 0, 1]
+    permuted = sample_of(rows[:, order])
+    again = displacements(permuted, two_valued_in(permuted), NO_LATTICES).displaced(rows[:, order], hashes)
+    assert_array_equal(again, found[:, order])
+
+
+def test_indicators_of_one_category_are_displaced_further_as_a_change_of_level_changes_two():
+    level = np.random.default_rng(0).integers(0, 3, 600)
+    sample = sample_of(np.column_stack([np.eye(3)[level], np.arange(600) % 2]))
+    axes = displacements(sample, two_valued_in(sample), NO_LATTICES).axes
+    assert_allclose(axes, np.diag([np.sqrt(0.5)] * 3 + [0.5]))
+
+
+@pytest.mark.parametrize("n_answers", [1, 3, 6])
+def test_answers_that_are_independent_of_measurements_and_each_other_split_nothing(n_answers):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=(1000, 2)), rng.integers(0, 2, (1000, n_answers))])
+    assert DensityTree().fit(rows).n_clusters_ == 1
+
+
+def test_moons_are_found_among_answers_of_all_rows_in_every_chunking():
+    rng = np.random.default_rng(0)
+    angle, label = np.pi * rng.random(25_000), rng.integers(0, 2, 25_000)
+    sign = 1 - 2 * label
+    moons = np.column_stack([sign * np.cos(angle) + label, sign * np.sin(angle) + 0.5 * label])
+    rows = np.column_stack([moons + rng.normal(0, 0.07, moons.shape), rng.integers(0, 2, (25_000, 2))])
+    model = DensityTree(sample_size=2000).fit(rows)
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_index(label, model.labels_) > 0.99
+    lazy = DensityTree(sample_size=2000).fit(da.from_array(rows, chunks=(7001, 4)))
+    assert_array_equal(lazy.labels_.compute(), model.labels_)
+    assert_array_equal(lazy.merges_["evidence"], model.merges_["evidence"])
+
+
+def test_tables_of_independent_columns_are_one_cluster_and_classes_of_answers_are_found():
+    rng = np.random.default_rng(0)
+    kinds = {"continuous": [0, 1, 2, 3], "categorical": [4, 5, 6, 7, 8, 9]}
+    label = rng.integers(0, 3, 600)
+    shares = np.where(np.eye(3, dtype=bool), 0.87, 0.065)[label].cumsum(axis=1)
+    classes = (shares[:, None] < rng.random((600, 6, 1))).sum(axis=2)
+    for categories, n_clusters in ((rng.integers(0, 3, (600, 6)), 1), (classes, 3)):
+        rows = np.column_stack([rng.normal(size=(600, 4)), categories])
+        model = DensityTree(feature_map="gower", column_types=kinds).fit(rows)
+        assert model.n_clusters_ == n_clusters
+    assert adjusted_rand_index(label, model.labels_) > 0.8
+
+
+def test_rows_that_lack_a_value_are_no_cluster_of_their_own():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, 5))
+    rows[rng.random(rows.shape) < 0.2] = np.nan
+    assert DensityTree(feature_map="gower").fit(rows).n_clusters_ == 1
