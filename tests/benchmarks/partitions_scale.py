@@ -116,8 +116,9 @@ def fitted_peer(begin: Begin, peer: str, rows: Path, n_rows: int) -> tuple[float
     """Return processor seconds and seconds of a peer on some rows of a store, NMI, and the number of clusters."""
     method, every = METHODS_OF_PEERS[PEERS[peer]], open_rows(rows)
     warm_up(PEERS[peer])
-    step = every.shape[0] // n_rows
-    X, y = np.asarray(every[::step][:n_rows]), np.load(rows.with_suffix(".npy"))[::step][:n_rows]
+    # Every n-th row might be of a few clusters only.
+    which = np.sort(np.random.default_rng(0).permutation(every.shape[0])[:n_rows])
+    X, y = np.asarray(every)[which], np.load(rows.with_suffix(".npy"))[which]
     begin()
     cpu, start = time.process_time(), time.perf_counter()
     labels = method.labels(X, N_CLUSTERS, 0).astype(int)
