@@ -44,13 +44,16 @@ class MergedCells(ClusterEstimator):
             )
         best = int(united[state.evidence[united].argmax()])
         evidence = float(state.evidence[best])
-        if evidence > state.threshold:
+        if evidence >= state.threshold:
             return "clusters of fewer rows than min_cluster_size, or without a landmark, were united with others"
-        return (
+        said = (
             f"of the merges that were made, the one with the most evidence for two clusters has "
-            f"{evidence:.2g} standard errors, and a cluster needs {state.threshold:.2g}; {state.core_rows[best]:.0f} "
-            f"held-out rows are in the less dense of the cores, and {state.cut_rows[best]:.0f} between them"
+            f"{evidence:.2g} standard errors, and a cluster needs {state.threshold:.2g}"
         )
+        in_core, in_cut = state.core_rows[best], state.cut_rows[best]
+        if not in_core and not in_cut:  # in many columns, neither is known
+            return said
+        return f"{said}; {in_core:.0f} held-out rows are in the less dense of the cores, and {in_cut:.0f} between them"
 
     def cut(self, n_clusters: int) -> Self:
         """Return a model with fewer clusters, each a union of clusters of this one.

@@ -424,6 +424,13 @@ def test_a_tree_says_by_how_much_its_best_merge_failed():
     assert two.why().startswith("2 clusters of 1,800 rows")
 
 
+def test_why_tells_no_counts_of_rows_in_many_columns_where_none_are_known():
+    rng = np.random.default_rng(0)
+    model = DensityTree().fit(rng.normal(size=(300, 12)) + np.repeat([[0], [6]], 150, axis=0))
+    assert model.why().startswith("2 clusters of 300 rows: of the merges")
+    assert "held-out" not in model.why()
+
+
 @pytest.fixture(scope="module")
 def noisy():
     """Two far clusters in three columns, and twenty rows around them."""
