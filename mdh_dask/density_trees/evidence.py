@@ -37,8 +37,9 @@ WIDTH = 3
 the same rows."""
 
 SHARE_OF_GROUP = 0.7
-"""Share of the landmarks of a group around its densest one that have balls in its core, up to `PLACES`, where a cut has
-few places. As few balls in a core would be as uncertain: many clusters of less than a hundred rows were merged."""
+"""Share of the landmarks of a group around its densest one that have balls in its core, where a cut has few places: at
+least `WIDTH` times as many as these, at most `PLACES`. As few balls in a core would be as uncertain: many clusters of
+less than a hundred rows were merged."""
 
 RADII = (2, 5, 10, 20)
 """Balls in the core hold about these numbers of choosing rows. The smallest fit into narrow gaps, the largest count the
@@ -109,7 +110,7 @@ class Half:
     def chosen(self, group: Integers, pair: tuple[int, int], share: float = 0.0) -> tuple[Balls, Balls] | None:
         """Return the balls that compare the core of either group with the cut, or None if a group has no landmarks.
 
-        A core has as many balls as the cut, or those of a share of the landmarks of its group if these are more.
+        A core has as many balls as the cut. With a share, more: see `SHARE_OF_GROUP`.
         """
         ours = group[self.places]
         one, other = (np.flatnonzero(ours == side) for side in pair)
@@ -198,9 +199,10 @@ class Half:
     def _core(self, side: Integers, size: int, share: float) -> tuple[Integers, float]:
         """Return landmarks of a group near its densest one, and the largest squared distance of `WIDTH` times `size`.
 
-        There are `size` of them, or a share of all if that is more, in descending order of density. The densest
-        landmarks of a thin group all lie on its ridge, but those on a cut through it do not. Landmarks are in the order
-        of hashes, so the first of those around the densest one are a random choice.
+        There are `size` of them; with a share, that of all, but at least `WIDTH` times `size`, and no more than
+        `PLACES`. They are in descending order of density. The densest landmarks of a thin group all lie on its ridge,
+        but those on a cut through it do not. Landmarks are in the order of hashes, so the first of those around the
+        densest one are a random choice.
         """
         peak = side[self.reach[side].argmin()]
         around = side[np.argsort(self.apart[peak, side], kind="stable")]

@@ -75,7 +75,8 @@ class DensityTree(MergedCells, Mapped, WithExemplars, Bounded):
     merges_ : ndarray of records
         One record for each merge of two cells or groups: ``first`` and ``second`` (the cells in closest contact),
         ``evidence`` (standard errors by which the cut has fewer rows than either core; of the clusters, the most so
-        far), ``core`` and ``cut`` (rows in the balls or slabs of both), ``separates`` (whether it is significant).
+        far), ``core`` and ``cut`` (rows in as many balls, or in a slab, of both), ``separates`` (whether both are in
+        different clusters).
 
     See Also
     --------
