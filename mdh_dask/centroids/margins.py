@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._jit.blocks import loop_ready
 from .._typing import AnyArray, Floats
 from .passes import ROWS_AT_ONCE, nearest_centroids
 
@@ -32,6 +33,7 @@ def centroid_margins(rows: AnyArray, centre: Floats, scale: Floats, centroids: F
     >>> centroid_margins(np.array([[0.0], [1.0], [2.0]]), np.zeros(1), np.ones(1), centroids)
     CentroidMargins(distances=array([2., 1., 0.]), shares=array([1. , 0.9, 0.5]))
     """
+    rows = loop_ready(rows)  # sums over columns depend on the order of the values in memory
     distances, shares = np.full(len(rows), np.inf), np.ones(len(rows))
     apart = np.sqrt(np.square(centroids[:, None] - centroids).sum(axis=2))
     for first in range(0, len(rows) if len(centroids) > 1 else 0, ROWS_AT_ONCE):

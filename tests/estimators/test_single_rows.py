@@ -66,6 +66,12 @@ class TestCentroids:
         first = [step[(model.predict(row + step * way) != own).argmax(), 0] for way in ways]
         np.testing.assert_allclose(model.boundary_distance(row), min(first), atol=1e-3)
 
+    def test_no_bit_depends_on_the_order_of_rows_in_memory(self):
+        X = np.random.default_rng(0).normal(size=(90, 20)) + np.repeat([[0], [3], [9]], 30, axis=0)
+        model = KernelKMeans(n_clusters=3, feature_map=None).fit(X)
+        for values in (model.confidence, model.boundary_distance):
+            np.testing.assert_array_equal(values(np.asfortranarray(X)), values(X))
+
     def test_exemplars_are_the_nearest_rows(self, model, rows):
         away = np.linalg.norm(rows[:, None] - model.state_.centre - model.cluster_centers_, axis=2)
         np.testing.assert_array_equal(model.exemplar_indices_, away.argmin(axis=0))
