@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import column_or_1d
 
-from .._typing import AnyArray, Integers, RowArray
+from .._typing import AnyArray, Booleans, Integers, RowArray
 from ..chunks import is_dask
 from ..columns.values import is_missing
 from ..growth.labelled import UNLABELLED
@@ -115,7 +115,8 @@ def partial_target(y: Any, n_rows: int) -> Target | None:
     """Return labels of some rows, or None unless `y` is an array of integers or texts in which some rows have none.
 
     A row has none if its label is -1, an empty text, missing or masked. Pipelines pass the classes of all rows to
-    clusterings, too, which should not follow them. Lazy labels that are floats are read once, to see if any is NaN.
+    clusterings, too, which should not follow them. Lazy labels that are floats are read once, to see if any is
+    masked or NaN.
     """
     if y is None:
         return None
@@ -123,11 +124,10 @@ def partial_target(y: Any, n_rows: int) -> Target | None:
         return y.target(n_rows)
     labels = known_labels(y)
     if is_dask(labels):
-        floats = labels.dtype.kind == "f"
-        known = bool(labels.map_blocks(np.isnan, dtype=bool).any().compute()) if floats else labels.dtype.kind == "i"
-        return (
-            encoded(labels.map_blocks(_filled_whole, dtype=np.int64) if floats else labels, n_rows) if known else None
-        )
+        if labels.dtype.kind != "f":
+            return encoded(labels, n_rows) if labels.dtype.kind == "i" else None
+        partial = bool(plain_labels(y).map_blocks(_hidden, dtype=bool, meta=np.empty(0, bool)).any().compute())
+        return encoded(labels.map_blocks(_filled_whole, dtype=np.int64), n_rows) if partial else None
     if labels.dtype.kind == "i":
         partial = bool((labels == UNLABELLED).any())
     else:
@@ -153,14 +153,9 @@ def known_labels(y: Any) -> RowArray:
 
 
 def _filled(y: Any) -> AnyArray:
-    labels: AnyArray = np.ma.getdata(y)
-    hidden = np.ma.getmaskarray(np.ma.asarray(y))
+    labels, hidden = np.ma.getdata(y), _hidden(y)
     if labels.dtype.kind == "u" and np.ma.isMaskedArray(y):
         labels = _integers(labels)  # in blocks without masked labels, too
-    elif labels.dtype.kind == "f":
-        hidden = hidden | np.isnan(labels)
-    elif labels.dtype.kind == "O":
-        hidden = hidden | np.fromiter(map(is_missing, labels.flat), bool, labels.size).reshape(labels.shape)
     if not hidden.any() or labels.dtype.kind not in "biufUO":
         return labels
     if labels.dtype.kind in "UO":
@@ -169,18 +164,31 @@ def _filled(y: Any) -> AnyArray:
     return _integers(filled) if _whole(filled) else filled
 
 
+def _hidden(y: Any) -> Booleans:
+    """Return which labels are masked or missing."""
+    labels: AnyArray = np.ma.getdata(y)
+    hidden: Booleans = np.ma.getmaskarray(np.ma.asarray(y))
+    if labels.dtype.kind == "f":
+        hidden = hidden | np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        hidden = hidden | np.fromiter(map(is_missing, labels.flat), bool, labels.size).reshape(labels.shape)
+    return hidden
+
+
 def _filled_whole(y: AnyArray) -> Integers:
     """Return a block of labels that are floats as integers."""
     filled = _filled(y)
     if filled.dtype.kind == "f" and not _whole(filled):
-        raise ValueError(f"expected whole numbers as labels, or NaN; got {filled[filled != filled.round()][0]}")
+        raise ValueError(
+            f"expected whole numbers as labels, or NaN; got {filled[np.isinf(filled) | (filled != filled.round())][0]}"
+        )
     return _integers(filled)
 
 
 def _integers(labels: AnyArray) -> Integers:
     """Return whole numbers as int64, or raise an error if some are too large."""
-    # As floats, integers of 64 bits are rounded: 2**63 is not an int64, but a float.
-    if labels.dtype.kind in "uf" and labels.size and not -(2.0**63) <= labels.min() <= labels.max() < 2.0**63:
+    # As Python's integers: 2**63 - 1 is an int64, but as a float it is 2**63, which is not.
+    if labels.dtype.kind in "uf" and labels.size and not -(2**63) <= int(labels.min()) <= int(labels.max()) < 2**63:
         raise ValueError(
             f"expected labels from -2**63 to 2**63 - 1; got {labels[np.abs(labels.astype(float)).argmax()]}: "
             "numpy.unique(labels, return_inverse=True) makes smaller integers of them"

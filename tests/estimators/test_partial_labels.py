@@ -223,6 +223,7 @@ WITHOUT_LABELS = {
     "masked, lazy": lambda y: da.from_array(hidden(y, "u1"), chunks=70),
     "NaN": lambda y: np.where(y < 0, np.nan, y),
     "NaN, lazy": lambda y: da.from_array(np.where(y < 0, np.nan, y), chunks=70),
+    "masked, floats, lazy": lambda y: da.from_array(hidden(y, "f8"), chunks=70),
     "None": lambda y: np.array([None if label < 0 else str(label) for label in y], dtype=object),
     "pandas' integers": lambda y: pd.Series(np.where(y < 0, np.nan, y)).astype("Int64"),
 }
@@ -256,9 +257,17 @@ def test_labels_that_no_integer_of_64_bits_holds_are_refused(labels, lazy):
         np.asarray(of(given, 4).labels)
 
 
+@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
+def test_unsigned_labels_may_be_the_largest_integer_of_64_bits(lazy):
+    labels = np.array([0, 2**63 - 1], dtype=np.uint64)
+    found = encoded(da.from_array(labels, chunks=1) if lazy else labels, 2).labels
+    assert np.asarray(found).tolist() == [0, 2**63 - 1]
+
+
 def test_lazy_fractions_are_refused_with_missing_labels_and_ignored_without():
-    with pytest.raises(ValueError, match=r"expected whole numbers as labels, or NaN; got 0\.5"):
-        partial_target(da.from_array(np.array([0.5, np.nan]), chunks=2), 2).labels.compute()
+    for label, name in ((0.5, r"0\.5"), (np.inf, "inf")):
+        with pytest.raises(ValueError, match=f"expected whole numbers as labels, or NaN; got {name}"):
+            partial_target(da.from_array(np.array([label, np.nan]), chunks=2), 2).labels.compute()
     assert partial_target(da.from_array(np.array([0.5, 1.0]), chunks=1), 2) is None
 
 
