@@ -29,9 +29,6 @@ from .places import places_of
 from .recount import tested_again
 from .structure import Structure, structure_of
 
-AnyLevels = LevelFeatures | TwoValued | None
-"""Where levels of single columns lie among the features, or which columns have two values."""
-
 logger = logging.getLogger(__name__)
 
 MOST_LEVELS = 10_000
@@ -157,30 +154,29 @@ def _sketch(settings: DensitySettings, look: FirstLook, sample: Sample, more: bo
 
     Displaced values of two-valued columns hide clusters of the others.
     """
-    frame, near = frame_of(sample.rows, settings.scale), without_far_rows(look.columns, sample)[1]
-    levels = two_valued_in(near) if settings.levels is None else settings.levels
+    frame = frame_of(sample.rows, settings.scale)
 
-    def sketch(frame: Frame, levels: AnyLevels) -> _Sketch:
-        many = np.count_nonzero(frame.scale) > FEW_COLUMNS
-        displace = NO_DISPLACEMENTS if many else _displacements(levels, near)
+    def sketch(frame: Frame, displace: Displacements, bandwidth: Callable[[Floats], float] | None = None) -> _Sketch:
         points = frame(displace.displaced(sample.rows, sample.hashes))
-        bandwidth = _bandwidth(levels, frame.scale) if many else None
-        return _Sketch(
-            frame, displace, points, structure_of(points, sample.hashes, 1 - settings.quantile, not more, bandwidth)
-        )
+        structure = structure_of(points, sample.hashes, 1 - settings.quantile, not more, bandwidth)
+        return _Sketch(frame, displace, points, structure)
 
     with one_blas_thread():
+        if np.count_nonzero(frame.scale) > FEW_COLUMNS:
+            return sketch(frame, NO_DISPLACEMENTS, _bandwidth(settings.levels, frame.scale))
+        near = without_far_rows(look.columns, sample)[1]
+        levels = two_valued_in(near) if settings.levels is None else settings.levels
         others = frame.without(levels.columns) if isinstance(levels, TwoValued) else frame
-        if np.count_nonzero(frame.scale) > FEW_COLUMNS or others is frame or not others.scale.any():
-            return sketch(frame, levels)
-        found = sketch(others, None)
+        if others is frame or not others.scale.any():
+            return sketch(frame, _displacements(levels, near))
+        found = sketch(others, _displacements(None, near))
         if found.structure.separates:
             return found
-        displaced = sketch(frame, levels)
+        displaced = sketch(frame, _displacements(levels, near))
         return displaced if displaced.structure.separates else found
 
 
-def _displacements(levels: AnyLevels, sample: Sample) -> Displacements:
+def _displacements(levels: LevelFeatures | TwoValued | None, sample: Sample) -> Displacements:
     """Return the displacements of rows in few columns.
 
     Each level would otherwise be a cluster, and each gap between many levels a valley.
@@ -188,12 +184,12 @@ def _displacements(levels: AnyLevels, sample: Sample) -> Displacements:
     return displacements(sample, levels, lattices_in(sample, smallest_gaps(sample.rows), MOST_LEVELS))
 
 
-def _bandwidth(levels: AnyLevels, scale: Floats) -> Callable[[Floats], float] | None:
+def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:
     """Return how far the levels of a map of many columns smooth directions of standardised features.
 
     Hardly any rows are equal there, and displacements would hide clusters. None without a map: the columns of two
     values by which two groups differ are left out of their test.
     """
-    if not isinstance(levels, LevelFeatures):
+    if levels is None:
         return None
     return lambda direction: float(SMOOTHS_LEVELS * levels.widths_along((direction * scale)[None])[0])
