@@ -9,7 +9,7 @@ from .evidence import RADII
 from .places import NO_PATH, Places
 from .structure import Structure
 
-AT_PEAK, DENSEST = 8, 9
+AT_PEAK, ON_PATH = 8, 9
 """Weights of a row at a peak and in the sparsest ball on a path: the peak must be denser by more than an eighth, as the
 sparsest of several balls is sparse by chance."""
 
@@ -73,8 +73,8 @@ def _against_the_path(counts: Integers) -> Floats:
 
     Rows in both balls make the difference more certain, which is left out.
     """
-    excess = counts @ np.array([AT_PEAK, -DENSEST])
-    variance = counts @ np.array([AT_PEAK**2, DENSEST**2])
+    excess = counts @ np.array([AT_PEAK, -ON_PATH])
+    variance = counts @ np.array([AT_PEAK**2, ON_PATH**2])
     errors = excess / np.sqrt(np.maximum(variance, 1))
     wide = np.where(counts[:, WIDE, 0] > 0, errors[:, WIDE], np.inf)  # small groups have no balls so wide
     return np.minimum(errors, wide[:, None])
