@@ -22,8 +22,8 @@ FIRST_KEY = 1 << 40
 class Displacements(NamedTuple):
     """Displacements that rows get at random: those of lattices, and normal ones along axes.
 
-    Methods that compare distances of rows would otherwise take each level of a single column for a cluster. The axes
-    are as long as the bandwidth that hyperplanes smooth the same levels with.
+    Methods that compare distances of rows would otherwise take each level of a single column for a cluster. The axes of
+    one column are about as long as the bandwidth that hyperplanes smooth its levels with; those of several add up.
     """
 
     lattices: Lattices
