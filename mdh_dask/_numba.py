@@ -45,8 +45,8 @@ event.register("numba:compile", _WhileCompiling())
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a plain loop on first use; it releases the GIL while it runs.
 
-    The first ``x ** 2``, ``min`` or ``max`` of a loop takes up to a tenth of a second more to compile than a product or
-    a comparison, so loops of every first fit use these.
+    The first ``x ** 2``, ``min`` or ``max`` of a loop takes longer to compile than a product or a comparison, so loops
+    of every first fit use these.
     """
     return _loop(function)
 

@@ -69,7 +69,7 @@ class Method:
 
     @property
     def compiles(self) -> bool:
-        """Return whether it compiles loops in every process, for longer than it may take: 10 to 80 s."""
+        """Return whether it compiles loops in every process, which takes longer than most fits."""
         return self.module in ("fast_hdbscan", "evoc")
 
     @property
