@@ -13,7 +13,7 @@ COMPARED = 200
 
 
 SAVED = "exemplars", "exemplar_numbers"
-"""Names of the arrays of saved exemplars, in the order of the fields; neither must be there."""
+"""Names of the arrays of saved exemplars, in the order of the fields; the rows may be missing, or both."""
 
 
 class Exemplars(NamedTuple):
