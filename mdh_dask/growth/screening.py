@@ -148,7 +148,7 @@ def promising(
     some = rows[:: max(1, len(rows) // FIRST_ROUND_ROWS)]
     known = bandwidth, min_rows * len(some) / len(rows), standardise, groups, ROUGH_BINS
     scores = at_any_depth = _scores(some, proposal, rule, *known, at_any_depth=only_depth)
-    if not only_depth and np.count_nonzero(scores > -np.inf) < FIRST_ROUND_KEEPS:
+    if not only_depth and rule.limits_depth and np.count_nonzero(scores > -np.inf) < FIRST_ROUND_KEEPS:
         at_any_depth = _scores(some, proposal, rule, *known, at_any_depth=True)
     return proposal[np.sort(np.lexsort((-at_any_depth, -scores))[:FIRST_ROUND_KEEPS])]
 
