@@ -23,6 +23,7 @@ from mdh_dask.density_trees.passes import BallCounts, NearestCounts
 from mdh_dask.density_trees.recount import Places
 from mdh_dask.ensembles.tuples import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
+from mdh_dask.growth.displacing import Displacements
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass, Sample, SamplePass, sample_limit, smallest_hashes
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.sweeps import BranchPass, UpdatePass
@@ -223,7 +224,9 @@ def ball_counts(draw):
         np.full(12, -1), rng.uniform(1e2, 1e5, (2, 3)),
         np.arange(n + 1) * 12, np.tile(np.arange(12), n), np.array([0]), np.array([draw(st.booleans())]),
     )  # fmt: skip
-    return BallCounts(landmarks, balls, draw(lattices(d)), draw(seeds)), arrays
+    axes = rng.normal(size=(draw(st.integers(0, 2)), d))
+    displace = Displacements(draw(lattices(d)), axes, rng.integers(2**40, 2**60, len(axes)))
+    return BallCounts(landmarks, balls, displace, draw(seeds)), arrays
 
 
 @st.composite

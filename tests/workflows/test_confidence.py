@@ -7,7 +7,7 @@ import zarr
 from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 
-from mdh_dask import PCATree, SupportVectorClustering, load_model
+from mdh_dask import PCATree, load_model
 from mdh_dask.cli import mdh
 from mdh_dask.io import verify_rows, write_rows
 from mdh_dask.workflows import fit
@@ -45,11 +45,19 @@ def test_the_command_writes_it_for_new_rows_too(here):
     assert refused.exit_code != 0
 
 
+class Unsure(PCATree):
+    """A method of somebody else, which does not know how sure its labels are."""
+
+    @property
+    def confidence(self):
+        raise AttributeError("confidence")
+
+
 def test_it_needs_labels_and_a_method_that_knows_it(here):
     with pytest.raises(ValueError, match="expected labels beside the confidence"):
         fit("x.zarr", PCATree(), confidence="sure.zarr", model="model.zarr")
-    with pytest.raises(ValueError, match="SupportVectorClustering has none"):
-        fit("x.zarr", SupportVectorClustering(), labels="labels.zarr", confidence="sure.zarr")
+    with pytest.raises(ValueError, match="Unsure has none"):
+        fit("x.zarr", Unsure(), labels="labels.zarr", confidence="sure.zarr")
 
 
 def test_a_job_writes_it_and_is_finished_then(here):
