@@ -39,6 +39,11 @@ class WithExemplars(Weighted):
         return rows if (numbers >= 0).all() else np.where(numbers[:, None] >= 0, rows, np.nan)
 
     def _known_exemplars(self) -> Exemplars:
+        if self._exemplars is None and self.missing == "drop":
+            raise AttributeError(
+                "exemplars need row numbers, which are not known if rows are left out: fit complete rows, or "
+                "use another rule than missing='drop'"
+            )
         if self._exemplars is None:
             raise AttributeError(
                 f"this {type(self).__name__} has no exemplars: fit chooses them, and changes of the clusters drop them"

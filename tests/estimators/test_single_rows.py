@@ -4,7 +4,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from mdh_dask import KernelKMeans, SpectralClustering, SupportVectorClustering, load_model
+from mdh_dask import KernelKMeans, RandomProjectionTree, SpectralClustering, SupportVectorClustering, load_model
 from mdh_dask.estimators.registry import METHODS
 
 OF_ROWS = ("boundary_distance", "confidence", "score_samples", "outliers")
@@ -99,3 +99,11 @@ def test_rows_inside_a_contour_agree_with_their_neighbours(rows):
     assert model.n_clusters_ == 3
     assert (model.confidence(rows) >= 0.9).mean() > 0.95
     assert model.confidence(np.array([[3.5, 0.0, 0.0]]))[0] < 0.9
+
+
+def test_exemplars_say_that_rows_were_left_out(rows):
+    gappy = rows.copy()
+    gappy[3, 0] = np.nan
+    model = RandomProjectionTree(n_projections=4, missing="drop").fit(gappy)
+    with pytest.raises(AttributeError, match="fit complete rows"):
+        model.exemplar_indices_  # noqa: B018
