@@ -187,9 +187,9 @@ def _displacements(levels: LevelFeatures | TwoValued | None, sample: Sample) -> 
 def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:
     """Return how far the levels of a map of many columns smooth directions of standardised features.
 
-    Hardly any rows are equal there, and displacements would hide clusters. None without a map: the columns of two
-    values by which two groups differ are left out of their test.
+    Hardly any rows are equal there, and displacements would hide clusters. None without a map that knows levels: the
+    columns of two values by which two groups differ are left out of their test.
     """
-    if levels is None:
+    if levels is None or not len(levels.starts):
         return None
     return lambda direction: float(SMOOTHS_LEVELS * levels.widths_along((direction * scale)[None])[0])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mdh_dask import DensityTree
+from mdh_dask import DensityTree, GowerFeatures
 from mdh_dask._jit.hashing import hash_rows
 from mdh_dask._jit.lattices import NO_LATTICES
 from mdh_dask._levels import level_features
@@ -106,3 +106,11 @@ def test_rows_that_lack_a_value_are_no_cluster_of_their_own():
     rows = rng.normal(size=(600, 5))
     rows[rng.random(rows.shape) < 0.2] = np.nan
     assert DensityTree(feature_map="gower").fit(rows).n_clusters_ == 1
+
+
+def test_features_of_a_map_that_knows_no_levels_are_tested_as_columns():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 12)) + np.repeat([[0.0], [4.0]], 250, axis=0) * (np.arange(12) < 6)
+    mapped = GowerFeatures(method="explicit", single_levels=True)
+    expected = DensityTree(scale=False).fit(mapped.fit_transform(rows))
+    assert_array_equal(DensityTree(feature_map=mapped).fit(rows).merges_, expected.merges_)
