@@ -629,15 +629,17 @@ blocks.store = store_and_wait
 def start_held(*args):
     Path("../held.py").write_text(HELD)
     main = "import runpy; runpy.run_path('../held.py'); from mdh_dask.cli import main; main()"
-    # What a script starts in its background ignores interrupts, and so does what that starts.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What a script starts in its background ignores interrupts, what nohup starts ignores SIGHUP, and so does what
+    # these start.
+    before = [(kind, signal.signal(kind, signal.SIG_DFL)) for kind in (signal.SIGINT, signal.SIGHUP)]
     try:
         return subprocess.Popen(
             [sys.executable, "-c", main, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             start_new_session=True, env=os.environ | {"DASK_DISTRIBUTED__WORKER__PRELOAD": "../held.py"},
         )  # fmt: skip
     finally:
-        signal.signal(signal.SIGINT, before)
+        for kind, handler in before:
+            signal.signal(kind, handler)
 
 
 def wait_for_writing(process, folder):
