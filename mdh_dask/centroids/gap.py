@@ -1,9 +1,16 @@
 """The gap statistic, which finds the number of clusters of k-means."""
 
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from .._random import generator
-from .._typing import Floats
+from .._typing import AnyArray, Booleans, Floats
+from ..chunks import Pass, Plan
+from ..growth.frames import frame_of
+from ..growth.passes import Sample, SamplePass, sample_limit, smallest_hashes
+from ..growth.sampling import RESERVOIR_VALUES
 from .starts import inertia_of
 
 ROWS = 1000
@@ -15,11 +22,18 @@ N_REFERENCES = 10
 N_INIT = 2
 
 
-def gap_number(points: Floats, most: int, seed: int) -> tuple[int, Floats]:
+class Number(NamedTuple):
+    """A number of clusters and the gaps of those that were tried, from 1."""
+
+    n_clusters: int
+    gaps: Floats
+
+
+def gap_number(points: Floats, most: int, seed: int, references: Sequence[Floats] = ()) -> Number:
     """Return the number of clusters by the gap statistic, and the gaps of the numbers that were tried.
 
     The least k whose gap is at least that of k + 1 less a standard error of it; the gap is the mean logarithm of the
-    sum of squares within k clusters of uniform rows in the box of the principal components, less that of the rows.
+    sum of squares within k clusters of rows without clusters, less that of the rows.
 
     Parameters
     ----------
@@ -28,6 +42,8 @@ def gap_number(points: Floats, most: int, seed: int) -> tuple[int, Floats]:
     most : int
         Largest number to return.
     seed : int
+    references : sequence of arrays of shape (n, n_features)
+        Rows without clusters to compare with; none for uniform ones in the box of the principal components of `points`.
 
     Notes
     -----
@@ -42,23 +58,71 @@ def gap_number(points: Floats, most: int, seed: int) -> tuple[int, Floats]:
     """
     points = points[:ROWS]
     most = min(most, len(np.unique(points, axis=0)))
-    references = _references(points, generator(seed, ROWS))
+    references = references or uniform_rows(points, generator(seed, ROWS))
     gaps: list[float] = []
     for k in range(1, most + 1):
         logs = np.array([_log_inertia(reference, k, seed) for reference in references])
         error = float(logs.std()) * np.sqrt(1 + 1 / N_REFERENCES)
         gaps.append(float(logs.mean()) - _log_inertia(points, k, seed))
         if k > 1 and gaps[-2] >= gaps[-1] - error:
-            return k - 1, np.array(gaps)
-    return most, np.array(gaps)
+            return Number(k - 1, np.array(gaps))
+    return Number(most, np.array(gaps))
 
 
-def _references(points: Floats, rng: np.random.Generator) -> list[Floats]:
-    centred = points - points.mean(axis=0)
-    axes = np.linalg.svd(centred, full_matrices=False)[2]
-    along = centred @ axes.T
+def gap_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
+    """Plan the sample of rows whose features the gap statistic compares with those of rows without clusters."""
+    wanted = max(min(ROWS, RESERVOIR_VALUES // shape[1]), 1)
+    drawn: Sample = yield Pass("sampling", SamplePass(seed, sample_limit(wanted, shape[0])))
+    return smallest_hashes(drawn, wanted)
+
+
+def gap_number_of_features(
+    rows: AnyArray, categorical: Booleans, features_of: Callable[[AnyArray], Floats], most: int, seed: int
+) -> Number:
+    """Return the number of clusters of the features of a sample, and the gaps of the numbers that were tried.
+
+    Features lie along curves, also those of a single cluster, and uniform ones do not. So the rows without clusters are
+    uniform, and a map is fitted to each sample of them, as to the rows. Numbers are uniform in the box of the principal
+    components. Of mixed columns, or if values are missing, they are uniform in each column, and categories and missing
+    values are those of random rows.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_columns)
+    categorical : array of shape (n_columns,), bool
+    features_of : callable
+        Fits a map to rows and returns their features.
+    most : int
+        Largest number to return.
+    seed : int
+    """
+    rng, rows = generator(seed, ROWS), np.asarray(rows, dtype=np.float64)
+    if categorical.any() or np.isnan(rows).any():
+        drawn = [_by_column(rows, categorical, rng) for _ in range(N_REFERENCES)]
+    else:
+        frame = frame_of(rows, scale=True)
+        scaled = uniform_rows(frame(rows), rng)
+        unit = np.divide(1.0, frame.scale, out=np.zeros_like(frame.scale), where=frame.scale > 0)
+        drawn = [own * unit + frame.centre for own in scaled]
+    points, *references = (np.asarray(features_of(own), dtype=np.float64) for own in (rows, *drawn))
+    return gap_number(points, most, seed, references)
+
+
+def uniform_rows(points: Floats, rng: np.random.Generator) -> list[Floats]:
+    """Return as many uniform rows in the box of the principal components of points, `N_REFERENCES` times."""
+    centre = points.mean(axis=0)
+    axes = np.linalg.svd(points - centre, full_matrices=False)[2]
+    along = (points - centre) @ axes.T
     low, high = along.min(axis=0), along.max(axis=0)
-    return [rng.uniform(low, high, along.shape) for _ in range(N_REFERENCES)]
+    return [rng.uniform(low, high, along.shape) @ axes + centre for _ in range(N_REFERENCES)]
+
+
+def _by_column(rows: Floats, categorical: Booleans, rng: np.random.Generator) -> Floats:
+    drawn = rng.permuted(rows, axis=0)
+    for j in np.flatnonzero(~categorical & ~np.isnan(rows).all(axis=0)):
+        known = ~np.isnan(drawn[:, j])
+        drawn[known, j] = rng.uniform(np.nanmin(rows[:, j]), np.nanmax(rows[:, j]), np.count_nonzero(known))
+    return drawn
 
 
 def _log_inertia(points: Floats, k: int, seed: int) -> float:

@@ -13,7 +13,7 @@ from ..growth.exemplars import Exemplars
 from ..growth.frames import Frame, frame_of
 from ..growth.passes import FirstLook, Sample
 from ..growth.reading import first_read
-from .gap import gap_number
+from .gap import Number, gap_number
 from .passes import CentroidPass, ClusterSums, nearest_centroids, step_for
 from .starts import best_of_starts
 
@@ -61,7 +61,12 @@ class CentroidSettings:
     seed: int
 
 
-def k_means(settings: CentroidSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Centroids]:
+def k_means(
+    settings: CentroidSettings,
+    shape: tuple[int, int],
+    check: Callable[[FirstLook], None],
+    found: Number | None = None,
+) -> Plan[Centroids]:
     """Plan the k-means of rows.
 
     Parameters
@@ -71,6 +76,8 @@ def k_means(settings: CentroidSettings, shape: tuple[int, int], check: Callable[
         Shape of the rows that the passes will read.
     check : callable
         Raises an error if the first pass shows that the rows cannot be clustered.
+    found : Number or None
+        The number of clusters and its gaps, if features of a sample gave it.
 
     Notes
     -----
@@ -82,11 +89,11 @@ def k_means(settings: CentroidSettings, shape: tuple[int, int], check: Callable[
     frame = frame_of(sample.rows, settings.scale) if settings.standardise else Frame(np.zeros(d), np.ones(d))
     points = np.ascontiguousarray(frame(sample.rows), dtype=np.float64)
     most, held = len(np.unique(points, axis=0)), len(sample.rows) == shape[0]
-    gaps: Floats = np.empty(0)
-    k = settings.n_clusters
-    if k is None:
+    found = found if settings.n_clusters is None else Number(settings.n_clusters, np.empty(0))
+    if found is None:
         mixed = points[np.argsort(sample.hashes, kind="stable")]  # so that the first of them are a random sample
-        k, gaps = gap_number(mixed, min(settings.max_clusters, most), settings.seed)
+        found = gap_number(mixed, min(settings.max_clusters, most), settings.seed)
+    k, gaps = found
     if k > most:
         raise ValueError(
             f"expected at least n_clusters={k} different rows; got {most} among {len(points)} sample rows: ask for "

@@ -1,5 +1,6 @@
 """K-means of rows, or of their features by a kernel, of any number of rows."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,19 +17,16 @@ from ..io.keeping import Cache
 from .centroid_state import PREFIX, CentroidState
 from .docstrings import documented
 from .exemplary import WithExemplars
-from .mapped import CONSTRAINTS, Mapped, divided
+from .feature_gap import FeatureGap
+from .mapped import CONSTRAINTS, divided
 from .soft import Bounded
 from .transformer import FeatureTransformer
 from .validation import check_first_look
 
-OF_FEATURES = (
-    "features of a single cluster mostly have about as many as max_clusters by the gap statistic: give n_clusters"
-)
-
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelKMeans(Mapped, WithExemplars, Bounded):
+class KernelKMeans(FeatureGap, WithExemplars, Bounded):
     """K-means in the feature space of a kernel, or of the rows themselves, with exact sums over any number of rows.
 
     Clusters are compact in the feature space. The centroids of the best of several starts on a sample are moved by
@@ -37,9 +35,10 @@ class KernelKMeans(Mapped, WithExemplars, Bounded):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of clusters; None to find it by the gap statistic, on at most 1000 rows. With a feature map, give it:
-        features lie along curves, and uniform ones, with which the statistic compares them, do not. So it mostly finds
-        about `max_clusters`, also in a single cluster.
+        Number of clusters; None to find it by the gap statistic, on at most 1000 rows, compared with uniform ones, or
+        with the features of uniform rows. It rarely sees clusters that are near or few among many columns, and may see
+        some in columns with far rows and in a table of categories: give the number if you know it. A precomputed
+        kernel has no uniform rows: give the number there.
     max_clusters : int, default=20
         Most clusters to find.
     n_init : int, default=10
@@ -122,15 +121,20 @@ class KernelKMeans(Mapped, WithExemplars, Bounded):
             scale=self.scale,
             seed=seed,
         )
-        found: Centroids = yield from k_means(settings, shape, partial(check_first_look, names=self._names))
+        found: Centroids = yield from k_means(
+            settings, shape, partial(check_first_look, names=self._names), self._number
+        )
+        if settings.n_clusters is None and len(found.means) == self.max_clusters:
+            warnings.warn(
+                f"found as many clusters as max_clusters={self.max_clusters} allows, which may mean that the gap "
+                "statistic sees no number here: give n_clusters, or a larger max_clusters",
+                UserWarning,
+                stacklevel=2,
+            )
         centre, scale = found.frame.centre, found.frame.scale
         return CentroidState(
             centre, scale, found.means, found.n_rows, found.gaps, found.inertia, exemplars=found.exemplars
         )
-
-    def why(self) -> str:
-        """Return in words why there are so many clusters; see `ClusterEstimator.why`."""
-        return super().why() + ("" if self.feature_map_ is None or not len(self.gaps_) else f"; {OF_FEATURES}")
 
     def _reason(self) -> str:
         k = self.n_clusters_

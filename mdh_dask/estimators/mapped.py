@@ -72,8 +72,12 @@ class Mapped(ClusterEstimator):
         self.feature_map_ = self._new_feature_map(seed)
         if self.feature_map_ is None:
             return self._settle(seed, merge_chunks(rows), self._bar)
-        self.feature_map_.fit(self._typed(rows))
+        self._fit_map(self.feature_map_, rows, seed)
         return self._on_features(self.feature_map_, rows, partial(self._settle, seed))
+
+    def _fit_map(self, feature_map: FeatureTransformer, rows: RowArray, seed: int) -> None:
+        """Fit the feature map to rows."""
+        feature_map.fit(self._typed(rows))
 
     def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Set the state from rows or their features, and return the number of passes, including the earlier ones."""

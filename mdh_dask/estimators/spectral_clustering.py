@@ -95,6 +95,10 @@ class SpectralClustering(WithKernel, KernelKMeans):
             progress=self.progress,
         )
 
+    @property
+    def _compares_features(self) -> bool:
+        return False  # the eigenvectors give the number
+
     def _wanted(self) -> int | None:
         assert self.feature_map_ is not None
         return self.n_clusters or self.feature_map_.n_components_

@@ -1,13 +1,16 @@
 """K-means of rows and features of any number, and its number of clusters by the gap statistic."""
 
+import warnings
 from dataclasses import replace
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_wine
 from strategies import seeds
 
 from mdh_dask import KernelKMeans, KernelPCAFeatures, load_model
@@ -125,12 +128,41 @@ class TestKernelKMeans:
         assert model.n_clusters_ == 5
         assert len(model.gaps_) == 6
         assert KernelKMeans(feature_map=None).fit(np.random.default_rng(0).normal(size=(500, 3))).n_clusters_ == 1
-        assert KernelKMeans(feature_map=None, max_clusters=3).fit(mixture[0]).n_clusters_ == 3
 
     def test_the_order_of_the_rows_does_not_hide_clusters_from_the_gap_statistic(self):
         centres = np.repeat([[0, 0], [9, 0], [0, 9]], 1500, axis=0)
         rows = centres + np.random.default_rng(0).normal(size=(4500, 2))
         assert KernelKMeans(feature_map=None).fit(rows).n_clusters_ == 3
+
+    @pytest.mark.parametrize("name", ["rbf", "local_scaling", "cosine"])
+    def test_the_gap_statistic_leaves_features_of_a_cloud_whole_which_lie_along_curves(self, name):
+        clouds = [np.random.default_rng(seed).normal(size=(300, 3)) for seed in range(3)]
+        assert [KernelKMeans(feature_map=name).fit(cloud).n_clusters_ for cloud in clouds] == [1, 1, 1]
+
+    def test_the_gap_statistic_finds_clusters_of_features_whatever_the_chunks(self):
+        X = load_wine().data
+        first, other = (KernelKMeans().fit(rows) for rows in (X, da.from_array(X, chunks=(50, 13))))
+        assert first.n_clusters_ == 3
+        np.testing.assert_array_equal(other.gaps_, first.gaps_)
+        np.testing.assert_array_equal(other.labels_.compute(), first.labels_)
+        assert first.n_passes_ == 2
+
+    def test_the_gap_statistic_compares_mixed_columns_with_rows_of_independent_ones(self):
+        rng = np.random.default_rng(0)
+        group = rng.integers(0, 2, 300)
+        table = pd.DataFrame({"x": rng.normal(size=300) + 9 * group, "y": rng.normal(size=300), "kind": group})
+        table["kind"] = table["kind"].map({0: "low", 1: "high"})
+        table.loc[3, "x"] = np.nan
+        model = KernelKMeans(feature_map="gower").fit(table)
+        assert 2 <= model.n_clusters_ < 6
+        assert [group[model.labels_ == k].std() for k in range(model.n_clusters_)] == [0.0] * model.n_clusters_
+
+    def test_as_many_clusters_as_are_allowed_unasked_are_a_warning(self, mixture):
+        with pytest.warns(UserWarning, match="max_clusters=2 allows.*give n_clusters"):
+            KernelKMeans(feature_map=None, max_clusters=2).fit(mixture[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            KernelKMeans(feature_map=None, n_clusters=2, max_clusters=2).fit(mixture[0])
 
     def test_the_gap_statistic_tries_no_more_clusters_than_there_are_different_rows(self):
         points = np.random.default_rng(0).permutation(np.repeat([0.0, 9.0], 50))[:, None]

@@ -122,13 +122,6 @@ def test_parameters_that_an_estimator_does_not_have_are_not_named(cloud):
     assert not re.search("max_levels|min_relative_depth", one + two + IPDDP().fit(cloud).why())
 
 
-def test_a_number_by_the_gap_statistic_of_features_is_said_to_mean_little(cloud):
-    model = KernelKMeans(max_clusters=3).fit(cloud)
-    said = "features of a single cluster mostly have about as many as max_clusters by the gap statistic"
-    assert model.why().startswith(f"3 clusters of 600 rows: as many as max_clusters=3 allowed; {said}")
-    assert said not in KernelKMeans(max_clusters=3, feature_map=None).fit(cloud).why()
-
-
 def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):
     limits = {"stop_rule": "none", "max_levels": 1, "min_relative_depth": 0.0}
     why = RandomProjectionTree(50, merge=True, **limits).fit(near).why()
