@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit.blocks import loop_ready
-from .._typing import AnyArray, Floats
-from .passes import ROWS_AT_ONCE, nearest_centroids
+from .._typing import AnyArray, Floats, Integers
+from .passes import ROWS_AT_ONCE, far_bins, nearest_centroids
 
 
 class CentroidMargins(NamedTuple):
@@ -16,6 +16,28 @@ class CentroidMargins(NamedTuple):
     """Distance of each standardised row to the nearest border of its cell; infinite for a single centroid."""
     shares: Floats
     """Membership of each row in its cluster, with the second nearest as the only other one."""
+
+
+def far_shares(rows: AnyArray, centre: Floats, scale: Floats, centroids: Floats, far: Integers, unit: float) -> Floats:
+    """Return the share of the counted rows of the cluster of each raw row that are no nearer to its centroid.
+
+    Examples
+    --------
+    >>> from mdh_dask.centroids.passes import N_FAR
+    >>> far = np.zeros((1, N_FAR), dtype=np.int64)
+    >>> far[0, far_bins(np.array([1.0, 9.0]), 1.0)] = 9, 1
+    >>> far_shares(np.array([[0.0], [2.0], [8.0]]), np.zeros(1), np.ones(1), np.zeros((1, 1)), far, 1.0).tolist()
+    [1.0, 0.1, 0.0]
+    """
+    rows, shares = loop_ready(rows), np.empty(len(rows))
+    tails = np.cumsum(far[:, ::-1], axis=1)[:, ::-1] / np.maximum(far.sum(axis=1, keepdims=True), 1)
+    own = nearest_centroids(rows, centre, scale, centroids)
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        with np.errstate(over="ignore"):
+            squares = np.square((rows[part] - centre) * scale - centroids[own[part]]).sum(axis=1)
+        shares[part] = tails[own[part], far_bins(squares, unit)]
+    return shares
 
 
 def centroid_margins(rows: AnyArray, centre: Floats, scale: Floats, centroids: Floats) -> CentroidMargins:

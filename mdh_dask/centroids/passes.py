@@ -22,6 +22,13 @@ MOST_BITS = 52
 """Coordinates of rows beyond the sample count as at most this many bits."""
 
 
+FAR_STEPS = 16
+"""Bins of squared distances between a power of two and the next: 4 %, and so 2 % of the distances."""
+
+N_FAR = 64 * FAR_STEPS
+"""Bins of squared distances; the first and the last also hold all beyond."""
+
+
 @storable
 class ClusterSums(NamedTuple):
     """The value of `CentroidPass`, as integers, which add without rounding."""
@@ -32,6 +39,8 @@ class ClusterSums(NamedTuple):
     """Sums of their coordinates in steps, shape (n_clusters, n_features)."""
     squares: Integers
     """Sums of their squared distances in units of `CentroidPass.step_of_squares`, shape (n_clusters,)."""
+    far: Integers
+    """Their numbers in each bin of `far_bins`, shape (n_clusters, N_FAR)."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +54,15 @@ class CentroidPass(Statistic):
     centroids : array of shape (n_clusters, n_features), float64
     step : float
         Power of two to whose multiples coordinates are rounded, so that sums do not depend on the chunks.
+    unit : float
+        Squared distance that is in the middle of `far_bins`.
     """
 
     centre: Floats
     scale: Floats
     centroids: Floats
     step: float
+    unit: float = 1.0
 
     @property
     def step_of_squares(self) -> float:
@@ -62,14 +74,16 @@ class CentroidPass(Statistic):
         rows, (k, d) = loop_ready(blocks[0]), self.centroids.shape
         n_rows, sums, squares = np.zeros(k, np.int64), np.zeros((k, d), np.int64), np.zeros((k, 1), np.int64)
         nearest = nearest_centroids(rows, self.centre, self.scale, self.centroids)
+        far = np.zeros((k, N_FAR), dtype=np.int64)
         for first in range(0, len(rows), ROWS_AT_ONCE):
             part = slice(first, first + ROWS_AT_ONCE)
             points, own = (rows[part] - self.centre) * self.scale, nearest[part]
             with np.errstate(over="ignore"):  # infinite distances count as the largest ones
                 distances = np.square(points - self.centroids[own]).sum(axis=1, keepdims=True)
+            np.add.at(far, (own, far_bins(distances[:, 0], self.unit)), 1)
             add_to_labels(own, _whole(points / self.step), n_rows, sums)
             add_to_labels(own, _whole(distances / self.step_of_squares), np.zeros(k, np.int64), squares)
-        return ClusterSums(n_rows, sums, squares[:, 0])
+        return ClusterSums(n_rows, sums, squares[:, 0], far)
 
     def combine(self, left: ClusterSums, right: ClusterSums) -> ClusterSums:
         """Add the sums."""
@@ -80,6 +94,26 @@ class CentroidPass(Statistic):
         n = np.maximum(sums.n_rows, 1)[:, None]
         means = (sums.sums / n * self.step).astype(np.float32).astype(np.float64)
         return np.where(sums.n_rows[:, None] > 0, means, self.centroids)
+
+
+def far_bins(squares: Floats, unit: float) -> Integers:
+    """Return the bins of squared distances: `FAR_STEPS` between a power of two and the next, in this unit.
+
+    Examples
+    --------
+    >>> far_bins(np.array([0.0, 1.0, 1.04, 1.5, np.inf]), 1.0).tolist()
+    [0, 512, 512, 520, 1023]
+    """
+    low, high = 2.0 ** (-N_FAR // FAR_STEPS // 2), 2.0 ** (N_FAR // FAR_STEPS // 2)
+    mantissa, exponent = np.frexp((squares / unit).clip(low, high * (1 - 2.0**-53)))
+    bins = (exponent - 1 + N_FAR // FAR_STEPS // 2) * FAR_STEPS + ((mantissa - 0.5) * 2 * FAR_STEPS).astype(np.int64)
+    return np.asarray(bins, dtype=np.int64)
+
+
+def unit_for(squares: Floats) -> float:
+    """Return the unit of squared distances for those of a sample: their median, as a power of two."""
+    middle = float(np.median(squares))
+    return 2.0 ** np.frexp(middle)[1] if 0 < middle < np.inf else 1.0
 
 
 def step_for(points: Floats) -> float:

@@ -9,12 +9,12 @@ import numpy as np
 
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
-from ..growth.exemplars import Exemplars
+from ..growth.exemplars import Exemplars, least
 from ..growth.frames import Frame, frame_of
 from ..growth.passes import FirstLook, Sample
 from ..growth.reading import first_read
 from .gap import Number, gap_number
-from .passes import CentroidPass, ClusterSums, nearest_centroids, step_for
+from .passes import CentroidPass, ClusterSums, nearest_centroids, step_for, unit_for
 from .starts import best_of_starts
 
 MOST_PASSES = 5
@@ -43,6 +43,10 @@ class Centroids(NamedTuple):
     """The sample row nearest to each centroid among those of its cluster."""
     gaps: Floats
     """The gap statistic of each number of clusters that was tried, from 1, or empty."""
+    far: Integers
+    """Rows of each cluster in each bin of squared distances, shape (n_clusters, N_FAR)."""
+    unit: float
+    """Unit of these distances."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +104,10 @@ def k_means(
             "fewer clusters" + ("" if held else ", or for a larger sample_size")
         )
     centroids = best_of_starts(points, k, settings.n_init, settings.seed)
+    own = nearest_centroids(points, np.zeros(d), np.ones(d), centroids)
+    unit = unit_for(np.square(points - centroids[own]).sum(axis=1))
     for step in range(MOST_STEPS if held else MOST_PASSES):
-        moving = CentroidPass(frame.centre, frame.scale, centroids, step_for(points))
+        moving = CentroidPass(frame.centre, frame.scale, centroids, step_for(points), unit)
         sums: ClusterSums = moving.chunk(0, sample.rows) if held else (yield Pass("moving centroids", moving))
         squares = sums.squares * moving.step_of_squares
         moved = np.square(moving.means(sums) - centroids).sum(axis=1)
@@ -114,14 +120,11 @@ def k_means(
     order = np.lexsort((*centroids.T[::-1], -sums.n_rows))
     centroids = centroids[order]
     chosen = _nearest_rows(frame, centroids, sample)
-    return Centroids(frame, centroids, sums.n_rows[order], float(squares.sum()), chosen, gaps)
+    return Centroids(frame, centroids, sums.n_rows[order], float(squares.sum()), chosen, gaps, sums.far[order], unit)
 
 
 def _nearest_rows(frame: Frame, centroids: Floats, sample: Sample) -> Exemplars:
     """Return the sample row nearest to each centroid, of those that are in its cluster."""
     own = nearest_centroids(sample.rows, frame.centre, frame.scale, centroids)
     squares = np.square(frame(sample.rows) - centroids[own]).sum(axis=1)
-    best = np.full(len(centroids), -1)
-    order = np.lexsort((-sample.numbers, -squares))
-    best[own[order]] = order  # the last one stays
-    return Exemplars(sample.rows[best], np.where(best >= 0, sample.numbers[best], -1).astype(np.int64))
+    return Exemplars.among(sample, least(squares, own, len(centroids)))

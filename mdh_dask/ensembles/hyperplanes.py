@@ -15,6 +15,7 @@ from ..density.histograms import Histograms
 from ..growth.bounds import near_rows
 from ..growth.branches import Branch, SampleRows, branch_pass, hash_bit
 from ..growth.branches import State as BranchState
+from ..growth.exemplars import Exemplars, medoids
 from ..growth.passes import FirstLook, Sample
 from ..growth.reading import first_read, of_all_rows
 from ..growth.scaling import Standardiser, standardiser
@@ -95,11 +96,14 @@ class Ensemble(NamedTuple):
         The criterion for 1, 2, ... components, or for `n_clusters` alone.
     n_found : int
         Number of hyperplanes in valleys, including equal ones.
+    exemplars : Exemplars
+        The medoid of the sample rows of each cluster, in the scaled columns.
     """
 
     mixture: HyperplaneMixture
     scores: tuple[float, ...]
     n_found: int
+    exemplars: Exemplars
 
 
 def hyperplane_ensemble(
@@ -137,8 +141,10 @@ def hyperplane_ensemble(
         tuples = yield from of_all_rows("counting", counting, sample, n_rows)
     else:
         tuples = counting.finalise(counting.chunk(0, sample.rows))
-    ensemble = _combined(counting, tuples, len(found), n_rows, settings)
-    return ensemble._replace(mixture=replace(ensemble.mixture, failed=failed))
+    mixture, scores = _combined(counting, tuples, settings)
+    points = np.asarray(standardise(sample.rows), dtype=np.float64)
+    best = medoids(points, sample.hashes, mixture.labels(sample.rows), mixture.n_clusters)
+    return Ensemble(replace(mixture, failed=failed), scores, len(found), Exemplars.among(sample, best))
 
 
 def find_hyperplanes(
@@ -235,7 +241,9 @@ def distinct_partitions(bits: Booleans) -> Integers:
     return np.array(kept, dtype=np.intp)
 
 
-def _combined(counting: TuplePass, tuples: Tuples, n_found: int, n_rows: int, settings: EnsembleSettings) -> Ensemble:
+def _combined(
+    counting: TuplePass, tuples: Tuples, settings: EnsembleSettings
+) -> tuple[HyperplaneMixture, tuple[float, ...]]:
     """Return the mixture of the tuples, with only components that are the most probable one of some tuple."""
     n_planes = len(counting.planes)
     tally = bernoulli_tally(bits_of(tuples.words, n_planes), tuples.counts)
@@ -258,7 +266,7 @@ def _combined(counting: TuplePass, tuples: Tuples, n_found: int, n_rows: int, se
         counting.planes, counting.offsets, own.log_weights, probabilities, counts[order],
         complete=int(counts.sum()) == tuples.n_rows,
     )  # fmt: skip
-    return Ensemble(model, scores, n_found)
+    return model, scores
 
 
 def _mixture_of(tally: Tally, n_planes: int, settings: EnsembleSettings) -> tuple[Mixture, tuple[float, ...]]:

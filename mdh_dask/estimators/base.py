@@ -204,6 +204,7 @@ class ClusterEstimator(ClusterMixin, Described):
         """
         check_is_fitted(self)
         settings, arrays = self.state_.to_arrays()
+        arrays = self._saved_arrays(arrays)
         parameters = {
             "estimator": type(self).__name__,
             "parameters": self._saved_parameters(),
@@ -223,6 +224,14 @@ class ClusterEstimator(ClusterMixin, Described):
     def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Return the saved settings of the state, without its arrays."""
         return {"state": settings}
+
+    def _saved_arrays(self, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
+        """Return the saved arrays, for those of the state."""
+        return arrays
+
+    def _restore_all(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        """Set the state, and what mixins add to it, from checked saved values."""
+        self._restore(saved, arrays)
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         """Set the state from checked saved values."""

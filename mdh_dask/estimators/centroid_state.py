@@ -1,16 +1,15 @@
 """The state of k-means models: centroids, and the feature map, if there is one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats, Integers
-from ..centroids.margins import CentroidMargins, centroid_margins
-from ..centroids.passes import nearest_centroids
-from ..growth.exemplars import Exemplars
+from ..centroids.margins import CentroidMargins, centroid_margins, far_shares
+from ..centroids.passes import N_FAR, nearest_centroids
 from .mapped_state import MappedState
 
 PREFIX = "cluster_"
@@ -36,10 +35,12 @@ class CentroidState(MappedState):
         The gap statistic of 1, 2, ... clusters; empty if their number was given.
     inertia : float
         Sum of the squared distances of the rows of `fit` from their centroids.
+    far : array of shape (n_clusters, N_FAR), int64
+        Rows of each cluster in each bin of squared distances from its centroid; without bins in older models.
+    unit : float
+        Unit of these distances.
     feature_map : FeatureMap or None
         Maps rows to features.
-    exemplars : Exemplars or None
-        The row nearest to each centroid; None in models of version 0.1.0.
     """
 
     kind = "centroids"
@@ -49,8 +50,9 @@ class CentroidState(MappedState):
     counts: Integers
     gaps: Floats
     inertia: float
+    far: Integers
+    unit: float
     feature_map: FeatureMap | None = None
-    exemplars: Exemplars | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -82,14 +84,23 @@ class CentroidState(MappedState):
         """Return the membership of every row in its cluster."""
         return self.by_features(lambda points: self._margins(points).shares, rows)
 
+    def rarity(self, rows: AnyArray) -> Floats:
+        """Return the share of the rows of the cluster of every row that are no nearer to its centroid."""
+        if not self.far.shape[1]:
+            raise ValueError("expected a model that counts distances from centroids; got an older one: fit it again")
+        frame = self.centre, self.scale, self.centroids
+        return self.by_features(lambda points: far_shares(points, *frame, self.far, self.unit), rows)
+
     def _margins(self, points: AnyArray) -> CentroidMargins:
         return centroid_margins(points, self.centre, self.scale, self.centroids)
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the settings of the map, and the arrays of the centroids and of the map."""
         settings, arrays = self.map_to_arrays()
-        own = {name: getattr(self, name) for name in OWN} | (self.exemplars.to_arrays() if self.exemplars else {})
-        return {"inertia": self.inertia, **settings}, arrays | {PREFIX + name: array for name, array in own.items()}
+        own = {name: getattr(self, name) for name in OWN}
+        own["far"] = self.far
+        numbers = {"inertia": self.inertia, "unit": self.unit}
+        return {**numbers, **settings}, arrays | {PREFIX + name: array for name, array in own.items()}
 
     @classmethod
     def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
@@ -98,9 +109,10 @@ class CentroidState(MappedState):
         if missing := [PREFIX + name for name in OWN if name not in own]:
             raise ValueError(f"expected the arrays {', '.join(missing)} of a model")
         known = {name: own[name] for name in OWN}
-        made = cls(**known, inertia=settings.get("inertia"), exemplars=None)  # type: ignore[arg-type]
+        far = own.get("far", np.empty((len(known["centroids"]), 0), dtype=np.int64))
+        made = cls(**known, inertia=settings.get("inertia"), far=far, unit=settings.get("unit", 1.0))  # type: ignore[arg-type]
         made.check()
-        return replace(made, exemplars=Exemplars.from_arrays(own, made.n_clusters))
+        return made
 
     def check(self) -> None:
         """Raise a ValueError unless a fit could have given all values: compiled loops do not check shapes."""
@@ -114,5 +126,8 @@ class CentroidState(MappedState):
             checked_array(PREFIX + name, getattr(self, name), shape, least)
         if self.counts.dtype != np.int64 or any(getattr(self, f).dtype != np.float64 for f in ("centre", "scale")):
             raise ValueError(f"expected integers in the array {PREFIX}counts and float64 numbers in the others")
+        checked_array(PREFIX + "far", self.far, (k, N_FAR if self.far.size else 0), 0)
+        if self.far.dtype != np.int64 or not isinstance(self.unit, float) or not 0 < self.unit < np.inf:
+            raise ValueError(f"expected integers in the array {PREFIX}far and a unit above 0, got {self.unit!r}")
         if not isinstance(self.inertia, float) or not 0 <= self.inertia < np.inf:
             raise ValueError(f"expected a number of at least 0 for inertia, got {self.inertia!r}")

@@ -8,30 +8,39 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
-from ..chunks import Pass, Plan, merge_chunks, run, run_together
+from ..chunks import Pass, Plan, Together, merge_chunks, run, run_together
 from ..ensembles.consensus import SAMPLED_ROWS, find_consensus
 from ..ensembles.label_mixture import found_by, mixture_of, most_tuples
 from ..ensembles.votes import TreeTuples, TreeVotes
-from ..growth.passes import sample_limit
+from ..growth.passes import SamplePass, sample_limit, smallest_hashes
+from ..growth.sampling import RESERVOIR_VALUES
 from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
 from ..tree.structure import Tree
+from .consensus_margins import ConsensusMargins
 from .consensus_state import MOST_TREES, ConsensusState
 from .docstrings import documented
+from .exemplary import WithExemplars
+from .margins import row_margins_of
 from .missing import MISSING
+from .rare import RareRows
 from .saved import part
 from .soft import SoftEstimator
 from .tree_estimator import TreeEstimator
 from .tree_members import TreeMembers
 from .tree_state import TreeState
 
+EXEMPLARY = 4096
+"""Most sample rows of which exemplars are chosen."""
+
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class ConsensusClustering(TreeMembers, SoftEstimator):
+class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
     """The clustering that many trees agree on most.
 
     Trees with different random directions disagree most where the boundaries of clusters are uncertain. All trees grow
@@ -153,21 +162,26 @@ class ConsensusClustering(TreeMembers, SoftEstimator):
         trees = tuple(own.state_ for own, _ in members)
         state, n_passes = run(self._combined(trees, seed, shape[0]), merged, announce=self._bar, n_passes=n_passes)
         self._adopt(state)
+        self._take_drawn(rows)
         return n_passes
 
     def _combined(self, trees: tuple[TreeState, ...], seed: int, n_rows: int) -> Plan[ConsensusState]:
         # The journal of a job can store a tree without a map.
         labelling = tuple(tree.tree if tree.feature_map is None else tree for tree in trees)
+        wanted = max(min(EXEMPLARY, RESERVOIR_VALUES // trees[0].n_features), 1)
+        drawing = SamplePass(seed, sample_limit(wanted, n_rows))
         if self.combine == "mixture":
             most = most_tuples(sum(tree.n_clusters for tree in trees))
-            tuples = yield Pass("counting tuples", TreeTuples(most, labelling))
+            tuples, drawn = yield Pass("counting tuples", Together((TreeTuples(most, labelling), drawing)))
             mixture = mixture_of(tuples, self.n_clusters, self.n_init, seed)
-            return ConsensusState.of(trees, found_by(mixture, tuples), mixture.mixture)
-        statistic = TreeVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), labelling)
-        votes = yield Pass("counting votes", statistic)
-        return ConsensusState.of(
-            trees, find_consensus(votes, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
-        )
+            state = ConsensusState.of(trees, found_by(mixture, tuples), mixture.mixture)
+        else:
+            statistic = TreeVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), labelling)
+            votes, drawn = yield Pass("counting votes", Together((statistic, drawing)))
+            found = find_consensus(votes, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
+            state = ConsensusState.of(trees, found)
+        self._drawn = state.exemplars_among(smallest_hashes(drawn, wanted))
+        return state
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns, also in the trees without a feature map."""
@@ -189,6 +203,10 @@ class ConsensusClustering(TreeMembers, SoftEstimator):
     def representative_(self) -> int:
         """Index of the tree that agrees most with the others."""
         return int(self.state_.representative)
+
+    def _judging(self) -> ConsensusMargins:
+        check_is_fitted(self)
+        return ConsensusMargins(self.state_, tuple(map(row_margins_of, self.state_.trees)))
 
     def _reason(self) -> str:
         found = np.bincount([tree.n_clusters for tree in self.trees_])

@@ -13,6 +13,9 @@ from ..ensembles.label_mixture import LabelMixture
 from ..ensembles.mixture import Mixture
 from ..ensembles.tuples import words_of_labels
 from ..ensembles.votes import NO_LABEL
+from ..growth.exemplars import Exemplars, medoids
+from ..growth.frames import frame_of
+from ..growth.passes import Sample
 from .tree_state import TreeState
 
 MOST_TREES = 10_000
@@ -118,6 +121,14 @@ class ConsensusState(State):
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the trees that agree with the label of every row, or the probability of the label."""
         return self.rule.confidence(self.votes(rows))
+
+    def exemplars_among(self, sample: Sample) -> Exemplars:
+        """Return the medoids of sample rows, in the features of the representative tree if it has some."""
+        feature_map, rows = self.trees[self.representative].feature_map, sample.rows
+        points = frame_of(rows, scale=True)(rows) if feature_map is None else feature_map(rows)
+        return Exemplars.among(
+            sample, medoids(points.astype(np.float64), sample.hashes, self.labels(rows), self.n_clusters)
+        )
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the settings and the arrays of every tree under its number."""

@@ -19,6 +19,7 @@ from ..density_trees.plan import DensitySettings, cluster, rows_sampled
 from ..io.keeping import Cache
 from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
+from .absent import Absent
 from .density_merges import MergedCells, table_of
 from .density_state import PREFIX, DensityState
 from .docstrings import documented
@@ -28,6 +29,7 @@ from .saved import part
 from .soft import Bounded
 from .transformer import FeatureTransformer
 from .validation import check_first_look, rows_of_share
+from .weighted import Weighted
 
 MOST_SAMPLED = 20_000
 """Most sample rows, as comparing all pairs of them takes time with the square of their number."""
@@ -35,7 +37,7 @@ MOST_SAMPLED = 20_000
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DensityTree(MergedCells, Mapped, WithExemplars, Bounded):
+class DensityTree(MergedCells, Mapped, Weighted, WithExemplars, Bounded):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
 
     The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
@@ -129,6 +131,7 @@ class DensityTree(MergedCells, Mapped, WithExemplars, Bounded):
         "outliers": [Interval(Real, 0, 1, closed="left")],
     }
     state_type = DensityState
+    score_samples = Absent("score_samples: rows outside the density level are those with boundary_distance(X) < 0")
 
     n_clusters: int | None = None
     max_clusters: int | None = None
@@ -194,6 +197,9 @@ class DensityTree(MergedCells, Mapped, WithExemplars, Bounded):
             return np.empty((len(numbers), 0))
         peaks = rows[np.maximum(numbers, 0)]
         return peaks.dense() if isinstance(peaks, SparseRows) else np.asarray(peaks)
+
+    def _saved_arrays(self, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
+        return arrays  # the model holds the peaks of its cells
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         settings = part(saved, "state", dict)

@@ -1,5 +1,6 @@
 """Rows that stand for clusters."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,17 +8,48 @@ import numpy as np
 from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import is_dask
-from ..growth.exemplars import Exemplars, medoids
+from ..growth.exemplars import SAVED, Exemplars, medoids
 from ..growth.growth import Grown
 from ..tree.structure import Tree
+from .base import ClusterEstimator
 from .weighted import Weighted
 
 
-class WithExemplars(Weighted):
-    """A mixin for estimators that choose a row for each cluster, from the sample of a fit."""
+class WithExemplars(ClusterEstimator):
+    """A mixin for estimators that choose a row for each cluster, from the sample of a fit.
 
-    feature_map_: Any
+    A plan sets `_drawn`, from the sample that it holds; it becomes `_exemplars` when the plan has ended. A state
+    without exemplars of its own leaves saving them to this mixin.
+    """
+
+    _drawn: Exemplars | None = None
     _exemplars: Exemplars | None = None
+
+    def _learn(self, rows: RowArray, seed: int) -> int:
+        self._drawn = self._exemplars = None
+        n_passes = super()._learn(rows, seed)
+        self._take_drawn(rows)
+        return n_passes
+
+    def _take_drawn(self, rows: RowArray) -> None:
+        """Set the exemplars that a plan has drawn from the rows."""
+        drawn, self._drawn = self._drawn, None
+        if drawn is not None and drawn.rows is not None:
+            self._exemplars = self._exemplars_among(rows, drawn.rows, drawn.numbers)
+
+    def _original(self, numbers: Integers) -> Integers:
+        """Return the numbers of the rows of `fit` for those of rows from which the model was learnt."""
+        return numbers
+
+    def _saved_arrays(self, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
+        known = {} if self._exemplars is None else self._exemplars.to_arrays()
+        return super()._saved_arrays(arrays) | known
+
+    def _restore_all(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        own = {name: array for name, array in arrays.items() if name in SAVED}
+        super()._restore_all(saved, {name: array for name, array in arrays.items() if name not in own})
+        if own:
+            self._exemplars = Exemplars.from_arrays(own, self.n_clusters_)
 
     @property
     def exemplar_indices_(self) -> Integers:
@@ -29,7 +61,8 @@ class WithExemplars(Weighted):
         """A row of `fit` for each cluster, shape (n_clusters, n_features).
 
         Of the sample rows of its cluster: in trees, the one with the least sum of distances to the others, in the
-        scaled columns or the features in which the tree was grown; in a density tree, the one where rows are densest;
+        scaled columns or the features in which the tree was grown; of ensembles, the same in the scaled columns, or in
+        the features of the representative tree; in a density tree or inside a contour, the one where rows are densest;
         of centroids, the nearest. NaN for a cluster without sample rows. Not known for lazy rows with a feature map,
         which has no sample of the rows themselves: use `exemplar_indices_` there.
         """
@@ -59,7 +92,7 @@ class WithExemplars(Weighted):
         if self.missing == "drop":
             return None
         chosen: AnyArray | None = sampled
-        if self.feature_map_ is not None:
+        if getattr(self, "feature_map_", None) is not None:
             chosen = None if is_dask(rows) else rows[numbers]
             chosen = chosen.dense() if isinstance(chosen, SparseRows) else chosen
         if chosen is not None:
@@ -67,9 +100,10 @@ class WithExemplars(Weighted):
         return Exemplars(chosen, self._original(numbers))
 
 
-class Exemplary(WithExemplars):
-    """A mixin for estimators of one tree that adds `exemplars_`."""
+class Exemplary(Weighted, WithExemplars):
+    """A mixin for estimators of one tree that adds `exemplars_`; by medoids."""
 
+    feature_map_: Any
     tree_: Tree
     _grown_from: Grown | None
 
@@ -81,5 +115,6 @@ class Exemplary(WithExemplars):
         sample, mapped = grown.sample, self.feature_map_ is not None
         points = np.asarray(sample.rows if mapped else grown.standardise(sample.rows), dtype=np.float64)
         best = medoids(points, sample.hashes, self.tree_.labels(sample.rows), self.tree_.n_clusters)
-        numbers = np.where(best >= 0, sample.numbers[best], -1).astype(np.int64)
-        self._exemplars = self._exemplars_among(rows, sample.rows[best], numbers)
+        chosen = Exemplars.among(sample, best)
+        assert chosen.rows is not None
+        self._exemplars = self._exemplars_among(rows, chosen.rows, chosen.numbers)

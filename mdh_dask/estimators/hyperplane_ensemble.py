@@ -16,7 +16,9 @@ from ..ensembles.hyperplane_mixture import HyperplaneMixture
 from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
 from ..splits.stopping import DEPTH_STOP_RULES
+from .absent import Absent
 from .docstrings import documented
+from .exemplary import WithExemplars
 from .missing import MISSING
 from .soft import SoftEstimator
 from .validation import check_first_look
@@ -26,7 +28,7 @@ MOST_HYPERPLANES = 1024
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class HyperplaneEnsemble(SoftEstimator):
+class HyperplaneEnsemble(WithExemplars, SoftEstimator):
     """A mixture of the sides of many minimum density hyperplanes; finds the number of clusters.
 
     From random directions, sequential quadratic programming turns and moves hyperplanes within random distances of the
@@ -123,6 +125,9 @@ class HyperplaneEnsemble(SoftEstimator):
         "progress": ["boolean"],
     }
     state_type = HyperplaneMixture
+    score_samples = outliers = Absent(
+        "outliers: it keeps on which side of each hyperplane a row is, not how far: take ConsensusClustering or a tree"
+    )
 
     n_hyperplanes: int = field(default=30, kw_only=False)
     alpha_max: float = 1.0
@@ -156,7 +161,7 @@ class HyperplaneEnsemble(SoftEstimator):
         )
         names = getattr(self, "feature_names_in_", None)
         found = yield from hyperplane_ensemble(settings, shape, partial(check_first_look, names=names))
-        self.scores_ = found.scores
+        self.scores_, self._drawn = found.scores, found.exemplars
         return found.mixture
 
     @property

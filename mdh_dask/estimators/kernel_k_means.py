@@ -19,14 +19,16 @@ from .docstrings import documented
 from .exemplary import WithExemplars
 from .feature_gap import FeatureGap
 from .mapped import CONSTRAINTS, divided
+from .rare import RareRows
 from .soft import Bounded
 from .transformer import FeatureTransformer
 from .validation import check_first_look
+from .weighted import Weighted
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelKMeans(FeatureGap, WithExemplars, Bounded):
+class KernelKMeans(Weighted, WithExemplars, FeatureGap, RareRows, Bounded):
     """K-means in the feature space of a kernel, or of the rows themselves, with exact sums over any number of rows.
 
     Clusters are compact in the feature space. The centroids of the best of several starts on a sample are moved by
@@ -132,9 +134,8 @@ class KernelKMeans(FeatureGap, WithExemplars, Bounded):
                 stacklevel=2,
             )
         centre, scale = found.frame.centre, found.frame.scale
-        return CentroidState(
-            centre, scale, found.means, found.n_rows, found.gaps, found.inertia, exemplars=found.exemplars
-        )
+        self._drawn = found.exemplars
+        return CentroidState(centre, scale, found.means, found.n_rows, found.gaps, found.inertia, found.far, found.unit)
 
     def _reason(self) -> str:
         k = self.n_clusters_
@@ -149,18 +150,10 @@ class KernelKMeans(FeatureGap, WithExemplars, Bounded):
     @property
     def state_(self) -> CentroidState:
         """The centroids and the map of the rows, which together label rows."""
-        return replace(self._state, feature_map=self._map, exemplars=self._exemplars)
-
-    def _learn(self, rows: RowArray, seed: int) -> int:
-        n_passes = super()._learn(rows, seed)
-        sampled, numbers = self._known_exemplars()
-        assert sampled is not None
-        self._exemplars = self._exemplars_among(rows, sampled, numbers)
-        return n_passes
+        return replace(self._state, feature_map=self._map)
 
     def _adopt(self, state: CentroidState) -> None:
         super()._adopt(state)
-        self._exemplars = state.exemplars
         self.cluster_centers_, self.inertia_, self.gaps_ = state.centroids, state.inertia, state.gaps
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:

@@ -47,7 +47,7 @@ def _model_of(kind: str, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray
     model.pixel_columns_ = pixel_columns(saved, n_columns)
     model.columns = column_types(saved, n_columns)
     model.missing_values_ = _missing_values(model, saved, n_columns)
-    model._restore(saved, arrays)
+    model._restore_all(saved, arrays)
     if model.state_.n_features != n_columns:
         raise ValueError(f"expected arrays of a model of {n_columns} columns, got those of {model.state_.n_features}")
     model.name_columns(names(saved, n_columns))

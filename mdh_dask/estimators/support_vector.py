@@ -20,6 +20,7 @@ from ..support_vectors.passes import N_BINS
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
 from .docstrings import documented
+from .exemplary import WithExemplars
 from .missing import MISSING
 from .soft import Bounded
 from .validation import check_first_look, rows_of_share
@@ -30,7 +31,7 @@ MOST_LANDMARKS = 10_000
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SupportVectorClustering(Bounded):
+class SupportVectorClustering(WithExemplars, Bounded):
     """Clusters of any shape as the components of a contour around the rows; finds the number of clusters.
 
     The smallest sphere around the rows in the feature space of a Gaussian kernel is a contour in the space of the rows,
@@ -180,7 +181,9 @@ class SupportVectorClustering(Bounded):
             seed=seed,
         )
         names = getattr(self, "feature_names_in_", None)
-        return cluster(settings, shape, partial(check_first_look, names=names))
+        found = yield from cluster(settings, shape, partial(check_first_look, names=names))
+        self._drawn = found.exemplars
+        return found.contours
 
     def _check_adjacency(self, n_rows: int, n_features: int) -> None:
         n = min(n_rows, self.n_landmarks)

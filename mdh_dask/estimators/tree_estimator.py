@@ -106,7 +106,7 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
     @property
     def state_(self) -> TreeState:
         """The tree and the map of the rows, which together label rows."""
-        return TreeState(self.tree_, self._map, self._exemplars)
+        return TreeState(self.tree_, self._map)
 
     def _learn(self, rows: RowArray, seed: int) -> int:
         wanted = self._wanted_clusters()

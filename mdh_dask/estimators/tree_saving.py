@@ -33,7 +33,7 @@ class TreeSaving(Mapped, Updating):
         own, others = divided(arrays, OWN.__contains__)
         names = {OF_MAP + name: name for name in OWN}
         state = TreeState.from_arrays({}, own)
-        self.tree_, self._exemplars = state.tree, state.exemplars
+        self.tree_ = state.tree
         of_map = {names.get(name, name): array for name, array in others.items()}
         self._restore_feature_map(saved, of_map, planes=state.n_columns)
         # Models of 0.1.0 were fitted once.

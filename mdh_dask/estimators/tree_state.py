@@ -9,13 +9,12 @@ import numpy as np
 from .._state import ComparedState, FeatureMap
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
-from ..growth.exemplars import SAVED, Exemplars
 from ..growth.recount import recount
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
 from .mapped_state import MappedState
 
-OWN = {*FIELDS, *SAVED}
+OWN = {*FIELDS}
 """Arrays of a tree in saved models; others belong to its feature map."""
 
 OF_MAP = "map_"
@@ -31,14 +30,11 @@ class TreeState(MappedState, ComparedState):
     tree : Tree
     feature_map : FeatureMap or None
         Maps rows to the features that the tree splits.
-    exemplars : Exemplars or None
-        A row for each cluster.
     """
 
     kind = "tree"
     tree: Tree
     feature_map: FeatureMap | None = None
-    exemplars: Exemplars | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -81,8 +77,7 @@ class TreeState(MappedState, ComparedState):
         """Return the settings of the map, and the arrays of the tree and of the map."""
         settings, arrays = self.map_to_arrays()
         of_map = {OF_MAP + name if name in OWN else name: array for name, array in arrays.items()}
-        known = {} if self.exemplars is None else self.exemplars.to_arrays()
-        return settings, tree_to_arrays(self.tree) | known | of_map
+        return settings, tree_to_arrays(self.tree) | of_map
 
     @classmethod
     def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
@@ -90,7 +85,7 @@ class TreeState(MappedState, ComparedState):
         if others := [name for name in arrays if name not in OWN]:
             raise ValueError(f"expected the arrays of a tree alone; got {', '.join(others)}, too")
         tree = tree_from_arrays({name: array for name, array in arrays.items() if name in FIELDS})
-        return cls(tree, exemplars=Exemplars.from_arrays(arrays, tree.n_clusters))
+        return cls(tree)
 
     def check(self) -> None:
-        """Do nothing: `tree_from_arrays` checks the tree, and `Exemplars.from_arrays` the exemplars."""
+        """Do nothing: `tree_from_arrays` checks the tree."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._blas import one_blas_thread
 from .._typing import AnyArray, Floats, Integers
+from .passes import Sample
 
 COMPARED = 200
 """Most sample rows of a cluster that are compared with each other: their number of distances grows as its square."""
@@ -23,6 +24,11 @@ class Exemplars(NamedTuple):
     """Shape (n_clusters, n_features), zero where `numbers` is -1; None if only the numbers are known."""
     numbers: Integers
     """Row numbers, shape (n_clusters,), int64; -1 for a cluster without sample rows."""
+
+    @classmethod
+    def among(cls, sample: Sample, best: Integers) -> "Exemplars":
+        """Return the rows of a sample at these indices; -1 for none."""
+        return cls(sample.rows[best], np.where(best >= 0, sample.numbers[best], -1).astype(np.int64))
 
     def united(self, cluster: Integers, n_rows: Integers) -> "Exemplars":
         """Return those of the largest clusters in each union; `cluster` is the union of each cluster."""
@@ -49,6 +55,21 @@ class Exemplars(NamedTuple):
         if rows is not None and (rows.ndim != 2 or len(rows) != n_clusters or rows.dtype.kind not in "biuf"):
             raise ValueError(f"expected {n_clusters} rows of numbers for the array {SAVED[0]}, got shape {rows.shape}")
         return cls(rows, numbers)
+
+
+def least(costs: Floats, cluster: Integers, n_clusters: int) -> Integers:
+    """Return for each cluster the index of the row that costs least, the first among several; -1 without rows.
+
+    Examples
+    --------
+    >>> least(np.array([3.0, 1.0, 1.0, 7.0]), np.array([0, 0, 0, -1]), 2).tolist()
+    [1, -1]
+    """
+    best = np.full(n_clusters, -1, dtype=np.int64)
+    order = np.lexsort((-np.arange(len(costs)), -costs))
+    order = order[cluster[order] >= 0]
+    best[cluster[order]] = order  # the last one stays
+    return best
 
 
 def medoids(points: Floats, hashes: Integers, cluster: Integers, n_clusters: int) -> Integers:

@@ -4,6 +4,7 @@ import logging
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from .._jit.contours import flood, lowest_along
 from .._jit.lattices import NO_LATTICES
 from .._typing import Booleans, Floats, Integers
 from ..chunks import Plan
+from ..growth.exemplars import Exemplars, least
 from ..growth.frames import Frame, frame_of
 from ..growth.lattices import spread_sample
-from ..growth.passes import FirstLook
+from ..growth.passes import FirstLook, Sample, smallest_hashes
 from ..growth.reading import first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import standardiser
@@ -33,6 +35,14 @@ SAMPLE = 10
 
 SPACING_ALLOWED = 0.5
 """Median distance of a landmark to the nearest, in units of ``1 / sqrt(width)``, above which there is a warning."""
+
+
+class Clustered(NamedTuple):
+    """The result of the plan."""
+
+    contours: Contours
+    exemplars: Exemplars
+    """The landmark of each cluster where rows are densest."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,7 @@ class ContourSettings:
     seed: int
 
 
-def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Contours]:
+def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Clustered]:
     """Plan the contours around rows.
 
     Parameters
@@ -86,7 +96,8 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     halves = [frame(mixed.rows[in_first_half(mixed.hashes) == half]) for half in (True, False)]
     if len(landmarks.points) < 2:
         logger.warning("all %s rows are equal: they are one cluster", n_rows)
-        return _one_place(frame, landmarks, settings)
+        contours = _one_place(frame, landmarks, settings)
+        return Clustered(contours, _densest(contours, look.sample, settings.n_landmarks))
     columns = np.ascontiguousarray(landmarks.points.T)
     counting = LandmarkCounts(settings.seed, frame.centre, frame.scale, columns, landmarks.first, lattices)
     counts: Integers = yield from of_all_rows("counting landmarks", counting, look.sample, n_rows)
@@ -116,7 +127,15 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     labels = _labels(settings, spheres[own], inner, weights, landmarks.first, step)
     table = _table(steps, chosen, dict(zip(plateau, levels)))
     contours = _contours(settings, frame, spheres[own], labels, inner, levels[own], table)
-    return replace(contours, failed=best_failed(steps, chosen))
+    contours = replace(contours, failed=best_failed(steps, chosen))
+    return Clustered(contours, _densest(contours, look.sample, settings.n_landmarks))
+
+
+def _densest(contours: Contours, sample: Sample, n_landmarks: int) -> Exemplars:
+    """Return the row of each cluster with the largest sum of kernels, of those that are landmarks."""
+    drawn = smallest_hashes(sample, n_landmarks)
+    best = least(-contours.totals(drawn.rows), contours.labels(drawn.rows), contours.n_clusters)
+    return Exemplars.among(drawn, best)
 
 
 def rows_sampled(n_landmarks: int, n_columns: int) -> int:

@@ -4,7 +4,16 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from mdh_dask import KernelKMeans, RandomProjectionTree, SpectralClustering, SupportVectorClustering, load_model
+from mdh_dask import (
+    ConsensusClustering,
+    DensityTree,
+    HyperplaneEnsemble,
+    KernelKMeans,
+    RandomProjectionTree,
+    SpectralClustering,
+    SupportVectorClustering,
+    load_model,
+)
 from mdh_dask.estimators.registry import METHODS
 
 OF_ROWS = ("boundary_distance", "confidence", "score_samples", "outliers")
@@ -44,6 +53,33 @@ def test_all_methods_know_how_sure_labels_are():
     assert [name for name, cls in METHODS.items() if not callable(getattr(cls, "confidence", None))] == []
 
 
+def test_all_methods_choose_exemplars_and_those_without_outliers_say_why(rows):
+    assert [name for name, cls in METHODS.items() if not hasattr(cls, "exemplars_")] == []
+    without = [name for name, cls in METHODS.items() if not callable(getattr(cls, "outliers", None))]
+    assert without == ["ensemble", "svc", "density"]  # of the last two, `outliers` is a parameter
+    with pytest.raises(AttributeError, match=r"HyperplaneEnsemble has no outliers: .* take ConsensusClustering"):
+        HyperplaneEnsemble().fit(rows).outliers(rows)
+    with pytest.raises(AttributeError, match=r"rows outside .* boundary_distance\(X\) < 0"):
+        DensityTree().score_samples(rows)
+
+
+def test_exemplars_of_a_contour_are_its_densest_rows(rows):
+    model = SupportVectorClustering().fit(rows)
+    totals = model.score_samples(rows)
+    for label, number in enumerate(model.exemplar_indices_):
+        assert totals[number] == totals[model.labels_ == label].max()
+
+
+@pytest.mark.parametrize("model", [ConsensusClustering(n_trees=4), KernelKMeans(n_clusters=3, feature_map=None)])
+def test_far_rows_are_outliers_and_few_of_the_fitted_ones(model, rows):
+    model.fit(rows)
+    scores = model.score_samples(rows)
+    for level in (0.001, 0.05, 0.3):
+        assert (scores < level).mean() <= level
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert model.outliers(np.array([[60.0, -50.0, 40.0], [0.0, 0.0, 0.0]])).tolist() == [True, False]
+
+
 class TestCentroids:
     @pytest.fixture
     def model(self, rows):
@@ -65,6 +101,21 @@ class TestCentroids:
         ]
         first = [step[(model.predict(row + step * way) != own).argmax(), 0] for way in ways]
         np.testing.assert_allclose(model.boundary_distance(row), min(first), atol=1e-3)
+
+    def test_scores_are_the_shares_of_the_cluster_that_are_no_nearer_but_for_the_bins(self, model, rows):
+        away = np.linalg.norm(rows[:, None] - model.state_.centre - model.cluster_centers_, axis=2).min(axis=1)
+        near, far = (
+            [(away[model.labels_ == own] >= f * d).mean() for own, d in zip(model.labels_, away)] for f in (0.96, 1)
+        )
+        scores = model.score_samples(rows)
+        assert ((scores >= far) & (scores <= near)).all()
+
+    def test_a_model_without_counts_of_distances_says_so(self, model, rows):
+        settings, arrays = model.state_.to_arrays()
+        older = KernelKMeans(n_clusters=3, feature_map=None)
+        older._restore({"state": settings}, {name: a for name, a in arrays.items() if name != "cluster_far"})
+        with pytest.raises(ValueError, match="got an older one: fit it again"):
+            older.state_.rarity(rows)
 
     def test_no_bit_depends_on_the_order_of_rows_in_memory(self):
         X = np.random.default_rng(0).normal(size=(90, 20)) + np.repeat([[0], [3], [9]], 30, axis=0)
