@@ -126,10 +126,16 @@ def fill_tile(rows, here, start, tile):
     return len(chosen)
 
 
-def project_tile(tile, direction, sums):
-    """One scalar product per column of the tile."""
+def add_multiple(sums, share, vector):
+    """One entry at a time."""
+    for j, x in enumerate(vector):
+        sums[j] += float(share) * float(x)
+
+
+def combine_rows(weights, rows, sums):
+    """One scalar product per column."""
     for i in range(len(sums)):
-        sums[i] = project([line[i] for line in tile], direction)
+        sums[i] = project([row[i] for row in rows], weights)
 
 
 def bin_projections(projections, origin, width, counts):

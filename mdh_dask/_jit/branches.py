@@ -9,6 +9,7 @@ import numpy as np
 
 from .._numba import jit, part
 from .lattices import spread_tile
+from .vectors import combine_rows
 
 TILE = 64
 
@@ -76,14 +77,14 @@ def visit_node(
     for start in range(0, here.shape[0], TILE):
         size = fill_tile(rows, here, start, tile)
         if inner:
-            project_tile(tile, plane, along_plane)
+            combine_rows(plane, tile, along_plane)
         for count in range(n_counts, 0, -1):  # first the rows as they are if their values will be spread
             for i in range(size):
                 half[i] = 2 if count == 2 else (hashes[here[start + i]] >> np.uint64(bit)) & np.uint64(1)
             if count < n_counts:
                 spread_tile(tile, here, start, size, hashes, lattices)
             for c in range(own[0], own[1]):
-                project_tile(tile, directions[c], sums)
+                combine_rows(directions[c], tile, sums)
                 count_tile(sums, half, size, origin[c], 1.0 / width[c], counts[c])
                 if count == 1 and extremes.shape[3] > 0:
                     widen_tile(sums, half, size, origin[c], 1.0 / width[c], extremes[c])
@@ -137,20 +138,3 @@ def fill_tile(rows, here, start, tile):
             for j in range(begin, min(begin + TILE, d)):
                 tile[j, i] = row[j]
     return size
-
-
-@jit
-def project_tile(tile, direction, sums):
-    """Write ``direction @ tile`` to `sums`, each summed over the features in order."""
-    d = direction.shape[0]
-    sums[:] = 0.0
-    j = 0
-    while j + 4 <= d:
-        a, b, c, e = direction[j], direction[j + 1], direction[j + 2], direction[j + 3]
-        for i in range(TILE):  # the parentheses keep the order of sums, and so the bits, of one feature at a time
-            sums[i] = (((sums[i] + a * tile[j, i]) + b * tile[j + 1, i]) + c * tile[j + 2, i]) + e * tile[j + 3, i]
-        j += 4
-    while j < d:
-        for i in range(TILE):
-            sums[i] += direction[j] * tile[j, i]
-        j += 1

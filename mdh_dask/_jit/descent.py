@@ -1,11 +1,14 @@
 """Descent of the penalised density over directions: limited-memory BFGS, for an index with kinks."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from .._numba import jit, part
+from .._typing import Floats
 from .separators import best_separator
+from .vectors import add_multiple, inner
 
 MEMORY = 10
 """Steps in the BFGS memory: enough for all of them while alpha grows."""
@@ -22,40 +25,64 @@ SUFFICIENT, FLATTER = 1e-4, 0.9
 MAX_TRIALS = 20
 
 
-@jit
-def descend(centred, start, alpha, max_steps, unit, penalty):
-    """Return a unit direction of lower index than the start (Lewis and Overton 2013), and its best separator.
+class Descent(NamedTuple):
+    """What a descent writes: made outside, because a loop that makes arrays takes longer to compile."""
 
-    `unit` is a density that counts as large; it makes the tolerance independent of the scale of the rows.
+    x: Floats
+    """Vector whose direction is that of the hyperplane, shape (n_features,); the start before, a unit vector after."""
+    gradient: Floats
+    """Gradient at `x`, in units of the descent."""
+    step: Floats
+    there: Floats
+    """Unit direction of the last trial of a line search."""
+    uphill: Floats
+    """Gradient there."""
+    slopes: Floats
+    """Gradient at the best trial of a line search."""
+    steps: Floats
+    """Last steps, shape (MEMORY, n_features); step i is row i modulo MEMORY."""
+    changes: Floats
+    """Changes of the gradient over these steps."""
+    products: Floats
+    """Inner products of steps and changes, shape (MEMORY,)."""
+    shares: Floats
+    """Shares of the changes in a step, shape (MEMORY,)."""
+
+
+def start_descent(start: Floats) -> Descent:
+    """Return the arrays of a descent from a unit direction."""
+    d = len(start)
+    return Descent(np.array(start, float), *np.zeros((5, d)), *np.zeros((2, MEMORY, d)), *np.zeros((2, MEMORY)))
+
+
+@jit
+def descend(centred, columns, alpha, max_steps, unit, penalty, work):
+    """Move ``work.x`` to a unit direction of lower index (Lewis and Overton 2013); return its best separator.
+
+    `unit` is a density that counts as large; it makes the tolerance independent of the scale of the rows. The
+    separator is index, threshold and whether it has no penalty.
     """
-    d, kept = start.shape[0], 0
-    steps, changes, products = np.empty((MEMORY, d)), np.empty((MEMORY, d)), np.empty(MEMORY)
-    x, step, gradient, value = start.copy(), np.zeros(d), np.zeros(d), np.inf
-    best = (value, 0.0, False, gradient)
+    x, gradient = work.x, work.gradient
+    kept, value, best = 0, np.inf, (np.inf, 0.0, False)
     for taken in range(max_steps + 1):
         # The first step, of length zero, finds the value at the start. Written twice, the search would compile twice.
         if taken > 0:
             if is_flat(gradient):
                 break
-            step = quasi_newton_step(gradient, steps[:kept], changes[:kept], products[:kept])
-        length, lower, slopes, separator = line_search(centred, x, value, gradient, step, alpha, penalty, unit)
-        if length == 0:
+            quasi_newton_step(work, kept)
+        share, separator = line_search(centred, columns, value, alpha, penalty, unit, work)
+        if share == 0.0:
             break
-        change = np.empty(d)
-        for j in range(d):
-            step[j] *= length
-            change[j] = slopes[j] - gradient[j]
-            x[j] += step[j]
-        if step @ change > 0:
-            kept = remember(steps, changes, products, kept, step, change)
+        kept = take_step(work, share, kept)
+        lower = separator[0] / unit
         gain = value - lower
-        value, gradient, best = lower, slopes, separator
+        value, best = lower, separator
         if taken > 0 and gain <= WORTHWHILE * (value + gain):
             break
-    length = math.sqrt(x @ x)
-    for j in range(d):
+    length = math.sqrt(inner(x, x))
+    for j in range(x.shape[0]):
         x[j] /= length
-    return x, best
+    return best
 
 
 @part
@@ -68,75 +95,81 @@ def is_flat(gradient):
 
 
 @part
-def quasi_newton_step(gradient, steps, changes, products):
-    """Return minus the gradient times the inverse Hessian estimated from the steps, oldest first.
-
-    `changes` are the gradient's changes over the steps, `products` the inner products of steps and changes.
-    """
-    d, kept = gradient.shape[0], products.shape[0]
-    direction, shares = np.empty(d), np.empty(kept)
-    for j in range(d):
-        direction[j] = -gradient[j]
-    for i in range(kept - 1, -1, -1):
-        shares[i] = (steps[i] @ direction) / products[i]
-        for j in range(d):
-            direction[j] -= shares[i] * changes[i, j]
+def quasi_newton_step(work, kept):
+    """Set the step to minus the gradient times the inverse Hessian estimated from the last of `kept` steps."""
+    gradient, step, shares = work.gradient, work.step, work.shares
+    steps, changes, products = work.steps, work.changes, work.products
+    oldest = kept - MEMORY if kept > MEMORY else 0
     scale = 1.0
+    for j in range(step.shape[0]):
+        step[j] = -gradient[j]
+    for i in range(kept - 1, oldest - 1, -1):
+        k = i % MEMORY
+        shares[k] = inner(steps[k], step) / products[k]
+        add_multiple(step, -shares[k], changes[k])
     if kept == 0:
-        size = math.sqrt(gradient @ gradient)
+        size = math.sqrt(inner(gradient, gradient))
         scale = 1 / size if size > 1.0 else 1.0
     else:
-        scale = products[kept - 1] / (changes[kept - 1] @ changes[kept - 1])
-    for j in range(d):
-        direction[j] *= scale
-    for i in range(kept):
-        share = shares[i] - (changes[i] @ direction) / products[i]
-        for j in range(d):
-            direction[j] += share * steps[i, j]
-    return direction
-
-
-@part
-def remember(steps, changes, products, kept, step, change):
-    """Append a step to the memory, dropping the oldest if it is full, and return the number of steps in it."""
-    if kept == products.shape[0]:
-        kept -= 1
-        for i in range(kept):
-            products[i] = products[i + 1]
-            for j in range(step.shape[0]):
-                steps[i, j], changes[i, j] = steps[i + 1, j], changes[i + 1, j]
-    products[kept] = step @ change
+        k = (kept - 1) % MEMORY
+        scale = products[k] / inner(changes[k], changes[k])
     for j in range(step.shape[0]):
-        steps[kept, j], changes[kept, j] = step[j], change[j]
-    return kept + 1
+        step[j] *= scale
+    for i in range(oldest, kept):
+        k = i % MEMORY
+        add_multiple(step, shares[k] - inner(changes[k], step) / products[k], steps[k])
 
 
 @part
-def line_search(centred, x, value, gradient, step, alpha, penalty, unit):
-    """Return the share of the step that satisfies the weak Wolfe conditions, by bisection, value, gradient, separator.
+def take_step(work, share, kept):
+    """Move by a share of the step; remember it if the index is convex along it. Return the number of such steps."""
+    x, gradient, step, slopes = work.x, work.gradient, work.step, work.slopes
+    steps, changes, products = work.steps, work.changes, work.products
+    product = 0.0
+    for j in range(x.shape[0]):
+        step[j] *= share
+        x[j] += step[j]
+        gradient[j] = slopes[j] - gradient[j]
+        product += step[j] * gradient[j]
+    if product > 0.0:
+        k = kept % MEMORY
+        products[k] = product
+        for j in range(x.shape[0]):
+            steps[k, j], changes[k, j] = step[j], gradient[j]
+        kept += 1
+    for j in range(x.shape[0]):
+        gradient[j] = slopes[j]
+    return kept
 
-    The share is zero if no point is lower.
+
+@part
+def line_search(centred, columns, value, alpha, penalty, unit, work):
+    """Return the share of the step that satisfies the weak Wolfe conditions, by bisection, and the separator there.
+
+    The share is zero if no point is lower; else `slopes` is the gradient there.
     """
-    slope, there = gradient @ step, np.empty(x.shape[0])
+    x, gradient, step, there, uphill, slopes = work.x, work.gradient, work.step, work.there, work.uphill, work.slopes
+    slope = inner(gradient, step)
     low, high, size = 0.0, np.inf, 1.0
-    found, lowest, slopes, best = 0.0, value, gradient, (value, 0.0, False, gradient)
+    found, best = 0.0, (value, 0.0, False)
     for _ in range(MAX_TRIALS):
         for j in range(x.shape[0]):
             there[j] = x[j] + size * step[j]
-        length, uphill = math.sqrt(there @ there), np.empty(x.shape[0])
+        length = math.sqrt(inner(there, there))
         for j in range(x.shape[0]):
             there[j] /= length
-        separator = best_separator(centred, there, alpha, penalty)
-        index = separator[0] / unit
+        separator = best_separator(centred, columns, there, alpha, penalty, uphill)
         # The index depends only on the direction, so its gradient is tangent to the sphere.
         for j in range(x.shape[0]):
-            uphill[j] = separator[3][j] / (length * unit)
-        if index > value + SUFFICIENT * size * slope:
+            uphill[j] /= length * unit
+        if separator[0] / unit > value + SUFFICIENT * size * slope:
             high = size
         else:
-            found, lowest, slopes, best = size, index, uphill, separator
-            if uphill @ step >= FLATTER * slope:
+            found, best = size, separator
+            for j in range(x.shape[0]):
+                slopes[j] = uphill[j]
+            if inner(uphill, step) >= FLATTER * slope:
                 break
             low = size
         size = (low + high) / 2 if high < np.inf else 2 * low
-    return found, lowest, slopes, best
+    return found, best

@@ -3,7 +3,8 @@
 import numpy as np
 
 from .._numba import jit
-from .branches import TILE, fill_tile, project_tile
+from .branches import TILE, fill_tile
+from .vectors import combine_rows
 
 
 @jit
@@ -15,7 +16,7 @@ def side_bits(rows, planes, offsets, words):
     for start in range(0, rows.shape[0], TILE):
         size = fill_tile(rows, here, start, tile)
         for j in range(planes.shape[0]):
-            project_tile(tile, planes[j], sums)
+            combine_rows(planes[j], tile, sums)
             bit = np.uint64(1) << np.uint64(j % 64)
             for i in range(size):
                 if sums[i] > offsets[j]:

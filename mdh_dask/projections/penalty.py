@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._jit.descent import descend
+from .._jit.descent import descend, start_descent
 from .._jit.kernel_sums import bin_linearly, kernel_sums
 from .._jit.separators import BINS_PER_BANDWIDTH, MAX_BINS, best_separator
 from .._jit.valleys import REACH_OF_BINS, Penalty
@@ -100,7 +100,9 @@ class PenalisedDensity:
         The minimiser is bracketed on a grid and refined by Newton's method; O(n n_features) operations in all. By the
         envelope theorem the gradient is that of `f` at the minimiser, including that of the standard deviation.
         """
-        return Separator(*best_separator(self.centred, direction, alpha, self.penalty))
+        gradient = np.empty(len(direction))
+        index, offset, inside = best_separator(self.centred, self.columns, direction, alpha, self.penalty, gradient)
+        return Separator(index, offset, inside, gradient)
 
     def descend(self, start: Floats, alpha: float, max_steps: int, unit: float) -> tuple[Floats, Separator]:
         """Return a direction of lower index than the start, and its best separator.
@@ -115,13 +117,19 @@ class PenalisedDensity:
         unit : float
             A density that counts as large; it makes the tolerance independent of the scale of the rows.
         """
-        v, best = descend(self.centred, start, alpha, max_steps, unit, self.penalty)
-        return v, Separator(*best)
+        work = start_descent(start)
+        index, offset, inside = descend(self.centred, self.columns, alpha, max_steps, unit, self.penalty, work)
+        return work.x, Separator(index, offset, inside, work.gradient * unit)
 
     def density(self, direction: Floats, offset: float) -> float:
         """Return the kernel density on a hyperplane, without the penalty."""
         total, _, _ = kernel_sums(self.centred @ direction, np.ones(len(self.centred)), offset, self.bandwidth)
         return float(total * kernel_height(np.array(len(self.centred)), np.array(self.bandwidth)))
+
+    @cached_property
+    def columns(self) -> Floats:
+        """Columns of the rows, along which projections are summed."""
+        return np.ascontiguousarray(self.centred.T)
 
     @cached_property
     def penalty(self) -> Penalty:

@@ -17,7 +17,6 @@ from mdh_dask._jit.branches import (
     TILE,
     count_tile,
     fill_tile,
-    project_tile,
     sweep_branches,
     visit_node,
     widen_tile,
@@ -27,6 +26,7 @@ from mdh_dask._jit.hashing import hash_again, hash_rows
 from mdh_dask._jit.label_sums import add_to_labels
 from mdh_dask._jit.lattices import offset_within, spread_rows, spread_tile
 from mdh_dask._jit.sparse import project_sparse
+from mdh_dask._jit.vectors import add_multiple, combine_rows, inner
 from mdh_dask._sparse import sparse_rows
 from mdh_dask.density.histograms import no_extremes
 from mdh_dask.tree.routing import leaves_of
@@ -207,9 +207,18 @@ class TestPartsOfTheSweep:
         assert fill_tile(rows, here, start, tile) == reference.fill_tile(rows, here, start, expected)
         np.testing.assert_array_equal(tile, expected)
         sums, expected_sums = np.empty(TILE), np.empty(TILE)
-        project_tile(tile, direction, sums)
-        reference.project_tile(expected, direction, expected_sums)
+        combine_rows(direction, tile, sums)
+        reference.combine_rows(direction, expected, expected_sums)
         np.testing.assert_array_equal(sums, expected_sums)
+
+    @given(row_sets([np.float64], max_rows=20), seeds)
+    def test_products_and_multiples_of_vectors_equal_their_twins(self, rows, seed):
+        a, b = np.random.default_rng(seed).normal(size=(2, rows.shape[1]))
+        assert inner(rows[0], a) == reference.project(rows[0], a)
+        expected = b.tolist()
+        add_multiple(b, a[0], rows[0])
+        reference.add_multiple(expected, a[0], rows[0])
+        np.testing.assert_array_equal(b, expected)
 
 
 class TestSpreading:

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask import HierarchicalKernelMDH, HierarchicalMDH
-from mdh_dask._jit.descent import FLATTER, MEMORY, SUFFICIENT, line_search, quasi_newton_step, remember
+from mdh_dask._jit.descent import (
+    FLATTER,
+    MEMORY,
+    SUFFICIENT,
+    line_search,
+    quasi_newton_step,
+    start_descent,
+    take_step,
+)
 from mdh_dask._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums, smooth
 from mdh_dask._jit.valleys import grid_within, valleys
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
@@ -189,48 +197,61 @@ class TestIndex:
 
 
 class TestDescent:
-    @given(seeds, st.integers(0, 6), st.integers(1, 5))
+    @given(seeds, st.integers(0, MEMORY + 3), st.integers(1, 5))
     def test_a_step_is_that_of_bfgs_with_the_whole_inverse_hessian(self, seed, n_steps, d):
         rng = np.random.default_rng(seed)
         root = rng.normal(size=(d, d)) + 2 * np.eye(d)
         steps = rng.normal(size=(n_steps, d))
         changes = steps @ (root @ root.T)
         gradient = rng.normal(size=d)
-        step = quasi_newton_step(gradient, steps, changes, (steps * changes).sum(axis=1))
-        expected = reference_mdh.bfgs_step(gradient, steps, changes)
+        work = start_descent(np.zeros(d))
+        work.gradient[:] = gradient
+        for i in range(n_steps):
+            at = i % MEMORY
+            work.steps[at], work.changes[at], work.products[at] = steps[i], changes[i], steps[i] @ changes[i]
+        quasi_newton_step(work, n_steps)
+        step = work.step
+        expected = reference_mdh.bfgs_step(gradient, steps[-MEMORY:], changes[-MEMORY:])
         np.testing.assert_allclose(step, expected, rtol=1e-5, atol=1e-6 * np.linalg.norm(expected))
 
-    def test_the_last_steps_are_remembered_in_their_order(self):
-        steps, changes, products = np.zeros((MEMORY, 2)), np.zeros((MEMORY, 2)), np.zeros(MEMORY)
-        kept = 0
-        for i in range(MEMORY + 3):
-            kept = remember(steps, changes, products, kept, np.array([i, 0.0]), np.array([2.0, i]))
-        assert kept == MEMORY
-        np.testing.assert_array_equal(steps[:, 0], np.arange(3, MEMORY + 3))
-        np.testing.assert_array_equal(changes[:, 1], np.arange(3, MEMORY + 3))
-        np.testing.assert_array_equal(products, 2 * np.arange(3, MEMORY + 3))
+    def test_the_last_steps_along_which_the_index_is_convex_are_remembered(self):
+        work, kept = start_descent(np.zeros(2)), 0
+        for i in range(1, MEMORY + 4):
+            for sign in (1.0, -1.0):
+                work.step[:], work.slopes[:] = (2 * i, 0), work.gradient + np.array([sign * i, 1])
+                kept = take_step(work, 0.5, kept)
+                np.testing.assert_array_equal(work.gradient, work.slopes)
+        assert kept == MEMORY + 3
+        last = np.roll(np.arange(4, MEMORY + 4), 3)
+        np.testing.assert_array_equal(work.steps[:, 0], last)
+        np.testing.assert_array_equal(work.changes[:, 0], last)
+        np.testing.assert_array_equal(work.products, last**2)
+        np.testing.assert_array_equal(work.x, (np.arange(1, MEMORY + 4).sum() * 2, 0))
 
     @given(seeds, st.integers(2, 5), alphas)
     def test_a_line_search_without_a_step_returns_value_and_gradient_at_its_start(self, seed, d, alpha):
-        index, rest = made_index(seed, 80, d), np.zeros(d)
+        index = made_index(seed, 80, d)
         x = np.random.default_rng(seed).normal(size=d)
-        value, gradient = line_search(index.centred, x, np.inf, rest, rest, alpha, index.penalty, 2.0)[1:3]
+        work = start_descent(x)
+        value = line_search(index.centred, index.columns, np.inf, alpha, index.penalty, 2.0, work)[1][0]
         expected, uphill = along(index, x, alpha)
-        assert value == pytest.approx(expected / 2)
-        np.testing.assert_allclose(gradient, uphill / 2, atol=1e-12)
+        assert value == pytest.approx(expected)
+        np.testing.assert_allclose(work.slopes, uphill / 2, atol=1e-12)
 
     @given(seeds, st.integers(2, 5), alphas, st.floats(1e-3, 1e3))
     def test_a_line_search_ends_lower_and_on_flatter_ground(self, seed, d, alpha, length):
         index = made_index(seed, 80, d)
         x = unit(np.random.default_rng(seed).normal(size=d))
         value, gradient = along(index, x, alpha)
-        step = -length * gradient
-        share, lower, there, best = line_search(index.centred, x, value, gradient, step, alpha, index.penalty, 1.0)
+        step, work = -length * gradient, start_descent(x)
+        work.gradient[:], work.step[:] = gradient, step
+        share, best = line_search(index.centred, index.columns, value, alpha, index.penalty, 1.0, work)
+        lower, there = best[0], work.slopes
         if share == 0:
             assert lower == value
             return
         again, gradient_again = along(index, x + share * step, alpha)
-        assert lower == best[0] == pytest.approx(again)
+        assert lower == pytest.approx(again)
         np.testing.assert_allclose(there, gradient_again, atol=1e-9)
         assert lower <= value + SUFFICIENT * share * (gradient @ step)
         # Where the index has a kink, bisection may end on the steep side of it.
