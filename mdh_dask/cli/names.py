@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -39,11 +41,24 @@ def flags_of(name: str, is_flag: bool) -> str:
     return f"{flag}/--no-{flag[2:]}" if is_flag else flag
 
 
+class MethodName(click.Choice):
+    """A choice that suggests the nearest names for one that is not there."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the chosen name, or raise an error with a suggestion."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = get_close_matches(str(value), self.choices, n=2, cutoff=0.5)
+            said = f"{error.message} Did you mean {' or '.join(map(repr, near))}?" if near else error.message
+            return self.fail(said, param, ctx)
+
+
 def method_option(methods: Iterable[str], help_text: str | None = None) -> click.Option:
     """Return ``--method``, a choice of some names, the first by default."""
     names = list(methods)
     return click.Option(
-        ["--method"], default=names[0], type=click.Choice(names), show_default=True, help=help_text
+        ["--method"], default=names[0], type=MethodName(names), show_default=True, help=help_text
     )  # fmt: skip
 
 

@@ -151,6 +151,10 @@ class DensityTree(MergedCells, Mapped, Weighted, WithExemplars, Bounded):
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[DensityModel]:
         size = self.min_cluster_size
+        if self.n_clusters is not None and self.max_clusters is not None:
+            raise ValueError(
+                f"expected n_clusters or max_clusters, got {self.n_clusters} and {self.max_clusters}: give one"
+            )
         settings = DensitySettings(
             sample_size=self.sample_size,
             n_landmarks=self.n_landmarks,

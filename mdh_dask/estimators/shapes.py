@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import RowArray
+from .._words import full_count
 from ..chunks import is_dask, known_chunks
 
 
@@ -47,7 +48,8 @@ def check_shape(X: RowArray, least_rows: int) -> None:
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if X.shape[0] < least_rows:
         raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of {least_rows} is required."
+            f"expected at least {full_count(least_rows, 'row')}; got {X.shape[0]} sample(s) (shape={X.shape}): "
+            "give more rows"
         )
 
 

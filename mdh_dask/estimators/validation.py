@@ -114,6 +114,10 @@ def _validated(estimator: Any, X: Any, reset: bool) -> AnyArray:
     except (ValueError, TypeError) as error:
         if found := _not_numbers(X):
             raise ValueError(not_numbers(found)) from error
+        if reset and np.ndim(X) == 2 and np.shape(X)[0] == 1:
+            raise ValueError(
+                f"expected at least 2 rows; got 1 sample(s) (shape={np.shape(X)}): give more rows"
+            ) from error
         raise
     return rows
 

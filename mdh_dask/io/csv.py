@@ -13,7 +13,7 @@ from fsspec.utils import read_block
 from .._locations import has_suffix, hiding_credentials
 from ..chunks import default_block_bytes
 from .csv_dialects import Dialect
-from .csv_head import head_of, line_end, warn_of_doubts
+from .csv_head import first_texts, head_of, line_end, warn_of_doubts
 from .nodes import Options
 from .remote import filesystem, version_of
 from .tables import LazyColumn, LazyTable
@@ -98,6 +98,11 @@ def open_csv(
 def csv_header(path: str | os.PathLike[str], storage_options: Options = None) -> tuple[str, ...]:
     """Return the names of all columns of a CSV file; errors as for `open_csv`."""
     return tuple(head_of(*_found(path, storage_options), path)[0])
+
+
+def csv_texts(path: str | os.PathLike[str], names: Sequence[str], storage_options: Options = None) -> dict[str, str]:
+    """Return the first text in each of some columns of a CSV file, in words; errors as for `open_csv`."""
+    return first_texts(*_found(path, storage_options), path, names)
 
 
 def _found(path: str | os.PathLike[str], storage_options: Options) -> tuple[Any, str]:

@@ -50,16 +50,16 @@ def _whole_line(delimiter: str) -> re.Pattern[bytes]:
     """
     mark = delimiter.encode()
     value = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^%b]*+|[^"%b][^%b]*+|)' % (mark, mark, mark)
-    return re.compile(value + b"(?:" + mark + value + b")*+")
+    return re.compile(value + b"(?:" + re.escape(mark) + value + b")*+")
 
 
 def dialects_of(head: bytes) -> list[Dialect]:
     """Return the dialects that the first lines of a file may be in, the likeliest first.
 
-    Those of a comma, a semicolon and a tab that are in the header may separate values: one of them may be part of a
-    name, as in ``length, cm``. Where it is no comma, a comma may stand before the fractions of numbers. Of marks that
-    are as frequent, a comma is the least likely, as it is in names and numbers, too. Below a header without a mark,
-    commas in numbers stand before fractions.
+    Those of a comma, a semicolon, a tab and a bar that are in the header may separate values: one of them may be part
+    of a name, as in ``length, cm``. Where it is no comma, a comma may stand before the fractions of numbers. Of marks
+    that are as frequent, a comma is the least likely, as it is in names and numbers, too. Below a header without a
+    mark, commas in numbers stand before fractions.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def dialects_of(head: bytes) -> list[Dialect]:
     """
     header, _, values = head.partition(b"\n")
     header = QUOTED.sub(b"", header)
-    counts = {mark: header.count(mark.encode()) for mark in "\t;,"}
+    counts = {mark: header.count(mark.encode()) for mark in "\t;|,"}
     delimiters = sorted((mark for mark in counts if counts[mark]), key=lambda mark: -counts[mark])
     if not delimiters and b"," in values and DECIMAL_COMMAS.fullmatch(values):
         return [Dialect(";", ",")]

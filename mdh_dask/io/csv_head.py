@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .csv_dialects import Dialect, dialects_of
@@ -58,6 +59,24 @@ def _read_head(head: bytes, dialect: Dialect, path: Any) -> Head:
         is_text = pa.types.is_boolean(column.type) or pa.types.is_null(column.type)
         types[column.name] = pa.float64() if is_number else pa.string() if is_text else column.type
     return Head(names, types, dialect)
+
+
+def first_texts(fs: Any, root: str, path: Any, names: Sequence[str]) -> dict[str, str]:
+    """Return where the head of a file has the first text in each of some columns, in words."""
+    head = head_of(fs, root, path)
+    with fs.open(root, "rb", compression="infer") as stream:
+        content = bytes(stream.read(HEAD))
+    lines = content if len(content) < HEAD else content[: content.rfind(b"\n") + 1]
+    texts = head.dialect.table(lines, {name: head.types[name] for name in names}, list(names))
+    return {name: _first_text(texts[name].to_pylist()) for name in names}
+
+
+def _first_text(values: list[Any]) -> str:
+    known = [(i, value) for i, value in enumerate(values) if value is not None]
+    if not known:
+        return f"no value in {len(values)} rows"
+    i, text = next(((i, value) for i, value in known if not NUMBER.fullmatch(str(value))), known[0])
+    return f"{str(text)[:40]!r} in row {i}"
 
 
 def _not_utf8(path: Any) -> ValueError:

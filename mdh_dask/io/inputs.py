@@ -13,7 +13,7 @@ from ..columns import ColumnTypes
 from ..columns.coding import Coder
 from ..columns.values import is_single
 from ..columns.values import kind_of as kind_of_values
-from .csv import csv_header, is_csv, open_csv
+from .csv import csv_header, csv_texts, is_csv, open_csv
 from .nodes import Options, find_node, local_path, refuse_streams
 from .npy import open_npy
 from .parquet import open_parquet, open_parquet_table
@@ -109,7 +109,8 @@ def open_features(
         names = None if columns is None else [str(column) for column in columns]
         if kind == "Parquet":
             return Table(*open_parquet(path, names, block_bytes=block_bytes, storage_options=storage_options))
-        return _numbers_of(open_csv(path, names, block_bytes=block_bytes, storage_options=storage_options), path)
+        table = open_csv(path, names, block_bytes=block_bytes, storage_options=storage_options)
+        return _numbers_of(table, path, storage_options)
     options: dict[str, Any] = {"block_bytes": block_bytes, "storage_options": storage_options}
     if kind == "Zarr":
         rows = open_rows(path, missing_chunks=missing_chunks, **options)
@@ -162,16 +163,20 @@ def open_typed(
     return TypedTable(table.rows(_refuse, names, table.n_rows, dtype), names, table)
 
 
-def _numbers_of(table: LazyTable, path: object) -> Table:
-    """Return the columns of a table as numbers after checking that all are."""
+def _numbers_of(table: LazyTable, path: str | os.PathLike[str], storage_options: Options) -> Table:
+    """Return the columns of CSV as numbers after checking that all are."""
     names = tuple(table.column_names)
     assert table.n_rows is not None
     kinds = {name: kind_of_values(table[name].type) for name in names}
-    if bad := [f"{name} ({table[name].type})" for name in names if kinds[name] not in "biuf"]:
+    if bad := [name for name in names if kinds[name] not in "biuf"]:
+        found = csv_texts(path, bad, storage_options)
+        got = ", ".join(f"{name} ({found[name]})" for name in bad)
         numeric = ",".join(name for name in names if kinds[name] in "biuf")
         remedy = f"name the columns to take with columns=..., as {numeric}" if numeric else "it has none"
+        if len(names) == 1:
+            remedy = "columns are separated by commas, semicolons, tabs or bars (|)"
         raise ValueError(
-            f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}; feature_map='gower' takes others, too"
+            f"expected numeric columns; got {got} in {path}: {remedy}; feature_map='gower' takes others, too"
         )
     coder = Coder(ColumnTypes.continuous(len(names), names), names, np.dtype(np.float64))
     return Table(table.rows(coder, names, table.n_rows, coder.dtype), names)

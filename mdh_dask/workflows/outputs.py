@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
+from tempfile import TemporaryFile
 from urllib.parse import quote
 
 from .._errors import CannotCreateError, SettingError
@@ -220,6 +221,12 @@ def check_folder(folder: Path) -> None:
         raise CannotCreateError(f"the folder {folder} of an output does not exist: make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"the folder {folder} of an output is not writable: name another output")
+    try:  # what the file system says may differ from the permissions: of read-only ones, and for root
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise CannotCreateError(
+            f"the folder {folder} of an output takes no files ({error.strerror}): name another output"
+        ) from error
 
 
 def _pure(path: str) -> PurePath:

@@ -22,6 +22,7 @@ def test_unknown_names_are_refused_before_anything_large_is_imported_and_in_the_
     COMMANDS = {
         "fit x.npy --lavels 3": "No such option '--lavels'. (Did you mean",
         "fit x.npy --method mhd": "'mhd' is not one of 'rp', 'pca',",
+        "fit x.npy --method kmean": "Did you mean 'kernel-kmeans'?",
         "fit x.npy --method depddp --n-projections 5": "--method depddp has no option --n-projections; its options are",
         "fit x.npy --method spectral --landmarks 5": "--method spectral has no option --landmarks; its options are",
         "fit x.npy --no-merge=3": "Option '--no-merge' does not take a value.",

@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 
 from mdh_dask import (
     PDDP,
+    DensityTree,
     DePDDP,
     DivisiveClustering,
     HierarchicalKernelMDH,
@@ -76,9 +77,10 @@ def test_a_warning_says_why_there_are_fewer():
         RandomProjectionTree(20, n_clusters=40, min_cluster_size=20).fit(X)
 
 
-def test_two_limits_are_refused(groups):
+@pytest.mark.parametrize("cls", [RandomProjectionTree, DensityTree])
+def test_two_limits_are_refused(cls, groups):
     with pytest.raises(ValueError, match="expected n_clusters or max_clusters, got 3 and 4"):
-        RandomProjectionTree(n_clusters=3, max_clusters=4).fit(groups[0])
+        cls(n_clusters=3, max_clusters=4).fit(groups[0])
 
 
 @pytest.mark.parametrize("lazy", [False, True])

@@ -85,7 +85,9 @@ def test_csv_of_numbers_needs_no_types(paths):
     rows, names = open_features(paths["x.csv"], ["code", "x"])
     assert names == ("code", "x")
     assert rows.dtype == np.float64
-    with pytest.raises(ValueError, match=r"got colour \(string\) in .*x.csv: name the columns .*, as x,code,y"):
+    with pytest.raises(
+        ValueError, match=r"got colour \('blue' in row 0\) in .*x.csv: name the columns .*, as x,code,y"
+    ):
         open_features(paths["x.csv"])
 
 
@@ -111,7 +113,7 @@ def test_several_values_below_a_single_name_are_refused(tmp_path, values):
 
 
 @pytest.mark.parametrize(
-    ("delimiter", "decimal", "name"), [(";", ",", "x.csv"), (";", ".", "x.csv"), ("\t", ",", "x.tsv.gz")]
+    ("delimiter", "decimal", "name"), [(";", ",", "x.csv"), ("|", ".", "x.csv"), ("\t", ",", "x.tsv.gz")]
 )
 def test_semicolons_tabs_and_decimal_commas_are_found(table, tmp_path, delimiter, decimal, name):
     plain = table.to_pandas().assign(colour='a, "b"; c\t')
@@ -156,6 +158,23 @@ def test_other_characters_than_those_of_utf8_are_refused(tmp_path, text):
     (tmp_path / "x.csv").write_text(text, encoding="latin-1")
     with pytest.raises(ValueError, match="expected texts in UTF-8; got other bytes: write it again in UTF-8"):
         open_csv(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("lines", "error"),
+    [
+        ("a,b\n1,2\n3,oops\n", r"got b \('oops' in row 1\) in .*: name the columns to take with columns=..., as a;"),
+        ("a,b\n1,\n3,NA\n", r"got b \(no value in 2 rows\)"),
+        (
+            "a b\n1 2\n3 4\n",
+            r"got a b \('1 2' in row 0\) in .*: columns are separated by commas, semicolons,",
+        ),
+    ],
+)
+def test_columns_that_are_no_numbers_are_named_with_their_first_text(tmp_path, lines, error):
+    (tmp_path / "x.csv").write_text(lines)
+    with pytest.raises(ValueError, match=error):
+        open_features(tmp_path / "x.csv")
 
 
 def test_lines_that_fit_no_dialect_are_an_error_of_the_likeliest(tmp_path):
