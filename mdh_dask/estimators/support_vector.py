@@ -185,6 +185,11 @@ class SupportVectorClustering(WithExemplars, Bounded):
         self._drawn = found.exemplars
         return found.contours
 
+    @property
+    def noise(self) -> bool:
+        """Return whether rows may have the label -1."""
+        return self.unclassified == "leave" or self.missing == "drop"
+
     def _check_adjacency(self, n_rows: int, n_features: int) -> None:
         n = min(n_rows, self.n_landmarks)
         if self.adjacency in ("complete", "support", "mst") and n > LARGEST_COMPLETE:

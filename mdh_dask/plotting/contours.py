@@ -135,6 +135,8 @@ def plot_sweep(sweep: AnyArray, axes: Any = None) -> AnyArray:
     """
     if len(sweep) == 0:
         raise ValueError("expected at least one step of a sweep; got none: fit with width='sweep'")
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     panels = new_figure((5.4, 5.6)).subplots(3, 1, sharex=True) if axes is None else np.ravel(axes)
     if len(panels) != 3:
         raise ValueError(f"a sweep is drawn on three axes; got {len(panels)}: give three, or none")
@@ -153,6 +155,9 @@ def plot_sweep(sweep: AnyArray, axes: Any = None) -> AnyArray:
     _mark_choice(panels, sweep, columns)
     for ax, label in zip(panels, ("support vectors", "clusters", "persistence")):
         ax.set(xscale="log", ylabel=label, ylim=(0, None))
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+        ax.xaxis.set_major_formatter(lambda width, _: f"{width:g}")
+        ax.xaxis.set_minor_formatter(NullFormatter())
         ax.spines[["top", "right"]].set_visible(False)
     panels[1].yaxis.get_major_locator().set_params(integer=True)
     panels[-1].set_xlabel("q, the width of the kernel")

@@ -152,6 +152,13 @@ def test_rows_inside_a_contour_agree_with_their_neighbours(rows):
     assert model.confidence(np.array([[3.5, 0.0, 0.0]]))[0] < 0.9
 
 
+def test_only_contours_that_leave_rows_outside_have_the_label_for_no_cluster(rows):
+    assert not SupportVectorClustering().noise
+    assert SupportVectorClustering(unclassified="leave").noise
+    assert (SupportVectorClustering(outliers=0.1).fit(rows).predict(rows * 9) >= 0).all()
+    assert (SupportVectorClustering(outliers=0.1, unclassified="leave").fit(rows).predict(rows * 9) < 0).any()
+
+
 def test_exemplars_say_that_rows_were_left_out(rows):
     gappy = rows.copy()
     gappy[3, 0] = np.nan

@@ -514,6 +514,16 @@ def test_a_sweep_is_drawn_as_its_table_says(pair):
     assert sorted(np.vstack(rings)[:, 1]) == sorted(table["n_confirmed"][table["n_confirmed"] > 0])
 
 
+def test_the_labels_of_the_widths_of_a_sweep_do_not_overlap():
+    rows = np.random.default_rng(0).normal(size=(150, 8))
+    axis = plot_sweep(SupportVectorClustering().fit(rows).sweep_)[2]
+    axis.figure.canvas.draw()
+    labels = [text for text in axis.get_xticklabels(which="both") if text.get_text()]
+    low, high = np.sort([text.get_window_extent().intervalx for text in labels], axis=0).T
+    assert len(labels) >= 2
+    assert (high[:-1] < low[1:]).all()
+
+
 def test_contours_of_other_than_two_columns_and_a_sweep_without_steps_are_refused(pair):
     model = SupportVectorClustering(width=1.0).fit(pair[:300, :1])
     with pytest.raises(ValueError, match=r"expected contours of two columns; got 1\. Fit"):
