@@ -59,8 +59,12 @@ def clusterable_direction(rows: AnyArray, rng: np.random.Generator, n_directions
 
     Source: D. Hofmeyr and N. Pavlidis, Maximum clusterability divisive clustering, IEEE SSCI 2015.
     """
-    directions, thresholds = two_means_direction(rows, rng)
     points = np.asarray(rows, dtype=np.float64)
+    if len(points) < points.shape[1]:  # which span so few directions, and make a smaller system
+        axes = np.linalg.qr((points - points.mean(axis=0)).T)[0].T
+        directions, thresholds = clusterable_direction(points @ axes.T, rng)
+        return directions @ axes, thresholds
+    directions, thresholds = two_means_direction(points, rng)
     for _ in range(MOST_STEPS if len(directions) else 0):
         upper = points @ directions[0] > thresholds[0]
         if upper.all() or not upper.any():
@@ -72,7 +76,7 @@ def clusterable_direction(rows: AnyArray, rng: np.random.Generator, n_directions
         if spread <= RIDGE * float((high - low) @ (high - low)):
             break  # the rows of either group are alike
         within[np.diag_indices_from(within)] += RIDGE * spread
-        v = np.linalg.lstsq(within, high - low, rcond=None)[0]
+        v = np.linalg.solve(within, high - low)
         v /= np.linalg.norm(v)
         threshold = _best_threshold(points @ v)
         directions, thresholds = v[None], np.array([threshold])

@@ -85,6 +85,16 @@ class TestDirections:
             assert ratio_along(rows, other / np.linalg.norm(other)) <= best * (1 + 1e-6)
         assert ratio_along(rows, two_means_direction(rows, rng)[0][0]) <= best * (1 + 1e-9)
 
+    @pytest.mark.parametrize("shift", [0.0, 1e4])
+    def test_columns_beyond_the_number_of_rows_change_no_side(self, shift):
+        few, rng = some_rows(0), np.random.default_rng(0)
+        axes = np.linalg.qr(rng.normal(size=(200, 3)))[0].T
+        wide = few @ axes + shift
+        v, threshold = clusterable_direction(few, np.random.default_rng(1))
+        found, at = clusterable_direction(wide, np.random.default_rng(1))
+        assert np.linalg.norm(found) == pytest.approx(1)
+        np.testing.assert_array_equal(wide @ found[0] > at, few @ v[0] > threshold)
+
     @pytest.mark.parametrize("seed", range(3))
     def test_the_pursuit_lowers_the_cut_of_the_first_component(self, seed):
         rows = np.random.default_rng(seed).normal(size=(400, 3)) * [2.0, 1, 1] + np.repeat(
