@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .._jit.descent import MEMORY, quasi_newton_step
+from .._jit.descent import MEMORY, quasi_newton_step, start_descent
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
 from ..density.kde import kernel_density, kernel_height
@@ -56,9 +56,12 @@ class Splitter:
         if self.valley is None:
             self.trials = self.direction[None]
             return
-        steps, changes = np.array(self.memory).reshape(-1, 2, len(self.direction)).swapaxes(0, 1).copy()
-        step = quasi_newton_step(self.valley.gradient * self.unit, steps, changes, (steps * changes).sum(axis=1))
-        ends = self.direction + np.array(TRIALS)[:, None] * step
+        work = start_descent(self.direction)
+        work.gradient[:] = self.valley.gradient * self.unit
+        for k, (step, change) in enumerate(self.memory):
+            work.steps[k], work.changes[k], work.products[k] = step, change, step @ change
+        quasi_newton_step(work, len(self.memory))
+        ends = self.direction + np.array(TRIALS)[:, None] * work.step
         self.trials = ends / np.linalg.norm(ends, axis=1, keepdims=True)
 
     def axes(self, standardise: Standardiser) -> Axes:
