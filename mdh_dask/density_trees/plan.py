@@ -11,7 +11,7 @@ from .._blas import one_blas_thread
 from .._levels import LevelFeatures, TwoValued
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
-from ..growth.bounds import without_far_rows
+from ..growth.bounds import clipped, without_far_rows
 from ..growth.displacing import NO_DISPLACEMENTS, Displacements, displacements
 from ..growth.frames import Frame, frame_of
 from ..growth.lattices import lattices_in
@@ -83,7 +83,8 @@ def cluster(
     look = yield from first_read(settings.seed, wanted, n_rows, check)
     sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
     more = n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
-    frame, displace, points, structure = _sketch(settings, look, sample, more)
+    near = sample._replace(rows=clipped(sample.rows))
+    frame, displace, points, structure = _sketch(settings, look, near, more)
     with one_blas_thread():
         if more and len(structure.sides):
             structure = with_basins(points, structure)

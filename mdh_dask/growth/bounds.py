@@ -16,6 +16,10 @@ WIDTHS = 3.0
 """Distance of the bounds of a column from its bulk, in ranges of the bulk. Much farther bounds would let a few far
 rows hide clusters; `tests/growth/test_far_rows.py` has such rows."""
 
+FARTHEST = 1000.0
+"""The same for methods that compare distances. Beyond it, the squares of fill values leave nothing of the differences
+of other rows. A cluster that is not so far keeps its shape, however few rows it has."""
+
 SLACK = 1e-4
 """Share of its distance by which a bound is farther away. Integers often lie exactly at a bound, and rounding errors,
 which differ between float32 and float64, would decide about them."""
@@ -42,7 +46,7 @@ class Bounds(NamedTuple):
         return within if 2 * np.count_nonzero(within) >= len(rows) else np.ones(len(rows), dtype=bool)
 
 
-def bounds_of(rows: AnyArray, share: float | None = None) -> Bounds:
+def bounds_of(rows: AnyArray, share: float | None = None, widths: float = WIDTHS) -> Bounds:
     """Return the bounds beyond which rows are far from the bulk of some rows.
 
     Parameters
@@ -51,6 +55,8 @@ def bounds_of(rows: AnyArray, share: float | None = None) -> Bounds:
     share : float, optional
         Share of the rows outside the bulk at either end of a column. With the share of the smallest cluster, by default
         the square root of the number of rows, the rows beyond an end are too few to be a cluster.
+    widths : float
+        Distance of the bounds from the bulk, in ranges of the bulk.
 
     Returns
     -------
@@ -71,7 +77,8 @@ def bounds_of(rows: AnyArray, share: float | None = None) -> Bounds:
     if n <= 2 * left_out:
         return Bounds(np.full(d, -np.inf), np.full(d, np.inf))
     ordered = np.partition(rows, (left_out, n - 1 - left_out), axis=0)
-    return _around(*(ordered[k].astype(np.float64) for k in (left_out, n - 1 - left_out)))
+    low, high = ordered[[left_out, n - 1 - left_out]].astype(np.float64)
+    return _around(low, high, widths)
 
 
 def _left_out(n: int, share: float | None) -> int:
@@ -79,10 +86,24 @@ def _left_out(n: int, share: float | None) -> int:
     return max(1, int(np.ceil(n * min(np.sqrt(n) / n if share is None else share, MOST_SHARE)))) if n else 0
 
 
-def _around(low: Floats, high: Floats) -> Bounds:
+def _around(low: Floats, high: Floats, widths: float = WIDTHS) -> Bounds:
     """Return the bounds of columns with these ends of the bulk."""
-    wide = np.where(high > low, (1 + SLACK) * WIDTHS * (high - low), np.inf)
+    wide = np.where(high > low, (1 + SLACK) * widths * (high - low), np.inf)
     return Bounds(low - wide, high + wide)
+
+
+def clipped(rows: AnyArray) -> AnyArray:
+    """Return rows with values that are very far from the bulk of their column moved to `FARTHEST` ranges from it.
+
+    Examples
+    --------
+    >>> rows = np.append(np.arange(100.0), 1e20)[:, None]
+    >>> clipped(rows)[-2:].round().tolist()
+    [[99.0], [80090.0]]
+    """
+    low, high = bounds_of(rows, widths=FARTHEST)
+    far = (rows < low).any() or (rows > high).any()
+    return rows.astype(np.float64).clip(low, high) if far else rows
 
 
 def near_rows(rows: AnyArray, scoring: AnyArray, share: float | None = None) -> tuple[AnyArray, AnyArray]:

@@ -10,6 +10,7 @@ from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..splits.merging import merge_cells
 from ..tree.structure import Tree
+from .bounds import clipped
 from .equal_rows import without_equal_rows
 from .passes import Sample, SamplePass, sample_limit, smallest_hashes
 from .sampling import RESERVOIR_VALUES
@@ -78,7 +79,8 @@ def merged(
     """
     if tree.n_leaves == 1:
         return tree
-    points = without_equal_rows(sample._replace(rows=np.asarray(coordinates(sample.rows), dtype=np.float64)))
+    near = clipped(np.asarray(coordinates(sample.rows), dtype=np.float64))
+    points = without_equal_rows(sample._replace(rows=near))
     leaf = leaf_of(sample.rows)[np.isin(sample.numbers, points.numbers)]
     bounds = most_clusters, fewest_clusters
     cells = merge_cells(points.rows, points.hashes, leaf, tree.n_leaves, *bounds, apart)

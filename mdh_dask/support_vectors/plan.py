@@ -12,6 +12,7 @@ from .._jit.contours import flood, lowest_along
 from .._jit.lattices import NO_LATTICES
 from .._typing import Booleans, Floats, Integers
 from ..chunks import Plan
+from ..growth.bounds import clipped
 from ..growth.exemplars import Exemplars, least
 from ..growth.frames import Frame, frame_of
 from ..growth.lattices import spread_sample
@@ -86,11 +87,12 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     n_rows, n_features = shape
     wanted = rows_sampled(settings.n_landmarks, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check)
-    frame = frame_of(look.sample.rows, settings.scale)
+    near = look.sample._replace(rows=clipped(look.sample.rows))
+    frame = frame_of(near.rows, settings.scale)
     lattices = NO_LATTICES
     if settings.width is None:
         lattices = standardiser(look.columns, look.sample, settings.scale, spread=True).lattices
-    sample = spread_sample(look.sample, lattices)
+    sample = spread_sample(near, lattices)
     landmarks = landmarks_of(sample, frame, settings.n_landmarks)
     mixed = sample.take(np.argsort(sample.hashes, kind="stable"))  # so that the first of them are a random sample
     halves = [frame(mixed.rows[in_first_half(mixed.hashes) == half]) for half in (True, False)]

@@ -10,15 +10,18 @@ from numpy.testing import assert_array_equal
 from mdh_dask import (
     IPDDP,
     PDDP,
+    DensityTree,
     DePDDP,
+    HierarchicalKernelMDH,
     HierarchicalMDH,
     ICATree,
     KernelPCAFeatures,
     MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
+    SupportVectorClustering,
 )
-from mdh_dask.growth.bounds import bounds_of, near_rows, without_far_rows
+from mdh_dask.growth.bounds import bounds_of, clipped, near_rows, without_far_rows
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import standardiser
 from mdh_dask.metrics import adjusted_rand_index
@@ -68,6 +71,25 @@ def test_the_clusters_are_those_without_the_far_rows(name):
     for kind in FAR[:-1] if name in ("PDDP", "hyperplane") else FAR:
         with_far = model.fit(np.concatenate([rows, far_rows(kind, rows)])).labels_
         assert adjusted_rand_index(without, with_far[: len(rows)]) > 0.97, kind
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("model", [DensityTree(), HierarchicalKernelMDH(), SupportVectorClustering()])
+def test_fill_values_hide_no_clusters_from_methods_that_compare_distances(model, dtype):
+    rows = blobs(400).astype(dtype)
+    fills = np.where(np.random.default_rng(1).random((5, 4)) < 0.5, 1e30, -1e30)
+    labels = model.fit(np.concatenate([rows, fills.astype(dtype)])).labels_
+    assert adjusted_rand_index(model.fit(rows).labels_, labels[:400]) > 0.97
+
+
+def test_only_values_very_far_from_the_bulk_are_clipped():
+    rows = blobs()
+    rows[:10] += 1000
+    assert clipped(rows) is rows
+    rows[0] = 1e20
+    assert_array_equal(clipped(rows)[1:], rows[1:])
+    assert clipped(rows)[0].max() < 1e5
 
 
 def test_a_group_as_large_as_the_smallest_cluster_is_a_cluster_however_far_it_is():
