@@ -23,6 +23,8 @@ FAILED, USAGE, DRIFT, BAD_DATA, NO_INPUT, MISSING_PACKAGE, NO_MEMORY, CANNOT_CRE
 NOT_READ_OR_WRITTEN, TRY_AGAIN, NOT_PERMITTED, BAD_JOB = 74, 75, 77, 78
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
 
+FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
+
 EXIT_CODES = """\b
 Exit codes:
   0    done
@@ -162,6 +164,8 @@ def message_of(error: BaseException, command: str | None = None) -> str:
             f"out of memory ({text}): give workers more memory or fewer threads, or make blocks smaller by "
             "DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment"
         )
+    if isinstance(error, OSError) and error.errno in FULL:
+        return f"{error.strerror}: {error.filename!r}: make room, or name another place; what was there stays"
     if type(error).__name__ in LOST_CLUSTER:
         return f"the cluster was lost ({text.rstrip('.')}): the same command may succeed later"
     for python, option in (SPELLINGS | (JOB_SPELLINGS if command == "run" else {})).items():

@@ -150,7 +150,7 @@ def test_a_full_disk_is_named_by_what_was_being_written(here, option, name):
     with files_of_at_most(500):
         result = run(*fit, name)
     assert result.exit_code == exits.NOT_READ_OR_WRITTEN, result.output
-    assert f"File too large: '{name}'" in result.stderr.replace(f"{here}/", "")
+    assert f"File too large: '{name}': make room, or name another place" in result.stderr.replace(f"{here}/", "")
     assert not [path for path in os.listdir() if name in path]
 
 
