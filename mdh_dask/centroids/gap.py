@@ -9,8 +9,10 @@ from .._random import generator
 from .._typing import AnyArray, Booleans, Floats
 from ..chunks import Pass, Plan
 from ..growth.frames import frame_of
-from ..growth.passes import Sample, SamplePass, sample_limit, smallest_hashes
+from ..growth.lattices import spread_sample
+from ..growth.passes import Sample, SamplePass, columns_of, sample_limit, smallest_hashes
 from ..growth.sampling import RESERVOIR_VALUES
+from ..growth.scaling import standardiser
 from .starts import inertia_of
 
 ROWS = 1000
@@ -77,18 +79,18 @@ def gap_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
 
 
 def gap_number_of_features(
-    rows: AnyArray, categorical: Booleans, features_of: Callable[[AnyArray], Floats], most: int, seed: int
+    sample: Sample, categorical: Booleans, features_of: Callable[[AnyArray], Floats], most: int, seed: int
 ) -> Number:
     """Return the number of clusters of the features of a sample, and the gaps of the numbers that were tried.
 
     Features lie along curves, also those of a single cluster, and uniform ones do not. So the rows without clusters are
     uniform, and a map is fitted to each sample of them, as to the rows. Numbers are uniform in the box of the principal
     components. Of mixed columns, or if values are missing, they are uniform in each column, and categories and missing
-    values are those of random rows.
+    values are those of random rows. Integers of few values are spread over their steps, which would be clusters.
 
     Parameters
     ----------
-    rows : array of shape (n, n_columns)
+    sample : Sample
     categorical : array of shape (n_columns,), bool
     features_of : callable
         Fits a map to rows and returns their features.
@@ -96,10 +98,12 @@ def gap_number_of_features(
         Largest number to return.
     seed : int
     """
-    rng, rows = generator(seed, ROWS), np.asarray(rows, dtype=np.float64)
+    rng, rows = generator(seed, ROWS), np.asarray(sample.rows, dtype=np.float64)
     if categorical.any() or np.isnan(rows).any():
         drawn = [_by_column(rows, categorical, rng) for _ in range(N_REFERENCES)]
     else:
+        lattices = standardiser(columns_of(rows), sample, scale=True, spread=True).lattices
+        rows = np.asarray(spread_sample(sample._replace(rows=rows), lattices).rows)
         frame = frame_of(rows, scale=True)
         scaled = uniform_rows(frame(rows), rng)
         unit = np.divide(1.0, frame.scale, out=np.zeros_like(frame.scale), where=frame.scale > 0)

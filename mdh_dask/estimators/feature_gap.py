@@ -36,7 +36,7 @@ class FeatureGap(Mapped):
             return super()._fit_map(feature_map, rows, seed)
         [sample] = feature_map._fit_beside(self._typed(rows), gap_sample((rows.shape[0], rows.shape[1]), seed))
         categorical, most = categorical_columns(self.columns, rows.shape[1]), self.max_clusters
-        self._number = gap_number_of_features(sample.rows, categorical, partial(self._features, seed), most, seed)
+        self._number = gap_number_of_features(sample, categorical, partial(self._features, seed), most, seed)
         return None
 
     def _features(self, seed: int, rows: Floats) -> Floats:

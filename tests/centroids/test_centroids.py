@@ -139,6 +139,10 @@ class TestKernelKMeans:
         clouds = [np.random.default_rng(seed).normal(size=(300, 3)) for seed in range(3)]
         assert [KernelKMeans(feature_map=name).fit(cloud).n_clusters_ for cloud in clouds] == [1, 1, 1]
 
+    def test_the_gap_statistic_takes_no_steps_of_integers_for_clusters_of_features(self):
+        ratings = np.random.default_rng(0).integers(1, 6, (300, 2))
+        assert KernelKMeans().fit(ratings).n_clusters_ == 1
+
     def test_the_gap_statistic_finds_clusters_of_features_whatever_the_chunks(self):
         X = load_wine().data
         first, other = (KernelKMeans().fit(rows) for rows in (X, da.from_array(X, chunks=(50, 13))))
