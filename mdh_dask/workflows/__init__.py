@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .._fields import nearest
+from .._garbage import GARBAGE
 
 if TYPE_CHECKING:
     from ._demo import demo
@@ -18,7 +19,8 @@ __all__ = ["demo", "drift", "fit", "predict", "segment"]
 def __getattr__(name: str) -> Any:
     """Import a workflow on first use: none needs all that the others import."""
     if name in __all__:
-        return getattr(import_module(f"._{name}", __name__), name)
+        with GARBAGE:
+            return getattr(import_module(f"._{name}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{nearest(name, __all__)}")
 
 
