@@ -106,11 +106,12 @@ def _pursue(
 ) -> list[Step]:
     """Return the steps of a pursuit: the start, and the end of each alpha and weight of the labels."""
     alphas = growing_alphas(alpha_max)
-    best = indices[0].best_separator(v, alphas[0])
-    path = [Step(alphas[0], v, best.offset, best.index)]
+    path: list[Step] = []
     phases = [(indices[0], alpha) for alpha in alphas] + [(index, alpha_max) for index in indices[1:]]
     for i, (index, alpha) in enumerate(phases):
         n_steps = max_iterations if i + 1 >= len(alphas) else min(max_iterations, STEPS_BEFORE_LAST)
-        v, best = index.descend(v, alpha, n_steps, unit=1 / sd)
+        end, best, first = index.descend(v, alpha, n_steps, unit=1 / sd)
+        path = path or [Step(alpha, v, *first)]
+        v = end
         path.append(Step(alpha, v, best.offset, best.index))
     return path

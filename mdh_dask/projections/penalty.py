@@ -104,8 +104,10 @@ class PenalisedDensity:
         index, offset, inside = best_separator(self.centred, self.columns, direction, alpha, self.penalty, gradient)
         return Separator(index, offset, inside, gradient)
 
-    def descend(self, start: Floats, alpha: float, max_steps: int, unit: float) -> tuple[Floats, Separator]:
-        """Return a direction of lower index than the start, and its best separator.
+    def descend(
+        self, start: Floats, alpha: float, max_steps: int, unit: float
+    ) -> tuple[Floats, Separator, tuple[float, float]]:
+        """Return a direction of lower index than the start, its best separator, and offset and index of the start's.
 
         Parameters
         ----------
@@ -118,8 +120,8 @@ class PenalisedDensity:
             A density that counts as large; it makes the tolerance independent of the scale of the rows.
         """
         work = start_descent(start)
-        index, offset, inside = descend(self.centred, self.columns, alpha, max_steps, unit, self.penalty, work)
-        return work.x, Separator(index, offset, inside, work.gradient * unit)
+        best, first = descend(self.centred, self.columns, alpha, max_steps, unit, self.penalty, work)
+        return work.x, Separator(best[0], best[1], best[2], work.gradient * unit), (first[1], first[0])
 
     def density(self, direction: Floats, offset: float) -> float:
         """Return the kernel density on a hyperplane, without the penalty."""

@@ -124,12 +124,12 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, ma
         return MDHResult(v, 0.0, np.inf, 0.0, 0.0, 0.0, ())
     h = bandwidth or float(BANDWIDTHS["multimodal"].of(len(centred), sd, sd))
     index = PenalisedDensity(centred, h, eta=min(ETA * sd, h))
-    best = index.best_separator(v, start.alphas[0])
-    path = [Step(start.alphas[0], v, best.offset, best.index)]
+    path: list[Step] = []
     chosen = None
     for alpha in start.alphas:
         n_steps = max_iterations if alpha == start.alphas[-1] else min(max_iterations, STEPS_BEFORE_LAST)
-        v, best = index.descend(v, alpha, n_steps, unit=1 / sd)
+        v, best, first = index.descend(v, alpha, n_steps, unit=1 / sd)
+        path = path or [Step(alpha, start.direction, *first)]
         path.append(Step(alpha, v, best.offset, best.index))
         if best.inside:
             chosen = path[-1]

@@ -190,9 +190,11 @@ class TestIndex:
     def test_descent_never_ends_above_its_start(self, seed, d, alpha, n_steps):
         index = made_index(seed, 80, d)
         start = unit(np.random.default_rng(seed).normal(size=d))
-        v, best = index.descend(start, alpha, n_steps, unit=1.0)
+        v, best, (offset, first) = index.descend(start, alpha, n_steps, unit=1.0)
         # Without a step too, the direction is scaled to length one, which may change its last bit.
-        assert best.index <= index.best_separator(start, alpha).index * (1 + 1e-12)
+        before = index.best_separator(start, alpha)
+        assert (offset, first) == pytest.approx((before.offset, before.index))
+        assert best.index <= before.index * (1 + 1e-12)
         assert np.linalg.norm(v) == pytest.approx(1)
 
 
