@@ -98,10 +98,10 @@ class DensityTree(MergedCells, Mapped, Weighted, WithExemplars, Bounded):
     its cluster. The standard deviation of a column includes the distances between clusters: with few rows, scaling
     hides clusters that differ in only one of many columns, which ``scale=False`` may show. Two values of one column,
     levels of one category and rows that lack one value are no clusters: of up to eight columns, those of two values are
-    left out, or rows are displaced at random along them if the others show no clusters. Of more columns, those by which
-    two groups differ are left out of their test, which does not find all: of six columns of independent normal numbers
-    and three of two values, some samples of 500 rows are divided. A map of mixed columns says where levels lie, and a
-    valley must remain where they are smoothed out.
+    left out, or rows are displaced at random along them if the others show no clusters. Of more columns, those of
+    which two groups may be levels are left out of their test, which does not find all: of indicators of independent
+    categories without other columns, some samples of 600 rows are divided. A map of mixed columns says where levels
+    lie, and a valley must remain where they are smoothed out.
 
     References
     ----------

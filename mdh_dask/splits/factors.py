@@ -13,8 +13,12 @@ COVERED = 0.9
 MOST_COLUMNS = 1000
 """With more two-valued columns, categories are not looked for, which takes time with the square of their number."""
 
-DIFFERENT = 0.5
-"""Two groups differ by a category if the shares of its levels differ by so much in all."""
+EXPECTED = 10.0
+"""Columns that exclude each other are indicators of one category, too, if chance would have so many rows with both."""
+
+WIDE = 0.25
+"""Two groups may be levels of a category by which the rows vary so much along the line between them, as a share of the
+distance of their means: by half of that half the distance."""
 
 
 @dataclass(frozen=True)
@@ -25,38 +29,46 @@ class Factors:
     ----------
     columns : list of int arrays
         Columns of each category.
-    counts : array of shape (n_cells, n_levels), int
-        Number of rows of each cell with each level, of all categories in turn.
-    first : array of shape (n_categories,), int
-        First level of each category.
+    gaps : array of shape (n_columns,)
+        Differences between the two values of columns, zero for others.
+    upper : array of shape (n_cells, n_columns), int
+        Number of rows of each cell with the upper value.
+    sums : array of shape (n_cells, n_columns)
+        Sums of the rows of each cell.
+    n_rows : array of shape (n_cells,), int
     """
 
     columns: Sequence[Integers]
-    counts: Integers
-    first: Integers
+    gaps: Floats
+    upper: Integers
+    sums: Floats
+    n_rows: Integers
 
     def __bool__(self) -> bool:
         """Return whether there are any."""
         return len(self.columns) > 0
 
-    def between(self, group: Integers, pair: tuple[int, int]) -> list[Integers]:
-        """Return the columns of each category by which the most alike cells of two groups differ.
+    def between(self, group: Integers, pair: tuple[int, int]) -> Integers | None:
+        """Return the columns of the categories of which two groups may be levels, or None.
 
-        Groups may have different shares of the levels of many categories, though some of their cells are levels of one.
-        The category by which the cells differ most is the first one.
+        Rows vary much by them along the line through the means of both groups, where these are equally large. Values
+        that are rare in both groups hardly vary, and of many columns that differ, none varies by much.
         """
         if not self:
-            return []
-        one, other = (self.counts[group == side] for side in pair)
-        alike = [self._different(a, b) for a in one if a.any() for b in other if b.any()]
-        return min(alike, key=len, default=[])
+            return None
+        sides = [group == side for side in pair]
+        n_rows = [max(int(self.n_rows[side].sum()), 1) for side in sides]
+        one, other = (self.sums[side].sum(axis=0) / n for side, n in zip(sides, n_rows))
+        shares = np.mean([self.upper[side].sum(axis=0) / n for side, n in zip(sides, n_rows)], axis=0)
+        away = other - one
+        changes, least = away * self.gaps, (WIDE * float(away @ away)) ** 2
+        wide = [own for own in self.columns if _variance(changes[own], shares[own]) > least]
+        return np.concatenate(wide) if wide else None
 
-    def _different(self, one: Integers, other: Integers) -> list[Integers]:
-        counts = np.stack([one, other])
-        n_rows = np.add.reduceat(counts, self.first, axis=1)[:, :1]  # each row has one level of the first category
-        # Half of the absolute differences of shares is the total variation distance.
-        apart = np.add.reduceat(np.abs(np.subtract(*counts / n_rows)), self.first) / 2
-        return [self.columns[i] for i in np.argsort(-apart, kind="stable") if apart[i] >= DIFFERENT]
+
+def _variance(changes: Floats, shares: Floats) -> float:
+    """Return the variance of changes of which at most one happens, each to a share of the rows."""
+    return max(float(shares @ np.square(changes)) - float(shares @ changes) ** 2, 0.0)
 
 
 def factors_of(rows: Floats, cell: Integers, n_cells: int) -> Factors:
@@ -73,36 +85,36 @@ def factors_of(rows: Floats, cell: Integers, n_cells: int) -> Factors:
     if not 0 < len(two) <= MOST_COLUMNS:
         return no_factors(n_cells)
     upper = rows[:, two] == high[two]
-    groups = _categories(upper)
-    counts = [_counts(upper[:, own], cell, n_cells) for own in groups]
-    first = np.cumsum([0, *(of.shape[1] for of in counts[:-1])])
-    return Factors([two[own] for own in groups], np.concatenate(counts, axis=1), first)
+    gaps, counts, sums = np.zeros(rows.shape[1]), np.zeros((n_cells, rows.shape[1]), np.int64), []
+    gaps[two] = high[two] - low[two]
+    for k in range(n_cells):
+        counts[k, two] = upper[cell == k].sum(axis=0)
+        sums.append(rows[cell == k].sum(axis=0))
+    groups = [two[own] for own in _categories(upper)]
+    return Factors(groups, gaps, counts, np.array(sums), np.bincount(cell, minlength=n_cells))
 
 
 def no_factors(n_cells: int) -> Factors:
     """Return no categories."""
-    return Factors([], np.empty((n_cells, 0), dtype=np.int64), np.empty(0, dtype=np.int64))
-
-
-def _counts(upper: Booleans, cell: Integers, n_cells: int) -> Integers:
-    """Return the number of rows of each cell with each level of a category; the last is that of no indicator."""
-    n_levels = upper.shape[1] + 1
-    level = np.where(upper.any(axis=1), upper.argmax(axis=1), n_levels - 1)
-    return np.bincount(cell * n_levels + level, minlength=n_cells * n_levels).reshape(n_cells, n_levels)
+    none = np.empty((n_cells, 0))
+    return Factors([], np.empty(0), none.astype(np.int64), none, np.zeros(n_cells, dtype=np.int64))
 
 
 def _categories(upper: Booleans) -> list[Integers]:
     """Return the columns of each category: columns that exclude each other, the most frequent first."""
-    left = np.argsort(-upper.sum(axis=0), kind="stable").tolist()
+    counts = upper.sum(axis=0)
+    left = np.argsort(-counts, kind="stable").tolist()
     found = []
     while left:
-        own, covered = [left[0]], upper[:, left[0]].copy()
+        own, covered, expected = [left[0]], upper[:, left[0]].copy(), [left[0]]
         for j in left[1:]:
             if not (covered & upper[:, j]).any():
                 own.append(j)
                 covered |= upper[:, j]
+                if (counts[expected] * counts[j] >= EXPECTED * len(upper)).all():
+                    expected.append(j)
         if covered.mean() < COVERED:
-            own = own[:1]
+            own = expected
         found.append(np.array(own))
         left = [j for j in left if j not in own]
     return found

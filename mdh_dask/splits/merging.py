@@ -20,9 +20,6 @@ KINDS = 2
 """Kinds of evidence that share the level: balls, and slabs. Those of small and large balls and of two kinds of slabs
 rise and fall together, and each is the smaller of two. ``python -m tests.benchmarks honesty`` checks it."""
 
-MOST_FACTORS = 2
-"""Groups that differ by more categories are more than levels of one: other columns change with it."""
-
 FEWEST = 30
 """With fewer rows, cells are not merged."""
 
@@ -61,8 +58,8 @@ def merge_cells(
     choose the points, the other half is counted, and vice versa. In many columns, slabs between and through the groups
     are compared in the same way and are enough, in all columns or in the combinations that tell the cells apart; balls
     are if slabs agree or the difference is clear. Slabs of two groups do not count the rows of a third one that is
-    apart from both. Few rows are halved repeatedly and their evidence is averaged. Where two groups differ by a two-
-    valued column, or by the indicators of one category, the valley must also be there without these columns, which is
+    apart from both. Few rows are halved repeatedly and their evidence is averaged. Where two groups may be levels of
+    two-valued columns, or of categories with indicators, the valley must also be there without these columns, which is
     looked at where a merge would otherwise end.
 
     Parameters
@@ -204,13 +201,12 @@ def _weakest(known: Known, shown: dict[Pair, float], confirmed: dict[Pair, float
         weakest = known.least(evidence)
         return weakest, evidence(weakest)
     between = {pair: tests.factors.between(group, pair) for pair in known.bounds.keys() - confirmed}
-    few = [pair for pair, factors in between.items() if 0 < len(factors) <= MOST_FACTORS]
-    confirmed.update(dict.fromkeys(between.keys() - few, np.inf))
-    for pair in few:
+    levels = {pair: columns for pair, columns in between.items() if columns is not None}
+    confirmed.update(dict.fromkeys(between.keys() - levels.keys(), np.inf))
+    for pair in levels:
         known.full(pair)
-    # Levels of one category first: groups of unequal levels of several would look like more than levels.
-    for pair in sorted(few, key=lambda p: (len(between[p]), evidence(p), p)):
-        confirmed[pair] = tests.without(between[pair][0], group, pair)
+    for pair in sorted(levels, key=lambda p: (evidence(p), p)):
+        confirmed[pair] = tests.without(levels[pair], group, pair)
         if evidence(pair) < enough:
             return pair, evidence(pair)
     weakest = known.least(evidence)

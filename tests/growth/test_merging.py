@@ -455,14 +455,32 @@ def test_a_third_group_without_links_to_a_pair_is_counted_in_its_slabs_beside_ca
     assert set(left_out) == {3}
 
 
-def test_groups_of_several_categories_differ_as_much_as_their_most_alike_cells():
-    levels = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]).repeat(20, axis=0)
-    factors = factors_of(levels.astype(float), np.arange(100) // 20, 5)
-    group = np.array([0, 0, 0, 1, 2])
-    assert len(factors.between(group, (0, 1))) == 1  # by shares of levels, two
-    assert [columns.tolist() for columns in factors.between(group, (1, 2))] == [[2]]
-    assert len(factors.between(group, (0, 2))) == 2
-    assert factors.between(np.zeros(5, dtype=int), (0, 1)) == []
+def between(indicators, cell, group=None):
+    """Return the columns of which groups 0 and 1 of cells may be levels, among indicators and two normal columns."""
+    rows = np.column_stack([indicators, np.random.default_rng(0).normal(size=(len(cell), 2))])
+    n_cells = int(cell.max()) + 1
+    found = factors_of(rows, cell, n_cells).between(np.arange(n_cells) if group is None else group, (0, 1))
+    return [] if found is None else sorted(found.tolist())
+
+
+def test_groups_may_be_levels_of_the_categories_that_vary_most_between_them():
+    level = np.random.default_rng(0).integers(0, 4, 600)
+    category = 3 * np.eye(4)[level]
+    assert between(category, level // 2) == [0, 1, 2, 3]
+    assert between(category, level, np.array([0, 1, 0, 1])) == [0, 1, 2, 3]
+    assert between(category[:, 1:], level // 2) == [0, 1, 2]  # without the first level, which rows lack the others
+    two = np.random.default_rng(1).integers(0, 2, (600, 2))
+    assert between(np.column_stack([category, 3 * two]), 2 * two[:, 0] + two[:, 1], np.array([0, 1, 2, 2])) == [5]
+
+
+def test_groups_are_no_levels_of_one_of_many_columns_that_differ_nor_of_rare_values():
+    kind = np.random.default_rng(0).integers(0, 2, 600)
+    assert between(np.repeat(kind[:, None], 4, axis=1), kind) == []
+    rare = np.zeros(600)
+    rare[np.flatnonzero(kind)[:3]] = 1.0
+    blobs = np.random.default_rng(1).normal(size=(600, 2)) + 5 * kind[:, None]
+    assert between(np.column_stack([rare, blobs]), kind) == []
+    assert between(np.empty((600, 0)), kind) == []
 
 
 def test_borders_of_communities_stay_where_they_are_and_those_of_leaves_do_not(monkeypatch):

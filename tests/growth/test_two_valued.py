@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree
+from mdh_dask import DensityTree, HierarchicalKernelMDH, HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.two_valued import two_valued_in
-from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 
 METHODS = [RandomProjectionTree, HierarchicalMDH]
 
@@ -78,3 +78,18 @@ def test_columns_that_exclude_or_include_each_other_change_together():
 
 def test_rows_without_two_valued_columns_have_none():
     assert found_in(np.random.default_rng(0).integers(0, 3, (100, 4)).astype(float)) is None
+
+
+@pytest.mark.parametrize("method", [DensityTree, HierarchicalKernelMDH])
+def test_indicators_beside_normal_columns_are_one_cluster_if_one_is_left_out(method):
+    rng = np.random.default_rng(3)
+    rows = np.column_stack([np.eye(5)[rng.integers(0, 5, 600), 1:], rng.normal(size=(600, 8))])
+    assert method(random_state=0).fit(rows).n_clusters_ == 1  # 3, where categories needed all their indicators
+
+
+@pytest.mark.parametrize("method", [DensityTree, HierarchicalKernelMDH])
+def test_clusters_beside_the_indicators_of_a_category_are_found(method):
+    rng = np.random.default_rng(1)
+    kind = rng.integers(0, 2, 600)
+    rows = np.column_stack([rng.normal(size=(600, 10)) + 2 * kind[:, None], np.eye(4)[rng.integers(0, 4, 600)]])
+    assert normalized_mutual_information(kind, method(random_state=0).fit_predict(rows)) > 0.9
