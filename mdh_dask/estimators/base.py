@@ -91,6 +91,7 @@ class ClusterEstimator(ClusterMixin, Described):
             self._take_target(y, rows.shape[0])
             self.pixel_columns_ = None
             self.n_passes_ = self._input_passes + n_passes + self._learn(self._weighted(learnt), self._seed())
+            self._warn_of_fewer()
             self._finish(rows, X)
         return self
 

@@ -1,9 +1,11 @@
 """A base of estimators that say why there are so many clusters, and write reports."""
 
+import warnings
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._words import full_count
@@ -58,6 +60,17 @@ class Described(Planned):
     def _reason(self) -> str:
         """Return in words why there are so many clusters, if no parameter says so."""
         return f"{type(self).__name__} found no more"
+
+    def _warn_of_fewer(self) -> None:
+        """Warn if there are fewer clusters than were asked for, and say why."""
+        wanted = getattr(self, "n_clusters", None)
+        if wanted is not None and self.n_clusters_ < wanted:
+            said = f"found {self.n_clusters_} of n_clusters={wanted}: {self._why_fewer()}"
+            warnings.warn(said, ConvergenceWarning, stacklevel=3)
+
+    def _why_fewer(self) -> str:
+        """Return in words why there are fewer clusters than were asked for."""
+        return self._reason()
 
     def report(self, path: str | Path, X: Any, *, title: str = "Clusters", overwrite: bool = False) -> Path | str:
         """Write a report of the clusters as one HTML file, in one pass over the rows.

@@ -1,12 +1,10 @@
 """The base class of estimators of one tree."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 from .._typing import AnyArray, Integers, RowArray
@@ -118,10 +116,6 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
             self._choose_exemplars(rows)
         finally:
             self._target = self._guides = self._grown_from = None
-        if wanted is not None and (found := self.tree_.n_clusters) < wanted:
-            warnings.warn(
-                f"found {found} of n_clusters={wanted}: {self._why_fewer()}", ConvergenceWarning, stacklevel=2
-            )
         self.n_batches_ = 1
         return n_passes
 

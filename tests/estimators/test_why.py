@@ -156,6 +156,20 @@ def test_a_valley_that_is_too_shallow_is_not_split_for_a_number_of_clusters():
     assert model.n_clusters_ == 1
 
 
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        (DensityTree(n_clusters=500), "every cell of the sample is a cluster"),
+        (ConsensusClustering(n_trees=4, n_clusters=3), "of 4 trees, 4 found 2 clusters"),
+    ],
+)
+def test_a_warning_says_why_there_are_fewer_clusters_than_were_asked_for(model, why):
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    rows[:150, 0] += 9
+    with pytest.warns(ConvergenceWarning, match=f"^found [0-9]+ of n_clusters={model.n_clusters}: {why}"):
+        model.fit(rows)
+
+
 def test_a_command_that_finds_one_cluster_logs_why_and_the_report_says_it(cloud, tmp_path, caplog):
     from mdh_dask.workflows import fit
 
