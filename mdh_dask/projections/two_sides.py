@@ -60,7 +60,8 @@ def clusterable_direction(rows: AnyArray, rng: np.random.Generator, n_directions
     Source: D. Hofmeyr and N. Pavlidis, Maximum clusterability divisive clustering, IEEE SSCI 2015.
     """
     points = np.asarray(rows, dtype=np.float64)
-    if len(points) < points.shape[1]:  # which span so few directions, and make a smaller system
+    if 0 < len(points) < points.shape[1] and np.ptp(points, axis=0).any():
+        # Few rows span few directions, and make a smaller system. Rounding would make equal rows differ there.
         axes = np.linalg.qr((points - points.mean(axis=0)).T)[0].T
         directions, thresholds = clusterable_direction(points @ axes.T, rng)
         return directions @ axes, thresholds

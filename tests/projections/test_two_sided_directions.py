@@ -118,6 +118,15 @@ class TestDirections:
         assert directions.shape == (1, 40)
         assert np.isfinite([*directions[0], *thresholds]).all()
 
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize("n", [0, 1, 50])
+    def test_equal_rows_and_no_rows_of_many_columns_have_no_direction(self, n):
+        rng = np.random.default_rng(0)
+        for row in rng.normal(1e3, 1, (10, 1, 300)):
+            directions, thresholds = clusterable_direction(np.repeat(row, n, axis=0), rng)
+            assert directions.shape == (0, 300)
+            assert thresholds.shape == (0,)
+
 
 @pytest.fixture(scope="module")
 def mixture():
