@@ -86,6 +86,7 @@ def descend(centred, columns, alpha, max_steps, unit, penalty, work):
     length = math.sqrt(inner(x, x))
     for j in range(x.shape[0]):
         x[j] /= length
+        gradient[j] *= length  # which is less the longer the vector is
     return best, first
 
 

@@ -197,6 +197,12 @@ class TestIndex:
         assert best.index <= before.index * (1 + 1e-12)
         assert np.linalg.norm(v) == pytest.approx(1)
 
+    @given(seeds, st.integers(2, 5), alphas)
+    def test_descent_returns_the_gradient_at_the_unit_direction_where_it_ends(self, seed, d, alpha):
+        index = made_index(seed, 80, d)
+        v, best, _ = index.descend(unit(np.random.default_rng(seed).normal(size=d)), alpha, 5, unit=2.0)
+        np.testing.assert_allclose(best.gradient, index.best_separator(v, alpha).gradient, rtol=1e-6, atol=1e-9)
+
 
 class TestDescent:
     @given(seeds, st.integers(0, MEMORY + 3), st.integers(1, 5))
