@@ -179,7 +179,7 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_segments(method, here):
-    small = {"max_clusters": 3, "n_trees": 3}  # quick
+    small = {"max_clusters": 5, "n_trees": 3}  # quick
     options = [x for name in small.keys() & METHODS[method]().get_params() for x in (option_of(name), small[name])]
     outputs = ("--model", "m.zarr", "--preview", "p.png")
     result = run("../in/small.zarr", *outputs, "--sample", 600, "--method", method, *options, *THREADS)
