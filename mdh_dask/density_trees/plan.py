@@ -83,7 +83,7 @@ def cluster(
     look = yield from first_read(settings.seed, wanted, n_rows, check)
     sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
     more = n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
-    near = sample._replace(rows=clipped(sample.rows))
+    near = sample._replace(rows=clipped(sample.rows, settings.scale))
     frame, displace, points, structure = _sketch(settings, look, near, more)
     with one_blas_thread():
         if more and len(structure.sides):

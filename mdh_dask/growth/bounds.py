@@ -92,16 +92,22 @@ def _around(low: Floats, high: Floats, widths: float = WIDTHS) -> Bounds:
     return Bounds(low - wide, high + wide)
 
 
-def clipped(rows: AnyArray) -> AnyArray:
+def clipped(rows: AnyArray, scaled: bool) -> AnyArray:
     """Return rows with values that are very far from the bulk of their column moved to `FARTHEST` ranges from it.
+
+    Columns whose bulk is a single value have the widest range of all, unless they are `scaled` afterwards.
 
     Examples
     --------
     >>> rows = np.append(np.arange(100.0), 1e20)[:, None]
-    >>> clipped(rows)[-2:].round().tolist()
+    >>> clipped(rows, scaled=True)[-2:].round().tolist()
     [[99.0], [78097.0]]
     """
     low, high = bounds_of(rows, widths=FARTHEST)
+    wide = np.isfinite(high)
+    if wide.any() and not (scaled or wide.all()):
+        middle, reach = np.median(rows[:, ~wide], axis=0), (high - low)[wide].max() / 2
+        low[~wide], high[~wide] = middle - reach, middle + reach
     far = (rows < low).any() or (rows > high).any()
     return rows.astype(np.float64).clip(low, high) if far else rows
 

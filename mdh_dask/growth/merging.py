@@ -79,7 +79,7 @@ def merged(
     """
     if tree.n_leaves == 1:
         return tree
-    near = clipped(np.asarray(coordinates(sample.rows), dtype=np.float64))
+    near = clipped(np.asarray(coordinates(sample.rows), dtype=np.float64), scaled=False)
     points = without_equal_rows(sample._replace(rows=near))
     leaf = leaf_of(sample.rows)[np.isin(sample.numbers, points.numbers)]
     bounds = most_clusters, fewest_clusters

@@ -87,7 +87,7 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     n_rows, n_features = shape
     wanted = rows_sampled(settings.n_landmarks, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check)
-    near = look.sample._replace(rows=clipped(look.sample.rows))
+    near = look.sample._replace(rows=clipped(look.sample.rows, settings.scale))
     frame = frame_of(near.rows, settings.scale)
     lattices = NO_LATTICES
     if settings.width is None:

@@ -83,13 +83,23 @@ def test_fill_values_hide_no_clusters_from_methods_that_compare_distances(model,
     assert adjusted_rand_index(model.fit(rows).labels_, labels[:400]) > 0.97
 
 
-def test_only_values_very_far_from_the_bulk_are_clipped():
-    rows = blobs()
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("model", [DensityTree(scale=False), SupportVectorClustering(scale=False)])
+def test_fill_values_in_a_constant_column_hide_no_clusters_without_scaling(model):
+    rows = np.column_stack([blobs(400), np.zeros(400)])
+    labels = model.fit(np.concatenate([rows, np.full((5, 5), 1e20)])).labels_  # an IndexError of DensityTree
+    assert adjusted_rand_index(model.fit(rows).labels_, labels[:400]) > 0.97
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_only_values_very_far_from_the_bulk_are_clipped(scaled):
+    rows = np.column_stack([blobs(), np.arange(2000) == 1999])
     rows[:10] += 1000
-    assert clipped(rows) is rows
+    assert clipped(rows, scaled) is rows
     rows[0] = 1e20
-    assert_array_equal(clipped(rows)[1:], rows[1:])
-    assert clipped(rows)[0].max() < 1e5
+    assert_array_equal(clipped(rows, scaled)[1:], rows[1:])
+    assert clipped(rows, scaled)[0, :4].max() < 1e5
+    assert (clipped(rows, scaled)[0, 4] < 1e5) != scaled
 
 
 def test_a_group_as_large_as_the_smallest_cluster_is_a_cluster_however_far_it_is():
