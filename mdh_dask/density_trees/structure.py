@@ -188,7 +188,8 @@ def _at_level(threshold: float, level: float, n_tests: int) -> float:
 def _one_cell(n: int) -> Structure:
     none = np.empty(0)
     cell, links = np.zeros(n, dtype=np.int64), np.empty((0, 2), dtype=np.int64)
-    return Structure(cell, links, none, none, none, np.inf, _no_sides(1), np.zeros(n))
+    # Nothing is compared with the threshold; JSON of saved models has no infinite numbers.
+    return Structure(cell, links, none, none, none, float(np.finfo(np.float64).max), _no_sides(1), np.zeros(n))
 
 
 def _no_sides(n_cells: int) -> Integers:

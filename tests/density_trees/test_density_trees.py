@@ -354,6 +354,13 @@ class TestDensityTree:
         np.testing.assert_array_equal(loaded.merges_, model.merges_)
         assert loaded.exemplars_.dtype == dtype
 
+    @pytest.mark.parametrize("rows", [np.ones((50, 2)), np.arange(24.0).reshape(12, 2)], ids=["equal", "few"])
+    def test_models_of_a_single_cell_are_saved(self, rows, tmp_path):
+        model = DensityTree().fit(rows)
+        assert model.why().endswith("the sample has a single cell")
+        model.save(tmp_path / "model.zarr")
+        assert load_model(tmp_path / "model.zarr").why() == model.why()
+
     def test_cuts_unite_the_clusters_with_the_least_evidence_and_keep_the_densest_rows(self, tmp_path):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(900, 2)) + np.repeat([[0, 0], [5, 0], [20, 0]], 300, axis=0)
