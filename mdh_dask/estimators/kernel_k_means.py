@@ -38,9 +38,10 @@ class KernelKMeans(Weighted, WithExemplars, FeatureGap, RareRows, Bounded):
     ----------
     n_clusters : int or None, default=None
         Number of clusters; None to find it by the gap statistic, on at most 1000 rows, compared with uniform ones, or
-        with the features of uniform rows. It rarely sees clusters that are near or few among many columns, and may see
-        some in columns with far rows and in a table of categories: give the number if you know it. A precomputed
-        kernel has no uniform rows: give the number there.
+        with the features of uniform rows. It is no test: it misses some clusters that are clearly apart, as it stops
+        at the first number that one more does not improve, and divides many clouds of two columns that are not uniform,
+        skewed columns, columns with far rows and tables of categories. Give the number if you know it, or take a method
+        that looks for valleys. A precomputed kernel has no uniform rows: give the number there.
     max_clusters : int, default=20
         Most clusters to find.
     n_init : int, default=10
@@ -144,7 +145,8 @@ class KernelKMeans(Weighted, WithExemplars, FeatureGap, RareRows, Bounded):
         here, more = self.gaps_[k - 1], self.gaps_[k]
         return (
             f"the gap statistic is {here:.3g} for {full_count(k, 'cluster')} and {more:.3g} for {k + 1}, and one more "
-            "cluster needs a rise by more than its standard error"
+            "cluster needs a rise by more than its standard error; this rule misses some clusters that are clearly "
+            "apart, and divides some clouds: give n_clusters if you know it"
         )
 
     @property

@@ -91,6 +91,12 @@ def test_clusters_found_by_a_rule_name_it(cloud):
     assert "number_rule='gap' this is the number of eigenvalues before the largest gap; the eigenvalues are 1" in why
 
 
+def test_a_number_by_the_gap_statistic_says_that_it_is_no_test(cloud):
+    said = "this rule misses some clusters that are clearly apart, and divides some clouds: give n_clusters"
+    assert said in KernelKMeans(feature_map=None).fit(cloud).why()
+    assert said not in KernelKMeans(n_clusters=1, feature_map=None).fit(cloud).why()
+
+
 def test_two_clusters_say_what_a_third_one_lacked(cloud):
     rows = np.vstack([cloud, cloud + 12])
     for model in (SupportVectorClustering(n_landmarks=300), HyperplaneEnsemble(8)):
