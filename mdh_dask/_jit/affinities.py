@@ -9,12 +9,16 @@ from .._numba import jit
 
 @jit
 def squares_from_products(products, row_squares, landmark_squares, factor):
-    """Replace ``-2 x.y`` by a factor of the same dtype times the squared distance of row x and landmark y."""
+    """Replace ``-2 x.y`` by a factor of the same dtype times the squared distance of row x and landmark y.
+
+    Differences of infinite squares, as of very far rows in float32, count as infinite.
+    """
     n, m = products.shape
     zero = factor - factor  # keeps the dtype, where 0.0 would widen float32
     for i in range(n):
         for j in range(m):
-            products[i, j] = factor * max(products[i, j] + (row_squares[i] + landmark_squares[j]), zero)
+            square = products[i, j] + (row_squares[i] + landmark_squares[j])
+            products[i, j] = factor * (max(square, zero) if square == square else row_squares[i])
 
 
 @jit

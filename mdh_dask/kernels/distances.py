@@ -157,7 +157,7 @@ def squared_distances_to(landmarks: Floats, times: float = 1.0) -> Filler:
     landmark_squares = np.square(landmarks).sum(axis=1)
 
     def fill(rows: Floats, out: Floats) -> None:
-        with np.errstate(over="ignore"):  # rows may be infinitely far from all landmarks in float32
+        with np.errstate(over="ignore", invalid="ignore"):  # rows may be infinitely far in float32
             np.dot(rows, doubled, out=out)
             row_squares = np.square(rows).sum(axis=1)
         squares_from_products(out, row_squares, landmark_squares, factor)

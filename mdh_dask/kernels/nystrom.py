@@ -101,7 +101,8 @@ class NystromMap(FeatureMap):
             block = np.empty((HEIGHT, len(self.centre)), dtype)
 
             def fill(some: AnyArray, affinities: Floats) -> None:
-                np.multiply(some - self.centre, self.scale, out=block, casting="same_kind")
+                with np.errstate(over="ignore"):  # rows may be infinitely far in float32
+                    np.multiply(some - self.centre, self.scale, out=block, casting="same_kind")
                 against(block, affinities)
 
             return project_blocks(rows, fill, projection, intercept, _sparse if self.kernel.sparse else np.dot)

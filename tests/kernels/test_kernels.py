@@ -435,3 +435,11 @@ class TestDual:
         same_up_to_sign(given(gram), self.features, atol=1e-3)
         again = NystromMap.from_arrays(*given.to_arrays())
         np.testing.assert_array_equal(again(gram), given(gram))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("far", [1e30, 1e100])
+def test_rows_whose_squared_distances_overflow_have_the_features_of_far_ones(far):
+    feature_map = map_of(cloud(), RBF())
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (20, 3))
+    np.testing.assert_array_equal(feature_map(far * signs), feature_map(1e6 * signs))  # NaN, where they cancelled
