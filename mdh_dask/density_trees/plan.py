@@ -18,6 +18,7 @@ from ..growth.lattices import lattices_in
 from ..growth.passes import FirstLook, Sample
 from ..growth.reading import first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
+from ..growth.scales import with_drawn_scales
 from ..growth.scaling import SMOOTHS_LEVELS, smallest_gaps
 from ..growth.two_valued import two_valued_in
 from ..splits.cuts import FEW_COLUMNS
@@ -164,6 +165,8 @@ def _sketch(settings: DensitySettings, look: FirstLook, sample: Sample, more: bo
 
     with one_blas_thread():
         if np.count_nonzero(frame.scale) > FEW_COLUMNS:
+            if settings.levels is None:  # the ends of correlated ratings would be clusters
+                sample = with_drawn_scales(sample, smallest_gaps(sample.rows))
             return sketch(frame, NO_DISPLACEMENTS, _bandwidth(settings.levels, frame.scale))
         near = without_far_rows(look.columns, sample)[1]
         levels = two_valued_in(near) if settings.levels is None else settings.levels

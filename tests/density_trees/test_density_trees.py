@@ -30,6 +30,7 @@ from mdh_dask.density_trees.places import Places, places_of
 from mdh_dask.density_trees.recount import _in_core_and_cut
 from mdh_dask.density_trees.slabs import NEAREST, rows_in_slabs
 from mdh_dask.density_trees.structure import spanned, structure_of
+from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.plotting.landmarks import discriminants, plot_landmarks
 from mdh_dask.summaries.novelty import novelty_of
 
@@ -595,6 +596,18 @@ class TestDrift:
         model = DensityTree(feature_map=KernelPCAFeatures(kernel="quadratic", n_landmarks=100)).fit(X)
         assert not drift(model, rings(600, seed=1)[0]).found
         assert drift(model, 2 * X).found
+
+
+@pytest.mark.parametrize("kind", ["one cluster", "three clusters"])
+def test_the_ends_of_correlated_ratings_are_no_clusters_in_many_columns(kind):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 600)
+    if kind == "one cluster":
+        y, place = np.zeros(600, int), 3 + rng.normal(size=(600, 1))
+    else:
+        place = (2 + 2 * rng.integers(0, 2, (3, 12)))[y]
+    ratings = np.clip(np.rint(place + rng.normal(size=(600, 12), scale=1 if kind == "one cluster" else 0.7)), 1, 5)
+    assert adjusted_rand_index(DensityTree().fit(ratings).labels_, y) > 0.9
 
 
 def test_groups_without_a_landmark_are_no_clusters():
