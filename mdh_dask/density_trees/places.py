@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
+from .._storable import storable
 from .._typing import Booleans, Floats, Integers
 from .evidence import PLACES, Balls, Half
 from .graph import nearest_others
@@ -42,6 +43,7 @@ NO_PATH = -1
 """Path of balls in a core, and of those on cuts that the sample shows."""
 
 
+@storable
 class Places(NamedTuple):
     """Balls around places of several tests, and for each landmark the balls in which its nearest rows may be."""
 

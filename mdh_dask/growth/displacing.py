@@ -8,6 +8,7 @@ from .._jit.hashing import hash_again
 from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
 from .._levels import LevelFeatures, TwoValued
 from .._random import normal_of
+from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from .passes import Sample
 from .scaling import SMOOTHS_LEVELS
@@ -19,6 +20,7 @@ FIRST_KEY = 1 << 40
 """Key of the hashes of the first displacement along features, which have no values of their own to tell them apart."""
 
 
+@storable
 class Displacements(NamedTuple):
     """Displacements that rows get at random: those of lattices, and normal ones along axes.
 

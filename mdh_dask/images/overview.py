@@ -7,6 +7,7 @@ import numpy as np
 
 from .._jit.blocks import loop_ready
 from .._jit.label_sums import add_to_labels
+from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 from .image import Image
@@ -22,6 +23,7 @@ BOUNDARY = 0.45
 """Brightness of the boundaries of segments relative to their mean colours."""
 
 
+@storable
 class Seen(NamedTuple):
     """The value of `Overview`."""
 

@@ -72,6 +72,11 @@ class UnseenPass(Statistic):
     coder: Coder | None = None
     most: int = MOST_UNSEEN
 
+    @property
+    def journalled(self) -> bool:
+        """Return False, as no job asks for levels that a model does not know."""
+        return False
+
     def chunk(self, start: int, *blocks: AnyArray) -> Unseen:
         """Return the unknown levels of one block."""
         counts: list[Counter[str]] = [Counter() for _ in self.keys]

@@ -3,8 +3,11 @@
 import json
 import shutil
 from dataclasses import dataclass, fields, is_dataclass
+from importlib import import_module
+from inspect import isabstract
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from pkgutil import walk_packages
+from typing import Any, ClassVar, NamedTuple, get_args, get_type_hints
 
 import dask
 import dask.array as da
@@ -16,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from test_statistics import STATISTICS
 
+import mdh_dask
 from mdh_dask import (
     DivisiveClustering,
     HierarchicalMDH,
@@ -25,7 +29,7 @@ from mdh_dask import (
     RandomProjectionTree,
 )
 from mdh_dask._journal import current_journal, keeping
-from mdh_dask._storable import storable
+from mdh_dask._storable import STORABLE, storable
 from mdh_dask.chunks import Statistic, Together, reduce_rows
 from mdh_dask.growth.passes import FirstPass
 from mdh_dask.io import codec
@@ -83,14 +87,44 @@ def test_values_come_back_to_the_last_bit(value, tmp_path_factory):
     assert_same_bits(back_again(value, tmp_path_factory.mktemp("codec")), value)
 
 
-@settings(max_examples=20)
-@pytest.mark.parametrize("name", ["FirstPass", "BranchPass", "ValleyPass"])
+@settings(max_examples=10)
+@pytest.mark.parametrize("name", STATISTICS)
 @given(data=st.data())
 def test_statistics_and_what_they_find_come_back_to_the_last_bit(name, data, tmp_path_factory):
     statistic, rows = data.draw(STATISTICS[name])
     folder = tmp_path_factory.mktemp("codec")
     value = reduce_rows(statistic, *rows)
     assert_same_bits(back_again((statistic, value), folder), (statistic, value))
+
+
+def subclasses_of(cls):
+    for sub in cls.__subclasses__():
+        yield from (sub, *subclasses_of(sub))
+
+
+def classes_in(hint, found):
+    """Add the classes of the package that values of an annotated type may hold, those of fields included."""
+    for part in get_args(hint):
+        classes_in(part, found)
+    if isinstance(hint, type) and hint.__module__.startswith("mdh_dask.") and hint not in found:
+        if not isabstract(hint):
+            found.add(hint)
+            for of_field in get_type_hints(hint).values():
+                classes_in(of_field, found)
+        for sub in hint.__subclasses__():
+            classes_in(sub, found)
+
+
+def test_all_that_journalled_statistics_of_the_package_hold_and_find_is_storable():
+    for module in walk_packages(mdh_dask.__path__, "mdh_dask."):
+        import_module(module.name)
+    held = set()
+    for cls in subclasses_of(Statistic):
+        if cls.__module__.startswith("mdh_dask.") and cls.journalled is Statistic.journalled:
+            hints = [get_type_hints(method).get("return") for method in (cls.finalise, cls.chunk)]
+            for hint in (*get_type_hints(cls).values(), next(hint for hint in hints if hint is not Any)):
+                classes_in(hint, held)
+    assert sorted(cls.__name__ for cls in held - {*STORABLE.values()}) == []
 
 
 def test_keys_of_random_directions_come_back(tmp_path):

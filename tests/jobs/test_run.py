@@ -14,7 +14,9 @@ from pathlib import Path
 import dask
 import dask.array as da
 import numpy as np
+import pandas
 import pytest
+import scipy.sparse
 import zarr
 from click.testing import CliRunner
 from distributed.scheduler import KilledWorker
@@ -22,6 +24,7 @@ from disturbed import Killed, contents, emptied, kill, undisturbed_outputs
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
+from mdh_dask.estimators.registry import CLASSIFIERS, all_methods, options_of
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.folders import exchange
 from mdh_dask.jobs._run import run_job
@@ -100,6 +103,70 @@ def test_a_job_writes_what_fit_writes(here):
     assert load_model("out/m.zarr").tree_ == expected.tree_
     assert verify_rows("out/l.zarr") == []
     assert sorted(os.listdir("job.work")) == ["attempt.json", "job.json", "lock", "manifest.json"]
+
+
+N_FEW = 420
+
+KNOWN = np.where(np.arange(N_FEW) % 20 < 3, np.arange(N_FEW) % 3 == 0, -1)
+"""Labels of some of the few rows."""
+
+TABLES = ("numbers", "levels and gaps", "sparse", "categories")
+
+
+def few_rows(table):
+    """Three groups of few rows, in a table of some kind."""
+    rng, y = np.random.default_rng(0), np.arange(N_FEW) % 3
+    rows = (rng.normal(size=(N_FEW, 3)) + 9 * y[:, None]).astype("float32")
+    levels = np.column_stack([np.clip(rng.integers(0, 3, N_FEW) + 2 * y, 0, 6), rng.integers(0, 2, (N_FEW, 2))])
+    if table == "levels and gaps":
+        rows = np.column_stack([rows[:, :1], levels]).astype("float32")
+        rows[rng.random(N_FEW) < 0.02, 0] = np.nan
+    if table == "categories":
+        return pandas.DataFrame(
+            {"a": rows[:, 0], "b": np.array(["x", "y", "z"])[y], "c": levels[:, 0], "d": levels[:, 1]}
+        )
+    return scipy.sparse.csr_matrix(np.where(rows > 2, rows, 0)) if table == "sparse" else rows
+
+
+def quick_job(method, table):
+    """Write some rows, and return a job file with a quick method that takes a sample of few of them."""
+    own, rows = options_of(all_methods()[method]), few_rows(table)
+    quick = {"sample_size": 120, "n_projections": 20, "max_clusters": 4, "n_trees": 3, "n_landmarks": 60}
+    given = {name: value for name, value in quick.items() if name in own}
+    if table == "sparse":
+        scipy.sparse.save_npz("rows.npz", rows)
+    elif table == "categories":
+        rows.to_csv("rows.csv", index=False)
+        given["feature_map"] = "gower"
+    else:
+        write_rows(rows, "rows.zarr", chunk_rows=100)
+        given["missing"] = "mean"
+    parameters = "\n".join(f"{name} = {value!r}" for name, value in given.items())
+    known = ""
+    if method in CLASSIFIERS:
+        np.save("known.npy", KNOWN)
+        known = 'labels = "known.npy"\n'
+    return (
+        f'[input]\npath = "{next(Path().glob("rows.*"))}"\n{known}[method]\nname = "{method}"\n{parameters}\n'
+        '[cluster]\nkind = "threads"\n[output]\nlabels = "l.zarr"\nreport = "r.html"\n'
+    )
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("method", all_methods())
+@pytest.mark.filterwarnings("ignore:found as many clusters as max_clusters")
+def test_a_job_of_every_method_finds_what_its_estimator_finds_in_many_more_rows_than_the_sample(
+    method, table, tmp_path, monkeypatch
+):
+    if table == "categories" and "feature_map" not in options_of(all_methods()[method]):
+        pytest.skip("takes no categories")
+    monkeypatch.chdir(tmp_path)
+    Path("job.toml").write_text(quick_job(method, table))
+    result = run("job.toml")
+    assert result.exit_code == 0, result.output
+    estimator = read_job(Path("job.toml")).estimator()
+    estimator.fit(few_rows(table), *([KNOWN] if method in CLASSIFIERS else []))
+    np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), estimator.labels_)
 
 
 def test_metrics_count_rows_bytes_passes_and_clusters(here):
