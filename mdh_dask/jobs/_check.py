@@ -49,11 +49,12 @@ def _check_scenes(job: Job, overwrite: bool) -> str:
         work.check(about_scenes(job))
     ledger = Ledger.load(job.work)
     new = new_scenes(opened, ledger)
-    checked_outputs(job, own(outputs, work.replaces()), opened, ledger, new)
+    _, refused = checked_outputs(job, own(outputs, work.replaces()), opened, ledger, new)
     for name, image in opened.all_images.items():
         outputs.check_place(name, image)
     need = opened.estimate(job.estimator(), outputs)
     stage = f"night {ledger.night}, {len(new)} of {len(opened.scenes)} scenes are new"
+    stage += f", {len(refused)} refused: {'; '.join(refused.values())}" if refused else ""
     passes = f"{need.passes()} for a model of all scenes; otherwise up to 3 of every new one: counts, drift, labels"
     return _lines(job, stage, opened, outputs, need, passes)
 

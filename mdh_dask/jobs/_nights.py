@@ -3,6 +3,7 @@
 from .._words import full_count
 from ..workflows.outputs import check_folder
 from ._run import _alone, _telling, run_job
+from .damaged import Damaged
 from .job import Job
 from .ledger import LEDGER, Ledger
 from .locks import Fence, new_attempt
@@ -40,7 +41,7 @@ def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, prog
         if not new and not ledger.of_night() and not told and ledger.current is not None:
             nights = full_count(ledger.night - 1, "night")
             return f"no new scene: {len(ledger.scenes)} done in {nights}, nothing to do"
-        outputs = checked_outputs(job, own(outputs, mine), opened, ledger, new)
+        outputs, refused = checked_outputs(job, own(outputs, mine), opened, ledger, new)
         fence = Fence(job.work / ATTEMPT, new_attempt())
         fence.claim()
         with _telling(fence):
@@ -49,7 +50,7 @@ def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, prog
             work.begin(about, fence.attempt, outputs.own, anew=restart)
             if restart:
                 work.clear()
-            night = Night(job, opened, outputs, work, ledger, fence, progress)
+            night = Night(job, opened, outputs, work, ledger, fence, progress, damaged=Damaged(refused))
             return night.run(new)
 
 

@@ -19,6 +19,7 @@ from ..images.validity import nodata_of
 from ..io import codec
 from ..io.fingerprints import fingerprint
 from ..workflows.estimates import Estimate, estimate
+from ..workflows.outputs import pure_path
 from ..workflows.pixels import PixelOptions, columns_of
 from ..workflows.reading import Reading
 from ..workflows.scenes import OF_A_SCENE
@@ -38,6 +39,8 @@ class SceneOutputs(ImageJobOutputs):
         for place in self.places().values():
             if found := next((one for one in inputs if "*" in one and _is_found(place, one)), None):
                 raise SettingError(f"{place} would be taken for a scene of {found} the next night: name another place")
+            if place != self.model and self.is_of_model(place):
+                raise SettingError(f"{place} would be replaced by a version of {self.model}: name another place")
 
     def of_scene(self, scene: str) -> ImageJobOutputs:
         """Return the outputs of a scene."""
@@ -51,6 +54,12 @@ class SceneOutputs(ImageJobOutputs):
     def of_model(self, version: int) -> ImageJobOutputs:
         """Return the model of a version as an output."""
         return self._only({key: place.replace("{version}", str(version)) for key, place in self._given_of(("model",))})
+
+    def is_of_model(self, place: str) -> bool:
+        """Return whether a place is that of some version of the model, or inside it."""
+        versions = re.escape(str(pure_path(self.model or ""))).replace(re.escape("{version}"), r"[1-9]\d*")
+        pure = pure_path(place)
+        return any(re.fullmatch(versions, str(one)) for one in (pure, *pure.parents))
 
     def of_night(self) -> ImageJobOutputs:
         """Return the outputs of a night."""

@@ -176,13 +176,41 @@ def check_all_separate(paths: Iterable[str], others: Iterable[str]) -> None:
     Traceback (most recent call last):
     mdh_dask._errors.SettingError: expected separate paths; got a/x and a/../a/x/c, which overlap: name another
     """
-    known = {_pure(other): other for other in others}
-    around = {folder: other for pure, other in reversed(known.items()) for folder in pure.parents}  # the first of each
-    for path in paths:
-        pure = _pure(path)
-        other = around.get(pure) or next((known[one] for one in (pure, *pure.parents) if one in known), None)
-        if other is not None:
-            raise SettingError(f"expected separate paths; got {path} and {other}, which overlap: name another")
+    Taken(others).check(*paths)
+
+
+class Taken:
+    """Many paths or URLs that are in use.
+
+    Parameters
+    ----------
+    paths : iterable of str
+    """
+
+    def __init__(self, paths: Iterable[str] = ()):
+        self._known: dict[PurePath, str] = {}
+        self._around: dict[PurePath, str] = {}
+        self.add(*paths)
+
+    def add(self, *paths: str) -> None:
+        """Take further paths or URLs."""
+        for path in paths:
+            pure = pure_path(path)
+            self._known.setdefault(pure, path)
+            for folder in pure.parents:
+                self._around.setdefault(folder, path)
+
+    def overlap(self, path: str) -> str | None:
+        """Return the first that is a path or URL, inside it or around it; None if there is none."""
+        pure = pure_path(path)
+        known = (self._known[one] for one in (pure, *pure.parents) if one in self._known)
+        return self._around.get(pure) or next(known, None)
+
+    def check(self, *paths: str) -> None:
+        """Raise an error if one of some paths or URLs is that of another, inside it or around it."""
+        for path in paths:
+            if (other := self.overlap(path)) is not None:
+                raise SettingError(f"expected separate paths; got {path} and {other}, which overlap: name another")
 
 
 def check_place(path: str, overwrite: bool, kind: Kind) -> None:
@@ -229,5 +257,6 @@ def check_folder(folder: Path) -> None:
         ) from error
 
 
-def _pure(path: str) -> PurePath:
+def pure_path(path: str) -> PurePath:
+    """Return a path with links resolved, or a URL as a path, to compare it with others."""
     return local_path(path) or PurePosixPath(path)

@@ -18,7 +18,7 @@ from ..images.scenes import find_scenes, matched, open_scene, rows_of
 from ..images.validity import NoDataError
 from ._fit import Cluster
 from .estimates import telling_of_memory
-from .outputs import ImageOutputs, check_all_separate
+from .outputs import ImageOutputs, Taken
 from .performance import recorded
 from .pixels import PixelOptions, columns_of, drawn, labelled, write_preview
 from .reading import Reading
@@ -72,7 +72,12 @@ def segment_scenes(
     started = perf_counter()
     found = find_scenes(given, bands, mask)
     own = own_outputs((scene.name for scene in found), outputs)
-    check_all_separate((place for one in own.values() for place in one.given()), (p for s in found for p in s.paths))
+    taken = Taken(path for scene in found for path in scene.paths)
+    taken.check(*filter(None, (outputs.model, outputs.performance_report)))
+    for one in own.values():
+        places = [place for key in OF_A_SCENE if (place := getattr(one, key)) is not None]
+        taken.check(*places)
+        taken.add(*places)
     images = matched({scene.name: open_scene(scene, reading.image, bands) for scene in found})
     n_without = segment_images(images, own, estimator, options, outputs, cluster)
     without = f", {n_without} without data," if n_without else ""

@@ -832,6 +832,84 @@ def test_labels_of_one_scene_cannot_replace_another_scene(tmp_path):
     assert (tmp_path / "a-labels.tif").read_bytes() == before
 
 
+def test_labels_of_one_scene_cannot_replace_regions_of_another(tmp_path):
+    for name in ("a", "a-connected"):
+        scene(tmp_path / f"{name}.tif", 0)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(SettingError, match=r"got .*a-connected\.tif and .*a-connected\.tif, which overlap"):
+        segment(
+            f"{tmp_path}/*.tif", PCATree(), labels=f"{tmp_path}/out/{{scene}}.tif",
+            connected=f"{tmp_path}/out/{{scene}}-connected.tif", overwrite=True,
+        )  # fmt: skip
+    assert [*tmp_path.glob("out/*")] == []
+
+
+CLASHES = {
+    "model": ('"out/{scene}.tif"', '"out/{scene}.zarr"', "model-1"),
+    "later model": ('"out/{scene}.tif"', '"out/{scene}.zarr"', "model-70"),
+    "around the model": ('"out/model-{version}.zarr"', '"out/z.tif/model-{version}.zarr"', "z"),
+    "report": ('"out/{scene}.tif"', '"out/{scene}.html"', "night"),
+    "metrics for monitors": ('"out/{scene}.tif"', '"{scene}.prom"', "job"),
+    "work": ('"out/{scene}.tif"', '"{scene}.work"', "job"),
+    "preview of another": (
+        'labels = "out/{scene}.tif"',
+        'labels = "out/{scene}.tif"\nconnected = "out/{scene}-c.tif"',
+        "a-c",
+    ),
+}
+
+
+def job_with_clash(clash, folder):
+    """Return a job with outputs that overlap, and the name of the scene for which they do."""
+    old, new, name = CLASHES[clash]
+    job = new_job(folder, JOB.replace(old, new))
+    if clash == "around the model":
+        (folder / "out/z.tif").mkdir()
+    return job, name
+
+
+@pytest.mark.parametrize("clash", CLASHES)
+def test_a_scene_with_outputs_where_others_are_is_refused_before_work(clash, tmp_path):
+    job, name = job_with_clash(clash, tmp_path)
+    for own in ("a", name):
+        scene(tmp_path / f"scenes/{own}.tif", 0)
+    for use in (check, run):
+        with pytest.raises(SettingError, match=f"outputs of scene {name}; got .*, which overlap: rename the scene"):
+            use(job)
+    assert [path for path in tmp_path.glob("out/**/*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("clash", CLASHES)
+def test_a_scene_that_comes_later_with_outputs_where_others_are_is_named_and_the_night_goes_on(clash, tmp_path):
+    job, name = job_with_clash(clash, tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    run(job)
+    before = contents(tmp_path)
+    for number, own in enumerate((name, "b"), 1):
+        scene(tmp_path / f"scenes/{own}.tif", number)
+    why = f"expected separate outputs of scene {name}; got .*, which overlap: rename the scene"
+    assert re.search(f"2 of 3 scenes are new, 1 refused: {why}", check(job))
+    for _ in range(2):
+        with pytest.raises(ValueError, match=f"1 of the scenes could not be used .*: {name}: {why}"):
+            run(job)
+        assert (metrics(job)["labelled"], [*metrics(job)["damaged"]]) == (["b"], [name])
+        assert load_model(next(tmp_path.glob("out/**/model-1.zarr"))).n_clusters_ == 3
+    after = contents(tmp_path)
+    kept = {path for path in before if not re.search("night.html|[.]work|[.]prom", path)}
+    assert {path: after[path] for path in kept} == {path: before[path] for path in kept}
+    (tmp_path / f"scenes/{name}.tif").rename(tmp_path / "scenes/c.tif")
+    run(job)
+    assert metrics(job)["labelled"] == ["c"]
+
+
+def test_a_report_that_a_version_of_the_model_would_replace_is_refused_before_work(tmp_path):
+    job = new_job(tmp_path, JOB.replace('"out/night.html"', '"out/model-2.zarr"'))
+    scene(tmp_path / "scenes/a.tif", 0)
+    with pytest.raises(SettingError, match=r"model-2\.zarr would be replaced by a version of .*model-{version}\.zarr"):
+        run(job)
+    assert list(job.parent.glob("out/*")) == []
+
+
 def test_a_command_segments_many_scenes_and_another_predicts_by_the_names_of_bands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     new_job(tmp_path)
