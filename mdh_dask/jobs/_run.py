@@ -158,8 +158,7 @@ def _published(outputs: JobOutputs, work: Work, fence: Fence, name: str) -> dict
     """Publish the outputs that are still staged and return the manifest."""
     manifest = work.manifest(READY)
     assert manifest is not None
-    for key, staged in outputs.staged(manifest["attempts"][-1]["id"], name).items():
-        staged.publish(outputs.may_replace(outputs.places()[key]), fence)
+    outputs.publish(manifest["attempts"][-1]["id"], name, fence)
     fence.check()
     work.finish()
     return manifest

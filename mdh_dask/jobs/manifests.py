@@ -67,12 +67,17 @@ def manifest_of(
         "passes": metrics["passes"],
         "seconds": metrics["seconds"],
         "attempts": list(attempts),
-        "outputs": {
-            key: {"path": stored(path), "checksum": checksum_of(getattr(growing, key))}
-            for key, path in outputs.places().items()
-            if key != "manifest"
-        },
+        "outputs": outputs_made(outputs, growing),
         "finished": now(),
+    }
+
+
+def outputs_made(outputs: JobOutputs, growing: JobOutputs) -> dict[str, dict[str, str]]:
+    """Return the final path of every output but the manifest, and the checksum of what is staged for it."""
+    return {
+        key: {"path": stored(path), "checksum": checksum_of(getattr(growing, key))}
+        for key, path in outputs.places().items()
+        if key != "manifest"
     }
 
 

@@ -82,7 +82,8 @@ class Night:
         outputs, version = self.outputs.of_night(), self._version()
         about_model = (self._place(version), self._model(version))
         with self._published(outputs, self._name("night", self.ledger.night)) as growing:
-            manifest = write_night(self.job, self.ledger, self.work, growing, about_model, where, self.damaged.why)
+            made = (outputs, growing)
+            manifest = write_night(self.job, self.ledger, self.work, made, about_model, where, self.damaged.why)
         self.work.ready(manifest)
         self.work.finish()  # before the ledger ends the night: a run that is killed in between is told by the next
         self.ledger.night += bool(self.ledger.of_night())
@@ -237,8 +238,7 @@ class Night:
                 staged.give_up()
             raise
         self.fence.check()
-        for key, staged in outputs.staged(attempt, name).items():
-            staged.publish(outputs.may_replace(outputs.places()[key]), self.fence)
+        outputs.publish(attempt, name, self.fence)
 
     def _name(self, *about: Any) -> str:
         """Return a name for a step that differs for other scenes, methods and versions of this package."""

@@ -14,21 +14,23 @@ from ..workflows.facts import versions
 from .job import Job
 from .ledger import Ledger
 from .locks import now
-from .manifests import digest_of, write_json
-from .outputs import JobOutputs, checksum_of
+from .manifests import digest_of, outputs_made, write_json
+from .outputs import JobOutputs
 from .state import FORMAT, Work, wanted_of
 
 COLUMNS = ("scene", "night", "model", "pixels", "without data", "coordinates", "drift", "largest segments")
 
 
 def write_night(
-    job: Job, ledger: Ledger, work: Work, growing: JobOutputs, model: Any, where: str, damaged: Mapping[str, str]
-) -> dict[str, Any]:
+    job: Job, ledger: Ledger, work: Work, made: tuple[JobOutputs, JobOutputs], model: Any, where: str,
+    damaged: Mapping[str, str],
+) -> dict[str, Any]:  # fmt: skip
     """Write the report, the metrics and the manifest that have a path; return the manifest.
 
-    `damaged` says of scenes that could not be used what is wrong with each.
+    `made` are the outputs at their final and at their staging paths; `damaged` says of scenes that could not be used
+    what is wrong with each.
     """
-    metrics = metrics_of_night(ledger, damaged)
+    metrics, (_, growing) = metrics_of_night(ledger, damaged), made
     if growing.metrics is not None:
         write_json(growing.metrics, metrics)
     manifest = {
@@ -57,11 +59,7 @@ def write_night(
             facts=facts, scenes=_table(ledger, damaged), sizes=_sizes(ledger, model[1]), overwrite=True,
             feature_map=getattr(model[1].state_, "feature_map", None),
         )  # fmt: skip
-    manifest["outputs"] = {
-        key: {"path": stored(path), "checksum": checksum_of(path)}
-        for key, path in growing.places().items()
-        if key != "manifest"
-    }
+    manifest["outputs"] = outputs_made(*made)
     if growing.manifest is not None:
         write_json(growing.manifest, manifest)
     return manifest

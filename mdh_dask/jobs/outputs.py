@@ -1,6 +1,7 @@
 """The outputs of jobs."""
 
 import hashlib
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,8 +11,11 @@ from ..io.files import file_exists, read_file
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node, local_path
 from ..workflows.outputs import ImageOutputs, Outputs, check_file_of
+from .locks import Fence
 from .staging import Staged
 from .staging_urls import StagedFile, StagedUrl
+
+logger = logging.getLogger(__name__)
 
 ZARR = ("labels", "confidence", "connected", "model")
 """Keys of the outputs that are Zarr arrays or groups, unless they are maps; all others are files."""
@@ -73,6 +77,12 @@ class JobOutputs(Outputs):
             kind = StagedUrl if key in ZARR and not is_map(place) else StagedFile
             found[key] = kind(place, job) if file is None else Staged(file, attempt)
         return found
+
+    def publish(self, attempt: str, job: str, fence: Fence) -> None:
+        """Move what is still staged to its final paths and URLs."""
+        for (key, place), staged in zip(self.places().items(), self.staged(attempt, job).values(), strict=True):
+            staged.publish(self.may_replace(place), fence)
+            logger.info("%s in %s", key, place)
 
     def growing(self, attempt: str, job: str) -> "JobOutputs":
         """Return the outputs at their staging paths, where only the job itself writes."""

@@ -106,7 +106,7 @@ def segment_image(
         logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
-            logger.info("model in %s", outputs.model)
+            logger.info("model written")
         if outputs.shows_pixels:
             also = moments_of(estimator, pixel_rows(image)) if outputs.report else None
             seen = labelled(image, features, estimator, outputs, estimator.progress, resume, also, options.sieve)
@@ -192,7 +192,7 @@ def labelled(
         label, image, outputs.labels, **known, overwrite=outputs.overwrite, attributes=attributes,
         progress=announced("writing labels", progress), resume=resume,
     )  # fmt: skip
-    logger.info("labels in %s", outputs.labels)
+    logger.info("labels written")
     return seen
 
 
@@ -202,7 +202,7 @@ def write_preview(seen: Seen, outputs: ImageOutputs) -> None:
 
     if outputs.preview:
         write_file(outputs.preview, encoded(seen.segmented()), outputs.overwrite)
-        logger.info("preview in %s", outputs.preview)
+        logger.info("preview written")
 
 
 def _write_report(
@@ -220,7 +220,7 @@ def _write_report(
             profiles=Profiles(bands, seen.more, lowest=-noise), links=outputs.links(),
             feature_map=feature_map, overwrite=outputs.overwrite,
         )  # fmt: skip
-        logger.info("report in %s", outputs.report)
+        logger.info("report written")
 
 
 def _segments(seen: Seen, noise: int) -> Segments:

@@ -125,6 +125,12 @@ def test_a_job_writes_what_segment_writes(name, images, here):
         assert ours.attrs["proj:code"] == "EPSG:32721"
 
 
+def test_the_log_names_the_final_places_of_outputs_only(images, here):
+    log = run("job.toml").stderr
+    assert [name for name in OUTPUTS if f"{here}/out/{name}" not in log] == []
+    assert ".attempt-" not in log
+
+
 def test_metrics_and_manifest_tell_of_all_pixels(images, here):
     describe(images / "tiles.zarr", JOB.replace("window = 3\n", "sample = 2000\n"))
     assert run("job.toml").exit_code == 0

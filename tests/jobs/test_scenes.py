@@ -1,5 +1,6 @@
 """Jobs on many scenes: one model, labels of each, night after night."""
 
+import hashlib
 import json
 import os
 import re
@@ -478,6 +479,23 @@ def test_the_job_of_the_page_labels_scenes_and_keeps_versions_of_the_model(tmp_p
     assert sorted(path.name for path in tmp_path.glob("*/*") if path.parent.name in ("labels", "models")) == [
         "0.tif", "1.tif", "1.zarr", "2.zarr"
     ]  # fmt: skip
+
+
+def test_the_manifest_and_the_log_of_a_night_name_final_places_only(tmp_path, caplog):
+    caplog.set_level("INFO", "mdh_dask")
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    run(job)
+    for text in (caplog.text, (tmp_path / "out/manifest.json").read_text(), (tmp_path / "out/night.html").read_text()):
+        assert ".attempt-" not in text
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    assert {key: made["path"] for key, made in manifest["outputs"].items()} == {
+        "report": f"{tmp_path}/out/night.html", "metrics": f"{tmp_path}/out/metrics.json"
+    }  # fmt: skip
+    digest = hashlib.sha256((tmp_path / "out/night.html").read_bytes()).hexdigest()
+    assert manifest["outputs"]["report"]["checksum"] == f"sha256:{digest}"
+    for name in ("a.tif", "model-1.zarr", "night.html", "metrics.json", "manifest.json"):
+        assert f" in {tmp_path}/out/{name}" in caplog.text
 
 
 def test_labels_of_others_are_not_replaced(tmp_path):
