@@ -1,5 +1,6 @@
 """Numbers for monitors, as text in the format OpenMetrics, which Prometheus and node_exporter read."""
 
+import json
 import re
 from collections.abc import Mapping
 
@@ -37,17 +38,26 @@ def as_openmetrics(
     return "\n".join([*lines, "# EOF", ""])
 
 
-def read_gauges(text: str, about: Mapping[str, str], prefix: str) -> dict[str, float]:
-    """Return the values in text from `as_openmetrics` by their names; others are left out.
+def read_gauges(text: str, about: Mapping[str, str], prefix: str) -> tuple[dict[str, float], dict[str, str]]:
+    r"""Return the values in text from `as_openmetrics` by their names, others left out, and the labels of the first.
+
+    Raises
+    ------
+    ValueError
+        If it is cut off, or a value is no number.
 
     Examples
     --------
     >>> about = {"rows": "Number of rows."}
-    >>> read_gauges(as_openmetrics({"rows": 7}, about, {}, "mdh_"), about, "mdh_")
-    {'rows': 7.0}
+    >>> read_gauges(as_openmetrics({"rows": 7}, about, {"job": 'a"\\n'}, "mdh_"), about, "mdh_")
+    ({'rows': 7.0}, {'job': 'a"\\n'})
     """
-    found = re.findall(rf"^{prefix}(\w+){{.*}} ([-+.\w]+)$", text, re.MULTILINE)
-    return {name: float(value) for name, value in found if name in about}
+    if not text.endswith("# EOF\n"):
+        raise ValueError("expected # EOF at the end of metrics; got other text")
+    found = re.findall(rf"^{prefix}(\w+){{(.*)}} (.*)$", text, re.MULTILINE)
+    pairs = re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', found[0][1]) if found else []
+    labels = {name: json.loads(f'"{value}"', strict=False) for name, value in pairs}  # which escapes as JSON does
+    return {name: float(value) for name, _, value in found if name in about}, labels
 
 
 def _escaped(value: str) -> str:

@@ -27,6 +27,7 @@ RUN = {
     "overwrite": flag(default=False),
     "log_json": flag(default=False),
     "openmetrics": text("a path or URL"),
+    "name": text("a name for monitors"),
 }
 
 

@@ -23,6 +23,7 @@ from .inputs import Input, columns_and_kinds
 from .methods import estimator_of
 from .outputs import JobOutputs
 from .tables import checked_input
+from .telling import check_own
 
 BESIDE = ("labels", "weights", "mask")
 """Keys of ``[input]`` with paths of what belongs to the input."""
@@ -140,7 +141,7 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
                         f"{section}.{key} is {place}, but there is no such user: write the path out"
                     ) from error
     inputs = [given["path"]] if isinstance(given["path"], str) else given["path"]
-    _check_metrics(run["openmetrics"], *inputs, *map(given.get, BESIDE), *output.values(), str(path))
+    _check_metrics(run["openmetrics"], path, *inputs, *map(given.get, BESIDE), *output.values())
     _check_method(estimator, given, run)
     if output.get("performance_report") is not None and kind in LOCAL_SCHEDULERS:
         raise JobError(
@@ -167,13 +168,14 @@ def _check_method(estimator: ClusterEstimator, given: Mapping[str, Any], run: Ma
         )
 
 
-def _check_metrics(metrics: str | None, *others: str | None) -> None:
+def _check_metrics(metrics: str | None, job: Path, *others: str | None) -> None:
     """Raise an error if the metrics, which are replaced even if the job fails, would replace something else."""
     if metrics is not None:
         try:
-            check_separate(metrics, *(other for other in others if other is not None))
+            check_separate(metrics, *(other for other in (str(job), *others) if other is not None))
         except SettingError as error:
             raise JobError(f"run.openmetrics: {error}") from error
+        check_own(metrics, job)
 
 
 def _all_rooted(place: str | list[str], folder: Path) -> str | list[str]:

@@ -5,13 +5,14 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import Request, urlopen
 
 from .. import __version__
+from .._fields import JobError
 from .._locations import redacted
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def telling(path: str | Path, exit_code: Callable[[BaseException], int]) -> Iter
     -----
     What goes wrong here is logged, and never hides how the job ended.
     """
-    told = Told(str(path))
+    told = Told(str(Path(path).absolute()))
     try:
         yield told
     except BaseException as error:
@@ -98,11 +99,16 @@ def _despite_errors(what: str, do: Callable[[], None]) -> None:
 def _write(job: "Job | None", code: int) -> None:
     if job is None or (path := job.run["openmetrics"]) is None:
         return
-    from ..io.files import file_exists, read_file, write_file
-    from ..io.openmetrics import as_openmetrics, read_gauges
+    from ..io.files import write_file
+    from ..io.openmetrics import as_openmetrics
     from .state import FINISHED, Work
 
-    earlier = read_gauges(read_file(path).decode(), ABOUT, PREFIX) if file_exists(path) else {}
+    job_file, earlier = redacted(str(job.path)), dict[str, float]()
+    try:
+        told, whose = _told(path)
+        earlier = told if whose == job_file else {}
+    except Exception as error:  # of any kind, as the file may be anything
+        logger.warning("%s: no metrics of an earlier run (%s), it is replaced", path, type(error).__name__)
     now = time.time()
     values: dict[str, float] = {"exit_code": code, "last_run_timestamp_seconds": now}
     if code == 0:
@@ -110,8 +116,33 @@ def _write(job: "Job | None", code: int) -> None:
     if manifest := Work(job.work).manifest(FINISHED):  # also of a night that ended with an error of some scenes
         values |= {name: manifest[key] for name, key in OF_MANIFEST.items() if manifest.get(key) is not None}
         values["attempts"] = len(manifest["attempts"])
-    labels = {"job_file": redacted(job.name)}
+    labels = {"job_file": job_file, "job_name": job.run["name"] or job.path.stem}
     write_file(path, as_openmetrics(earlier | values, ABOUT, labels, PREFIX).encode(), overwrite=True)
+
+
+def check_own(path: str, job: Path) -> None:
+    """Raise an error if a file for the metrics of a job holds those of another job, which is still there.
+
+    Raises
+    ------
+    JobError
+    """
+    whose = ""
+    with suppress(Exception):  # missing, damaged or not reached: that is told at the end of the run
+        whose = _told(path)[1]
+    if whose not in ("", redacted(str(job))) and Path(whose).exists():
+        raise JobError(f"run.openmetrics: {path} holds the metrics of another job, {whose}: name another file")
+
+
+def _told(path: str) -> tuple[dict[str, float], str]:
+    """Return the metrics in a file, and the job file of which they are; none if there is no file."""
+    from ..io.files import file_exists, read_file
+    from ..io.openmetrics import read_gauges
+
+    if not file_exists(path):
+        return {}, ""
+    values, labels = read_gauges(read_file(path).decode(), ABOUT, PREFIX)
+    return values, labels.get("job_file", "")
 
 
 def _post(path: str, code: int, error: BaseException) -> None:

@@ -47,7 +47,8 @@ def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
     assert read.output["labels"] == f"{tmp_path}/l.zarr"
     assert [key for key, place in read.output.items() if place is not None] == ["labels"]
     assert (read.kind, read.work) == ("local", tmp_path / "job.work")
-    assert read.run == {"work": None, "on_change": "error", "overwrite": False, "log_json": False, "openmetrics": None}
+    given = {"on_change": "error", "overwrite": False, "log_json": False}
+    assert read.run == {"work": None, **given, "openmetrics": None, "name": None}
     assert read.estimator().get_params() == RandomProjectionTree().get_params()
 
 

@@ -83,6 +83,52 @@ def test_a_run_writes_what_it_did_in_openmetrics(job, webhook):
     assert webhook == []
 
 
+def test_jobs_of_the_same_file_name_in_two_folders_are_told_apart(job, monkeypatch):
+    (job.parent / "other").mkdir()
+    (job.parent / "other/job.toml").write_text(JOB.replace("x.npy", "../x.npy") + 'name = "the other"\n')
+    labels = []
+    for folder in (job.parent, job.parent / "other"):
+        monkeypatch.chdir(folder)
+        assert run("job.toml").exit_code == 0
+        labels.append(families_of_text((folder / 'metrics "a".prom').read_text()))
+    assert [next(families).samples[0].labels for families in labels] == [
+        {"job_file": str(job), "job_name": "job"},
+        {"job_file": str(job.parent / "other/job.toml"), "job_name": "the other"},
+    ]
+
+
+def test_metrics_of_another_job_are_not_replaced_while_it_is_there(job):
+    assert run(job).exit_code == 0
+    before = metrics(job)
+    other = job.parent / "other.toml"
+    other.write_text(JOB.replace("l.zarr", "other.zarr"))
+    for _ in range(2):
+        result = run(other)
+        assert result.exit_code == exits.BAD_JOB
+        said = " ".join(result.stderr.split())
+        assert f'run.openmetrics: {job.parent}/metrics "a".prom holds the metrics of another job, {job}: name' in said
+        assert metrics(job) == before
+    job.unlink()
+    assert run(other).exit_code == 0
+    assert metrics(other)["exit_code"] == 0
+
+
+WHOLE = '# TYPE mdh_dask_job_rows gauge\nmdh_dask_job_rows{job_file="/a"} 7\n# EOF\n'
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"", b"\xff\xfe", WHOLE[:-6].encode(), WHOLE.replace("7", "1-2").encode()],
+    ids=["empty", "no text", "cut off", "no number"],
+)  # fmt: skip
+def test_a_damaged_file_of_metrics_is_replaced_with_a_warning(damaged, job):
+    (job.parent / 'metrics "a".prom').write_bytes(damaged)
+    result = run(job)
+    assert result.exit_code == 0
+    assert "no metrics of an earlier run (" in result.stderr
+    assert (metrics(job)["rows"], metrics(job)["exit_code"]) == (600, 0)
+    assert "no metrics of an earlier run (" not in run(job).stderr
+
+
 def test_a_failure_keeps_the_last_success_and_is_posted_without_a_secret_in_the_log(job, webhook):
     assert run(job).exit_code == 0
     before = metrics(job)
@@ -100,9 +146,11 @@ def test_a_failure_keeps_the_last_success_and_is_posted_without_a_secret_in_the_
     assert "token-abc" not in result.output
 
 
-def test_a_job_file_that_cannot_be_read_is_posted_too(tmp_path, webhook):
+def test_a_job_file_that_cannot_be_read_is_posted_too_with_its_whole_path(tmp_path, webhook, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError):
-        jobs.run(tmp_path / "job.toml")
+        jobs.run("job.toml")
+    assert webhook[0]["job"] == f"{tmp_path}/job.toml"
     assert webhook[0]["message"].startswith("there is no job file")
 
 
