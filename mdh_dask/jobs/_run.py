@@ -133,24 +133,22 @@ def _made(
 ) -> dict[str, Any]:
     """Write all outputs to their staging paths and return the manifest."""
     name = name_of(about)
-    for staged in outputs.staged(fence.attempt.id, name).values():
-        staged.take_over()
-    growing = outputs.growing(fence.attempt.id, name)
     estimator = job.estimator(progress)
     journal = FolderJournal(job.work / PASSES, name)
     assert isinstance(opened, Clusterable)
-    with keeping(journal):
-        made = opened.cluster(estimator, growing, job.start_cluster(), resume=name)
-    n_after = opened.n_passes_after(outputs)
-    metrics = metrics_of(estimator, opened.rows, journal.passes, n_after, made.counts, made.n_without)
-    if growing.metrics is not None:
-        write_json(growing.metrics, metrics)
-    manifest = manifest_of(job, about, opened.rows, metrics, work.attempts(), outputs, growing)
-    manifest["summary"] = made.summary
-    if growing.manifest is not None:
-        write_json(growing.manifest, manifest)
-    work.check(about_job(job, opened.array, job.fingerprint()))  # it may have changed while it was read
-    fence.check()
+    with outputs.growing(name, fence) as growing:
+        with keeping(journal):
+            made = opened.cluster(estimator, growing, job.start_cluster(), resume=name)
+        n_after = opened.n_passes_after(outputs)
+        metrics = metrics_of(estimator, opened.rows, journal.passes, n_after, made.counts, made.n_without)
+        if growing.metrics is not None:
+            write_json(growing.metrics, metrics)
+        manifest = manifest_of(job, about, opened.rows, metrics, work.attempts(), outputs, growing)
+        manifest["summary"] = made.summary
+        if growing.manifest is not None:
+            write_json(growing.manifest, manifest)
+        work.check(about_job(job, opened.array, job.fingerprint()))  # it may have changed while it was read
+        fence.check()
     return manifest
 
 

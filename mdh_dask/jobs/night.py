@@ -225,20 +225,16 @@ class Night:
     @contextmanager
     def _published(self, outputs: ImageJobOutputs, name: str) -> Iterator[ImageJobOutputs]:
         """Yield outputs at their staging paths, where an earlier attempt may have begun them, and publish them."""
-        attempt = self.fence.attempt.id
-        for staged in outputs.staged(attempt, name).values():
-            staged.take_over()
-        growing = outputs.growing(attempt, name)
-        assert isinstance(growing, ImageJobOutputs)
-        try:
-            yield growing
-        except ValueError:  # of the data, with which nothing will go on
+        with outputs.growing(name, self.fence) as growing:
+            try:
+                yield growing
+            except ValueError:  # of the data, with which nothing will go on
+                self.fence.check()
+                for staged in outputs.staged("", name).values():
+                    staged.give_up()
+                raise
             self.fence.check()
-            for staged in outputs.staged("", name).values():
-                staged.give_up()
-            raise
-        self.fence.check()
-        outputs.publish(attempt, name, self.fence)
+        outputs.publish(self.fence.attempt.id, name, self.fence)
 
     def _name(self, *about: Any) -> str:
         """Return a name for a step that differs for other scenes, methods and versions of this package."""

@@ -2,8 +2,11 @@
 
 import hashlib
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from .._locations import stored
 from ..images.maps import is_map
@@ -84,10 +87,24 @@ class JobOutputs(Outputs):
             staged.publish(self.may_replace(place), fence)
             logger.info("%s in %s", key, place)
 
-    def growing(self, attempt: str, job: str) -> "JobOutputs":
-        """Return the outputs at their staging paths, where only the job itself writes."""
-        places = {key: str(staged.path) for key, staged in self.staged(attempt, job).items()}
-        return replace(self, **places, overwrite=True, own=(), linked=tuple(self.links().items()))
+    @contextmanager
+    def growing(self, job: str, fence: Fence) -> Iterator[Self]:
+        """Yield the outputs at their staging paths, where only the job itself writes and earlier attempts may have.
+
+        What is staged there is removed if another attempt takes over, even one that no lock has kept from it.
+        """
+        fence.check()
+        staged = self.staged(fence.attempt.id, job)
+        for one in staged.values():
+            one.take_over()
+        places = {key: str(one.path) for key, one in staged.items()}
+        try:
+            yield replace(self, **places, overwrite=True, own=(), linked=tuple(self.links().items()))
+        except Exception:
+            if fence.is_lost():
+                for one in staged.values():
+                    one.leave()
+            raise
 
 
 @dataclass(frozen=True)

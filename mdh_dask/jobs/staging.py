@@ -72,6 +72,10 @@ class Staged:
         for folder in self._earlier():
             shutil.rmtree(folder, ignore_errors=True)
 
+    def leave(self) -> None:
+        """Remove the staged files of this attempt, once another has taken over what it had staged until then."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def _earlier(self) -> list[Path]:
         """Return the hidden folders of other attempts, all of which have ended."""
         pattern = f".{glob.escape(self.final.name)}.attempt-*"

@@ -72,6 +72,9 @@ class StagedUrl:
         """Remove the staged objects of all attempts."""
         self._remove()
 
+    def leave(self) -> None:
+        """Do nothing, as the attempt that has taken over writes to the same objects."""
+
     def _claim(self, replace: bool, claim: dict[str, str]) -> None:
         """Claim the final URL, unless something exists there that must not be replaced."""
         fs, final = self._store(self.final)

@@ -610,6 +610,29 @@ def test_an_attempt_that_was_taken_over_publishes_nothing(here, undisturbed, mon
     assert contents(here / "out") == undisturbed
 
 
+@pytest.mark.parametrize(
+    "moment", ["manifest_of", "write_json", "FolderJournal", "Fence.claim"], ids=["end", "metrics", "fit", "start"]
+)
+def test_without_locks_the_attempt_that_loses_leaves_nothing_behind(moment, here, undisturbed, monkeypatch):
+    monkeypatch.setattr("mdh_dask.jobs.locks.fcntl", None)
+    module, name = (Fence, "claim") if moment == "Fence.claim" else (sys.modules["mdh_dask.jobs._run"], moment)
+    original, entered = getattr(module, name), []
+
+    def overtaken(*args, **kwargs):
+        found = original(*args, **kwargs)
+        if not entered:
+            entered.append(moment)
+            run_job(read_job(Path("job.toml")))
+        return found
+
+    monkeypatch.setattr(module, name, overtaken)
+    result = run("job.toml")
+    assert result.exit_code == exits.TRY_AGAIN
+    assert "the job was taken over by attempt" in result.stderr
+    assert sorted(os.listdir("out")) == OUTPUTS
+    assert contents(here / "out") == undisturbed
+
+
 def test_an_attempt_whose_folder_was_taken_over_cannot_write_on(tmp_path):
     first, second = Staged(tmp_path / "l.zarr", "a"), Staged(tmp_path / "l.zarr", "b")
     first.take_over()

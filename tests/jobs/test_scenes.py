@@ -363,6 +363,28 @@ def test_a_night_that_is_killed_at_its_end_is_told_by_the_next_run(tmp_path, mon
         assert (gauge(job, "scenes"), metrics(job)["labelled"]) == (n_scenes, [name])
 
 
+@pytest.mark.parametrize("step", ["fit_scenes", "labelled", "write_night"])
+def test_without_locks_the_night_that_loses_leaves_nothing_behind(step, tmp_path, monkeypatch):
+    job, original, entered = new_job(tmp_path), getattr(night_module, step), []
+    for number in range(2):
+        scene(tmp_path / f"scenes/{number}.tif", number)
+
+    def overtaken(*args, **kwargs):
+        found = original(*args, **kwargs)
+        if not entered:
+            entered.append(step)
+            run(job)
+        return found
+
+    monkeypatch.setattr("mdh_dask.jobs.locks.fcntl", None)
+    monkeypatch.setattr(night_module, step, overtaken)
+    with pytest.raises(BlockingIOError, match="the job was taken over by attempt"):
+        run(job)
+    made = ["0.tif", "1.tif", "manifest.json", "metrics.json", "model-1.zarr", "night.html"]
+    assert sorted(os.listdir(tmp_path / "out")) == made
+    assert (metrics(job)["labelled"], metrics(job)["model_version"]) == (["0", "1"], 1)
+
+
 def test_scenes_that_come_after_a_fit_was_killed_are_compared_with_its_model(tmp_path, monkeypatch):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
