@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, vstack
 
+from ._errors import BugError
 from ._typing import AnyArray, Integers
 
 SLAB_VALUES = 2**21
@@ -29,7 +30,7 @@ class CompactRows(ABC):
 
     def __array__(self, *args: Any, **options: Any) -> AnyArray:
         """Refuse to become dense unnoticed."""
-        raise TypeError("expected dense rows in this step; got compact ones: use X.toarray(), and report this as a bug")
+        raise BugError("expected dense rows in this step; got compact ones: use X.toarray(), and report this as a bug")
 
     @abstractmethod
     def __getitem__(self, which: Any) -> Any:

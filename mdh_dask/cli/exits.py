@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from .._errors import CannotCreateError, SettingError
+from .._errors import CannotCreateError, SettingError, is_bug
 from .._fields import JobError
 from .._locations import redacted
 from .._log import is_json
@@ -120,6 +120,8 @@ def exit_code(error: BaseException) -> int:
     (73, 65, 75)
     """
     name = type(error).__name__
+    if is_bug(error):
+        return FAILED
     if name in LACK_OF_MEMORY or isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return NO_MEMORY
     if _is_of_certificates(error):

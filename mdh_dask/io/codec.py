@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import BugError
 from .._storable import STORABLE, stored_name
 from .._typing import AnyArray
 from .folders import write_whole
@@ -111,7 +112,7 @@ def _taken_apart(value: Any, arrays: list[AnyArray]) -> Any:
 
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype.hasobject:
-            raise TypeError(f"expected an array of numbers; got one of {value.dtype}")
+            raise BugError(f"expected an array of numbers; got one of {value.dtype}")
         arrays.append(np.asarray(value))
         return {"array" if isinstance(value, np.ndarray) else "scalar": len(arrays) - 1}
     if value is None or isinstance(value, bool | int | float | str):
@@ -122,7 +123,7 @@ def _taken_apart(value: Any, arrays: list[AnyArray]) -> Any:
         return {type(value).__name__: [apart(item) for item in value]}
     if type(value) is dict and all(isinstance(key, str) for key in value):
         return {"dict": {key: apart(item) for key, item in value.items()}}
-    raise TypeError(
+    raise BugError(
         f"expected numbers, strings, arrays or one of {sorted(STORABLE)} in the journal of a job; got a "
         f"{type(value).__name__}: decorate a dataclass or named tuple with mdh_dask._storable.storable"
     )
@@ -146,4 +147,4 @@ def _names(cls: type) -> list[str]:
         return [f.name for f in fields(cls)]
     if issubclass(cls, tuple):
         return list(cls._fields)  # type: ignore[attr-defined]
-    raise TypeError(f"expected a dataclass or named tuple in the journal of a job; got {cls.__name__}: make it one")
+    raise BugError(f"expected a dataclass or named tuple in the journal of a job; got {cls.__name__}: make it one")

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import dask.array as da
 import numpy as np
 
+from .._errors import BugError
 from .._locations import has_query, hiding_credentials, name_of, without_query
 from ..columns import ColumnTypes
 from ..columns.coding import Coder
@@ -183,7 +184,7 @@ def _numbers_of(table: LazyTable, path: str | os.PathLike[str], storage_options:
 
 
 def _refuse(table: Any) -> Any:
-    raise TypeError("expected types of columns before their codes are computed; got none: this is a bug of mdh_dask")
+    raise BugError("expected types of columns before their codes are computed; got none: this is a bug of mdh_dask")
 
 
 @hiding_credentials()

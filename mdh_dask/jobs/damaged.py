@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._errors import SettingError
+from .._errors import SettingError, is_bug
 from .._fields import JobError
 from .._locations import redacted
 from ..chunks import Statistic, announced, reduce_rows
@@ -51,6 +51,8 @@ class Damaged:
         except (JobError, SettingError):
             raise
         except ValueError as error:
+            if is_bug(error):
+                raise
             self.why[name] = redacted(" ".join(str(error).split()))
             logger.warning("scene %s is left out: %s", name, self.why[name])
 

@@ -143,6 +143,54 @@ def files_of_at_most(n_bytes):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+def raised(line, module, within, folder):
+    """Return the error of a line of a module, called by another module if that is given."""
+    (folder / "inner.py").write_text(f"def call(*_):\n    {line}")
+    (folder / "outer.py").write_text("def call(inner):\n    inner()")
+    inner, outer = {"__name__": module, "np": np}, {"__name__": within or module}
+    for name, there in (("inner", inner), ("outer", outer)):
+        exec(compile((folder / f"{name}.py").read_text(), str(folder / f"{name}.py"), "exec"), there)
+    with pytest.raises((ValueError, TypeError)) as found:
+        outer["call"](inner["call"])
+    return found.value
+
+
+@pytest.mark.parametrize(
+    ("line", "module", "within", "expected"),
+    [
+        ("raise ValueError('expected rows')", "mdh_dask.growth.growth", None, exits.BAD_DATA),
+        ("raise TypeError('expected rows')", "mdh_dask.growth.growth", None, exits.BAD_DATA),
+        ("one, two = [1]", "mdh_dask.growth.growth", None, exits.FAILED),
+        ("np.zeros(3) + np.zeros(2)", "mdh_dask.growth.growth", None, exits.FAILED),
+        ("np.quantile([1.0], 2)", "mdh_dask.growth.growth", None, exits.FAILED),
+        ("len(3)", "mdh_dask.jobs.night", None, exits.FAILED),
+        ("int('x')", "mdh_dask.io.csv", None, exits.BAD_DATA),
+        ("np.frombuffer(b'1')", "mdh_dask.images.opening", "mdh_dask.jobs.night", exits.BAD_DATA),
+        ("int('x')", "zarr.core", "mdh_dask.chunks.reduction", exits.BAD_DATA),
+        ("int('x')", "another.package", None, exits.BAD_DATA),
+    ],
+)
+def test_what_no_statement_of_the_package_raises_and_no_reader_is_its_own_fault(
+    line, module, within, expected, tmp_path
+):
+    assert exits.exit_code(raised(line, module, within, tmp_path)) == expected
+
+
+def test_a_fault_of_the_package_has_an_exit_code_of_its_own_and_a_traceback_in_the_log(here, monkeypatch):
+    monkeypatch.setattr("mdh_dask.growth.growth.sample_limit", [].index)
+    for result in (run("fit", "x.zarr", "--model", "m.zarr"), run_job()):
+        assert result.exit_code == exits.FAILED
+        assert "Traceback (most recent call last):" in result.stderr
+
+
+def test_what_a_journal_cannot_store_is_a_fault_of_the_package(here, monkeypatch):
+    monkeypatch.setattr("mdh_dask._storable.STORABLE", {})
+    monkeypatch.setattr("mdh_dask.io.codec.STORABLE", {})
+    result = run_job()
+    assert result.exit_code == exits.FAILED
+    assert "decorate a dataclass or named tuple" in result.stderr
+
+
 @pytest.mark.parametrize(("option", "name"), [("--out", "l.zarr"), ("--model", "m.zarr"), ("--report", "r.html")])
 def test_a_full_disk_is_named_by_what_was_being_written(here, option, name):
     fit = ("fit", "x.zarr", "--n-projections", 20, "--scheduler", "threads", option)

@@ -308,6 +308,16 @@ def test_damaged_scenes_stop_no_night_and_are_named_until_they_are_whole_or_gone
     assert not [*(tmp_path / "out").glob(".*attempt*")]
 
 
+def test_a_fault_of_the_package_is_no_damaged_scene(tmp_path, monkeypatch):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    monkeypatch.setattr(night_module, "crs_of", [].index)
+    result = CliRunner().invoke(mdh, ["run", str(job)], prog_name="mdh-dask")
+    assert result.exit_code == exits.FAILED
+    assert "Traceback" in result.stderr
+    assert "left out" not in result.stderr
+
+
 def test_what_is_wrong_with_a_scene_is_told_without_credentials(caplog):
     damaged = Damaged()
     with damaged.noted("a"):
