@@ -57,7 +57,7 @@ class MixedPCAMap(FeatureMap):
         Continuous columns become ``(x - centre) * scale``. A scale of zero drops a column.
     spectrum : array of shape (n_components,)
         Variances of the features, in descending order.
-    positions, starts : array of shape (n_positions, n_components), and first positions of groups
+    positions, starts, shares : array of shape (n_positions, n_components), and first positions and weights of groups
         What single columns change; see `LevelFeatures`. Without groups before it is known.
     """
 
@@ -72,11 +72,16 @@ class MixedPCAMap(FeatureMap):
     spectrum: Floats
     positions: Floats = field(default_factory=lambda: np.empty((0, 0)))
     starts: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    shares: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def levels(self) -> LevelFeatures | None:
         """Return the mean features of the levels of single columns, or None for columns of numbers."""
-        return LevelFeatures(self.positions, self.starts, np.ones(len(self.starts))) if len(self.starts) else None
+        if not len(self.starts):
+            return None
+        # Maps that were saved without the weights of groups have weighed all alike.
+        shares = self.shares if len(self.shares) else np.ones(len(self.starts))
+        return LevelFeatures(self.positions, self.starts, shares)
 
     @property
     def missing(self) -> bool:
@@ -241,6 +246,8 @@ class MixedPCAMap(FeatureMap):
         checked_array("scale", self.scale, (d,), 0.0)
         checked_array("spectrum", self.spectrum, (p,), 0.0)
         check_levels(self.positions, self.starts, p)
+        if np.size(self.shares):
+            checked_array("shares", self.shares, self.starts.shape, 0.0)
         if not isinstance(self.noise, float) or not 0 < self.noise < np.inf:
             raise ValueError(f"expected a positive number for noise, got {self.noise!r}")
 

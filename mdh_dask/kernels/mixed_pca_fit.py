@@ -141,7 +141,7 @@ def with_levels(model: MixedPCAMap, rows: Floats) -> MixedPCAMap:
     """Return the model with what single columns change in some of its rows, as it is where no column varies."""
     used = (model.counts > 0) | (model.scale > 0)
     levels = levels_by_change(model, rows, model.counts > 0, used, model.n_components)
-    return replace(model, positions=levels.positions, starts=levels.starts) if len(levels.starts) else model
+    return replace(model, **levels._asdict()) if len(levels.starts) else model
 
 
 def start_from(model: MixedPCAMap, rows: Floats, rng: np.random.Generator | None) -> MixedPCAMap:

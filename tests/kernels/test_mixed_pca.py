@@ -8,6 +8,8 @@ from scipy.linalg import subspace_angles
 
 from mdh_dask import HierarchicalMDH, MixedPCA, load_model
 from mdh_dask.kernels.blas import HEIGHT
+from mdh_dask.kernels.changed_levels import levels_by_change
+from mdh_dask.kernels.gower_levels import EIGHTHS
 from mdh_dask.kernels.mixed_pca import MixedPCAMap
 from mdh_dask.kernels.mixed_pca_fit import MixedPCAPass
 
@@ -135,9 +137,21 @@ def test_trees_on_columns_that_are_constant_in_the_sample_are_saved(seldom, tmp_
     np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(rows), model.labels_)
 
 
+def test_eighths_of_the_values_of_a_column_weigh_together_as_much_as_any_other_change_of_it():
+    made = MixedPCA(column_types=TYPES, n_components=2, max_iter=2).fit(planted(50, 0.1)[0])
+    levels = made.map_.levels
+    weighed = levels_by_change(made.map_, planted(50, 0.1)[0], np.arange(5) > 2, np.ones(5, dtype=bool), 2)
+    assert levels.shares.tolist() == weighed.shares.tolist()
+    assert levels.shares.tolist().count(1 / EIGHTHS) == 3 * EIGHTHS
+    settings, arrays = made.map_.to_arrays()
+    np.testing.assert_array_equal(MixedPCAMap.from_arrays(settings, arrays).levels.shares, levels.shares)
+    del arrays["shares"]
+    assert MixedPCAMap.from_arrays(settings, arrays).levels.shares.tolist() == [1.0] * len(levels.starts)
+
+
 def test_a_map_of_an_earlier_version_has_no_levels():
     settings, arrays = MixedPCA(column_types=TYPES, max_iter=2).fit(planted(50)[0]).map_.to_arrays()
-    earlier = {name: array for name, array in arrays.items() if name not in ("positions", "starts")}
+    earlier = {name: array for name, array in arrays.items() if name not in ("positions", "starts", "shares")}
     assert MixedPCAMap.from_arrays(settings, earlier).levels is None
 
 
