@@ -82,9 +82,10 @@ def single_columns(rows: AnyArray, coarse: Integers = NO_COLUMNS) -> AnyArray:
     >>> single_columns(rows)
     array([[1., 0.]])
     """
-    n_columns = rows.shape[1]
-    chosen = columns_without_ties(rows, coarse) if n_columns <= MOST_COLUMNS else NO_COLUMNS
-    return np.eye(n_columns, dtype=rows.dtype)[chosen]
+    chosen = columns_without_ties(rows, coarse) if rows.shape[1] <= MOST_COLUMNS else NO_COLUMNS
+    vectors = np.zeros((len(chosen), rows.shape[1]), dtype=rows.dtype)  # the matrix of all may not fit in memory
+    vectors[np.arange(len(chosen)), chosen] = 1.0
+    return vectors
 
 
 def columns_without_ties(rows: AnyArray, coarse: Integers = NO_COLUMNS) -> Integers:

@@ -1,6 +1,7 @@
 """The scikit-learn face of the estimators, and what they accept and refuse."""
 
 import re
+import tracemalloc
 from functools import partial
 
 import dask.array as da
@@ -13,10 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mdh_dask
 from mdh_dask import (
+    PDDP,
     AffinityFeatures,
     BisectingKernelKMeans,
     DivisiveClustering,
     MinimumDensityHyperplane,
+    PCATree,
     RandomProjectionTree,
     load_model,
 )
@@ -190,6 +193,19 @@ def test_constant_columns_change_nothing(rows):
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_few_rows_are_one_cluster(n):
     assert RandomProjectionTree(**QUICK).fit(np.random.default_rng(0).normal(size=(n, 2))).n_clusters_ == 1
+
+
+@pytest.mark.parametrize(
+    "model", [RandomProjectionTree(20), PCATree(), PDDP(), MinimumDensityHyperplane(starts="pca2")]
+)
+def test_memory_grows_with_the_columns_and_not_with_their_square(model):
+    rows = np.random.default_rng(0).normal(size=(60, 20_000)).astype(np.float32)
+    tracemalloc.start()
+    try:
+        model.fit(rows)
+        assert tracemalloc.get_traced_memory()[1] < 150e6  # a matrix of columns by columns has 1600 MB
+    finally:
+        tracemalloc.stop()
 
 
 def test_more_features_than_rows_are_fine():
