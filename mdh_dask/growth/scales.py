@@ -23,6 +23,10 @@ RIDGE = 1e-3
 SAME_MODE = 4.0
 """Counts of levels are those of one mode if they rise before it and fall after it but for so many standard errors."""
 
+MOST_TOGETHER = 100
+"""More scales are drawn in parts: the covariance of as many scales as rows fits noise, so that the ends of 500 were two
+clusters of 600 rows, and takes memory with their square. So many ratings tell where a row lies without the others."""
+
 LEAST_SHARE = 1e-12
 """Smallest share of a distribution between two bounds, as logarithms of smaller ones overflow."""
 
@@ -40,9 +44,10 @@ def with_drawn_scales(sample: Sample, gaps: Floats) -> Sample:
     if len(scales) < 2:
         return sample
     scales.sort(key=lambda i: int(lattices.keys[i]))  # the same draws for permuted columns
-    found = Lattices(lattices.columns[scales], lattices.steps[scales], lattices.keys[scales])
     rows = sample.rows.astype(np.float64)
-    rows[:, found.columns] = _drawn(rows[:, found.columns], sample.hashes, found)
+    for part in np.array_split(scales, -(-len(scales) // MOST_TOGETHER)):
+        found = Lattices(lattices.columns[part], lattices.steps[part], lattices.keys[part])
+        rows[:, found.columns] = _drawn(rows[:, found.columns], sample.hashes, found)
     return sample._replace(rows=rows)
 
 

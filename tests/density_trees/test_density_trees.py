@@ -598,15 +598,15 @@ class TestDrift:
         assert drift(model, 2 * X).found
 
 
-@pytest.mark.parametrize("kind", ["one cluster", "three clusters"])
-def test_the_ends_of_correlated_ratings_are_no_clusters_in_many_columns(kind):
+@pytest.mark.parametrize(("kind", "d"), [("one cluster", 12), ("three clusters", 12), ("one cluster", 500)])
+def test_the_ends_of_correlated_ratings_are_no_clusters_in_many_columns(kind, d):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 600)
     if kind == "one cluster":
         y, place = np.zeros(600, int), 3 + rng.normal(size=(600, 1))
     else:
-        place = (2 + 2 * rng.integers(0, 2, (3, 12)))[y]
-    ratings = np.clip(np.rint(place + rng.normal(size=(600, 12), scale=1 if kind == "one cluster" else 0.7)), 1, 5)
+        place = (2 + 2 * rng.integers(0, 2, (3, d)))[y]
+    ratings = np.clip(np.rint(place + rng.normal(size=(600, d), scale=1 if kind == "one cluster" else 0.7)), 1, 5)
     assert adjusted_rand_index(DensityTree().fit(ratings).labels_, y) > 0.9
 
 
