@@ -31,8 +31,18 @@ RUN = {
 }
 
 
+LARGEST = 2**20
+"""Bytes of a job file, far more than any has."""
+
+
 def load_job(path: Path) -> dict[str, Any]:
     """Return the unchecked content of a job file; see `mdh_dask.jobs.job.read_job`."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise JobError(
+            f"{path} is a pipe, a socket or a device, which may never end: write the job file to a file first"
+        )
+    if path.is_file() and (size := path.stat().st_size) > LARGEST:
+        raise JobError(f"{path}: expected a job file of at most {LARGEST:,} bytes; got {size:,}: check the path")
     try:
         return tomllib.loads(path.read_text())
     except FileNotFoundError:

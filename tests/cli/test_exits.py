@@ -95,6 +95,21 @@ def test_what_is_no_job_file_is_said_to_be_none(here):
         assert message in result.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pipes with names")
+def test_a_job_file_that_may_never_end_is_refused_at_once(here):
+    os.mkfifo("pipe.toml")
+    with open("large.toml", "wb") as file:
+        file.truncate(2**21)
+    for path, message in (
+        ("pipe.toml", "pipe.toml is a pipe, a socket or a device, which may never end: write the job file to a file"),
+        ("/dev/zero", "/dev/zero is a pipe, a socket or a device"),
+        ("large.toml", "large.toml: expected a job file of at most 1,048,576 bytes; got 2,097,152: check the path"),
+    ):
+        result = run("run", path)
+        assert result.exit_code == exits.BAD_JOB, result.output
+        assert message in result.stderr
+
+
 @pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.zarr"])
 def test_a_server_of_files_that_does_not_answer_may_do_so_later(here, name):
     result = run("fit", f"http://127.0.0.1:9/{name}", "--out", "l.zarr", "--scheduler", "threads")
