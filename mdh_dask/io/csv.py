@@ -15,7 +15,7 @@ from ..chunks import default_block_bytes
 from .csv_dialects import Dialect
 from .csv_head import first_texts, head_of, line_end, warn_of_doubts
 from .nodes import Options
-from .remote import filesystem, version_of
+from .remote import about_file, filesystem, version_of
 from .tables import LazyColumn, LazyTable
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
@@ -111,10 +111,9 @@ def _found(path: str | os.PathLike[str], storage_options: Options) -> tuple[Any,
         import pyarrow  # noqa: F401
     except ImportError as error:
         raise ImportError('CSV is read with pyarrow, which is missing: pip install "mdh_dask[parquet]"') from error
-    fs, root = filesystem(path, storage_options)
-    if not fs.isfile(root):
+    if about_file(path, storage_options)["type"] != "file":
         raise FileNotFoundError(f"there is no file {path}; check the path")
-    return fs, root
+    return filesystem(path, storage_options)
 
 
 def _blocks(root: str, size: int, path: Any, block_bytes: int | str | None) -> list[Bytes]:
@@ -179,7 +178,7 @@ class CsvReader:
         lines = _bytes(self.fs, block)
         try:
             return self.dialect.table(
-                lines, dict(zip(self.header, self.types)), list(names), use_threads=False, block_size=len(lines) + 1,
+                lines, dict(zip(self.header, self.types)), list(names), use_threads=False,
                 column_names=list(self.header), skip_rows=int(block[1] == 0),
             )  # fmt: skip
         except pa.ArrowInvalid as error:

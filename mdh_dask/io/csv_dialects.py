@@ -34,7 +34,7 @@ class Dialect(NamedTuple):
 
         return csv.read_csv(
             io.BytesIO(content.lstrip(b"\r\n")),  # empty lines are no header
-            read_options=csv.ReadOptions(**read),
+            read_options=csv.ReadOptions(block_size=len(content) + 1, **read),  # no line is longer
             parse_options=csv.ParseOptions(delimiter=self.delimiter),
             convert_options=csv.ConvertOptions(
                 column_types=types, include_columns=names, decimal_point=self.decimal, strings_can_be_null=True

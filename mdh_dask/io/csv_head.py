@@ -5,10 +5,15 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from dask.utils import format_bytes
+
 from .csv_dialects import Dialect, dialects_of
 
-HEAD = 2**20
-"""Bytes from which the types of the columns follow."""
+HEAD, LONGEST = 2**20, 2**26
+"""Bytes from which the types of the columns follow, and the most where lines are long."""
+
+LINES = 100
+"""Fewest lines from which they follow: a line of many columns may be longer than a megabyte."""
 
 NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
 
@@ -25,9 +30,7 @@ class Head(NamedTuple):
 
 def head_of(fs: Any, root: str, path: Any) -> Head:
     """Return the names of the columns, their types and the dialect: the one with the largest share of numbers."""
-    with fs.open(root, "rb", compression="infer") as stream:
-        head = bytes(stream.read(HEAD))
-    head = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
+    head = _first_lines(fs, root, path)
     found, errors = [], []
     for dialect in dialects_of(head.lstrip(b"\r\n")):
         try:
@@ -37,6 +40,24 @@ def head_of(fs: Any, root: str, path: Any) -> Head:
     if not found:
         raise errors[0]  # that of the likeliest dialect
     return max(found, key=lambda one: sum(str(own) == "double" for own in one.types.values()) / len(one.names))
+
+
+def _first_lines(fs: Any, root: str, path: Any) -> bytes:
+    """Return whole lines from which the types of the columns follow, or all of a short file."""
+    size = HEAD
+    with fs.open(root, "rb", compression="infer") as stream:
+        content = bytes(stream.read(size))
+        while len(content) == size < LONGEST and content.count(b"\n") < LINES:
+            content += stream.read(size)
+            size *= 2
+    if len(content) < size:
+        return content
+    if not (lines := content[: content.rfind(b"\n") + 1]):
+        raise ValueError(
+            f"{path}: expected a first line with the names of the columns, of at most {format_bytes(LONGEST)}; got a "
+            "longer one: end lines by line feeds, or store the table as Parquet"
+        )
+    return lines
 
 
 def _read_head(head: bytes, dialect: Dialect, path: Any) -> Head:
@@ -64,10 +85,7 @@ def _read_head(head: bytes, dialect: Dialect, path: Any) -> Head:
 def first_texts(fs: Any, root: str, path: Any, names: Sequence[str]) -> dict[str, str]:
     """Return where the head of a file has the first text in each of some columns, in words."""
     head = head_of(fs, root, path)
-    with fs.open(root, "rb", compression="infer") as stream:
-        content = bytes(stream.read(HEAD))
-    lines = content if len(content) < HEAD else content[: content.rfind(b"\n") + 1]
-    texts = head.dialect.table(lines, {name: head.types[name] for name in names}, list(names))
+    texts = head.dialect.table(_first_lines(fs, root, path), {name: head.types[name] for name in names}, list(names))
     return {name: _first_text(texts[name].to_pylist()) for name in names}
 
 

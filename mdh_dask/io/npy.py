@@ -107,7 +107,7 @@ def open_npy(
     file, size, version = _opened(location, path, storage_options)
     if file.dtype.hasobject or file.dtype.kind not in "biufc":
         raise ValueError(f"{path}: expected numbers, got dtype {file.dtype}; save an array of numbers with numpy.save")
-    if len(file.shape) != 2 or 0 in file.shape:
+    if len(file.shape) != 2 or min(file.shape) < 1:
         raise ValueError(f"{path}: expected rows of columns, at least one of each; got an array of shape {file.shape}")
     nbytes = file.row_bytes * file.shape[0]
     if size is not None and size < file.offset + nbytes:

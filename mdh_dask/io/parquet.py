@@ -79,6 +79,7 @@ def open_parquet_table(
     """Open columns of any type of a Parquet table lazily; parameters and errors are those of `open_parquet`."""
     fs, footers = footers_of(path, storage_options)
     names = _chosen(footers[0], columns, path)
+    _check_flat(footers[0], names, path)
     there = {name: LazyColumn(_common_type(footers, name)) for name in names}
     blocks, rows = _blocks(footers, 8 * len(names), path, block_bytes)
     return LazyTable(there, tuple(blocks), ParquetTables(fs), tuple(rows), _version(footers, names))
@@ -143,6 +144,17 @@ def _check_numeric(footer: Footer, names: tuple[str, ...], path: Any) -> None:
         remedy = f"name the columns to take with columns=..., as {numeric}" if numeric else "it has none"
         raise ValueError(
             f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}; feature_map='gower' takes others, too"
+        )
+
+
+def _check_flat(footer: Footer, names: tuple[str, ...], path: Any) -> None:
+    from pyarrow.types import is_nested
+
+    types = {name: footer.schema.field(name).type for name in names}
+    if nested := [f"{name} ({kind})" for name, kind in types.items() if is_nested(kind)]:
+        raise ValueError(
+            f"expected columns with one value in every row; got {', '.join(nested)} in {path}: name other columns with "
+            "columns=..., or store the values in columns of their own"
         )
 
 
