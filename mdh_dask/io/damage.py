@@ -35,6 +35,32 @@ def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
         raise ContentsError(f"{what} ({str(error) or type(error).__name__}); {remedy}") from error
 
 
+@contextmanager
+def reaching(location: object) -> Iterator[None]:
+    """Name the place in an error of a server that is not reached.
+
+    Raises
+    ------
+    ConnectionError
+        Also where fsspec says that a file is missing, as it does for HTTP.
+
+    Examples
+    --------
+    >>> with reaching("http://host/x.npy"):
+    ...     raise FileNotFoundError("http://host/x.npy") from OSError("no route to host")
+    Traceback (most recent call last):
+    ConnectionError: http://host/x.npy cannot be reached (no route to host); try again later
+    """
+    try:
+        yield
+    except OSError as error:
+        cause = error.__cause__ if isinstance(error, FileNotFoundError) else error
+        of_client = cause is not error or type(error).__module__.partition(".")[0] in CLIENTS
+        if not of_client or not isinstance(cause, OSError):
+            raise
+        raise ConnectionError(f"{location} cannot be reached ({cause}); try again later") from error
+
+
 def is_damage(error: Exception) -> bool:
     """Return whether an error of a decoder concerns the contents.
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
-from .._locations import hiding_credentials, name_of, without_query
+from .._locations import hiding_credentials, missing, name_of, without_query
+from .damage import reaching
 from .nodes import Options
 
 METADATA = ("zarr.json", ".zarray", ".zattrs", ".zmetadata")
@@ -50,7 +51,11 @@ def fingerprint(source: str | os.PathLike[str], storage_options: Options = None)
     """
     store, root = url_to_fs(os.fspath(source), **(storage_options or {}))
     store.invalidate_cache()
-    objects = _objects(store, root)
+    try:
+        with reaching(source):
+            objects = _objects(store, root)
+    except FileNotFoundError as error:  # of HTTP; it has no words of its own
+        raise missing(source) from error
     listing, metadata = hashlib.sha256(), hashlib.sha256()
     for name in sorted(objects):
         about = objects[name]

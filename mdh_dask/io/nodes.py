@@ -16,6 +16,8 @@ from zarr.core.buffer import default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.errors import ZarrUserWarning
 
+from .damage import reaching
+
 MARK = "mdh_dask"
 """The attribute in which `write_rows` records whether an array is complete."""
 
@@ -87,7 +89,7 @@ def find_node(location: str | os.PathLike[str], storage_options: Options) -> zar
     """
     path = local_path(location)
     try:
-        with warnings.catch_warnings():
+        with reaching(location), warnings.catch_warnings():
             # Zarr 3.4 warns of chunks of no rows, and reads all that is stored in them as fill values.
             warnings.filterwarnings("error", ".*stored chunk shape .* is invalid", ZarrUserWarning)
             if path is None:

@@ -6,6 +6,7 @@ from typing import Any
 from dask.base import tokenize
 from fsspec.core import split_protocol, url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
+from .damage import reaching
 from .fingerprints import CHANGES
 from .nodes import Options
 
@@ -56,14 +57,13 @@ def about_file(location: str | os.PathLike[str], storage_options: Options = None
     FileNotFoundError
         If the file does not exist.
     ConnectionError
-        If its server cannot be reached, which fsspec reports as a missing file for HTTP.
+        If its server cannot be reached.
     """
     fs, name = filesystem(location, storage_options)
     try:
-        about: dict[str, Any] = fs.info(name)
+        with reaching(location):
+            about: dict[str, Any] = fs.info(name)
     except FileNotFoundError as error:
-        if isinstance(error.__cause__, OSError):
-            raise ConnectionError(f"{location} cannot be reached ({error.__cause__}); try again later") from error
         raise FileNotFoundError(f"there is no file at {location}; check the path") from error
     return about
 
