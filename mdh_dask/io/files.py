@@ -24,8 +24,10 @@ def read_file(location: str | os.PathLike[str]) -> bytes:
     return content
 
 
-def write_file(location: str | os.PathLike[str], content: bytes, overwrite: bool = False) -> None:
+def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite: bool = False) -> None:
     """Write a file that appears, or changes, only when it is complete; a missing local folder is created.
+
+    Texts are written in UTF-8. Bytes of file names that are not UTF-8 are written as the log shows them.
 
     Raises
     ------
@@ -38,6 +40,8 @@ def write_file(location: str | os.PathLike[str], content: bytes, overwrite: bool
     >>> read_file("memory://bucket/metrics.json")
     b'{}'
     """
+    if isinstance(content, str):
+        content = content.encode(errors="backslashreplace")
     path = local_path(location)
     with naming_place(location):
         if path is None:

@@ -117,7 +117,7 @@ def _write(job: "Job | None", code: int) -> None:
         values |= {name: manifest[key] for name, key in OF_MANIFEST.items() if manifest.get(key) is not None}
         values["attempts"] = len(manifest["attempts"])
     labels = {"job_file": job_file, "job_name": job.run["name"] or job.path.stem}
-    write_file(path, as_openmetrics(earlier | values, ABOUT, labels, PREFIX).encode(), overwrite=True)
+    write_file(path, as_openmetrics(earlier | values, ABOUT, labels, PREFIX), overwrite=True)
 
 
 def check_own(path: str, job: Path) -> None:

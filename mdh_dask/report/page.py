@@ -136,7 +136,7 @@ def write_report(
         profiles=None if profiles is None else overview_of(profiles, clusters),
         links=links or {},
     )
-    write_file(path, html.encode(), overwrite)
+    write_file(path, html, overwrite)
     return fspath(path) if local_path(path) is None else Path(path)
 
 

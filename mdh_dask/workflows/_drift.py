@@ -148,5 +148,5 @@ def _write_metrics(found: Drift, path: str, features: str, model: str) -> None:
         values["moved_share"] = shares["value"]
     values["timestamp_seconds"] = time()
     labels = {"features": redacted(features), "model": redacted(model)}
-    write_file(path, as_openmetrics(values, GAUGES, labels, "mdh_dask_drift_").encode(), overwrite=True)
+    write_file(path, as_openmetrics(values, GAUGES, labels, "mdh_dask_drift_"), overwrite=True)
     logger.info("metrics in %s", path)

@@ -44,4 +44,4 @@ def recorded(outputs: Outputs) -> Iterator[None]:
         with naming_place(file):
             recording.__exit__(None, None, None)
         page = ICON.sub("", file.read_text(encoding="utf-8"))
-        write_file(outputs.performance_report, page.encode(), outputs.overwrite)
+        write_file(outputs.performance_report, page, outputs.overwrite)

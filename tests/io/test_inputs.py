@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from mdh_dask import PCATree
 from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.io import open_features, write_rows
+from mdh_dask.io.fingerprints import fingerprint
 from mdh_dask.io.inputs import kind_of
 from mdh_dask.io.lazy import grouped, lazy_rows
 from tests.helpers import counted_computes, serving, tasks_of
@@ -287,6 +288,9 @@ def odd_npy(folder):
     np.save(folder / "fields.npy", np.zeros(3, dtype=[("a", "f4")]))
     np.save(folder / "complex.npy", ROWS * 1j)
     (folder / "text.npy").write_text("1,2,3")
+    np.save(folder / "negative.npy", ROWS)
+    content = (folder / "negative.npy").read_bytes()
+    (folder / "negative.npy").write_bytes(content.replace(b"(100, 3), ", b"(-10, 3), "))
 
 
 def nothing(folder):
@@ -358,6 +362,10 @@ ERRORS = {
     "no rows in npy": (
         empties, "none.npy", None, ValueError,
         "{}: expected rows of columns, at least one of each; got an array of shape (0, 3)",
+    ),
+    "a negative number of rows": (
+        odd_npy, "negative.npy", None, ValueError,
+        "{}: expected rows of columns, at least one of each; got an array of shape (-10, 3)",
     ),
     "no rows in a table": (
         empties, "none.parquet", None, ValueError, "{}: expected at least one row, got none in 1 files"
@@ -542,6 +550,28 @@ def test_columns_one_after_the_other_cannot_be_read_by_ranges(served, folder):
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         open_features(f"{url}/f.npy")
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.zarr", "x.csv"])
+def test_a_server_that_is_not_reached_is_named_with_the_reason(name):
+    url = f"http://127.0.0.1:9/{name}"
+    for opening in (open_features, *[fingerprint] * (name != "x.zarr")):  # of which servers list nothing
+        with pytest.raises(ConnectionError, match=rf"^{url} cannot be reached \(.*\); try again later$"):
+            opening(url)
+
+
+def test_a_file_that_is_not_served_has_no_fingerprint(served):
+    url, _ = served(ranges=True)
+    with pytest.raises(FileNotFoundError, match=f"^there is no file at {url}/no.npy; check the path$"):
+        fingerprint(f"{url}/no.npy")
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="file names are texts there")
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.zarr"])
+def test_names_of_files_may_have_bytes_that_are_not_utf8(folder, name):
+    odd = os.fsdecode(b"\xff") + name
+    os.rename(folder / name, folder / odd)
+    np.testing.assert_array_equal(open_features(folder / odd).rows, ROWS)
 
 
 def test_a_file_that_is_not_served_is_missing(served):

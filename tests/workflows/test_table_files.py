@@ -2,7 +2,9 @@
 
 import gzip
 import html
+import os
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from click.testing import CliRunner
 
 from mdh_dask import RandomProjectionTree, cluster_profiles, load_model
 from mdh_dask.cli.commands import mdh
+from mdh_dask.io import csv_head
 from mdh_dask.io.csv import open_csv
 from mdh_dask.io.inputs import open_features, open_typed
 from mdh_dask.jobs import run
@@ -308,6 +311,44 @@ def test_a_text_below_the_numbers_of_a_csv_is_named(tmp_path):
     (tmp_path / "x.csv").write_text(lines)
     with pytest.raises(ValueError, match=r"x.csv: expected columns whose values.*'two'"):
         RandomProjectionTree().fit(open_features(tmp_path / "x.csv").rows)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_lines_of_csv_may_be_longer_than_a_megabyte(tmp_path, missing):
+    names = [f"{i:01000}" for i in range(1_100)]
+    rows = np.full((3, len(names)), 1.5)
+    lines = [",".join(names), *(",".join(map(str, row)) for row in rows.tolist())]
+    lines[1] = lines[1].replace("1.5", "", missing)  # has no type yet
+    (tmp_path / "x.csv").write_text("\n".join(lines))
+    found = open_features(tmp_path / "x.csv")
+    assert list(found.names) == names
+    rows[0, :missing] = np.nan
+    np.testing.assert_array_equal(found.rows, rows)
+
+
+def test_a_csv_without_line_ends_is_said_to_have_a_long_first_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_head, "LONGEST", 2**21)
+    (tmp_path / "x.csv").write_text("name," * 2**19)
+    with pytest.raises(ValueError, match=r"x.csv: expected a first line .* of at most 2.00 MiB; got a longer one"):
+        open_csv(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize("values", [[[1.0], [2.0]], [[[1.0]], [[2.0]]], [{"x": 1}, {"x": 2}]], ids=str)
+def test_columns_of_several_values_in_a_row_are_named_with_their_types(tmp_path, values):
+    pq.write_table(pa.table({"a": [1.0, 2.0], "b": values}), tmp_path / "x.parquet")
+    with pytest.raises(
+        ValueError, match=r"one value in every row; got b \((list|struct)<.*>\) in .*x.parquet: name oth"
+    ):
+        open_typed(tmp_path / "x.parquet")
+    assert open_typed(tmp_path / "x.parquet", ["a"]).names == ("a",)
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="file names are texts there")
+def test_reports_show_names_of_files_that_are_not_utf8_as_logs_do(tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff.npy")
+    np.save(path, np.random.default_rng(0).normal(size=(60, 2)))
+    fit(str(path), RandomProjectionTree(n_projections=20), report=str(tmp_path / "report.html"))
+    assert r"\udcff.npy" in (tmp_path / "report.html").read_text()
 
 
 def test_a_missing_csv_and_a_missing_column_are_named(paths, tmp_path):
