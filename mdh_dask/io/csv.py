@@ -23,6 +23,9 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 LARGEST_COMPRESSED = 2**24
 """Compressed files are one block, as they cannot be read from the middle."""
 
+LARGEST_UNPACKED = 2**30
+"""Most bytes of such a block, of which a compressed file of a few kilobytes may hold any number."""
+
 BLOCKS_AT_ONCE = 4
 
 Bytes = tuple[str, int, int | None]
@@ -133,7 +136,13 @@ def _bytes(fs: Any, block: Bytes) -> bytes:
     file, start, length = block
     if length is None:
         with fs.open(file, "rb", compression="infer") as stream:
-            return bytes(stream.read())
+            content = bytes(stream.read(LARGEST_UNPACKED + 1))
+        if len(content) > LARGEST_UNPACKED:
+            raise ValueError(
+                f"expected compressed CSV of at most {format_bytes(LARGEST_UNPACKED)} of lines, which are read whole; "
+                f"got more in {file}: decompress it, or store it as Parquet"
+            )
+        return content
     with fs.open(file, "rb") as stream:
         return bytes(read_block(stream, start, length, b"\n"))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import zarr
 
-from .._process import memory_limit
+from .._process import check_memory
 from .._typing import AnyArray
 from ..tree.saving import ADDED, FIELDS
 
@@ -110,15 +110,10 @@ def _found(group: zarr.Group, name: str, dtype: str | None) -> zarr.Array:
     return array
 
 
-ALWAYS_THERE = 2**26
-"""Bytes that any process has, so that the limit, which takes long to import, need not be known."""
-
-
 def _check_memory(arrays: Mapping[str, zarr.Array]) -> None:
     """Raise an error if arrays that are still to be read do not fit into memory."""
     whole = 0
     for name, array in arrays.items():
         unit = array.shards or array.chunks  # is decoded whole
         whole += array.dtype.itemsize * math.prod(max(sizes) for sizes in zip(array.shape, unit))
-        if whole > ALWAYS_THERE and whole > (limit := memory_limit()):
-            raise ValueError(f"the array {name} takes {whole:,} bytes, and there are {limit:,} of memory")
+        check_memory(whole, f"the array {name}")

@@ -167,6 +167,22 @@ def count_missing(array: zarr.Array) -> tuple[int, int]:
     return expected - sync(n_stored()), expected
 
 
+def is_unwritten(array: zarr.Array) -> bool:
+    """Return whether a store lists an array without any stored object; False where it lists nothing, as over HTTP."""
+    unit = array.shards or array.chunks
+    grid = tuple(-(-n // u) for n, u in zip(array.shape, unit))
+
+    async def lists_metadata_only() -> bool:
+        listed = False
+        async for key in array.store.list_prefix(array.path):
+            listed = True
+            if _is_chunk(array, grid, key):
+                return False
+        return listed
+
+    return sync(lists_metadata_only())
+
+
 def _is_chunk(array: zarr.Array, grid: tuple[int, ...], key: str) -> bool:
     """Return whether a key of the store is that of one of the array's chunks or shards."""
     numbers = NUMBER.findall(key.removeprefix(_key(array, "")))

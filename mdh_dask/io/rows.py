@@ -13,7 +13,7 @@ from dask.utils import format_bytes, parse_bytes
 from .._locations import hiding_credentials, missing
 from ..chunks import default_block_bytes
 from .lazy import check_blocks
-from .nodes import MARK, Options, count_missing, find_node, local_path, unit_rows
+from .nodes import MARK, Options, count_missing, find_node, is_unwritten, local_path, unit_rows
 from .stored import StoredArray
 
 
@@ -39,7 +39,7 @@ def open_rows(
         ``mdh-dask.block-size`` (32 MiB), or less to make at least 32 blocks, but not below 4 MiB.
     missing_chunks : {"error", "fill"}, default "error"
         Whether missing chunks, which Zarr reads as the fill value, are an error. ``"fill"`` is right for
-        arrays whose writer omits chunks that hold only this value, and also saves listing the store.
+        arrays whose writer omits chunks that hold only this value, and the store is listed only up to a first chunk.
     storage_options : dict, optional
         Options of fsspec for URLs.
 
@@ -54,7 +54,7 @@ def open_rows(
         If nothing is there.
     ValueError
         If it is not a Zarr array, has another number of dimensions or no rows, was left incomplete by
-        an interrupted `write_rows`, or lacks chunks.
+        an interrupted `write_rows`, or lacks chunks, or all of them.
 
     Examples
     --------
@@ -71,6 +71,11 @@ def open_rows(
     array = source if isinstance(source, zarr.Array) else open_array(source, storage_options)
     _check_shape(array, source, ndim)
     check_complete(array, source, missing_chunks)
+    if ndim == 2 and missing_chunks == "fill" and is_unwritten(array):
+        raise ValueError(
+            f"{source}: none of its chunks is stored, so that all values would be the fill value {array.fill_value}: "
+            "write the rows first, or check the path"
+        )
     chunks = (_block_rows(array, block_bytes), *array.shape[1:])
     check_blocks(array.shape[0], chunks[0], source)
     stored = StoredArray(array, str(source if isinstance(source, str | os.PathLike) else array.store_path))

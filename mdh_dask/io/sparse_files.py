@@ -2,21 +2,24 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from inspect import signature
 from io import BytesIO
 from threading import Lock
 from typing import Any
+from zipfile import ZipFile
 
 import dask.array as da
 import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 from dask.utils import parse_bytes
 from fsspec.utils import infer_compression  # type: ignore[import-untyped, unused-ignore]
-from scipy.io import mmread
+from scipy.io import mminfo, mmread
 from scipy.sparse import load_npz
 
 from .._locations import has_suffix, hiding_credentials, name_of
+from .._process import check_memory
 from .._sparse import SparseRows, sparse_rows
 from .._typing import Integers
 from ..chunks import default_block_bytes
@@ -29,6 +32,17 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 
 ROW_BYTES = 8
 """Bytes that a row takes beside its values."""
+
+ENTRY_BYTES = 48
+"""Bytes that a value of Matrix Market takes while it is read: its line, and its place and number twice, as they are
+sorted by rows."""
+
+HEADER, LINE_BYTES = 2**20, 128
+"""Most bytes before the first value of Matrix Market, and of a line: two integers and two numbers, with all digits."""
+
+IN_PARTS = (
+    ": store the rows in a Zarr group like X of AnnData, which is read in parts, or use a machine with more memory"
+)
 
 AS_ARRAYS = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
 """Asks newer versions of SciPy for arrays, as 1.18 warns that matrices will not be the default for long."""
@@ -78,12 +92,10 @@ class SparseFile:
         return columns_of(self.rows()[part[0] : part[1]], part[2])
 
     def _read(self) -> SparseRows:
-        kind, writer = ("SciPy", "scipy.sparse.save_npz") if self.is_npz else ("Matrix Market", "scipy.io.mmwrite")
-        remedy = f"write it with {writer}, or store dense rows by numpy.save in a .npy file"
-        with naming(f"{self.location} is not a file of sparse rows of {kind}", remedy):
-            compression = infer_compression(name_of(self.location))
-            with fsspec.open(self.location, "rb", compression=compression, **(self.options or {})) as file:
-                content = BytesIO(file.read())
+        compression = infer_compression(name_of(self.location))
+        with fsspec.open(self.location, "rb", compression=compression, **(self.options or {})) as file:
+            content = self._unpacked_npz(file) if self.is_npz else self._unpacked_text(file)
+        with self._naming():
             rows = sparse_rows(load_npz(content) if self.is_npz else mmread(content, **AS_ARRAYS))
             rows.csr.check_format(full_check=True)
         if len(rows.shape) != 2 or 0 in rows.shape:
@@ -91,6 +103,35 @@ class SparseFile:
                 f"{self.location}: expected rows of columns, at least one of each; got an array of shape {rows.shape}"
             )
         return rows
+
+    def _naming(self) -> AbstractContextManager[None]:
+        kind, writer = ("SciPy", "scipy.sparse.save_npz") if self.is_npz else ("Matrix Market", "scipy.io.mmwrite")
+        remedy = f"write it with {writer}, or store dense rows by numpy.save in a .npy file"
+        return naming(f"{self.location} is not a file of sparse rows of {kind}", remedy)
+
+    def _unpacked_npz(self, file: Any) -> BytesIO:
+        """Return the contents of a file, after checking how much its arrays take."""
+        with self._naming():
+            content = BytesIO(file.read())
+            n_bytes = sum(member.file_size for member in ZipFile(content).infolist())
+        check_memory(n_bytes, f"{self.location}: holding all of its rows", IN_PARTS)
+        return content
+
+    def _unpacked_text(self, file: Any) -> BytesIO:
+        """Return the lines of a file, after checking how many its header claims, and what they take."""
+        content = BytesIO()
+        with self._naming():
+            content.write(file.read(HEADER))
+            n_rows, _, n_entries, *_, symmetry = mminfo(BytesIO(content.getvalue()))
+            longest = HEADER + LINE_BYTES * n_entries
+        n_bytes = ROW_BYTES * n_rows + ENTRY_BYTES * n_entries * (1 if symmetry == "general" else 2)
+        check_memory(n_bytes, f"{self.location}: holding all of its rows", IN_PARTS)
+        with self._naming():
+            content.write(file.read(longest - HEADER))
+            if file.read(1):
+                raise ValueError(f"it has more than {longest:,} bytes for the {n_entries:,} values of its header")
+        content.seek(0)
+        return content
 
 
 @hiding_credentials()

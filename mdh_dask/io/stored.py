@@ -1,6 +1,7 @@
 """Zarr arrays whose errors name the file and the chunk that cannot be decoded."""
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +15,14 @@ from zarr.storage import LocalStore
 
 from .._errors import ContentsError
 from .._locations import hiding_credentials
+from .._process import check_memory
 from .._typing import AnyArray
 from .damage import REMEDY, is_damage, naming
 from .nodes import read_object
+
+COPIES = 3
+"""What is read is in memory so many times at once: a decoded chunk, the region that it is part of, and its numbers in
+another type."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,10 @@ class StoredArray:
         ------
         ContentsError
             If a chunk cannot be decoded.
+        ValueError
+            If it, or a chunk of it, does not fit in the memory of this process `COPIES` times.
         """
+        self._check_memory(where)
         if isinstance(self.array.store, LocalStore):
             self._refuse_cut_files(self.array.store.root, where)
         try:
@@ -68,6 +77,21 @@ class StoredArray:
             if is_damage(error):
                 self._raise_for_damage(where)
             raise
+
+    def _check_memory(self, where: Any) -> None:
+        """Raise an error for chunks too large to decode, which a file of a few bytes may hold."""
+        read = [len(_places(index, n)) for index, n in zip(self._indices(where), self.shape)]
+        held = [max(n, unit) for n, unit in zip(read, self.array.chunks)]
+        check_memory(
+            COPIES * self.dtype.itemsize * math.prod(held),
+            f"{self.source}: reading chunks of shape {self.array.chunks}, {COPIES} times in memory at once,",
+            ": write it again in smaller chunks, as with mdh_dask.io.write_rows, or give workers more memory",
+        )
+
+    def _indices(self, where: Any) -> tuple[Any, ...]:
+        """Return the index of every axis."""
+        given = where if isinstance(where, tuple) else (where,)
+        return (*given, *[slice(None)] * (self.ndim - len(given)))
 
     def _refuse_cut_files(self, root: Path, where: Any) -> None:
         """Raise an error for a truncated file, as from a full disk, that could be read as something else.
@@ -95,19 +119,22 @@ class StoredArray:
     def _objects(self, where: Any) -> Iterator[tuple[str, tuple[slice, ...]]]:
         """Yield the keys and regions of the stored objects that a region needs."""
         unit = self.array.shards or self.array.chunks
-        given = where if isinstance(where, tuple) else (where,)
-        given = (*given, *[slice(None)] * (self.ndim - len(given)))
-        places = [_numbers(index, n, step) for index, n, step in zip(given, self.shape, unit)]
+        places = [_numbers(index, n, step) for index, n, step in zip(self._indices(where), self.shape, unit)]
         for index in itertools.product(*places):
             region = tuple(slice(i * u, (i + 1) * u) for i, u in zip(index, unit))
             yield self.array.metadata.encode_chunk_key(index), region
 
 
+def _places(index: Any, n: int) -> Sequence[int]:
+    """Return the entries of an axis of length n that an index reads."""
+    return range(*index.indices(n)) if isinstance(index, slice) else np.atleast_1d(index).tolist()
+
+
 def _numbers(index: Any, n: int, unit: int) -> Sequence[int]:
     """Return the numbers of the stored objects, of `unit` entries each, that an index of an axis of length n reads."""
-    if not isinstance(index, slice):
-        return sorted({int(i) // unit for i in np.atleast_1d(index)})
-    places = range(*index.indices(n))
+    places = _places(index, n)
+    if not isinstance(places, range):
+        return sorted({int(i) // unit for i in places})
     if not places:
         return range(0)
     return range(min(places[0], places[-1]) // unit, max(places[0], places[-1]) // unit + 1)

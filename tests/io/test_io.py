@@ -590,6 +590,32 @@ def test_progress_counts_the_rows(path):
 # --- Opening ---
 
 
+@pytest.mark.parametrize("shards", [None, (4000, 3)])
+def test_an_array_without_any_chunk_is_refused_even_if_missing_ones_are_filled(path, shards):
+    array = zarr.create_array(path, shape=(10**12, 3), chunks=(2000, 3), shards=shards, dtype="f4", fill_value=7)
+    with pytest.raises(ValueError, match=r"none of its chunks is stored, so that all values .* fill value 7.0: write"):
+        open_rows(path, missing_chunks="fill", block_bytes="1GiB")
+    array[10**11] = 1
+    assert open_rows(path, missing_chunks="fill", block_bytes="1GiB").shape == (10**12, 3)
+
+
+def test_a_chunk_that_does_not_fit_in_memory_is_refused_before_it_is_decoded(path, monkeypatch):
+    zarr.create_array(path, shape=(2**20, 300), chunks=(2**18, 300), dtype="f4")
+    for i in range(4):
+        (path / "c" / str(i)).mkdir(parents=True)
+        (path / "c" / str(i) / "0").write_bytes(b"bomb")
+    monkeypatch.setattr("mdh_dask._process.memory_limit", lambda: 943_718_399)
+    with pytest.raises(
+        ValueError,
+        match=r"reading chunks of shape \(262144, 300\), 3 times in memory at once, takes 943,718,400 bytes, "
+        r"and there are 943,718,399 of memory: write it again in smaller chunks, .*, or give workers more memory",
+    ):
+        open_rows(path)[:1].compute()
+    monkeypatch.setattr("mdh_dask._process.memory_limit", lambda: 943_718_400)
+    with pytest.raises(ValueError, match="cannot be decoded"):
+        open_rows(path)[:1].compute()
+
+
 def test_a_sharded_array_is_read_in_whole_shards(path):
     write_rows(ROWS, path, chunk_rows=100, shard_rows=300)
     assert open_rows(path, block_bytes=1).chunks == ((*[300] * 6, 200), (D,))
@@ -598,7 +624,9 @@ def test_a_sharded_array_is_read_in_whole_shards(path):
 
 def test_default_blocks_follow_the_configuration_but_leave_32_of_them(path):
     def rows_of(n_rows):
-        return open_rows(zarr.create_array({}, shape=(n_rows, 64), chunks=(64, 64), dtype="f4"), missing_chunks="fill")
+        array = zarr.create_array({}, shape=(n_rows, 64), chunks=(64, 64), dtype="f4")
+        array[0] = 1
+        return open_rows(array, missing_chunks="fill")
 
     assert rows_of(64 * 2**16).chunksize == (2**17, 64)
     assert rows_of(2**20).chunksize == (2**15, 64)
@@ -647,7 +675,7 @@ def test_what_is_not_an_array_of_rows_is_named_with_the_remedy(tmp_path):
     group = zarr.create_group(tmp_path / "store.zarr")
     with pytest.raises(ValueError, match=r"is a Zarr group of 0 arrays .* there is nothing to read"):
         open_rows(tmp_path / "store.zarr")
-    group.create_array("features", shape=(2, 2), dtype="f4")
+    group.create_array("features", data=np.ones((2, 2), dtype="f4"))
     group.create_array("deep/labels", shape=(2,), dtype="i4")
     group.create_array("none", shape=(0, 2), dtype="i4")
     with pytest.raises(

@@ -208,6 +208,36 @@ def test_a_whole_store_of_anndata_names_its_rows_as_the_remedy(written):
         open_features(written / "a.zarr")
 
 
+BOMBS = {
+    "of rows": (
+        "9000000000000 2 1\n1 1 1\n",
+        "holding all of its rows takes 72,000,000,000,048 bytes, and there are",
+    ),
+    "of values": ("3 2 9000000000000\n1 1 1\n", "takes 432,000,000,000,024 bytes, .*: store the rows in a Zarr group"),
+    "of lines": ("3 2 1\n" + "1 1 1\n" * 400_000, "more than 1,048,704 bytes for the 1 values of its header"),
+    "of comments": ("%" * 2**21, "is not a file of sparse rows of Matrix Market"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_matrix_market_that_unpacks_to_more_than_it_claims_or_than_memory_is_refused(name, tmp_path):
+    lines, message = BOMBS[name]
+    content = f"%%MatrixMarket matrix coordinate real general\n{lines}".encode()
+    (tmp_path / "x.mtx.gz").write_bytes(gzip.compress(content))
+    with pytest.raises(ValueError, match=message):
+        open_features(tmp_path / "x.mtx.gz")
+
+
+def test_sparse_rows_of_scipy_that_unpack_to_more_than_memory_are_refused(tmp_path, monkeypatch):
+    rows = sp.csr_array((np.zeros(10**7), np.zeros(10**7, "i4"), [0, 10**7]), shape=(1, 2))
+    sp.save_npz(tmp_path / "x.npz", rows)
+    monkeypatch.setattr("mdh_dask._process.memory_limit", lambda: 10**8)
+    with pytest.raises(
+        ValueError, match=r"x.npz: holding all of its rows takes 160,000,804 bytes, and there are 100,000,000"
+    ):
+        open_features(tmp_path / "x.npz")
+
+
 def test_files_of_anything_else_are_refused_with_a_remedy(tmp_path):
     np.savez(tmp_path / "dense.npz", x=np.eye(3))
     (tmp_path / "x.npz").write_bytes(b"PK")

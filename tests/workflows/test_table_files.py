@@ -333,6 +333,13 @@ def test_a_csv_without_line_ends_is_said_to_have_a_long_first_line(tmp_path, mon
         open_csv(tmp_path / "x.csv")
 
 
+def test_a_compressed_csv_that_holds_too_many_lines_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("mdh_dask.io.csv.LARGEST_UNPACKED", 2**20)
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 2**18))
+    with pytest.raises(ValueError, match=r"at most 1.00 MiB of lines, .*; got more in .*x.csv.gz: decompress it"):
+        open_csv(tmp_path / "x.csv.gz")
+
+
 @pytest.mark.parametrize("values", [[[1.0], [2.0]], [[[1.0]], [[2.0]]], [{"x": 1}, {"x": 2}]], ids=str)
 def test_columns_of_several_values_in_a_row_are_named_with_their_types(tmp_path, values):
     pq.write_table(pa.table({"a": [1.0, 2.0], "b": values}), tmp_path / "x.parquet")
