@@ -1,6 +1,7 @@
 """The kinds of the columns of a table, as asked for or from their dtypes, before their levels are known."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple
 
@@ -96,7 +97,8 @@ def draft_of(table: Any, asked: Asked, *, booleans: str = "categorical") -> Draf
         If `asked` does not fit the table, or a column holds neither numbers nor texts.
     """
     keys = keys_of(table)
-    columns = [_column(table, key) for key in keys]
+    is_of_columns = is_table(table)  # asked once: Arrow makes a list of all names for the answer
+    columns = [table[key] if is_of_columns else table[:, key] for key in keys]
     wanted, orders = _asked(asked, keys)
     kinds, levels, found, single = [], [], [], True
     for j, column in enumerate(columns):
@@ -125,20 +127,27 @@ def keys_of(table: Any) -> tuple[Any, ...]:
     if not is_table(table):
         return tuple(range(table.shape[1]))
     keys = tuple(table.column_names if hasattr(table, "column_names") else table.columns)
-    if twice := sorted({str(key) for key in keys if keys.count(key) > 1}):
+    if twice := sorted(map(str, repeated(keys))):
         raise ValueError(f"expected every column once; got {', '.join(twice)} twice: rename or drop one")
     if not keys:
         raise ValueError("expected at least one column; got none")
     return keys
 
 
+def repeated(names: Iterable[Any]) -> set[Any]:
+    """Return the names that occur more than once; there may be a hundred thousand of them.
+
+    Examples
+    --------
+    >>> repeated("abac")
+    {'a'}
+    """
+    return {name for name, n in Counter(names).items() if n > 1}
+
+
 def is_table(X: Any) -> bool:
     """Return whether rows have columns with dtypes of their own: a frame of pandas or Dask, or a table of Arrow."""
     return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "dtypes"))
-
-
-def _column(table: Any, key: Any) -> Any:
-    return table[key] if is_table(table) else table[:, key]
 
 
 def _is_numeric(column: Any) -> bool:

@@ -72,7 +72,7 @@ class Levels(Statistic):
 def _texts_of(table: Any, key: Any) -> list[str]:
     try:
         return coded(column_of(table, key)).texts
-    except TypeError as error:  # of pandas or Python for values that have no hash
+    except (TypeError, NotImplementedError) as error:  # of pandas or Python for values without a hash, or of Arrow
         raise ValueError(
             f"expected one text or number in every cell of column {key!r}; got others ({error}): leave the column out, "
             "or make one column of every part"

@@ -12,6 +12,7 @@ from fsspec.utils import read_block
 
 from .._locations import has_suffix, hiding_credentials
 from ..chunks import default_block_bytes
+from ..columns.drafts import repeated
 from .csv_dialects import Dialect
 from .csv_head import first_texts, head_of, line_end, warn_of_doubts
 from .nodes import Options
@@ -81,21 +82,24 @@ def open_csv(
     header, types, dialect = head = head_of(fs, root, path)
     warn_of_doubts(head, path)
     names = tuple(header) if columns is None else tuple(columns)
-    if missing := [name for name in names if name not in header]:
+    there = set(header)
+    if missing := [name for name in names if name not in there]:
         raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(header)}")
-    if twice := sorted({name for name in names if names.count(name) > 1 or header.count(name) > 1}):
+    if twice := sorted(repeated(names) | repeated(header) & set(names)):
         raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
     with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool:
         lines = list(pool.map(partial(_lines, fs, dialect), blocks))
     if (i := next((i for i, own in enumerate(lines) if own.broken is not None), None)) is not None:
         raise line_end(path, sum(own.n for own in lines[:i]) + (lines[i].broken or 0))
     counts = [own.n_filled - (i == 0) for i, own in enumerate(lines)]  # without the header
-    there = [(block, n) for block, n in zip(blocks, counts) if n]
-    if not there:
+    filled = [(block, n) for block, n in zip(blocks, counts) if n]
+    if not filled:
         raise ValueError(f"{path}: expected at least one row below the header, got none")
     read = CsvReader(fs, tuple(header), tuple(types[name] for name in header), dialect)
     found = {name: LazyColumn(types[name]) for name in names}
-    return LazyTable(found, tuple(b for b, _ in there), read, tuple(n for _, n in there), (version_of(fs, root), names))
+    return LazyTable(
+        found, tuple(b for b, _ in filled), read, tuple(n for _, n in filled), (version_of(fs, root), names)
+    )
 
 
 def csv_header(path: str | os.PathLike[str], storage_options: Options = None) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from dask.utils import parse_bytes
 
 from .._locations import hiding_credentials
 from ..chunks import default_block_bytes
+from ..columns.drafts import repeated
 from .lazy import grouped, lazy_rows
 from .nodes import Options
 from .parquet_blocks import ParquetReader, ParquetTables, PieceOfFile
@@ -107,12 +108,12 @@ def _common_type(footers: Sequence[Footer], name: str) -> Any:
     import pyarrow as pa
 
     for footer in footers:
-        if name not in footer.schema.names:
+        if name not in footer.types:
             raise ValueError(
                 f"expected a column {name} in every file of the table; got none in {footer.file}: name columns that "
                 "all files have with columns=..., or fewer files"
             )
-    first, *others = found = [footer.schema.field(name).type for footer in footers]
+    first, *others = found = [footer.types[name] for footer in footers]
     if all(kind == first for kind in others):
         return first
     numeric = [_is_numeric(kind) for kind in found]
@@ -123,12 +124,12 @@ def _common_type(footers: Sequence[Footer], name: str) -> Any:
 
 def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> tuple[str, ...]:
     """Return the requested columns, or all, after checking that each exists and is given once."""
-    there = footer.schema.names
+    there = footer.names
     names = tuple(name for name in there if name not in footer.of_index) if columns is None else tuple(columns)
-    missing = [name for name in names if name not in there]
+    missing = [name for name in names if name not in footer.types]
     if missing:
         raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(there)}")
-    if twice := sorted({name for name in names if names.count(name) > 1 or there.count(name) > 1}):
+    if twice := sorted(repeated(names) | repeated(there) & set(names)):
         raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
     if not names:
         raise ValueError(f"{path}: expected at least one column, got none")
@@ -136,11 +137,9 @@ def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> tuple[s
 
 
 def _check_numeric(footer: Footer, names: tuple[str, ...], path: Any) -> None:
-    there = footer.schema.names
-    types = {name: footer.schema.field(name).type for name in names}
-    if bad := [f"{name} ({types[name]})" for name in names if not _is_numeric(types[name])]:
-        fields = [footer.schema.field(name) for name in there if name not in footer.of_index]
-        numeric = ",".join(field.name for field in fields if _is_numeric(field.type))
+    if bad := [f"{name} ({footer.types[name]})" for name in names if not _is_numeric(footer.types[name])]:
+        others = [name for name in footer.names if name not in footer.of_index]
+        numeric = ",".join(name for name in others if _is_numeric(footer.types[name]))
         remedy = f"name the columns to take with columns=..., as {numeric}" if numeric else "it has none"
         raise ValueError(
             f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}; feature_map='gower' takes others, too"
@@ -150,8 +149,7 @@ def _check_numeric(footer: Footer, names: tuple[str, ...], path: Any) -> None:
 def _check_flat(footer: Footer, names: tuple[str, ...], path: Any) -> None:
     from pyarrow.types import is_nested
 
-    types = {name: footer.schema.field(name).type for name in names}
-    if nested := [f"{name} ({kind})" for name, kind in types.items() if is_nested(kind)]:
+    if nested := [f"{name} ({footer.types[name]})" for name in names if is_nested(footer.types[name])]:
         raise ValueError(
             f"expected columns with one value in every row; got {', '.join(nested)} in {path}: name other columns with "
             "columns=..., or store the values in columns of their own"
@@ -161,8 +159,8 @@ def _check_flat(footer: Footer, names: tuple[str, ...], path: Any) -> None:
 def _checked(footer: Footer, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the columns after checking that a file of the table has them, too."""
     for name in names:
-        if name not in footer.schema.names or not _is_numeric(footer.schema.field(name).type):
-            found = footer.schema.field(name).type if name in footer.schema.names else "none"
+        if name not in footer.types or not _is_numeric(footer.types[name]):
+            found = footer.types.get(name, "none")
             raise ValueError(
                 f"expected a numeric column {name} in every file of the table; got {found} in {footer.file}: name "
                 "columns that all files have with columns=..., or fewer files"
@@ -186,7 +184,7 @@ def _common(dtypes: Iterable[np.dtype]) -> np.dtype:
 
 
 def _type(footer: Footer, name: str) -> np.dtype:
-    return np.dtype(footer.schema.field(name).type.to_pandas_dtype())
+    return np.dtype(footer.types[name].to_pandas_dtype())
 
 
 def _dtype(footer: Footer, name: str) -> np.dtype:

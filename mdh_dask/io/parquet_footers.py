@@ -27,8 +27,9 @@ class Footer(NamedTuple):
     file: str
     version: Any
     """A version that changes with the contents."""
-    schema: Any
-    """The Arrow schema."""
+    names: tuple[str, ...]
+    types: dict[str, Any]
+    """The Arrow types of the columns by their names."""
     of_index: tuple[str, ...]
     """Columns that hold the index of pandas."""
     rows: tuple[int, ...]
@@ -86,8 +87,9 @@ def _footer(fs: Any, file: str) -> Footer:
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     lacks = (c.path_in_schema for g in groups for c in map(g.column, range(g.num_columns)) if not _is_full(c))
     return Footer(
-        file, version_of(fs, file), schema, tuple(name for name in index if isinstance(name, str)),
-        tuple(group.num_rows for group in groups), frozenset(lacks),
+        file, version_of(fs, file), tuple(schema.names), dict(zip(schema.names, schema.types)),
+        tuple(name for name in index if isinstance(name, str)), tuple(group.num_rows for group in groups),
+        frozenset(lacks),
     )  # fmt: skip
 
 

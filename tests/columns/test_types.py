@@ -1,10 +1,12 @@
 """The types of columns as a value."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from mdh_dask.columns import ColumnTypes
+from mdh_dask.columns.drafts import keys_of
 
 MIXED = ColumnTypes(("continuous", "ordinal", "categorical"), (None, ("low", "high"), ("a", "b", "c")), ("x", "y", "z"))
 
@@ -43,3 +45,19 @@ def test_invalid_types_are_refused(change, message):
 def test_other_values_than_types_are_refused(saved):
     with pytest.raises(ValueError, match="expected kinds, levels, names of column types"):
         ColumnTypes.from_dict(saved)
+
+
+def test_names_of_many_columns_are_not_compared_with_each_other():
+    class Name(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            Name.compared += 1
+            return str.__eq__(self, other)
+
+    names = [Name(i) for i in range(1000)]
+    assert keys_of(SimpleNamespace(column_names=names)) == tuple(names)
+    assert Name.compared < 3 * len(names)
+    with pytest.raises(ValueError, match="got 7 twice"):
+        keys_of(SimpleNamespace(column_names=[*names, "7"]))

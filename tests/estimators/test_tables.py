@@ -194,6 +194,11 @@ def test_mixed_columns_without_a_meaning_are_refused(name):
         RandomProjectionTree(**QUICK, **{"feature_map": "gower"} | parameters).fit(pandas_frame(MIXED | others))
 
 
+def test_lists_in_cells_of_arrow_are_refused_as_those_of_pandas():
+    with pytest.raises(ValueError, match="one text or number in every cell of column 't'"):
+        RandomProjectionTree(**QUICK, feature_map="gower").fit(pa.table({"t": [[1]] * 60, "u": MIXED["t"]}))
+
+
 def test_texts_where_the_fit_had_numbers_are_named():
     model = RandomProjectionTree(**QUICK, feature_map="gower").fit(pandas_frame(MIXED))
     with pytest.raises(ValueError, match="hold numbers, as they did in fit; got 'x'"):
