@@ -21,8 +21,12 @@ FIT = "fit x.zarr --missing-chunks fill --workers 1 --threads-per-worker 1 --mem
 
 @pytest.fixture
 def here(tmp_path):
-    """A folder with an array in two chunks larger than a worker, of which nothing is stored."""
-    zarr.create_array(tmp_path / "x.zarr", shape=(10**8, 2), chunks=(5 * 10**7, 2), dtype="f8", fill_value=1.0)
+    """A folder with an array in two chunks larger than a worker, of which one is stored, without taking room."""
+    chunks = {"chunks": (5 * 10**7, 2), "compressors": None}
+    zarr.create_array(tmp_path / "x.zarr", shape=(10**8, 2), dtype="f8", fill_value=1.0, **chunks)
+    (tmp_path / "x.zarr/c/0").mkdir(parents=True)
+    with (tmp_path / "x.zarr/c/0/0").open("wb") as file:
+        file.truncate(8 * 10**8)
     return tmp_path
 
 
