@@ -470,10 +470,12 @@ def test_first_fits_and_commands_are_timed_with_an_empty_and_a_filled_cache(monk
     program += "open(folder + '/loop', 'w'); print(json.dumps([9.0 if new else 1.2, 1.0]))"
     monkeypatch.setattr(first, "PROGRAM", program)
     monkeypatch.setattr(first, "COMMANDS", {"--help": ("--help", 60.0)})
-    fits, commands = checked(first.run(repeats=1, n=40, methods=("HierarchicalMDH", "RandomProjectionTree")))
+    monkeypatch.setattr(first, "PLACES", {"threads of the process": "--help"})
+    fits, commands, starts = checked(first.run(repeats=1, n=40, methods=("HierarchicalMDH", "RandomProjectionTree")))
     assert [row[1:4] for row in fits.rows] == [(9.0, 1.2, 1.0)] * 2
     assert [row[-1] for row in fits.rows] == ["not met", "not met"]
     assert commands.rows[0][-1] == "met"
+    assert min(starts.rows[0][1:]) > 0
 
 
 def test_passes_are_counted_block_by_block():

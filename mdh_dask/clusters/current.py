@@ -2,6 +2,8 @@
 
 import json
 import logging
+import math
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -94,6 +96,19 @@ def local_size(
         workers, threads = nprocesses_nthreads()
     workers = workers or max(1, CPU_COUNT // threads)
     return 1, workers * (threads or max(1, CPU_COUNT // workers))
+
+
+def allocated_size(**_: Any) -> tuple[int, int] | None:
+    """Return the nodes of the SLURM job that this is, and the threads of the workers on each; None outside of one.
+
+    They are those that `deploy/slurm/mdh-dask.sbatch` starts.
+    """
+    nodes, *each = (
+        os.environ.get(f"SLURM_{name}", "1") for name in ("JOB_NUM_NODES", "CPUS_PER_TASK", "NTASKS_PER_NODE")
+    )
+    if "SLURM_JOB_ID" not in os.environ or not all(map(str.isdecimal, (nodes, *each))):
+        return None
+    return int(nodes), math.prod(map(int, each))
 
 
 def running_cluster(

@@ -10,7 +10,7 @@ from dask.system import CPU_COUNT
 
 from .._fields import Field, checked_kind, positive, text, whole
 from . import kubernetes, slurm
-from .current import is_memory, local_cluster, local_size, running_cluster, this_process
+from .current import allocated_size, is_memory, local_cluster, local_size, running_cluster, this_process
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,13 @@ CLUSTERS = {
     "scheduler": ClusterKind(
         {"address": text("an address, as 'tcp://host:8786'", required=True), "timeout": positive(60)},
         running_cluster,
+        size=allocated_size,
     ),
     "scheduler-file": ClusterKind(
         {"file": text("the path of a scheduler's file", required=True), "timeout": positive(60)},
         running_cluster,
         paths=("file",),
+        size=allocated_size,
     ),
     "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, paths=("log_directory",), size=slurm.size),
     "kubernetes": ClusterKind(kubernetes.FIELDS, kubernetes.kubernetes_cluster, size=kubernetes.size),

@@ -5,8 +5,9 @@ from typing import Any
 
 from .._words import full_count
 from ..chunks import holds_compact
-from ..workflows.durations import is_known, time_of
-from ..workflows.estimates import Estimate
+from ..clusters.current import LOCAL_SCHEDULERS, allocated_size
+from ..workflows.durations import is_known, seconds_to_start, time_of
+from ..workflows.estimates import Estimate, format_bytes
 from ._run import check_outputs, outputs_of, with_own
 from .inputs import Input
 from .job import Job
@@ -68,7 +69,7 @@ def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estim
         "outputs": outputs.kept(),
         "passes": passes,
         "tasks": f"{need.tasks} in every pass",
-        "memory": f"{need.memory()} in every worker",
+        "memory": _memory(job, need),
         "time": _time(job, need, opened),
     }
     return "\n".join(f"{name + ':':9}{value}" for name, value in facts.items())
@@ -79,11 +80,27 @@ def _size(opened: Input) -> str:
     return f"{size} if they were dense," if holds_compact(opened.array) else size
 
 
+def _memory(job: Job, need: Estimate) -> str:
+    of_command = f"; about {format_bytes(need.command_bytes)} in the process of the command"
+    return f"{need.memory()} in every worker{of_command * is_known(job.estimator())}"
+
+
 def _time(job: Job, need: Estimate, opened: Input) -> str:
     if holds_compact(opened.array) or not is_known(job.estimator()):
         return "not known: measure this method on a part of the rows"
     size = job.cluster_size()
-    return time_of(need, *(size or (1, 1))) + ("" if size else ", as the size of the cluster is not known")
+    return time_of(need, *(size or (1, 1)), seconds_to_start(workers=job.kind == "local")) + _where(job, size)
+
+
+def _where(job: Job, size: tuple[int, int] | None) -> str:
+    """Return which machines the nodes are taken to be."""
+    if job.kind not in ("local", *LOCAL_SCHEDULERS):
+        if size is None:
+            return ", as the size of the cluster is not known"
+        return " of this SLURM job" if job.kind.startswith("scheduler") else ", beside the time until they start"
+    allocated = allocated_size()
+    unused = "" if allocated is None or allocated[0] == 1 else f" alone of the {allocated[0]} nodes of this SLURM job"
+    return f", this machine{unused}" + ("" if "cluster" in job.content else ", as the job has no table [cluster]")
 
 
 def _stage(work: Work, about: Mapping[str, Any]) -> str:

@@ -11,6 +11,10 @@ from ..chunks import COMBINE_EVERY, default_block_bytes, holds_compact, merge_ch
 WORKER_BYTES = 400 * 10**6
 """Memory of a worker that has imported everything and compiled the loops."""
 
+SAMPLES_OF_COMMAND, DIRECTIONS_OF_COMMAND = 6, 3
+"""Copies of a sample, and of the directions of a branch, in memory of the process that grows a tree: measured with
+10,000 rows of 20,000 columns, and 400 of 60,000."""
+
 BLOCKS_OF_A_THREAD = 5
 """Most blocks in memory per thread: stored, read and joined ones, and memory that the allocator has not returned."""
 
@@ -32,6 +36,8 @@ class Estimate:
         Values of all rows, and their size.
     held_bytes : int
         Size of what every process holds of the input.
+    direction_bytes : int
+        Size of all directions that are drawn at once for a branch.
     """
 
     fewest: int
@@ -42,6 +48,7 @@ class Estimate:
     n_values: int
     n_bytes: int
     held_bytes: int = 0
+    direction_bytes: int = 0
 
     @property
     def tasks(self) -> int:
@@ -56,6 +63,12 @@ class Estimate:
     def thread_bytes(self) -> int:
         """Memory for each thread of a worker."""
         return BLOCKS_OF_A_THREAD * self.block_bytes + 2 * self.state_bytes
+
+    @property
+    def command_bytes(self) -> int:
+        """Memory of the process that grows the tree."""
+        growing = SAMPLES_OF_COMMAND * self.state_bytes + DIRECTIONS_OF_COMMAND * self.direction_bytes
+        return WORKER_BYTES + self.held_bytes + growing
 
     def on_pixels(self, sample: bool, first: bool, n_after: int) -> "Estimate":
         """Return the estimate for an image.
@@ -104,6 +117,7 @@ def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
         estimator._task_bytes(rows),
         rows.shape[0] * rows.shape[1],
         rows.nbytes,
+        direction_bytes=4 * getattr(estimator, "n_projections", 0) * rows.shape[1],
     )
 
 

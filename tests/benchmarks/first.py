@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,9 @@ COMMANDS: dict[str, tuple[str, float | None]] = {
 }
 """Commands, and the most processor seconds with a filled cache."""
 
+PLACES = {"threads of the process": "--scheduler threads", "two workers": "--workers 2 --threads-per-worker 1"}
+"""Where a fit is timed from its start to its end."""
+
 
 def run(repeats: int = 5, n: int = 10_000, methods: Sequence[str] = tuple(METHODS)) -> Iterator[Table]:
     """Time fits of `n` rows of 50 columns and 20 clusters, and commands on them; medians of processor seconds."""
@@ -58,6 +62,10 @@ def run(repeats: int = 5, n: int = 10_000, methods: Sequence[str] = tuple(METHOD
         lines = [_command(folder, words, most, repeats, what) for what, (words, most) in COMMANDS.items()]
     columns = ("command", "empty cache", "filled cache", "required", "verdict")
     yield Table("Commands: processor seconds, with all of Python's start", columns, lines)
+    with TemporaryDirectory() as name:
+        np.save(Path(name) / "x.npy", rows)
+        timed = [(place, *_seconds(Path(name), options, repeats)) for place, options in PLACES.items()]
+    yield Table("Start of `fit`: seconds, with the fit of few rows", ("on", "empty cache", "filled cache"), timed)
 
 
 def _fits(folder: Path, repeats: int, methods: Sequence[str]) -> Table:
@@ -86,6 +94,20 @@ def _command(folder: Path, words: str, most: float | None, repeats: int, what: s
     empty, filled = map(median, zip(*seconds))
     required = ("-", "-") if most is None else (f"<= {most:g}", verdict(filled <= most))
     return what, empty, filled, *required
+
+
+def _seconds(folder: Path, options: str, repeats: int) -> tuple[float, float]:
+    """Return the seconds of a fit with an empty and with a filled cache."""
+    words = f"fit x.npy --out l.zarr --overwrite {options}".split()
+    command = [sys.executable, "-c", "from mdh_dask.cli import main; main()", *words]
+    found = []
+    for i in range(repeats):
+        own = _cache(folder, f"{options}-{i}")
+        for _ in range(2):
+            before = perf_counter()
+            _output(command, folder, own)
+            found.append(perf_counter() - before)
+    return median(found[::2]), median(found[1::2])
 
 
 def _cache(folder: Path, name: str) -> Mapping[str, str]:

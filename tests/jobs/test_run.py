@@ -31,6 +31,7 @@ from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.locks import Fence, locked, new_attempt
 from mdh_dask.jobs.staging import Staged
+from mdh_dask.workflows import durations
 
 JOB = """
 [input]
@@ -244,17 +245,24 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
     assert lines["passes"].strip() == "about 3 to 5, the one that writes the labels included"
     assert lines["tasks"].strip() == "15 in every pass"
     assert re.search(r"400 MB \+ threads x .* MB \(5 x 0.006 MB of a block \+ 2 x .* of results\)", lines["memory"])
-    assert re.fullmatch(r"about 0.05\d to 0.09\d s, .* node-hours: 1 node of \d+ threads?", lines["time"].strip())
+    time = r"about [24].\d s, of which (2|4.5) s to start, .* node-hours: 1 node of \d+ threads?, this machine"
+    assert re.fullmatch(time, lines["time"].strip())
     assert not (here / "job.work").exists()
 
 
 @pytest.mark.parametrize(
     ("cluster", "time"),
     [
-        ('kind = "synchronous"', ": 1 node of 1 thread"),
-        ('kind = "local"\nworkers = 3\nthreads_per_worker = 2', ": 1 node of 6 threads"),
-        ('kind = "slurm"\ncores = 8\nmemory = "16GB"\ninterface = "lo"\nmaximum = 4', ": 4 nodes of 8 threads"),
-        ('kind = "kubernetes"\nimage = "a:1"\nmaximum = 8', ": 8 nodes of 2 threads"),
+        ('kind = "synchronous"', ": 1 node of 1 thread, this machine"),
+        ('kind = "local"\nworkers = 3\nthreads_per_worker = 2', ": 1 node of 6 threads, this machine"),
+        (
+            'kind = "slurm"\ncores = 8\nmemory = "16GB"\ninterface = "lo"\nmaximum = 4',
+            ": 4 nodes of 8 threads, beside the time until they start",
+        ),
+        (
+            'kind = "kubernetes"\nimage = "a:1"\nmaximum = 8',
+            ": 8 nodes of 2 threads, beside the time until they start",
+        ),
         (
             'kind = "scheduler"\naddress = "tcp://host:8786"',
             ": 1 node of 1 thread, as the size of the cluster is not known",
@@ -265,6 +273,41 @@ def test_the_time_of_a_job_is_that_of_the_largest_cluster_that_it_asks_for(clust
     (here / "job.toml").write_text(re.sub(r"(?s)kind = \"threads\"", cluster, JOB))
     result = run("--check", "job.toml")
     assert re.search(rf"time: +about .*{time}$", result.stdout, re.MULTILINE), result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "time"),
+    [
+        ((), ": 1 node of .*, this machine alone of the 4 nodes of this SLURM job, as the job has no table .*"),
+        (("--scheduler-file", "s.json"), ": 4 nodes of 32 threads of this SLURM job"),
+    ],
+)
+def test_the_nodes_of_a_slurm_job_are_told_of(options, time, here, monkeypatch):
+    for name, value in {"JOB_ID": "7", "JOB_NUM_NODES": "4", "CPUS_PER_TASK": "16", "NTASKS_PER_NODE": "2"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    (here / "job.toml").write_text(JOB.replace('[cluster]\nkind = "threads"\n', ""))
+    result = run("--check", "job.toml", *options)
+    assert re.search(rf"time: +about .*{time}$", result.stdout, re.MULTILINE), result.output
+
+
+def test_the_time_to_start_counts_workers_and_loops_that_are_not_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(durations, "FOLDER", tmp_path)
+    empty = durations.seconds_to_start(workers=False)
+    monkeypatch.setattr(durations, "FOLDER", None)
+    assert durations.seconds_to_start(workers=False) == empty
+    (tmp_path / "loop").touch()
+    monkeypatch.setattr(durations, "FOLDER", tmp_path)
+    assert empty - durations.seconds_to_start(workers=False) == durations.COMPILING
+    assert durations.seconds_to_start(workers=True) - durations.seconds_to_start(workers=False) == durations.OF_WORKERS
+
+
+def test_the_memory_of_the_command_grows_with_the_columns(here):
+    write_rows(da.zeros((400, 60_000), chunks=(100, -1), dtype="f4"), here / "wide.zarr")
+    job = JOB.replace("x.zarr", "wide.zarr").replace("n_projections = 20\nsample_size = 300\n", "")
+    (here / "job.toml").write_text(job)
+    told = run("--check", "job.toml").stdout
+    found = re.search(r"; about ([\d,]+) MB in the process of the command$", told, re.MULTILINE)
+    assert 1500 < int(found[1].replace(",", "")) < 3000  # 1,850 MB were measured
 
 
 def test_no_time_is_told_for_kernels(here):
