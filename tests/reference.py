@@ -40,6 +40,11 @@ def bin_of(value, origin, width, n_bins):
     return int(min(max((value - float(origin)) * (1.0 / float(width)), 0.0), n_bins - 1.0))
 
 
+def nearest_columns(row, k):
+    """The columns of the least values, of equal ones the first."""
+    return sorted(range(len(row)), key=lambda column: (row[column], column))[:k]
+
+
 def offset_within(row_hash, key):
     """The hash of a hash, as a number between -1/2 and 1/2."""
     word = 2**64

@@ -42,15 +42,24 @@ def nearest_points(rows, centre, scale, columns, chosen, nearest):
 def k_nearest(squares, near, distance):
     """Write the points at the least squared distances in their order, the first among equal ones, and the distances."""
     k = near.shape[0]
-    distance[:] = np.inf
-    near[:] = -1
     for v in range(squares.shape[0]):
-        if squares[v] < distance[k - 1]:
-            at = k - 1
+        if v < k or squares[v] < distance[k - 1]:
+            at = k - 1 if v >= k else v
             while at > 0 and squares[v] < distance[at - 1]:
                 distance[at], near[at] = distance[at - 1], near[at - 1]
                 at -= 1
             distance[at], near[at] = squares[v], v
+
+
+@jit
+def nearest_columns(squares, near):
+    """Write for each row the columns of its least values in their order, the first among equal ones.
+
+    NumPy's partitions order equal values, and those before the k-th, differently from processor to processor.
+    """
+    distance = np.empty(near.shape[1], squares.dtype)
+    for i in range(squares.shape[0] if near.shape[1] else 0):
+        k_nearest(squares[i], near[i], distance)
 
 
 @jit

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from .._jit.communities import move_nodes
 from .._typing import Floats, Integers
-from ..splits.distances import BLOCK, squared_distances
+from ..splits.distances import BLOCK, nearest, squared_distances
 
 NEIGHBOURS = 10
 """Number of neighbours of a row."""
@@ -58,7 +58,7 @@ def neighbourhood(points: Floats) -> Neighbourhood:
 
 
 def nearest_others(points: Floats, k: int) -> tuple[Integers, Floats]:
-    """Return the k nearest other points of each point, and the distance to the last of them."""
+    """Return the k nearest other points of each point, the nearest first, and the distance to the last of them."""
     n, d = points.shape
     near = np.empty((n, k), dtype=np.int64)
     last = np.empty(n)
@@ -71,8 +71,8 @@ def nearest_others(points: Floats, k: int) -> tuple[Integers, Floats]:
     for i in range(0, n, BLOCK):
         squares = squared_distances(points[i : i + BLOCK], points)
         squares[np.arange(len(squares)), np.arange(i, i + len(squares))] = np.inf
-        near[i : i + BLOCK] = np.argpartition(squares, k - 1, axis=1)[:, :k]
-        last[i : i + BLOCK] = np.sqrt(np.take_along_axis(squares, near[i : i + BLOCK], axis=1).max(axis=1))
+        near[i : i + BLOCK] = nearest(squares, k)
+        last[i : i + BLOCK] = np.sqrt(np.take_along_axis(squares, near[i : i + BLOCK, -1:], axis=1)[:, 0])
     return near, last
 
 

@@ -9,6 +9,7 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.sparse.csgraph import connected_components, csgraph_from_dense, minimum_spanning_tree, shortest_path
 from scipy.spatial.distance import squareform
 
+from .._jit.landmarks import nearest_columns
 from .._state import checked_array
 from .._typing import Floats
 from .base import Filler, Kernel, checked_number
@@ -68,7 +69,8 @@ class _Paths(Kernel):
 
         def fill(rows: Floats, out: Floats) -> None:
             squares(rows, out)
-            near = np.argpartition(out, k - 1, axis=1)[:, :k]
+            near = np.empty((len(out), k), dtype=np.int64)
+            nearest_columns(out, near)
             steps = np.take_along_axis(out, near, axis=1).clip(0)
             steps = np.sqrt(np.where(steps <= least, 0.0, steps))
             own = steps.max(axis=1, keepdims=True)

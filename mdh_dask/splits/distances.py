@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._jit.landmarks import nearest_columns
 from .._typing import Floats, Integers
 
 BLOCK = 512
@@ -60,18 +61,15 @@ def squared_distances(rows: Floats, places: Floats) -> Floats:
 
 
 def nearest(distances: Floats, k: int) -> Integers:
-    """Return the columns of the `k` smallest values of each row, shape (n_rows, k), in any order."""
+    """Return the columns of the `k` smallest values of each row in their order, the first among equal ones.
+
+    Examples
+    --------
+    >>> nearest(np.array([[2.0, 1.0, 3.0, 1.0, 2.0]]), 3)
+    array([[1, 3, 0]])
+    """
     near = np.empty((len(distances), k), dtype=np.int64)
-    if k == 0:
-        return near
-    for i in range(0, len(distances), BLOCK):
-        block = distances[i : i + BLOCK]
-        within = block <= np.partition(block, k - 1, axis=1)[:, k - 1 : k]
-        # Partitions of values take half the time of those of indices, which only ties need.
-        tied = np.flatnonzero(within.sum(axis=1) > k)
-        within[tied] = False
-        within[tied[:, None], np.argpartition(block[tied], k - 1, axis=1)[:, :k]] = True
-        near[i : i + BLOCK] = np.nonzero(within)[1].reshape(-1, k)
+    nearest_columns(distances, near)
     return near
 
 

@@ -24,6 +24,7 @@ from mdh_dask._jit.branches import (
 from mdh_dask._jit.columns import certainly_distinct, column_moments, count_beyond
 from mdh_dask._jit.hashing import hash_again, hash_rows
 from mdh_dask._jit.label_sums import add_to_labels
+from mdh_dask._jit.landmarks import nearest_columns
 from mdh_dask._jit.lattices import offset_within, spread_rows, spread_tile
 from mdh_dask._jit.sparse import project_sparse
 from mdh_dask._jit.vectors import add_multiple, combine_rows, inner
@@ -369,3 +370,14 @@ def test_products_of_sparse_rows_have_the_bits_of_those_of_dense_rows(rows, seed
     out = np.zeros((5, 3))
     project_sparse(*compressed, matrix, out)
     assert out.tolist() == reference.project_sparse(*compressed, matrix).tolist()
+
+
+class TestNearestColumns:
+    @given(seeds, st.integers(1, 12), st.integers(1, 12), st.booleans())
+    def test_equals_its_twin_even_among_equal_and_infinite_values(self, seed, n, k, tied):
+        rng = np.random.default_rng(seed)
+        values = rng.integers(0, 3, (4, n)).astype(np.float32) if tied else rng.random((4, n), dtype=np.float32)
+        values[rng.random((4, n)) < 0.2] = np.inf
+        near = np.empty((4, min(k, n)), dtype=np.int64)
+        nearest_columns(values, near)
+        assert near.tolist() == [reference.nearest_columns(row, min(k, n)) for row in values.tolist()]
