@@ -1,9 +1,9 @@
-"""Random streams keyed by their purpose, never by the chunk or worker that draws from them."""
+"""Random streams keyed by their purpose, never by the chunk or worker that draws from them, and drawn rows."""
 
 import numpy as np
 from scipy.special import ndtri
 
-from ._typing import Floats, Integers
+from ._typing import AnyArray, Floats, Integers
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
@@ -37,3 +37,17 @@ def normal_of(hashes: Integers) -> Floats:
     # The middles of 2^52 intervals: neither 0 nor 1.
     found: Floats = ndtri(((hashes >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
     return found
+
+
+def any_rows(rows: AnyArray, most: int) -> AnyArray:
+    """Return at most so many rows, in the original order: the same for the same number of rows.
+
+    Every n-th row would be a row of one group if groups take turns, as the sensors of a table of measurements.
+
+    Examples
+    --------
+    >>> any_rows(np.arange(100), 10)
+    array([ 1,  9, 20, 26, 35, 49, 51, 56, 65, 75])
+    """
+    n = len(rows)
+    return rows if n <= most else rows[np.sort(generator(n, most).choice(n, most, replace=False))]

@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
 from ..density.extents import Extents
 from ..projections.directions import Proposal, StandardDirections
@@ -93,7 +94,7 @@ def proposed_by(groups: Groups, rows: AnyArray) -> Proposal:
     rows : array of shape (n, n_features)
         Standardised sample rows.
     """
-    some = rows[:: max(len(rows) // ROWS_OF_PURSUITS, 1)]
+    some = any_rows(rows, ROWS_OF_PURSUITS)
     largest = np.argsort(-np.bincount(groups.group), kind="stable").tolist()
     wanted = [g for g in largest if len(groups.apart_from(g))][:MOST_PURSUITS]
     ends = []

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._random import any_rows
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
 from ..density.deepest import deepest_valleys
@@ -144,8 +145,7 @@ def promising(
     only_depth = _scores_only_depth(rule, groups)
     if len(proposal) <= FIRST_ROUND_KEEPS or not (len(rows) > 2 * FIRST_ROUND_ROWS or only_depth):
         return proposal
-    # Every n-th row of the sample is as independent of the chunking as the sample itself.
-    some = rows[:: max(1, len(rows) // FIRST_ROUND_ROWS)]
+    some = any_rows(rows, FIRST_ROUND_ROWS)
     known = bandwidth, min_rows * len(some) / len(rows), standardise, groups, ROUGH_BINS
     scores = at_any_depth = _scores(some, proposal, rule, *known, at_any_depth=only_depth)
     if not only_depth and rule.limits_depth and np.count_nonzero(scores > -np.inf) < FIRST_ROUND_KEEPS:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._levels import LevelFeatures, level_features
+from .._random import any_rows
 from .._state import checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .gower_levels import FEW_VALUES, FEWEST_TO_BEND, SHARES_BELOW, bend, from_eighths, shares_of
@@ -29,7 +30,7 @@ def levels_by_change(
     n_components : int
         Number of features.
     """
-    some = rows[:: -(-len(rows) // ROWS_TO_CHANGE)]
+    some = any_rows(rows, ROWS_TO_CHANGE)
     groups: list[Floats] = []
     eighths: list[Floats] = []
     for j in np.flatnonzero(used & ~np.isnan(rows).all(axis=0)):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._jit.alignment import align_columns
+from .._random import any_rows
 from .._typing import Floats
 
 MOST_ROWS = 1000
@@ -59,7 +60,7 @@ def by_alignment(values: Floats, entries: Floats, most: int) -> int:
     >>> by_alignment(np.ones(5), np.hstack([of_groups @ np.linalg.qr(np.ones((3, 3)) + np.eye(3))[0], more]), 5)
     3
     """
-    some = entries[:: -(-len(entries) // MOST_ROWS)]
+    some = any_rows(entries, MOST_ROWS)
     qualities = alignments(np.ascontiguousarray(some[:, :most]))
     return int(np.flatnonzero(qualities >= qualities.max() - ALIKE)[-1]) + 2 if len(qualities) else 1
 

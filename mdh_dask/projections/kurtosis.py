@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
+from .._random import any_rows
 from .._typing import AnyArray, Floats
 from .searching import SearchSpace, unit
 
@@ -43,7 +44,7 @@ def kurtosis_directions(rows: AnyArray, rng: np.random.Generator, n_directions: 
     >>> bool(abs(kurtosis_directions(rows, rng, 2)[0, 1]) > 0.99)
     True
     """
-    space = SearchSpace.of(rows[:: -(-len(rows) // MOST_ROWS)], whiten=True)
+    space = SearchSpace.of(any_rows(rows, MOST_ROWS), whiten=True)
     d = space.n_dimensions
     n_each = [min((n_directions + 1) // 2, d), min(n_directions // 2, d)]
     least, largest = (_deflated(space.coordinates, rng, n, sign) for n, sign in zip(n_each, (1.0, -1.0)))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS
 from ..density.modes import CERTAIN_DEPTH
@@ -163,8 +164,7 @@ def _ends_among_whitened_rows(rows: AnyArray, rng: np.random.Generator, unmix: b
     whitened = centred_rows(rows).astype(np.float64) @ whitening.T
     starts: list[Start] = []
     if unmix:
-        # Any rows will do; evenly spaced ones are the same for the same sample.
-        independent = non_normal_directions(whitened[:: max(1, len(whitened) // ROWS_UNMIXED)])
+        independent = non_normal_directions(any_rows(whitened, ROWS_UNMIXED))
         starts += starts_along(independent, whitened, N_UNMIXED)
     if is_thin(1 / np.linalg.norm(whitening, axis=1)):
         starts += valley_starts(rng, whitened, N_WHITENED)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.linalg import multi_dot
 
 from .._jit.binning import bin_projections, projection_ranges
+from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from ..density.deepest import deepest_valleys
@@ -99,8 +100,7 @@ def valley_starts(
     """
     base = some_rows(rng, centred).astype(np.float32)
     base = scatter_root(base - base.mean(axis=0))
-    # Any rows will do; evenly spaced ones are the same for the same sample.
-    looked_at = centred[:: max(1, len(centred) // ROWS_LOOKED_AT)].astype(np.float32)
+    looked_at = any_rows(centred, ROWS_LOOKED_AT).astype(np.float32)
     least_share = np.sqrt(len(centred)) / len(centred)
     found: list[Start] = []
     for first in range(0, N_DRAWN, DIRECTIONS_AT_ONCE):

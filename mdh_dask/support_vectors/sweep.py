@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from scipy.stats import norm
 
+from .._random import any_rows
 from .._typing import Floats, Integers
 from .components import by_size, components
 from .dual import Sphere, level_of, smallest_sphere
@@ -86,7 +87,7 @@ def widths_for(points: Floats) -> Floats:
     The first is one over the largest squared distance (paper section 4), estimated by its 0.99 quantile; at the last,
     the kernel falls to 1/e between a point and its nearest neighbour.
     """
-    squares = pdist(points[:: max(1, len(points) // POINTS_FOR_DISTANCE)], "sqeuclidean")
+    squares = pdist(any_rows(points, POINTS_FOR_DISTANCE), "sqeuclidean")
     least = 1 / float(np.quantile(squares, 0.99))
     most = max(1 / spacing(points) ** 2, least * LEAST_RATIO**2)
     n = min(MOST_WIDTHS, int(np.log(most / least) / np.log(LEAST_RATIO)) + 1)

@@ -5,7 +5,7 @@ import pytest
 
 from mdh_dask import HierarchicalMDH
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.projections.kurtosis import kurtosis_directions
+from mdh_dask.projections.kurtosis import MOST_ROWS, kurtosis_directions
 from mdh_dask.projections.subspaces import in_random_subspace
 
 
@@ -33,6 +33,13 @@ def test_they_show_groups_of_equal_and_of_different_size():
     least, largest = kurtosis_directions(rows, rng, 2)
     assert abs(least[2]) > 0.95
     assert abs(largest[5]) > 0.95
+
+
+def test_groups_that_take_turns_are_shown():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2 * MOST_ROWS, 4))
+    rows[::2, 2] += 7
+    assert abs(kurtosis_directions(rows, rng, 1)[0, 2]) > 0.95
 
 
 def test_directions_of_a_kind_are_uncorrelated_and_as_many_as_dimensions():

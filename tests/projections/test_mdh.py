@@ -23,13 +23,14 @@ from mdh_dask._jit.descent import (
 )
 from mdh_dask._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums, smooth
 from mdh_dask._jit.valleys import grid_within, valleys
+from mdh_dask.density.modes import CERTAIN_DEPTH
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.projections.mdh import mdh_directions, minimum_density_hyperplane, minimum_density_hyperplanes
 from mdh_dask.projections.mdh_candidates import mdh_candidates
 from mdh_dask.projections.pca import principal_components
 from mdh_dask.projections.penalty import PenalisedDensity, depth_at
-from mdh_dask.projections.starts import valley_starts
+from mdh_dask.projections.starts import ROWS_LOOKED_AT, valley_starts
 
 alphas = st.sampled_from([0.01, 0.1, 0.3, 0.5, 0.9, 1.5])
 
@@ -399,6 +400,11 @@ class TestCandidates:
         for n in (0, 3, len(ends) + 1):
             np.testing.assert_array_equal(mdh_candidates(rows, rng(), n, starts=starts), candidates[:n])
         assert (len(candidates) > len(ends)) == (starts != "pca2")
+
+    def test_start_at_valleys_between_groups_that_take_turns(self):
+        rows = rng().normal(size=(2 * ROWS_LOOKED_AT, 5))
+        rows[::2] += 12 / 5**0.5
+        assert valley_starts(rng(), rows - rows.mean(axis=0), 8)[0].depth > CERTAIN_DEPTH
 
     @pytest.mark.parametrize(("apart", "certain"), [(12, True), (3, False)])
     def test_are_one_end_and_few_starts_where_a_valley_is_beyond_doubt(self, apart, certain, monkeypatch):
