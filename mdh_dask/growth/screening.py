@@ -71,6 +71,8 @@ def screen(
         Directions without an admissible split are left out, and so are those within two degrees of a better one:
         they would find the same valley.
     """
+    if len(proposal) == 0:  # as for no rows, of which there is no mean
+        return proposal
     proposal = promising(rows, proposal, rule, bandwidth, min_rows, standardise, groups)
     scores = _scores(rows, proposal, rule, bandwidth, min_rows, standardise, groups)
     unit = proposal.of_length_one().directions.vectors

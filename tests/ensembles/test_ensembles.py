@@ -149,6 +149,13 @@ class TestBoth:
         with pytest.raises(ValueError, match="1 NaN"):
             clone(model).fit(bad)
 
+    @pytest.mark.parametrize("n_columns", [1, 3])
+    def test_a_few_rows_and_constant_columns_are_one_cluster_without_a_warning(self, model, n_columns):
+        for n in range(2, 13):
+            rows = np.random.default_rng(n).normal(size=(n, n_columns))
+            for some in (rows, rows * (np.arange(n_columns) > 0), np.ones_like(rows)):
+                assert not clone(model).fit(some).labels_.any()
+
     def test_a_report_shows_the_clusters_and_no_tree_as_theirs(self, model, rows, tmp_path):
         write_rows(rows, tmp_path / "x.zarr")
         workflows.fit(str(tmp_path / "x.zarr"), model, report=str(tmp_path / "r.html"))

@@ -76,6 +76,9 @@ class TestScreen:
         few = kept(rows, directions, 5, rule)
         np.testing.assert_array_equal(few, best[:5])
 
+    def test_of_no_rows_no_direction_is_kept(self):
+        assert kept(np.empty((0, 4)), np.empty((0, 4)), 1).shape == (0, 4)
+
     def test_only_a_valley_that_is_deep_enough_ends_the_search(self):
         rows, shallow, deep = clustered(1900) * [4.0, 1.0, 1.0, 1.0], [1.0, 2.4, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
         directions = np.array([shallow] * DIRECTIONS_AT_ONCE + [deep])
