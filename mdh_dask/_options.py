@@ -56,7 +56,7 @@ OPTIONS = {
             "bandwidth min_cluster_size max_clusters n_clusters max_levels min_relative_depth alpha sample_size "
             "merge scale feature_map cache decay missing random_state"
         ),
-        "consensus": "n_trees n_clusters n_init combine missing random_state",
+        "consensus": "n_trees n_clusters n_init combine merge missing random_state",
         "ensemble": (
             "n_hyperplanes alpha_max stop_rule quantile bandwidth sample_size scale max_clusters n_clusters "
             "information_criterion n_init missing random_state"

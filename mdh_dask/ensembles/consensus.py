@@ -78,6 +78,15 @@ class Found(NamedTuple):
     agreement: Floats
     confidence: Integers
 
+    def merged(self, group: Integers, votes: Votes) -> "Found":
+        """Return the consensus with its clusters in groups, numbered from 0."""
+        cluster = np.append(group, NO_LABEL)[np.concatenate(self.consensus.clusters)]
+        cluster = _chosen_first(_by_weight(cluster, np.diagonal(votes.tables)), votes.sample.rows)
+        tables = np.maximum(votes.tables, votes.tables.T)
+        ones = cluster[:, None] == np.arange(int(cluster.max()) + 1)
+        equal = (ones * (tables @ ones)).sum(axis=1) - np.where(cluster >= 0, np.diagonal(tables), 0)
+        return _found(votes, cluster, np.add.reduceat(equal, votes.starts[:-1]))
+
 
 def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int = 10, seed: int = 0) -> Found:
     """Return the consensus of clusterings from their counted votes.
@@ -107,11 +116,17 @@ def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int =
     sampled = np.append(cluster, NO_LABEL)[votes.sample.rows].astype(np.int32)
     of_column = _clusters_of_columns(best, sampled, n_clusters)
     cluster = of_column[cluster]
+    return _found(votes, cluster, best.agreement)
+
+
+def _found(votes: Votes, cluster: Integers, agreement: Integers) -> Found:
+    """Return the consensus in which each label votes for a cluster, and clusterings agree in so many rows."""
+    m = len(votes.names)
     own = tuple(cluster[a:b].astype(np.int32) for a, b in pairwise(votes.starts))
-    consensus = Consensus(votes.names, own, int(of_column.max()) + 1)
+    consensus = Consensus(votes.names, own, int(cluster.max()) + 1)
     counted = counted_votes(np.append(cluster, NO_LABEL)[votes.sample.rows].astype(np.int32), consensus.n_clusters)
-    labelled = np.add.reduceat(np.diagonal(tables), votes.starts[:-1])
-    share = best.agreement / np.maximum(labelled * (m - 1), 1)
+    labelled = np.add.reduceat(np.diagonal(votes.tables), votes.starts[:-1])
+    share = agreement / np.maximum(labelled * (m - 1), 1)
     return Found(consensus, share, np.bincount(counted.max(axis=1), minlength=m + 1))
 
 

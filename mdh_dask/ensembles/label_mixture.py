@@ -1,7 +1,7 @@
 """A mixture of the tuples of labels that several clusterings, such as the leaves of trees, give to rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,16 +29,18 @@ class LabelMixture:
     words : tuple of arrays
         The labels of each clustering as words, ascending; see `words_of_labels`.
     mixture : Mixture
-        Largest cluster first.
+    cluster : array of shape (n_components,)
+        The cluster of each component; the largest cluster is 0.
     """
 
     words: tuple[Integers, ...]
     mixture: Mixture
+    cluster: Integers
 
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
-        return self.mixture.n_components
+        return int(self.cluster.max()) + 1
 
     def votes(self, labels: Sequence[AnyArray]) -> Floats:
         """Return the log probabilities of the labels of each row and each cluster, shape (n_rows, n_clusters)."""
@@ -51,7 +53,17 @@ class LabelMixture:
             seen = known[place] == found
             joint[seen] += self.mixture.log_probabilities[:, start + place[seen]].T
             start += len(known)
-        return joint
+        return by_cluster(joint, self.cluster)
+
+    def merged(self, group: Integers, tuples: Tuples) -> "LabelMixture":
+        """Return the mixture with the clusters in groups, of which those that no tuple is likeliest in are left out."""
+        found = replace(self, cluster=group[self.cluster])
+        label = found.labels(found.votes([*tuples.words.view(np.int64).T]))
+        counts = np.bincount(label, weights=tuples.counts, minlength=found.n_clusters)
+        kept = np.flatnonzero(counts[found.cluster] > 0)
+        number = np.argsort(np.argsort(-counts, kind="stable"))
+        mixture = self.mixture if len(kept) == len(found.cluster) else self.mixture.of(kept)
+        return LabelMixture(self.words, mixture, number[found.cluster[kept]])
 
     def labels(self, votes: Floats) -> Integers:
         """Return the most probable cluster, shape (n_rows,), int32."""
@@ -65,6 +77,20 @@ class LabelMixture:
     def confidence(self, votes: Floats) -> Floats:
         """Return the probability of the most probable cluster, shape (n_rows,)."""
         return self.shares(votes).max(axis=1)
+
+
+def by_cluster(joint: Floats, cluster: Integers) -> Floats:
+    """Return the log probabilities of clusters from those of their components.
+
+    Examples
+    --------
+    >>> np.exp(by_cluster(np.log([[0.1, 0.2, 0.7]]), np.array([0, 1, 0]))).round(1)
+    array([[0.8, 0.2]])
+    """
+    found = np.full((len(joint), int(cluster.max()) + 1), -np.inf)
+    for component, of in zip(joint.T, cluster):
+        found[:, of] = np.logaddexp(found[:, of], component)
+    return found
 
 
 def most_tuples(n_labels: int) -> int:
@@ -96,13 +122,14 @@ def mixture_of(tuples: Tuples, n_clusters: int | None, n_init: int, seed: int) -
 
     # A single item of work, so that BLAS is limited to one thread: the last bits of products depend on the threads.
     work_through(find, [tally])
-    return LabelMixture(known, _by_size(found[0], tally))
+    mixture = _by_size(found[0], tally)
+    return LabelMixture(known, mixture, np.arange(mixture.n_components))
 
 
 def found_by(mixture: LabelMixture, tuples: Tuples) -> Found:
     """Return the most probable cluster of each label alone, and how well these clusters agree in the counted rows."""
     log_weights, log_probabilities = mixture.mixture.log_weights, mixture.mixture.log_probabilities
-    of_label = (log_probabilities + log_weights[:, None]).argmax(axis=0).astype(np.int32)
+    of_label = by_cluster((log_probabilities + log_weights[:, None]).T, mixture.cluster).argmax(axis=1).astype(np.int32)
     ends = np.cumsum([len(own) for own in mixture.words])
     names = tuple(own.view(np.int64) for own in mixture.words)
     consensus = Consensus(names, tuple(np.split(of_label, ends[:-1])), mixture.n_clusters)

@@ -1,6 +1,6 @@
 """The consensus of many trees."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
-from ..chunks import Pass, Plan, Together, merge_chunks, run, run_together
-from ..ensembles.consensus import SAMPLED_ROWS, find_consensus
-from ..ensembles.label_mixture import found_by, mixture_of, most_tuples
+from ..chunks import Pass, Plan, Together, merge_chunks, run, run_together, together
+from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
+from ..ensembles.label_mixture import LabelMixture, found_by, mixture_of, most_tuples
 from ..ensembles.votes import TreeTuples, TreeVotes
-from ..growth.passes import SamplePass, sample_limit, smallest_hashes
+from ..growth.merging import groups_of_cells, merging_sample
+from ..growth.passes import Sample, SamplePass, columns_of, sample_limit, smallest_hashes
 from ..growth.sampling import RESERVOIR_VALUES
+from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
 from ..tree.structure import Tree
@@ -67,6 +69,11 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
         ``"votes"``: the clusters of the trees are matched to maximise their agreement, and a row is in its cluster in
         most trees; `predict_proba` and `confidence` are shares of the trees, and clusters that less than half of the
         trees separate are one.
+    merge : bool, default=True
+        Whether to merge clusters until a valley of the density of the rows separates each from its neighbours, unless
+        `n_clusters` is given. Trees cut long clusters in different places, and a mixture has a component for each
+        piece. A valley in few of many columns may be missed. Nothing is merged with maps of precomputed kernels or
+        mixed columns.
 
     Attributes
     ----------
@@ -122,6 +129,7 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
         "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "combine": [StrOptions({"mixture", "votes"})],
+        "merge": ["boolean"],
         "column_types": [str, dict],
         "missing": [StrOptions(MISSING)],
         "random_state": ["random_state"],
@@ -134,6 +142,7 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
     n_clusters: int | None = None
     n_init: int = 10
     combine: str = "mixture"
+    merge: bool = True
     column_types: Any = "auto"
     missing: str = "error"
     random_state: Any = 0
@@ -160,28 +169,53 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
         for own, s in alone:
             n_passes += own._learn(rows, s)
         trees = tuple(own.state_ for own, _ in members)
-        state, n_passes = run(self._combined(trees, seed, shape[0]), merged, announce=self._bar, n_passes=n_passes)
+        state, n_passes = run(self._combined(trees, seed, shape), merged, announce=self._bar, n_passes=n_passes)
         self._adopt(state)
         self._take_drawn(rows)
         return n_passes
 
-    def _combined(self, trees: tuple[TreeState, ...], seed: int, n_rows: int) -> Plan[ConsensusState]:
+    def _combined(self, trees: tuple[TreeState, ...], seed: int, shape: tuple[int, int]) -> Plan[ConsensusState]:
         # The journal of a job can store a tree without a map.
         labelling = tuple(tree.tree if tree.feature_map is None else tree for tree in trees)
         wanted = max(min(EXEMPLARY, RESERVOIR_VALUES // trees[0].n_features), 1)
-        drawing = SamplePass(seed, sample_limit(wanted, n_rows))
+        drawing = SamplePass(seed, sample_limit(wanted, shape[0]))
+        mapped = trees[0].feature_map
+        merges = self.merge and self.n_clusters is None and (mapped is None or mapped.points is not None)
+        counting = self._counted(labelling, seed, shape[0], drawing)
+        (counted, drawn), *merging = yield from together([counting, *[merging_sample(shape, seed)] * merges])
+        combined: LabelMixture | Found
         if self.combine == "mixture":
-            most = most_tuples(sum(tree.n_clusters for tree in trees))
-            tuples, drawn = yield Pass("counting tuples", Together((TreeTuples(most, labelling), drawing)))
-            mixture = mixture_of(tuples, self.n_clusters, self.n_init, seed)
-            state = ConsensusState.of(trees, found_by(mixture, tuples), mixture.mixture)
+            combined = mixture_of(counted, self.n_clusters, self.n_init, seed)
         else:
-            statistic = TreeVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), labelling)
-            votes, drawn = yield Pass("counting votes", Together((statistic, drawing)))
-            found = find_consensus(votes, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
-            state = ConsensusState.of(trees, found)
+            combined = find_consensus(counted, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
+        state = self._state_of(trees, combined, counted)
+        if merging and state.n_clusters > 1:
+            (sample,) = merging
+            label, points = state.labels(sample.rows), self._points(trees[0], sample)
+            group = groups_of_cells(label, state.n_clusters, points, sample)
+            state = self._state_of(trees, combined.merged(group, counted), counted)
         self._drawn = state.exemplars_among(smallest_hashes(drawn, wanted))
         return state
+
+    def _counted(self, trees: tuple[Any, ...], seed: int, n_rows: int, drawing: SamplePass) -> Plan[Any]:
+        """Plan the pass that counts tuples or votes of the leaves of trees, and draws rows."""
+        if self.combine == "mixture":
+            most = most_tuples(sum(tree.n_clusters for tree in trees))
+            return (yield Pass("counting tuples", Together((TreeTuples(most, trees), drawing))))
+        statistic = TreeVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), trees)
+        return (yield Pass("counting votes", Together((statistic, drawing))))
+
+    def _points(self, tree: TreeState, sample: Sample) -> Callable[[AnyArray], Floats]:
+        """Return the function from rows to points whose distances count, as where leaves of the tree are merged."""
+        if tree.feature_map is not None and tree.feature_map.points is not None:
+            return tree.feature_map.points
+        scale = self._turns()[0].scale
+        return standardiser(columns_of(sample.rows), sample, scale, moderate=True, spread=True)
+
+    def _state_of(self, trees: tuple[TreeState, ...], combined: LabelMixture | Found, counted: Any) -> ConsensusState:
+        if isinstance(combined, LabelMixture):
+            return ConsensusState.of(trees, found_by(combined, counted), combined)
+        return ConsensusState.of(trees, combined)
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns, also in the trees without a feature map."""
@@ -211,6 +245,8 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
     def _reason(self) -> str:
         found = np.bincount([tree.n_clusters for tree in self.trees_])
         told = " and ".join(f"{found[k]} found {full_count(k, 'cluster')}" for k in np.flatnonzero(found).tolist())
+        if (n := self.state_.n_pieces) > self.n_clusters_:
+            told += f"; {n} pieces were merged where no valley between them is certain"
         j = max(range(self.n_trees), key=lambda j: _best_evidence(self.trees_[j]))
         turns, state = self._turns(), self.state_.trees[j]
         own = clone(turns[j % len(turns)])

@@ -23,6 +23,9 @@ MOST_TREES = 10_000
 MIXTURE = "log_weights", "log_probabilities"
 """Arrays of a mixture in saved models."""
 
+CLUSTER = "component_clusters"
+"""Array of the clusters of its components, which models of earlier versions lack: a cluster each."""
+
 ReadTree = Callable[[int, Mapping[str, Any], Mapping[str, AnyArray]], TreeState]
 
 
@@ -42,7 +45,9 @@ class ConsensusState(State):
     confidence : array of shape (n_trees + 1,), int64
         Numbers of sample rows by the number of trees that agree with their label.
     mixture : Mixture or None
-        Probabilities of the leaves of all trees in each cluster, by which rows are labelled instead of by votes.
+        Probabilities of the leaves of all trees in each component, by which rows are labelled instead of by votes.
+    component_clusters : array of shape (n_components,) or None
+        The cluster of each component of the mixture.
     """
 
     kind = "consensus"
@@ -52,28 +57,36 @@ class ConsensusState(State):
     agreement: Floats
     confidence: Integers
     mixture: Mixture | None = None
+    component_clusters: Integers | None = None
 
     @classmethod
-    def of(cls, trees: tuple[TreeState, ...], found: Found, mixture: Mixture | None = None) -> Self:
+    def of(cls, trees: tuple[TreeState, ...], found: Found, labelling: LabelMixture | None = None) -> Self:
         """Return the state of a consensus, or of a mixture of the leaves that rows of `fit` reached."""
         clusters = []
         for tree, names, own in zip(trees, found.consensus.names, found.consensus.clusters):
             of_leaf = np.full(tree.n_clusters, NO_LABEL, dtype=np.int32)
             of_leaf[names] = own
             clusters.append(of_leaf)
-        if mixture is not None:
+        mixture, component_clusters = None, None
+        if labelling is not None:
             starts = np.cumsum([0, *(tree.n_clusters for tree in trees)])
             # A leaf that no row reached is no evidence.
-            log_probabilities = np.zeros((mixture.n_components, starts[-1]))
+            log_probabilities = np.zeros((labelling.mixture.n_components, starts[-1]))
             reached = np.concatenate([start + names for start, names in zip(starts, found.consensus.names)])
-            log_probabilities[:, reached] = mixture.log_probabilities
-            mixture = Mixture(mixture.log_weights, log_probabilities)
-        return cls(trees, tuple(clusters), found.consensus.n_clusters, found.agreement, found.confidence, mixture)
+            log_probabilities[:, reached] = labelling.mixture.log_probabilities
+            mixture, component_clusters = Mixture(labelling.mixture.log_weights, log_probabilities), labelling.cluster
+        counted = found.consensus.n_clusters, found.agreement, found.confidence
+        return cls(trees, tuple(clusters), *counted, mixture, component_clusters)
 
     @property
     def n_clusters(self) -> int:
         """Return the number of clusters."""
         return self.n_voted
+
+    @property
+    def n_pieces(self) -> int:
+        """Return the number of components of the mixture, or of clusters by votes."""
+        return self.n_clusters if self.component_clusters is None else len(self.component_clusters)
 
     @property
     def n_features(self) -> int:
@@ -97,9 +110,9 @@ class ConsensusState(State):
     def rule(self) -> Consensus | LabelMixture:
         """Return what labels rows by the leaves of the trees."""
         leaves = [np.arange(len(own)) for own in self.clusters]
-        if self.mixture is None:
+        if self.mixture is None or self.component_clusters is None:
             return Consensus(tuple(leaves), self.clusters, self.n_clusters)
-        return LabelMixture(tuple(map(words_of_labels, leaves)), self.mixture)
+        return LabelMixture(tuple(map(words_of_labels, leaves)), self.mixture, self.component_clusters)
 
     def votes(self, rows: AnyArray) -> AnyArray:
         """Return the votes of the trees, or the log probabilities of their leaves, shape (n_rows, n_clusters)."""
@@ -138,8 +151,8 @@ class ConsensusState(State):
             own, found = tree.to_arrays()
             settings.append(own)
             arrays |= {f"{j}_{name}": array for name, array in found.items()} | {f"{j}_clusters": clusters}
-        if self.mixture is not None:
-            arrays |= vars(self.mixture)
+        if self.mixture is not None and self.component_clusters is not None:
+            arrays |= vars(self.mixture) | {CLUSTER: self.component_clusters}
         return {"trees": settings, "n_clusters": self.n_clusters}, arrays
 
     @classmethod
@@ -170,6 +183,7 @@ class ConsensusState(State):
             else:
                 others[name] = array
         own = {name: others.pop(name) for name in MIXTURE if name in others}
+        cluster = others.pop(CLUSTER, np.arange(n_clusters)) if own else None
         if sorted(others) != ["agreement", "confidence"] or len(own) not in (0, len(MIXTURE)):
             raise ValueError(
                 f"expected the arrays agreement and confidence beside those of trees, got {[*others, *own]}"
@@ -177,7 +191,9 @@ class ConsensusState(State):
         clusters = [_checked_clusters(j, part.pop("clusters", None), n_clusters) for j, part in enumerate(parts)]
         trees = [read(j, own, part) for j, (own, part) in enumerate(zip(given, parts))]
         mixture = Mixture(**own) if own else None
-        state = cls(tuple(trees), tuple(clusters), n_clusters, others["agreement"], others["confidence"], mixture)
+        state = cls(
+            tuple(trees), tuple(clusters), n_clusters, others["agreement"], others["confidence"], mixture, cluster
+        )
         state.check()
         return state
 
@@ -191,7 +207,12 @@ class ConsensusState(State):
                 raise ValueError(f"expected {self.n_features} columns of the tree {j}, got {tree.n_features}")
             checked_array(f"{j}_clusters", clusters, (tree.n_clusters,), least=NO_LABEL)
         if self.mixture is not None:
-            k, n_leaves = self.n_clusters, sum(map(len, self.clusters))
+            assert self.component_clusters is not None
+            k, n_leaves = len(np.atleast_1d(self.component_clusters)), sum(map(len, self.clusters))
+            checked_array(CLUSTER, self.component_clusters, (k,), least=0)
+            is_number = self.component_clusters.dtype.kind == "i"
+            if not is_number or not np.array_equal(np.unique(self.component_clusters), np.arange(self.n_clusters)):
+                raise ValueError(f"expected each of {self.n_clusters} clusters in the array {CLUSTER}, got others")
             checked_array("log_weights", self.mixture.log_weights, (k,))
             checked_array("log_probabilities", self.mixture.log_probabilities, (k, n_leaves))
         elif len(np.setdiff1d(np.arange(self.n_clusters), np.concatenate(self.clusters))):

@@ -79,10 +79,23 @@ def merged(
     """
     if tree.n_leaves == 1:
         return tree
+    bounds = most_clusters, fewest_clusters
+    return tree.merged(groups_of_cells(leaf_of(sample.rows), tree.n_leaves, coordinates, sample, *bounds, apart))
+
+
+def groups_of_cells(
+    cell: Integers,
+    n_cells: int,
+    coordinates: Callable[[AnyArray], Floats],
+    sample: Sample,
+    most_clusters: int | None = None,
+    fewest_clusters: int = 1,
+    apart: Collection[tuple[int, int]] = (),
+) -> Integers:
+    """Return the cluster of each cell of a partition, from the cells of the sample rows; parameters as for `merged`."""
     near = clipped(np.asarray(coordinates(sample.rows), dtype=np.float64), scaled=False)
     points = without_equal_rows(sample._replace(rows=near))
-    leaf = leaf_of(sample.rows)[np.isin(sample.numbers, points.numbers)]
-    bounds = most_clusters, fewest_clusters
-    cells = merge_cells(points.rows, points.hashes, leaf, tree.n_leaves, *bounds, apart)
-    logger.info("merged %s leaves into %s clusters", tree.n_leaves, cells.group.max() + 1)
-    return tree.merged(cells.group)
+    cell = cell[np.isin(sample.numbers, points.numbers)]
+    cells = merge_cells(points.rows, points.hashes, cell, n_cells, most_clusters, fewest_clusters, apart)
+    logger.info("merged %s cells into %s clusters", n_cells, cells.group.max() + 1)
+    return cells.group

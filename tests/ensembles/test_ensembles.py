@@ -232,15 +232,37 @@ class TestConsensusClustering:
 
     def test_mixture_is_that_of_the_labels_of_its_trees(self, overlapping):
         X, _ = overlapping
-        model = ConsensusClustering(QUICK, n_trees=6, combine="mixture").fit(X)
+        model = ConsensusClustering(QUICK, n_trees=6, combine="mixture", merge=False).fit(X)
         found = consensus(*(tree.labels(X) for tree in model.trees_), method="mixture", random_state=model._seed())
         np.testing.assert_array_equal(model.labels_, found.labels)
         np.testing.assert_array_equal(model.predict_proba(X), found.shares)
         np.testing.assert_array_equal(model.confidence(X), found.confidence)
 
-    def test_agreement_with_a_mixture_counts_rows_of_equal_most_probable_clusters(self, overlapping):
+    @pytest.mark.parametrize("combine", ["votes", "mixture"])
+    def test_long_clusters_are_not_divided_into_the_pieces_of_trees(self, combine):
+        rng = np.random.default_rng(0)
+        angle, y = rng.uniform(0, np.pi, 1500), np.arange(1500) % 2
+        moons = np.column_stack([np.cos(angle) + y, np.sin(angle) * (1 - 2 * y) + y / 2]) + rng.normal(
+            0, 0.08, (1500, 2)
+        )
+        options = {"n_trees": 6, "combine": combine}
+        pieces = ConsensusClustering(QUICK, merge=False, **options).fit(moons)
+        model = ConsensusClustering(QUICK, **options).fit(moons)
+        assert pieces.n_clusters_ > model.n_clusters_ == 2
+        assert adjusted_rand_index(y, model.labels_) > max(adjusted_rand_index(y, pieces.labels_), 0.8)
+        known = pieces.predict_proba(moons)
+        of_piece = [np.bincount(model.labels_[pieces.labels_ == k]).argmax() for k in range(known.shape[1])]
+        shares = np.column_stack([known[:, np.equal(of_piece, c)].sum(axis=1) for c in (0, 1)])
+        np.testing.assert_allclose(model.predict_proba(moons), shares, atol=1e-9)
+        ring = np.column_stack([np.cos(2 * angle), np.sin(2 * angle)]) + rng.normal(0, 0.08, (1500, 2))
+        alone = ConsensusClustering(QUICK, **options).fit(ring)
+        assert alone.n_clusters_ == 1
+        assert ("pieces were merged" in alone.why()) == (combine == "mixture")
+
+    @pytest.mark.parametrize("combine", ["votes", "mixture"])
+    def test_agreement_counts_rows_of_equal_clusters_after_merging(self, overlapping, combine):
         X, _ = overlapping
-        state = ConsensusClustering(QUICK, n_trees=3, combine="mixture").fit(X).state_
+        state = ConsensusClustering(QUICK, n_trees=3, combine=combine).fit(X).state_
         first, second, third = (own[tree.labels(X)] for tree, own in zip(state.trees, state.clusters))
         pairs = [(first == second).mean(), (first == third).mean(), (second == third).mean()]
         expected = [pairs[0] + pairs[1], pairs[0] + pairs[2], pairs[1] + pairs[2]]
@@ -268,6 +290,8 @@ class TestConsensusClustering:
             ("log_probabilities", lambda x: x[:, 1:], "log_probabilities"),
             ("log_probabilities", lambda x: x * np.nan, "log_probabilities"),
             ("log_weights", None, "expected the arrays agreement and confidence"),
+            ("component_clusters", lambda x: x + 1, "expected each of 4 clusters"),
+            ("component_clusters", lambda x: x * 1.0, "expected each of 4 clusters"),
         ],
     )
     def test_a_mixture_that_no_fit_gives_is_refused(self, rows, name, change, message):
