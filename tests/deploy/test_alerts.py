@@ -113,3 +113,12 @@ def test_a_night_that_runs_long_is_late_and_not_missed(assert_up):
     nights = of_cronjob(succeeded=[2, 31, 50, 74, 98], active=[(25, 31)])
     assert_up("MdhDaskNightMissed", nights, (), OF_CRONJOB)
     assert_up("MdhDaskNightLate", nights, (30,), OF_CRONJOB)
+
+
+def test_scenes_that_cannot_be_used_are_counted_in_a_warning_until_there_are_none(assert_up):
+    labels = {"job_file": "night.toml", "namespace": "mdh-dask"}
+    series = {'mdh_dask_job_scenes_damaged{job_file="night.toml", namespace="mdh-dask"}': {1: 0, 26: 3, 50: 0}}
+    assert_up("MdhDaskScenesDamaged", series, range(26, 50), labels, "3")
+    rules = yaml.safe_load((DEPLOY / "kubernetes/components/metrics/alerts.yaml").read_text())["spec"]["groups"][0]
+    (rule,) = [one for one in rules["rules"] if one["alert"] == "MdhDaskScenesDamaged"]
+    assert rule["labels"]["severity"] == "warning"
