@@ -159,17 +159,24 @@ class MinimumDensityHyperplane(DivisiveClustering):
         )  # fmt: skip
         # Pursuits from valleys are bounded by these, not by `alpha_max`.
         best = next((end for end in ends if within(rows, end, self.alpha_max)), ends[0])
-        self._pursued: tuple[AnyArray, MDHResult] = rows, best
+        self.__dict__.setdefault("_pursued", []).append((rows, best))
         return best.direction[None], np.array([best.offset])
 
     def _why_no_valley(self, leaf: int, least: str) -> str:
         return "one hyperplane gives two clusters" if leaf else "no hyperplane has a mode on both sides"
 
     def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
-        rows, result = self.__dict__.pop("_pursued", (None, None))
-        if updated and result is None:
+        pursued: list[tuple[AnyArray, MDHResult]] = self.__dict__.pop("_pursued", [])
+        if updated and not pursued:
             return  # the hyperplane still belongs to the stored path
         units = standardise.scale, standardise.centre, standardise.unit
+
+        def distance(one: tuple[AnyArray, MDHResult]) -> float:
+            direction = one[1].direction * standardise.scale / standardise.unit
+            return float(np.linalg.norm(direction - self.tree_.planes[0]))
+
+        # Of the pursuits with and without the columns of two values, the path is that of the chosen one.
+        rows, result = min(pursued, key=distance, default=(None, None))
         self.path_ = path_points(np.asarray(rows, dtype=float), result, *units) if result else ()
 
     @property

@@ -200,7 +200,7 @@ class SemiSupervisedMDH(TwoClasses, MinimumDensityHyperplane):
             alpha_max=self.alpha_max,
             bandwidth=resolve_bandwidth(self.bandwidth),
         )
-        self._pursued = rows, result
+        self._pursued = [(rows, result)]
         return result
 
     @classmethod

@@ -187,7 +187,8 @@ class Examiner:
         propose, coarse = self.settings.propose, self.standardise.lattices.columns
         min_rows = self._least_of(scoring, branch)
         proposal = propose(scoring, rng, coarse, min_rows)
-        if proposal.thresholds is None and (others := self._without_levels(scoring)) is not None:
+        in_valleys = proposal.thresholds is None or self.settings.chooser.rule.at.limits_depth
+        if in_valleys and (others := self._without_levels(scoring)) is not None:
             # The smoothing of levels would hide clusters that only the other directions show.
             proposal = joined(proposal, propose(others, rng, coarse, min_rows))
         levels = self.standardise.levels

@@ -12,6 +12,7 @@ from scipy.stats import gaussian_kde
 from strategies import seeds
 
 from mdh_dask import MinimumDensityHyperplane, load_model
+from mdh_dask.metrics import success_ratio
 from mdh_dask.projections.mdh import minimum_density_hyperplanes
 
 
@@ -171,6 +172,15 @@ def test_among_many_columns_too_the_default_is_never_shallower_than_the_componen
         for starts in ("balanced", "pca2")
     ]
     assert depths[0].relative_depth >= depths[1].relative_depth
+
+
+@pytest.mark.skipif("MDH_DASK_DATA" not in os.environ, reason="MDH_DASK_DATA names no folder of data sets")
+def test_the_default_divides_digits_like_the_paper_for_every_seed():
+    with np.load(Path(os.environ["MDH_DASK_DATA"]) / "optdigits.npz") as file:
+        rows, digits = file["X"], file["y"]
+    for seed in range(4):
+        model = MinimumDensityHyperplane(random_state=seed).fit(rows)
+        assert success_ratio(digits, model.labels_) > 0.9
 
 
 @pytest.mark.parametrize("starts", ["pca2", "balanced"])

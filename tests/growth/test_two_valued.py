@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from mdh_dask import DensityTree, HierarchicalKernelMDH, HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.two_valued import two_valued_in
-from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
+from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information, success_ratio
 
 METHODS = [RandomProjectionTree, HierarchicalMDH]
 
@@ -61,6 +61,21 @@ def test_the_hyperplane_of_the_paper_is_that_of_the_other_columns_where_a_few_ro
         column[rng.choice(600, 4, replace=False)] = 1.0
     model = MinimumDensityHyperplane.as_in_paper().fit(np.concatenate([measured, rare], axis=1))
     assert adjusted_rand_index(labels, model.labels_) > 0.9
+
+
+def test_columns_with_a_second_value_in_a_few_rows_hide_no_hyperplane_of_the_others():
+    rng = np.random.default_rng(4)
+    labels = rng.integers(0, 3, 2000)
+    centres = 5 * rng.normal(size=(3, 16))
+    rounded = np.rint(centres[labels] + 4 * rng.normal(size=(2000, 16)))
+    rare = np.zeros((2000, 20))
+    for column in rare.T:
+        column[rng.choice(2000, 2, replace=False)] = 1.0
+    model = MinimumDensityHyperplane(random_state=0).fit(np.concatenate([rounded, rare], axis=1))
+    assert model.n_clusters_ == 2  # 1, as the widest of these columns smoothed out the valley
+    assert success_ratio(labels, model.labels_) > 0.95
+    cosine = model.path_[-1].direction @ model.direction_ / np.linalg.norm(model.path_[-1].direction)
+    assert cosine > 0.99 * np.linalg.norm(model.direction_)
 
 
 def test_columns_that_exclude_or_include_each_other_change_together():
