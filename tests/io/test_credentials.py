@@ -186,8 +186,8 @@ def test_workers_log_no_credentials_of_tasks_that_fail(client):
     handler.emit = lambda record: lines.append(record.getMessage())
     logging.getLogger("distributed.worker").addHandler(handler)
     try:
-        with watching(client), pytest.raises(ZeroDivisionError):
-            client.submit(lambda path: len(path) / 0, "http://me:hunter2@host/x.zarr?sig=s1gned", pure=False).result()
+        with watching(client), pytest.raises(ValueError, match="invalid literal"):
+            client.submit(int, "http://me:hunter2@host/x.zarr?sig=s1gned", pure=False).result()  # the text has the URL
     finally:
         logging.getLogger("distributed.worker").removeHandler(handler)
     (line,) = (line for line in lines if "Compute Failed" in line)
