@@ -30,7 +30,7 @@ Exit codes:
   0    done
   2    the command line is wrong
   3    drift: the new rows are not distributed as those of the model
-  65   the input is invalid, or some of a night's scenes are: shape, values, or other columns than the model's
+  65   the input is invalid, or all new scenes of a night are: shape, values, or other columns than the model's
   66   the input is missing
   69   a package is missing
   70   out of memory: more memory or smaller blocks will help, a retry will not

@@ -37,7 +37,7 @@ def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, prog
         mine = work.replaces() if work.has_begun() else []
         ledger = Ledger(job.work / LEDGER) if restart else Ledger.load(job.work)
         new = new_scenes(opened, ledger)
-        told = (work.manifest(FINISHED) or {}).get("n_damaged")  # the files of the last night name damaged scenes
+        told = (work.manifest(FINISHED) or {}).get("damaged") or {}  # by the files of the last night
         if not new and not ledger.of_night() and not told and ledger.current is not None:
             nights = full_count(ledger.night - 1, "night")
             return f"no new scene: {len(ledger.scenes)} done in {nights}, nothing to do"
@@ -50,7 +50,8 @@ def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, prog
             work.begin(about, fence.attempt, outputs.own, anew=restart)
             if restart:
                 work.clear()
-            night = Night(job, opened, outputs, work, ledger, fence, progress, damaged=Damaged(refused))
+            damaged = Damaged(refused, () if restart else {*told})
+            night = Night(job, opened, outputs, work, ledger, fence, progress, damaged=damaged)
             return night.run(new)
 
 

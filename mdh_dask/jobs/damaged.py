@@ -1,12 +1,12 @@
-"""Scenes that cannot be used: a night goes on without them, and ends with an error that names them."""
+"""Scenes that cannot be used: a night goes on without them, and ends with a warning that names them."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._errors import SettingError, is_bug
+from .._errors import ContentsError, SettingError, is_bug
 from .._fields import JobError
 from .._locations import redacted
 from ..chunks import Statistic, announced, reduce_rows
@@ -15,7 +15,7 @@ from ..images import Image, pixel_rows
 logger = logging.getLogger(__name__)
 
 NAMED = 5
-"""Scenes that an error names."""
+"""Scenes that a message names."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,12 @@ class Damaged:
     ----------
     why : dict of str
         What was wrong with each, by its name, without credentials of URLs.
+    known : collection of str
+        Names of those that the files of an earlier night tell of.
     """
 
     why: dict[str, str] = field(default_factory=dict)
+    known: Collection[str] = ()
 
     @contextmanager
     def noted(self, name: str) -> Iterator[None]:
@@ -71,13 +74,29 @@ class Damaged:
 
         Raises
         ------
-        ValueError
+        ContentsError
             The message names them.
         """
         if self.why:
-            told = "; ".join(f"{name}: {why}" for name, why in [*self.why.items()][:NAMED])
-            more = f"; and {len(self.why) - NAMED} more" if len(self.why) > NAMED else ""
-            raise ValueError(
-                f"{len(self.why)} of the scenes could not be used and got no labels tonight: {told}{more}. Later runs "
-                "try them again: replace them, or take them away"
-            )
+            raise ContentsError(self._told())
+
+    def end(self, n_done: int) -> None:
+        """Warn of damaged scenes at the end of a night that has done `n_done` others.
+
+        Raises
+        ------
+        ContentsError
+            If it has done none, and the files of the night before do not tell of all of them.
+        """
+        if not n_done and not self.why.keys() <= {*self.known}:
+            self.check()
+        if self.why:
+            logger.warning("%s", self._told())
+
+    def _told(self) -> str:
+        told = "; ".join(f"{name}: {why}" for name, why in [*self.why.items()][:NAMED])
+        more = f"; and {len(self.why) - NAMED} more" if len(self.why) > NAMED else ""
+        return (
+            f"{len(self.why)} of the scenes could not be used and got no labels tonight: {told}{more}. Later runs "
+            "try them again: replace them, or take them away"
+        )

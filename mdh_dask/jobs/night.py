@@ -67,8 +67,8 @@ class Night:
 
         Raises
         ------
-        ValueError
-            If some scenes could not be used; after the others were labelled.
+        ContentsError
+            If the new scenes of the night are all damaged.
         """
         with self.job.start_cluster() as where:
             if self.ledger.current is None:
@@ -86,11 +86,10 @@ class Night:
             manifest = write_night(self.job, self.ledger, self.work, made, about_model, where, self.damaged.why)
         self.work.ready(manifest)
         self.work.finish()  # before the ledger ends the night: a run that is killed in between is told by the next
-        self.ledger.night += bool(self.ledger.of_night())
+        n_done = len(self.ledger.of_night())
+        self.ledger.night += bool(n_done)
         self.ledger.write()
-        if self.damaged.why:
-            logger.warning("%s", manifest["summary"])
-        self.damaged.check()
+        self.damaged.end(n_done)
         return f"{manifest['summary']}: {self.outputs.kept()}"
 
     def _has_drifted(self, new: list[str]) -> bool:
