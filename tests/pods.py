@@ -58,7 +58,7 @@ class Machine:
         self.compiled = compiled
         self.maps = {resource["metadata"]["name"]: resource["data"] for resource in config_maps}
         self.secrets = dict(secrets)
-        self.ports = dict(zip(("8786", "8787", "8788"), free_ports(3), strict=True))
+        self.ports = dict(zip(("8786", "8787", "8788", "8789"), free_ports(4), strict=True))
         self.processes, self.logs = [], []
         (self.folder / "work").mkdir(parents=True)
 
@@ -95,10 +95,10 @@ class Machine:
             assert time.monotonic() < until, f"{url} does not answer: {self.told()}"
             time.sleep(0.1)
 
-    def get(self, port, path):
-        """Return the status and the content of a page."""
+    def get(self, port, path, sent=None):
+        """Return the status and the content of a page, to which something may be sent (POST)."""
         try:
-            with urlopen(f"http://127.0.0.1:{self.ports[port]}{path}", timeout=60) as answer:
+            with urlopen(f"http://127.0.0.1:{self.ports[port]}{path}", data=sent, timeout=60) as answer:
                 return answer.status, answer.read()
         except HTTPError as error:
             return error.code, error.read()
@@ -168,7 +168,7 @@ class Machine:
     def _local(self, text, home):
         """Return a word with this machine's folders, ports and addresses."""
         text = re.sub(r"mdh-(\w+-)?scheduler(\.[\w.-]+)?(?=:)", "127.0.0.1", text)
-        text = re.sub(r"(?<!\d)(878[678])(?!\d)", lambda found: self.ports[found[1]], text)
+        text = re.sub(r"(?<!\d)(878[6789])(?!\d)", lambda found: self.ports[found[1]], text)
         return self._local_file(text, home)
 
     def _local_file(self, text, home):

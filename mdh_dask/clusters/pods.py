@@ -19,10 +19,11 @@ SCRATCH = {
 """The only writable folder of a pod. A worker that restarts in its pod finds the compiled loops there."""
 
 PAGES = {
-    "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": '["distributed.http.scheduler.api", '
-    '"distributed.http.scheduler.prometheus", "distributed.http.health"]'
+    "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": '["distributed.http.scheduler.api"]',
+    "DASK_DISTRIBUTED__SCHEDULER__PRELOAD": '["mdh_dask.clusters.metrics_page"]',
+    "DASK_MDH_DASK__METRICS_PORT": "8789",
 }
-"""HTTP routes of the scheduler for the operator, which scales by them, and for probes."""
+"""HTTP routes of the scheduler for the operator, which scales by them; metrics and probes have a port of their own."""
 
 LIMITS = {"CPU_LIMIT": "limits.cpu", "MEMORY_LIMIT": "limits.memory"}
 """Variables that pass the limits of the container to Dask, so that they are set only once."""
@@ -35,7 +36,9 @@ WORKER = [
 ]  # fmt: skip
 """Arguments of ``dask``; the operator sets the name and the scheduler's address."""
 
-SCHEDULER_PORTS, WORKER_PORTS = {"tcp-comm": 8786, "http-dashboard": 8787}, {"http-dashboard": 8788}
+SCHEDULER_PORTS = {"tcp-comm": 8786, "http-dashboard": 8787, "metrics": 8789}
+
+WORKER_PORTS = {"metrics": 8788}
 
 SCHEDULER_MEMORY = 2 * 2**30
 
@@ -118,7 +121,7 @@ def _variables(values: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _probe(**seconds: int) -> dict[str, Any]:
-    return {"httpGet": {"path": "/health", "port": "http-dashboard"}, **seconds}
+    return {"httpGet": {"path": "/health", "port": "metrics"}, **seconds}
 
 
 def _pod(container: dict[str, Any], scratch: str, service_account: str | None) -> dict[str, Any]:

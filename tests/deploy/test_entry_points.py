@@ -83,6 +83,18 @@ def test_the_local_job_ends_and_the_next_one_has_nothing_to_do(start):
     assert "nothing to do" in machine.logs[-1].read_text()
 
 
+def test_who_may_read_metrics_can_give_no_orders(start):
+    machine, _ = start(rendered(KUBERNETES / "overlays/local"))
+    for port in ("8788", "8789"):  # those which the component metrics admits
+        assert machine.get(port, "/metrics")[0] == 200
+        assert machine.get(port, "/api/v1/retire_workers", b'{"n": 1}')[0] == 404
+        assert machine.get(port, "/metrics", b"{}")[0] == 405
+        assert machine.get(port, "/status")[0] == 404
+    assert b"dask_scheduler_workers" in machine.get("8789", "/metrics")[1]
+    assert machine.get("8787", "/metrics")[0] == 404
+    assert machine.get("8787", "/api/v1/retire_workers", b'{"n": 0}')[0] == 200  # for the operator
+
+
 @pytest.fixture
 def bucket(monkeypatch):
     """The credentials of a store, as a Secret has them, and its file system."""

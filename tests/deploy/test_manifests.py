@@ -306,14 +306,22 @@ def test_pods_are_reached_only_by_those_that_need_them(resources, templates):
         assert reaches(resources, OPERATOR, labels[scheduler], 8787, elsewhere)
         assert not reaches(resources, OPERATOR, labels[scheduler], 8786, elsewhere)
         assert not reaches(resources, labels[scheduler], labels[scheduler], 8787, elsewhere)
+        assert not reaches(resources, OPERATOR, labels[scheduler], 8789, elsewhere)
     for worker in workers:
         for name in schedulers + workers:
             assert reaches(resources, labels[name], labels[worker], 40000)
         for name in jobs:
             assert not reaches(resources, labels[name], labels[worker], 40000)
     for name in labels:
-        for port in (8786, 8787, 8788, 40000):
+        for port in (8786, 8787, 8788, 8789, 40000):
             assert not reaches(resources, stranger, labels[name], port)
+
+
+def test_the_port_of_the_dashboard_is_reached_by_the_operator_only(with_components):
+    scheduler = pods(with_components)["scheduler"]["metadata"]["labels"]
+    for origin, namespace in ((PROMETHEUS, "monitoring"), ({"app": "other"}, "dask-operator"), ({}, "mdh-dask")):
+        assert not reaches(with_components, origin, scheduler, 8787, {"kubernetes.io/metadata.name": namespace})
+    assert reaches(with_components, OPERATOR, scheduler, 8787, {"kubernetes.io/metadata.name": "dask-operator"})
 
 
 def test_nothing_is_open_to_the_outside(resources):
@@ -431,12 +439,12 @@ def test_prometheus_reads_metrics_of_schedulers_and_workers_and_nothing_else(wit
     labels = {name: template["metadata"]["labels"] for name, template in pods(with_components).items()}
     monitoring = {"kubernetes.io/metadata.name": "monitoring"}
     for name, own in labels.items():
-        port = {"scheduler": 8787, "worker": 8788}.get(name.rpartition("-")[2])
-        for other in (8786, 8787, 8788, 40000):
+        port = {"scheduler": 8789, "worker": 8788}.get(name.rpartition("-")[2])
+        for other in (8786, 8787, 8788, 8789, 40000):
             reached = reaches(with_components, PROMETHEUS, own, other, monitoring)
             assert not reached or port is not None
             assert reached or other != port
-            assert not reached or other in (8787, 8788)
+            assert not reached or other in (8788, 8789)
             assert not reaches(with_components, {"app": "other"}, own, other, monitoring)
     monitor = of_kind(with_components, "PodMonitor")["spec"]
     (endpoint,) = monitor["podMetricsEndpoints"]
