@@ -100,7 +100,9 @@ class Examiner:
     def split_sample(self, branch: Branch) -> None:
         """Split the branch by its sample: for good if the sample holds all rows, else until they are counted."""
         size = self.settings.sample_size or PILOT_ROWS
-        if not branch.complete and len(branch.sample) < min(self.least_rows, size):
+        # Most rows of a branch decide, however few: a fresh sample could hardly be larger.
+        scarce = 2 * len(branch.sample) < branch.n_rows and len(branch.sample) < min(self.least_rows, size)
+        if scarce:
             branch.state = State.UNSURE
             return
         whole = branch.sample.load()
@@ -230,10 +232,14 @@ class Examiner:
         rule = self.settings.chooser.rule.at_any_depth if at_any_depth else self.settings.chooser.rule
         return screen(scoring, proposal, n_kept, rule, bandwidth, min_rows, self.standardise, branch.groups)
 
-    def confirm(self, branch: Branch, counts: Counts, again: bool) -> None:
-        """Decide by the counts of all rows; examine a branch without a valley again if it has a fresh sample."""
+    def confirm(self, branch: Branch, counts: Counts, again: bool, settle: bool) -> None:
+        """Decide by the counts of all rows; examine a branch without a valley again if it has a fresh sample.
+
+        To settle, a split found on a sample keeps its threshold if all rows admit it, so that the branches grown under
+        it remain.
+        """
         before = branch.verdict if branch.children else None
-        self._decide(branch, counts, existing=before.threshold if before else None)
+        self._decide(branch, counts, existing=before.threshold if before else None, settle=settle)
         verdict = branch.verdict
         if verdict is not None and verdict.accepted:
             branch.state = State.SPLIT
@@ -245,7 +251,9 @@ class Examiner:
         else:
             branch.state = State.OPEN if again else State.LEAF
 
-    def _decide(self, branch: Branch, counts: Counts, share: float = 1.0, existing: float | None = None) -> None:
+    def _decide(
+        self, branch: Branch, counts: Counts, share: float = 1.0, existing: float | None = None, settle: bool = False
+    ) -> None:
         assert branch.candidates is not None
-        rng = generator(self.settings.seed, branch.path, 1)
-        branch.verdict = self.settings.chooser.choose(counts, branch.candidates, rng, share=share, existing=existing)
+        rng, chooser = generator(self.settings.seed, branch.path, 1), self.settings.chooser
+        branch.verdict = chooser.choose(counts, branch.candidates, rng, share=share, existing=existing, settle=settle)

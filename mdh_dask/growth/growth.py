@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit.hashing import hash_numbers
+from .._words import full_count
 from ..chunks import Pass, Plan
 from ..tree.structure import Tree
 from ..tree.turning import multiplied
@@ -26,6 +27,14 @@ from .sweeps import BranchCounts, BranchPass
 from .trees import tree_of
 
 logger = logging.getLogger(__name__)
+
+MOVING_COUNTS = 3
+"""Reads that count branches after which splits found on a sample keep their thresholds if all rows admit them. A few
+splits settle in fewer. Of hundreds, one always moves a little, and all that grew below it would be sought again."""
+
+MOST_COUNTS = 20
+"""Most reads that count branches. Where many clusters have hardly more or fewer rows than the least, the sample finds
+splits that all rows reject, and each of them takes a read or two."""
 
 
 class Grown(NamedTuple):
@@ -57,7 +66,7 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
     -----
     One pass, which draws a sample; no more if the sample holds all rows. Otherwise one pass counts all branches that
     the sample suggests, and more follow only if a split moves or a fresh sample of a large branch shows a further
-    valley. With ``sample_size=None``, a pass per level and one more.
+    valley, at most `MOST_COUNTS` in all. With ``sample_size=None``, a pass per level and one more.
     """
     look: FirstLook = yield Pass("reading", first_pass(settings, shape))
     check(look)
@@ -107,6 +116,7 @@ def grow_from(
 def grow_branch(branch: Branch, root: Branch, examiner: Examiner) -> Plan[None]:
     """Plan the growth of an open branch; the other branches under the root only route rows."""
     settings = examiner.settings
+    n_counts = 0
     while True:
         split = examiner.examine_open(branch)
         fresh = fresh_samples(branch, settings.sample_size)
@@ -114,15 +124,34 @@ def grow_branch(branch: Branch, root: Branch, examiner: Examiner) -> Plan[None]:
             if extend(branch, settings):
                 continue
             break
+        if n_counts == MOST_COUNTS and settings.sample_size is not None:
+            _close(branch)
+            break
+        n_counts += 1
         branches = list(root.walk())
         sweep = branch_pass(branches, settings.seed, fresh, examiner.extremes, examiner.standardise.lattices)
         waiting = sum(own.state is State.WAITING for own in branches)
         logger.info("%s branches are counted, %s sampled anew", waiting, len(fresh))
         counts: BranchCounts = yield Pass("counting", sweep)
         _learn(root, branches, sweep, counts, fresh)
-        _confirm(root, branches, sweep, counts, fresh if settings.sample_size else {}, examiner)
+        again = fresh if settings.sample_size else {}
+        _confirm(root, branches, sweep, counts, again, examiner, settle=n_counts > MOVING_COUNTS)
     if split is not None:
         prune(branch, split)
+
+
+def _close(root: Branch) -> None:
+    """Make clusters of the branches that are not settled."""
+    closed = []
+    for branch in root.walk():
+        if branch.state in (State.WAITING, State.UNSURE):
+            branch.state, branch.children, branch.candidates, branch.verdict = State.LEAF, None, None, None
+            closed.append(branch)
+    logger.warning(
+        "growth ends after %s reads that count branches: %s of %s in all not settled, and may be several each. "
+        "A larger sample_size, or a min_cluster_size far from the clusters' sizes, takes fewer reads",
+        MOST_COUNTS, full_count(len(closed), "cluster"), full_count(sum(int(own.n_rows) for own in closed), "row"),
+    )  # fmt: skip
 
 
 def _learn(
@@ -145,6 +174,7 @@ def _confirm(
     counts: BranchCounts,
     fresh: dict[Branch, float],
     examiner: Examiner,
+    settle: bool,
 ) -> None:
     """Confirm, move or reject the splits that waited for the counts of all rows."""
     directions = (slice(first, last) for first, last in pairwise(sweep.first))
@@ -152,4 +182,4 @@ def _confirm(
     # The walk is lazy, so it does not visit branches under a split that moves or is rejected here.
     for branch in root.walk():
         if branch in counted:
-            examiner.confirm(branch, counted[branch], again=branch in fresh)
+            examiner.confirm(branch, counted[branch], again=branch in fresh, settle=settle)

@@ -155,6 +155,7 @@ class Chooser:
         *,
         share: float = 1.0,
         existing: float | None = None,
+        settle: bool = False,
     ) -> Verdict | None:
         """Choose a split.
 
@@ -170,6 +171,8 @@ class Chooser:
         existing : float, optional
             Threshold of a split on the first candidate, found on a sample. It does not move if it is as good as the
             best one; see `ThresholdRule.unmoved`.
+        settle : bool
+            Whether the existing threshold does not move either if it is worse, but admissible.
 
         Returns
         -------
@@ -189,7 +192,7 @@ class Chooser:
             tested = self._tested(train[int(c)], int(bins[c]))
             by_labels = self._separates(whole[int(c)], min_rows)
             if by_labels or self.stop.accepts(test[int(c)], tested, self.n_root, n_tests, rng):
-                verdict = self._verdict(whole, int(c), min_rows, existing if c == 0 else None, accepted=True)
+                verdict = self._verdict(whole, int(c), min_rows, existing if c == 0 else None, True, settle)
                 if verdict is not None:
                     return verdict
         rejected = self._verdict(whole, int(order[0]), min_rows, None, accepted=False) if order else None
@@ -275,7 +278,13 @@ class Chooser:
         return self.rule.at.valley(chosen, k) if self.stop.tests_depth else k
 
     def _verdict(
-        self, whole: Histograms, c: int, min_rows: float, existing: float | None, accepted: bool
+        self,
+        whole: Histograms,
+        c: int,
+        min_rows: float,
+        existing: float | None,
+        accepted: bool,
+        settle: bool = False,
     ) -> Verdict | None:
         histogram = whole[c]
         k = int(self.rule.locate(histogram, min_rows)[0])
@@ -283,6 +292,9 @@ class Chooser:
             return None
         threshold = self.rule.at.threshold(histogram, k)
         unmoved = None if existing is None else self.rule.at.unmoved(histogram, k, existing)
+        if unmoved is None and existing is not None and settle and not self.rule.at.needs_extremes:
+            # Those of extremes lie within a bin, and the rows beside them are not known.
+            unmoved = histogram.bin_of(existing, 0), existing
         moved = unmoved is None or not self.rule.admissible(histogram, min_rows)[0, unmoved[0]]
         if unmoved is not None and not moved:
             k, threshold = unmoved

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from mdh_dask import RandomProjectionTree
 from mdh_dask.chunks import plans, reduce_rows
 from mdh_dask.growth import growth
-from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 
 SETTINGS = {
@@ -137,6 +137,57 @@ def passes_of(monkeypatch, model, X) -> int:
     model.fit(X)
     assert model.n_passes_ == len(passes)
     return len(passes)
+
+
+def many_clusters(k, n, d, seed, distance=4.0):
+    rng = np.random.default_rng(seed)
+    centres, labels = distance * rng.normal(size=(k, d)), rng.integers(0, k, n)
+    return centres[labels] + rng.normal(size=(n, d)), labels
+
+
+def assert_counts_are_those_of_labels(model):
+    tree = model.tree_
+    np.testing.assert_array_equal(tree.n_rows[tree.leaves], np.bincount(model.labels_, minlength=tree.n_leaves))
+
+
+def test_clusters_that_share_a_small_branch_are_found_in_two_passes(monkeypatch):
+    X, _ = many_clusters(24, 3000, 16, seed=0)
+    model = RandomProjectionTree(50, sample_size=500, random_state=0)
+    assert passes_of(monkeypatch, model, X) == 2
+    assert model.n_clusters_ == 24  # 13: branches with few sample rows were not examined, though nearly all were in it
+
+
+def test_splits_that_settle_keep_what_was_grown_below_them(monkeypatch):
+    X, labels = many_clusters(100, 25_000, 24, seed=0)
+    model = RandomProjectionTree(20, sample_size=5000, random_state=0)
+    monkeypatch.setattr(growth, "MOVING_COUNTS", 0)
+    assert passes_of(monkeypatch, model, X) == 2  # 4: all splits below one that moved were sought again
+    assert normalized_mutual_information(labels, model.labels_) > 0.95
+    assert_counts_are_those_of_labels(model)
+
+
+def test_trees_whose_splits_settle_are_the_same_in_chunks(monkeypatch):
+    monkeypatch.setattr(growth, "MOVING_COUNTS", 0)
+    X, _ = many_clusters(50, 6000, 16, seed=4)
+    whole, lazy = (
+        RandomProjectionTree(50, sample_size=1000, min_cluster_size=100, random_state=0).fit(rows)
+        for rows in (X, da.from_array(X, chunks=(1701, 16)))
+    )
+    assert lazy.tree_ == whole.tree_
+    assert lazy.n_passes_ == whole.n_passes_
+
+
+def test_a_bound_on_the_reads_ends_growth_and_the_log_says_what_is_not_settled(monkeypatch, caplog):
+    X, _ = many_clusters(50, 6000, 16, seed=4)
+    model = RandomProjectionTree(50, sample_size=1000, min_cluster_size=100, random_state=0)
+    assert passes_of(monkeypatch, model, X) > 3
+    monkeypatch.setattr(growth, "MOST_COUNTS", 2)
+    caplog.clear()
+    assert passes_of(monkeypatch, model, X) == 3
+    message = caplog.messages[-1]
+    assert message.startswith("growth ends after 2 reads that count branches: ")
+    assert "A larger sample_size" in message
+    assert_counts_are_those_of_labels(model)
 
 
 def test_rows_that_fit_the_sample_are_read_once(monkeypatch, mixture):

@@ -303,7 +303,7 @@ def chooser(stop="hold-out", n_tests=1, min_rows=50, **rule):
     return Chooser(SplitRule(**rule), STOP_RULES[stop](), n_tests, 4000, min_rows)
 
 
-def choose(samples, existing=None, share=1.0, **options):
+def choose(samples, existing=None, share=1.0, settle=False, **options):
     """Choose among directions along which the rows have these projections; every second row is held out."""
     counts = np.stack([counts_of(*(x[half::2] for x in samples)) for half in (0, 1)], axis=1)
     n = len(samples)
@@ -315,7 +315,8 @@ def choose(samples, existing=None, share=1.0, **options):
     width = np.full(n, (HIGH - LOW) / N_BINS)
     axes = Axes(RawDirections(np.eye(n)), np.full(n, LOW), width, np.full(n, N_BINS))
     candidates = Candidates(axes, np.zeros(n), RULE)
-    return chooser(**options).choose(counts, candidates, np.random.default_rng(0), share=share, existing=existing)
+    rng = np.random.default_rng(0)
+    return chooser(**options).choose(counts, candidates, rng, share=share, existing=existing, settle=settle)
 
 
 class TestChooser:
@@ -367,6 +368,15 @@ class TestChooser:
         verdict = choose([sample], existing=existing)
         assert (verdict.accepted, verdict.threshold) == (True, existing)
         assert verdict.n_left == pytest.approx((sample <= existing).sum(), abs=5)
+
+    def test_a_split_that_settles_stays_where_it_is_admissible_but_not_elsewhere(self):
+        sample = bimodal(4000)
+        lowest = choose([sample]).threshold
+        for away, stays in ((0.0, True), (1.5, True), (4.0, False)):
+            verdict = choose([sample], existing=lowest + away, settle=True, min_relative_depth=0.01)
+            assert (verdict.accepted, verdict.moved) == (True, not stays)
+            assert verdict.threshold == (lowest + away if stays else lowest)
+        assert choose([sample], existing=lowest + 1.5, min_relative_depth=0.01).moved
 
     def test_a_standing_split_stays_near_the_mean(self):
         sample = np.random.default_rng(0).uniform(-5, 5, 4000)
