@@ -6,14 +6,16 @@ Here each compiled loop is a separate file, named by everything that its machine
 renamed, and verified when loaded. So processes need no lock, and a damaged file is just compiled again.
 
 The files hold pickles, so anyone who can write them can run code as this user: the folder must belong to the user (or
-root) and nobody else may write to it; otherwise there is no cache.
+root) and nobody else may write to it; otherwise there is no cache. The same holds for each file at the moment at which
+it is read, because who can write to a parent of the folder can put another one in its place.
 """
 
 import hashlib
 import os
 import pickle
 import platform
-import shutil
+import re
+import stat
 import sys
 import tempfile
 import time
@@ -36,6 +38,9 @@ OPTIONS = (
     "DISABLE_INTEL_SVML",
 )  # fmt: skip
 """Numba settings that change the machine code."""
+
+FOLDER, FILE = re.compile(r"loops-[0-9a-f]{16}"), re.compile(r".+-[0-9a-f]{24}|\.new-\w+")
+"""Names of folders and of files in them that are made here; nothing else is ever removed."""
 
 DIGEST = hashlib.sha256().digest_size
 
@@ -66,8 +71,7 @@ def open_folder(base: Path | None) -> Path | None:
         if not folder.exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _remove_unused(base)
-        status = folder.stat()
-        if hasattr(os, "getuid") and (status.st_uid not in (os.getuid(), 0) or status.st_mode & 0o022):
+        if not _is_safe(folder.stat()):
             return None
         with suppress(OSError):
             os.utime(folder)
@@ -90,12 +94,22 @@ def stamp(package: Path) -> str:
     return digest.hexdigest()[:16]
 
 
+def _is_safe(status: os.stat_result) -> bool:
+    """Return whether only the user or root can have written a folder or file."""
+    return not hasattr(os, "getuid") or (status.st_uid in (os.getuid(), 0) and not status.st_mode & 0o022)
+
+
 def _remove_unused(base: Path) -> None:
     """Remove the loops of versions that have not been used for long."""
-    for other in base.glob("loops-*"):
+    for other in base.iterdir():
         with suppress(OSError):
-            if time.time() - other.stat().st_mtime > UNUSED:
-                shutil.rmtree(other, ignore_errors=True)
+            status = other.lstat()
+            ours = FOLDER.fullmatch(other.name) and stat.S_ISDIR(status.st_mode) and _is_safe(status)
+            if ours and time.time() - status.st_mtime > UNUSED:
+                for file in other.iterdir():
+                    if FILE.fullmatch(file.name):
+                        file.unlink()
+                other.rmdir()
 
 
 class LoopFiles:
@@ -116,9 +130,12 @@ class LoopFiles:
         return self.folder / f"{self.name}-{hashlib.sha256(str(key).encode()).hexdigest()[:24]}"
 
     def load(self, key: Any) -> Any:
-        """Return the data saved under a key, or None if there are none or the file is damaged."""
+        """Return the data saved under a key, or None if there are none or the file is damaged or not safe."""
         try:
-            content = self.path(key).read_bytes()
+            with self.path(key).open("rb") as file:
+                if not _is_safe(os.fstat(file.fileno())):
+                    return None
+                content = file.read()
             if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
                 return None
             known, data = pickle.loads(content[DIGEST:])

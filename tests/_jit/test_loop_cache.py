@@ -120,6 +120,27 @@ def test_a_folder_of_another_user_is_not_used(tmp_path):
     assert open_folder(tmp_path) is None
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_a_file_of_another_user_in_a_folder_that_was_swapped_is_not_read(folder, monkeypatch):
+    loop_in(folder)(1.0, 2.0)
+    files, unpickled = list(folder.iterdir()), []
+    monkeypatch.setattr("pickle.loads", lambda *_: unpickled.append(1))
+    for file in files:
+        os.chown(file, 12345, 12345)
+    assert loop_in(folder)(1.0, 2.0) == 3.0
+    assert not unpickled
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners")
+def test_a_file_that_others_can_write_to_is_not_read(folder):
+    LoopFiles(folder, "loop").save("key", 1)
+    (file,) = folder.iterdir()
+    file.chmod(0o662)
+    assert LoopFiles(folder, "loop").load("key") is None
+    file.chmod(0o600)
+    assert LoopFiles(folder, "loop").load("key") == 1
+
+
 def test_where_nothing_can_be_written_loops_are_compiled_as_ever(tmp_path):
     (tmp_path / "file").write_text("")
     assert open_folder(tmp_path / "file") is None
@@ -140,12 +161,38 @@ def test_the_variable_names_the_folder_or_switches_the_cache_off(monkeypatch, tm
     assert base_folder().name == "mdh_dask"
 
 
+def aged(folder, age):
+    folder.mkdir(exist_ok=True, mode=0o700)
+    os.utime(folder, 2 * (time.time() - age,))
+    return folder
+
+
 def test_loops_that_no_process_has_used_for_long_are_removed(tmp_path):
-    for name, age in (("loops-old", UNUSED + 100), ("loops-new", UNUSED - 100), ("mine", UNUSED + 100)):
-        (tmp_path / name).mkdir()
-        os.utime(tmp_path / name, 2 * (time.time() - age,))
-    open_folder(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"loops-new", "mine", f"loops-{stamp(PACKAGE)}"}
+    old, new = (aged(tmp_path / f"loops-{'0' * 15}{end}", 0) for end in "ab")
+    LoopFiles(old, "loop").save("key", 1)
+    (old / ".new-abc").write_bytes(b"")
+    aged(old, UNUSED + 100), aged(new, UNUSED - 100)
+    current = open_folder(tmp_path)
+    assert set(tmp_path.iterdir()) == {new, current}
+
+
+def test_folders_and_files_of_the_user_stay_beside_unused_loops(tmp_path):
+    names = ("loops-2019-recordings", "loops-old", f"loops-{'0' * 17}", f"my-loops-{'0' * 16}", "mine")
+    kept = {tmp_path / name for name in names}
+    for folder in kept:
+        aged(folder, 0)
+        (folder / "a.wav").write_bytes(b"x")
+        aged(folder, UNUSED + 100)
+    ours = aged(tmp_path / f"loops-{'1' * 16}", 0)
+    (ours / "notes.txt").write_text("")
+    aged(ours, UNUSED + 100)
+    link = tmp_path / f"loops-{'2' * 16}"
+    link.symlink_to(tmp_path / "mine")
+    os.utime(link, 2 * (time.time() - UNUSED - 100,), follow_symlinks=False)
+    current = open_folder(tmp_path)
+    assert set(tmp_path.iterdir()) == kept | {ours, link, current}
+    assert all((folder / "a.wav").exists() for folder in kept)
+    assert (ours / "notes.txt").exists()
 
 
 class Watch(event.Listener):
