@@ -13,15 +13,25 @@ from typing import Any
 
 HIDDEN = "***"
 
-USER = re.compile(
-    r"([A-Za-z][\w+.-]+:/{1,2})(?!/)"
-    # A password may contain a slash that should be written as %2F; the text after the colon is then not a port.
-    r"(?:[^\s/?#]*|[^\s/?#:@\[]*:(?!\d*[/?#])[^\s/?#@]*[/?#]\S*)@"
-)
-"""The user and password of a URL, also if `Path` has removed a slash from it."""
+HOST = re.compile(r"(?:(?<=[\w+.-]{2}):/{1,2}|(?<![\w:/.+-])//)(?!/)")
+"""What stands before the host of a URL, also if `Path` has removed a slash from it."""
 
-QUERY = re.compile(r"([A-Za-z][\w+.-]+:/{1,2}[^\s?]*\?)\S+?(?=[\]'\")>,.;:]*(?:\s|$))")
-"""The query of a URL, which may be a signature or token; other queries look the same."""
+USER = re.compile(r"[^\s/?#]*")
+"""What may be a user and a password, as they should be written."""
+
+NAME = re.compile(r"[^\s/?#:@\[]*:(?!\d*(?:[/?#\s]|$)|\s)")
+"""A user before a password with spaces or a slash, which should be %2F. What follows the colon is no port."""
+
+PASSWORD_END = re.compile(r"[\r\n]|\s(?=\S*://)|$")
+"""Where such a password ends at the latest: at the line's end or before another URL."""
+
+PARAMETERS = re.compile(r"\?|[;#](?=[^\s=;#?]*=)")
+"""What begins the query of a URL, which may be a signature or token; other queries look the same."""
+
+WORD = re.compile(r"\S*")
+
+CLOSING = "]'\")>,.;:"
+"""Signs that end the sentence or bracket in which a URL stands."""
 
 LISTS = (".json", ".geojson")
 """Endings of files that hold STAC items."""
@@ -43,7 +53,45 @@ def redacted(text: str) -> str:
     >>> redacted("/data/a@b?.npy")
     '/data/a@b?.npy'
     """
-    return QUERY.sub(rf"\1{HIDDEN}", USER.sub(rf"\1{HIDDEN}@", text))
+    return _without_parameters(_without_users(text))
+
+
+def _without_users(text: str) -> str:
+    """Hide the users and passwords of URLs; this reads each sign of a text a few times at most."""
+    parts, done, none_until = list[str](), 0, 0
+    for host in HOST.finditer(text) if "@" in text else ():
+        first = host.end()
+        if first < max(done, none_until):
+            continue
+        at = text.rfind("@", first, _end(USER.match(text, first)))
+        if at < 0 and NAME.match(text, first):
+            none_until = _end(PASSWORD_END.search(text, first))
+            at = text.rfind("@", first, none_until)
+        if at >= 0:
+            parts += text[done:first], HIDDEN
+            done, none_until = at, 0
+    return "".join([*parts, text[done:]])
+
+
+def _without_parameters(text: str) -> str:
+    """Hide the queries of URLs; this reads each sign of a text a few times at most."""
+    parts, done, seen = list[str](), 0, 0
+    for host in HOST.finditer(text):
+        if host.end() < seen:
+            continue
+        seen = _end(WORD.match(text, host.end()))
+        sign = PARAMETERS.search(text, host.end(), seen)
+        first = sign.end() if sign else seen
+        last = first + len(text[first:seen].rstrip(CLOSING))
+        if last > first:
+            parts += text[done:first], HIDDEN
+            done = last
+    return "".join([*parts, text[done:]])
+
+
+def _end(found: re.Match[str] | None) -> int:
+    assert found is not None
+    return found.end()
 
 
 def all_redacted(value: Any) -> Any:
