@@ -54,6 +54,14 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: places.get(item.location[0].removeprefix("tests/"), len(LONG)))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """Escape what UTF-8 cannot hold in captured output, such as names of files: processes could not report it."""
+    report = yield
+    report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
+    return report
+
+
 @pytest.fixture(params=["synchronous", "threads"])
 def scheduler(request):
     """Run the test on each of Dask's schedulers in this process."""
