@@ -149,7 +149,7 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @reading_options
 @SAVED_MODEL
 @REPORT
-@click.option("--openmetrics", metavar="PATH", help="Path or URL of a file for Prometheus to write or replace.")
+@click.option("--openmetrics", metavar="PATH", help="File for Prometheus to replace, or http:// of a Pushgateway.")
 @click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON instead of tables.")
 @click.option("--threshold", **_share(0.1, 1, "Report drift if more than this share of rows has moved."))
 @click.option("--filled", **_share(0.5, 1, "Report drift if more than this share of a valley is filled in."))

@@ -3,6 +3,13 @@
 import json
 import re
 from collections.abc import Mapping
+from urllib.request import Request, urlopen
+
+from .._locations import redacted
+from .files import write_file
+
+TIMEOUT = 10
+"""Seconds to wait for a Pushgateway."""
 
 
 def as_openmetrics(
@@ -36,6 +43,37 @@ def as_openmetrics(
             lines += [f"# TYPE {prefix}{name} gauge", f"# HELP {prefix}{name} {text}"]
             lines.append(f"{prefix}{name}{{{pairs}}} {values[name]:.17g}")
     return "\n".join([*lines, "# EOF", ""])
+
+
+def is_gateway(place: str) -> bool:
+    """Return whether metrics are pushed to a Pushgateway: its URL has http or https, where no file can be written."""
+    return place.startswith(("http://", "https://"))
+
+
+def write_metrics(place: str, text: str) -> None:
+    """Write metrics to a file, which is replaced, or push them to a Pushgateway.
+
+    Parameters
+    ----------
+    place : str
+        A path or the URL of a file, or ``http://HOST:9091/metrics/job/NAME`` of a Pushgateway, which keeps metrics that
+        are not in `text`.
+    text : str
+        From `as_openmetrics`.
+
+    Raises
+    ------
+    OSError
+        If they cannot be written, or the Pushgateway cannot be reached or refuses them.
+    """
+    if not is_gateway(place):
+        write_file(place, text, overwrite=True)
+        return
+    try:
+        with urlopen(Request(place, text.encode(), {"Content-Type": "text/plain"}), timeout=TIMEOUT) as answer:
+            answer.read()
+    except OSError as error:
+        raise OSError(f"metrics were not pushed to {redacted(place)}: {getattr(error, 'reason', error)}") from error
 
 
 def read_gauges(text: str, about: Mapping[str, str], prefix: str) -> tuple[dict[str, float], dict[str, str]]:

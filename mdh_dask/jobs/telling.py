@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+OPENMETRICS = "MDH_DASK_OPENMETRICS"
+"""Environment variable with the place of the metrics of jobs that name none."""
+
 WEBHOOK = "MDH_DASK_WEBHOOK"
 """Environment variable with the URL to which failures are posted, which may hold a secret and is never logged."""
 
@@ -97,10 +100,10 @@ def _despite_errors(what: str, do: Callable[[], None]) -> None:
 
 
 def _write(job: "Job | None", code: int) -> None:
-    if job is None or (path := job.run["openmetrics"]) is None:
+    path = job and (job.run["openmetrics"] or os.environ.get(OPENMETRICS))
+    if job is None or not path:
         return
-    from ..io.files import write_file
-    from ..io.openmetrics import as_openmetrics
+    from ..io.openmetrics import as_openmetrics, write_metrics
     from .state import FINISHED, Work
 
     job_file, earlier = redacted(str(job.path)), dict[str, float]()
@@ -117,7 +120,7 @@ def _write(job: "Job | None", code: int) -> None:
         values |= {name: manifest[key] for name, key in OF_MANIFEST.items() if manifest.get(key) is not None}
         values["attempts"] = len(manifest["attempts"])
     labels = {"job_file": job_file, "job_name": job.run["name"] or job.path.stem}
-    write_file(path, as_openmetrics(earlier | values, ABOUT, labels, PREFIX), overwrite=True)
+    write_metrics(path, as_openmetrics(earlier | values, ABOUT, labels, PREFIX))
 
 
 def check_own(path: str, job: Path) -> None:
@@ -135,11 +138,14 @@ def check_own(path: str, job: Path) -> None:
 
 
 def _told(path: str) -> tuple[dict[str, float], str]:
-    """Return the metrics in a file, and the job file of which they are; none if there is no file."""
-    from ..io.files import file_exists, read_file
-    from ..io.openmetrics import read_gauges
+    """Return the metrics in a file, and the job file of which they are; none if there is no file.
 
-    if not file_exists(path):
+    A Pushgateway keeps what is not pushed again by itself.
+    """
+    from ..io.files import file_exists, read_file
+    from ..io.openmetrics import is_gateway, read_gauges
+
+    if is_gateway(path) or not file_exists(path):
         return {}, ""
     values, labels = read_gauges(read_file(path).decode(), ABOUT, PREFIX)
     return values, labels.get("job_file", "")

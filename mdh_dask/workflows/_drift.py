@@ -14,8 +14,7 @@ from ..estimators.drift import drift as drift_of_rows
 from ..estimators.level_counts import with_unseen_levels
 from ..estimators.models import load_model
 from ..images.validity import Nodata
-from ..io.files import write_file
-from ..io.openmetrics import as_openmetrics
+from ..io.openmetrics import as_openmetrics, is_gateway, write_metrics
 from ..io.targets import check_file
 from ..report import write_report
 from ..summaries.drift import Drift
@@ -67,7 +66,8 @@ def drift(
     report : str, optional
         Path or URL of the HTML report to write.
     openmetrics : str, optional
-        Path or URL of a file for Prometheus to write or replace: whether there is drift, and how many alarms and rows.
+        Path or URL of a file for Prometheus to write or replace, or ``http://HOST:9091/metrics/job/NAME`` of a
+        Pushgateway: whether there is drift, and how many alarms and rows.
     threshold, filled, false_alarms : float
         As in `mdh_dask.drift`.
     columns, axes, index, missing_chunks, nodata, mask : optional
@@ -106,7 +106,7 @@ def drift(
     outputs = Outputs(report=report, overwrite=overwrite)
     if report is not None:
         outputs.check(features, model)
-    if openmetrics is not None:
+    if openmetrics is not None and not is_gateway(openmetrics):
         check_writable(openmetrics)
         check_separate(openmetrics, features, model, *([report] if report else []))
         check_file(openmetrics, True, "drift.prom")
@@ -148,5 +148,5 @@ def _write_metrics(found: Drift, path: str, features: str, model: str) -> None:
         values["moved_share"] = shares["value"]
     values["timestamp_seconds"] = time()
     labels = {"features": redacted(features), "model": redacted(model)}
-    write_file(path, as_openmetrics(values, GAUGES, labels, "mdh_dask_drift_"), overwrite=True)
-    logger.info("metrics in %s", path)
+    write_metrics(path, as_openmetrics(values, GAUGES, labels, "mdh_dask_drift_"))
+    logger.info("metrics in %s", redacted(path))

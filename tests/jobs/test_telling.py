@@ -1,8 +1,14 @@
 """What a run tells monitors: metrics that Prometheus reads, and failures posted to a webhook."""
 
 import json
+import socket
+import subprocess
 import threading
+import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from shutil import which
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -57,6 +63,62 @@ def webhook(monkeypatch):
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture(params=["stand-in", "prometheus-pushgateway"])
+def gateway(request):
+    """The address of a Pushgateway, and a function that returns what it holds."""
+    if request.param == "stand-in":
+        yield from stand_in()
+    elif which(request.param):
+        yield from real_gateway(request.param)
+    else:
+        pytest.skip(f"{request.param} is missing")
+
+
+def stand_in():
+    held = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            held.update({f.name: f.samples[0].value for f in families_of_text(text)})
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", lambda: dict(held)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def real_gateway(program):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    process = subprocess.Popen([program, f"--web.listen-address={url.removeprefix('http://')}", "--log.level=error"])
+
+    def held():
+        with urlopen(f"{url}/metrics", timeout=10) as page:
+            text = page.read().decode()
+        return {f.name: f.samples[0].value for f in families_of_text(text) if f.samples and "mdh" in f.name}
+
+    try:
+        for _ in range(100):
+            with suppress(OSError):
+                held()
+                break
+            time.sleep(0.1)
+        yield url, held
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def run(job):
@@ -178,6 +240,35 @@ def test_metrics_replace_no_file_of_the_job(place, job):
     assert "run.openmetrics: expected separate paths" in " ".join(result.stderr.split())
     assert ((job.parent / "x.npy").read_bytes(), job.read_bytes()) == before
     assert not (job.parent / "l.zarr").exists()
+
+
+def test_metrics_of_a_run_are_pushed_to_a_gateway_which_keeps_the_last_success(job, gateway, monkeypatch):
+    url, held = gateway
+    job.write_text(JOB.replace("""openmetrics = 'metrics "a".prom'""", ""))
+    monkeypatch.setenv("MDH_DASK_OPENMETRICS", f"{url}/metrics/job/nightly")
+    assert run(job).exit_code == 0
+    first = held()
+    assert (first["mdh_dask_job_exit_code"], first["mdh_dask_job_clusters"]) == (0, 2)
+    np.save(job.parent / "x.npy", np.zeros((0, 2)))
+    assert run(job).exit_code == exits.BAD_DATA
+    failed = held()
+    assert failed["mdh_dask_job_exit_code"] == exits.BAD_DATA
+    success = "mdh_dask_job_last_success_timestamp_seconds"
+    assert failed[success] == first[success] <= failed["mdh_dask_job_last_run_timestamp_seconds"]
+
+
+def test_drift_is_pushed_to_a_gateway_and_one_that_is_not_there_is_named(job, gateway):
+    url, held = gateway
+    X = np.load(job.parent / "x.npy")
+    PCATree().fit(X).save(job.parent / "m.zarr")
+    np.save(job.parent / "new.npy", X[:300])
+    new, model = str(job.parent / "new.npy"), str(job.parent / "m.zarr")
+    assert drift(new, model, openmetrics=f"{url}/metrics/job/drift").found
+    assert held()["mdh_dask_drift_found"] == 1
+    command = ["drift", new, "--model", model, "--openmetrics", "http://127.0.0.1:1/metrics/job/drift"]
+    result = CliRunner().invoke(mdh, command, prog_name="mdh-dask")
+    assert result.exit_code == exits.NOT_READ_OR_WRITTEN
+    assert "http://127.0.0.1:1" in result.stderr
 
 
 def test_drift_writes_what_it_found_in_openmetrics(job):
