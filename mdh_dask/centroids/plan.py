@@ -11,8 +11,7 @@ from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.exemplars import Exemplars, least
 from ..growth.frames import Frame, frame_of
-from ..growth.passes import FirstLook, Sample
-from ..growth.reading import first_read
+from ..growth.passes import FirstLook, Sample, first_read
 from .gap import Number, gap_number
 from .passes import CentroidPass, ClusterSums, nearest_centroids, step_for, unit_for
 from .starts import best_of_starts

@@ -13,7 +13,7 @@ from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from ..growth.displacing import Displacements
-from ..growth.voters import VOTERS
+from ..growth.exemplars import VOTERS
 from .places import Places
 
 DOUBLINGS = 10

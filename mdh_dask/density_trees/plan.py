@@ -15,8 +15,7 @@ from ..growth.bounds import clipped, without_far_rows
 from ..growth.displacing import NO_DISPLACEMENTS, Displacements, displacements
 from ..growth.frames import Frame, frame_of
 from ..growth.lattices import lattices_in
-from ..growth.passes import FirstLook, Sample
-from ..growth.reading import first_read, of_all_rows
+from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scales import with_drawn_scales
 from ..growth.scaling import SMOOTHS_LEVELS, smallest_gaps

@@ -16,10 +16,9 @@ from ..growth.bounds import near_rows
 from ..growth.branches import Branch, SampleRows, branch_pass, hash_bit
 from ..growth.branches import State as BranchState
 from ..growth.exemplars import Exemplars, medoids
-from ..growth.passes import FirstLook, Sample
-from ..growth.reading import first_read, of_all_rows
+from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
 from ..growth.scaling import Standardiser, standardiser
-from ..growth.screening import bandwidth_of, candidates_for
+from ..growth.scoring import bandwidth_of, candidates_for
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.sqp import constrained_hyperplane
 from ..splits.rules import SplitRule

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..chunks import merge_chunks, run
+from ..growth.branches import GrowthSettings
 from ..growth.leading import leading_directions
-from ..growth.settings import GrowthSettings
 from .base import ClusterEstimator
 from .missing import complete_rows
 from .validation import as_rows, check_first_look

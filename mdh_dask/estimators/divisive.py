@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._levels import NO_LEVELS
 from .._typing import AnyArray, Integers
 from ..density.bandwidth import BANDWIDTHS, Bandwidth, resolve_bandwidth
+from ..growth.branches import GrowthSettings
 from ..growth.order import ORDERS
-from ..growth.settings import GrowthSettings
 from ..io.keeping import Cache
 from ..projections import FROM_ORIGIN, PROJECTIONS, Projection
 from ..projections.directions import Proposal

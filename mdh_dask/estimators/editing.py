@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Integers
 from ..chunks import is_dask, merge_chunks, run_together
 from ..growth.exemplars import Exemplars
-from ..growth.recount import recounted
+from ..growth.trees import recounted
 from ..tree.clusters import coarser
 from ..tree.extraction import Quality
 from ..tree.levels import Level

@@ -10,8 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._levels import NO_LEVELS
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import kernel_height
+from ..growth.branches import GrowthSettings
 from ..growth.scaling import Standardiser
-from ..growth.settings import GrowthSettings
 from ..projections import Projection
 from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
 from ..projections.path import path_points

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from .._typing import AnyArray, RowArray
 from ..chunks import merge_chunks
-from ..growth.settings import GrowthSettings
+from ..growth.branches import GrowthSettings
 from ..projections.mdh import Starts
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures

@@ -9,7 +9,7 @@ import numpy as np
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Plan
-from ..growth.reading import first_read
+from ..growth.passes import first_read
 from ..growth.scaling import rounded, standardiser
 from .docstrings import documented
 from .transformer import FeatureTransformer

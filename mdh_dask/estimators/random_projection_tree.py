@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from .._typing import AnyArray, Integers
-from ..growth.settings import GrowthSettings
+from ..growth.branches import GrowthSettings
 from ..projections.random import RANDOM_PROJECTIONS
 from ..projections.rows import NO_COLUMNS, single_columns
 from ..splits.rules import SplitRule

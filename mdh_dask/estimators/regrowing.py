@@ -15,7 +15,7 @@ from .._typing import AnyArray, Floats, RowArray
 from ..chunks import merge_chunks, run
 from ..growth.growth import Grown
 from ..growth.merging import merged, merging_sample
-from ..growth.regrow import regrow
+from ..growth.update import regrow
 from ..tree.structure import Tree
 from .missing import complete_rows
 from .updating import Updating

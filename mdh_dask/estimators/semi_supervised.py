@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Announce, run
 from ..density.bandwidth import resolve_bandwidth
-from ..growth.labelled import split_by_labels
+from ..growth.growth import split_by_labels
 from ..projections.labelled import GAMMAS, MARGIN, labelled_hyperplane
 from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import MDHResult

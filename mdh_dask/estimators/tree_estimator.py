@@ -9,13 +9,13 @@ from sklearn.utils import get_tags
 
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Announce, Plan, merge_chunks, run_together, together
-from ..growth.growth import Grown, grow
-from ..growth.labelled import Guides, grow_by_labels
+from ..growth.branches import GrowthSettings
+from ..growth.growth import Grown, grow, grow_by_labels
+from ..growth.labelled import Guides
 from ..growth.merging import merged, merging_sample, rows_drawn
 from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
-from ..growth.settings import GrowthSettings
 from ..kernels.landmarks import SAMPLE
 from ..tree.structure import Tree
 from .editing import Editing

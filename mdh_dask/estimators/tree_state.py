@@ -9,7 +9,7 @@ import numpy as np
 from .._state import ComparedState, FeatureMap
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
-from ..growth.recount import recount
+from ..growth.trees import recount
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
 from .mapped_state import MappedState

@@ -11,9 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from .._random import generator
 from .._typing import AnyArray, Integers
 from ..chunks import merge_chunks, run_together
+from ..growth.branches import GrowthSettings
 from ..growth.exemplars import Exemplars
 from ..growth.scaling import Standardiser
-from ..growth.settings import GrowthSettings
 from ..growth.update import update
 from ..summaries.level_drift import weighted
 from ..tree.structure import Tree

@@ -17,15 +17,14 @@ from ..projections.rows import row_combinations
 from ..splits.choose import Counts
 from ..splits.stop_rule import VotingRule
 from .bounds import least_share, near_rows
-from .branches import Branch, State, branch_pass, hash_bit
-from .divisions import FEW_ROWS, Divisions
-from .groups import joined, proposed_by
+from .branches import Branch, GrowthSettings, State, branch_pass, hash_bit
+from .cross_fitting import FEW_ROWS, Divisions
+from .labelled import joined, proposed_by
 from .order import ORDERS
 from .passes import Sample, smallest_hashes
 from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
 from .scaling import Standardiser
-from .screening import bandwidth_of, candidates_for, promising, screen
-from .settings import GrowthSettings
+from .scoring import bandwidth_of, candidates_for, promising, screen
 from .trees import of_all_rows
 
 N_COMBINED = 100

@@ -4,25 +4,26 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._jit.hashing import hash_numbers
+from .._typing import AnyArray, Floats, Integers
 from .._words import full_count
-from ..chunks import Pass, Plan
+from ..chunks import Pass, Plan, Together
+from ..projections.directions import Proposal, StandardDirections
+from ..projections.pursuit import MDHResult
 from ..tree.structure import Tree
 from ..tree.turning import multiplied
-from .bounds import least_share
-from .branches import Branch, SampleRows, State, arrivals_of, branch_pass
+from .bounds import least_share, near_rows
+from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, branch_pass
 from .examine import Examiner
-from .extending import extend
-from .groups import Groups
-from .order import prune
+from .labelled import MOST_LABELLED, Groups, Guides, LabelledPass
+from .order import extend, prune
 from .passes import Columns, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
 from .scaling import Standardiser, standardiser
-from .settings import GrowthSettings
 from .sweeps import BranchCounts, BranchPass
 from .trees import tree_of
 
@@ -111,6 +112,96 @@ def grow_from(
     yield from grow_branch(root, root, examiner)
     standardise = examiner.standardise
     return Grown(replace(multiplied(tree_of(root), 1 / standardise.unit), steps=standardise.steps), standardise, sample)
+
+
+def grow_by_labels(
+    settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None], apart: Integers | None = None
+) -> Plan[tuple[Grown, Guides | None]]:
+    """Plan a tree that does not cut labelled classes, and separates them where the density has a valley.
+
+    Parameters
+    ----------
+    settings, shape, check
+        As for `grow`.
+    apart : array of shape (n_pairs, 2), optional
+        Pairs of labels to be separated; by default, all.
+
+    Returns
+    -------
+    generator
+        A plan for rows and their labels; its result is a `Grown` and a `Guides`. This is None, and the tree is that of
+        `grow`, if no row has a label or all rows have one.
+
+    Notes
+    -----
+    As many passes as `grow`.
+    """
+    look, labelled = yield Pass(
+        "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, MOST_LABELLED)))
+    )
+    check(look)
+    if not 0 < labelled.n_labelled < shape[0]:
+        logger.info("labels of %s of %s rows are ignored: they are not partial", labelled.n_labelled, shape[0])
+        return (yield from grow_from(settings, shape, look)), None
+    groups = Groups.of_labels(labelled.sample.rows, labelled.labels, apart)
+    grown = yield from grow_from(settings, shape, look, groups)
+    return grown, Guides(groups, np.unique(labelled.labels), labelled.n_labelled)
+
+
+Pursue = Callable[[AnyArray, AnyArray, Floats], MDHResult]
+"""A function of standardised rows, the labelled ones among them and their signs, that returns a hyperplane."""
+
+
+def split_by_labels(
+    settings: GrowthSettings,
+    shape: tuple[int, int],
+    check: Callable[[FirstLook], None],
+    most_labelled: int,
+    classes: Callable[[AnyArray], AnyArray],
+    pursue: Pursue,
+) -> Plan[Grown]:
+    """Plan a tree of one split, pursued on a sample and on all labelled rows.
+
+    Parameters
+    ----------
+    settings : GrowthSettings
+        Settings with the threshold rule ``"proposed"``.
+    shape : (n_rows, n_features)
+    check : callable
+        Raises an error if the first pass shows that the rows cannot be clustered.
+    most_labelled : int
+        Most labelled rows to use; among more, those with the smallest hashes.
+    classes : callable
+        Returns the two labels of an array of labels, that of the lower side first, or raises an error.
+    pursue : callable
+        See `Pursue`.
+
+    Returns
+    -------
+    generator
+        A plan for rows and their labels; its result is a `Grown`.
+
+    Notes
+    -----
+    One pass to draw a sample and find the labelled rows; a second counts all rows if the sample does not hold them.
+    """
+    look, (labelled, labels, _) = yield Pass(
+        "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, most_labelled)))
+    )
+    check(look)
+    _, upper = classes(labels)
+    sample, standardise = first_sample(settings, shape, look)
+    sample = smallest_hashes(sample, settings.sample_size or len(sample.rows))
+    others = labelled.take(np.flatnonzero(~np.isin(labelled.numbers, sample.numbers)))
+    both = sample.joined(others)
+    rows = standardise.spread(both.rows, both.hashes)
+    rows = near_rows(rows, rows)[0]
+    result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))
+
+    def propose(*_: Any) -> Proposal:
+        return Proposal(StandardDirections(result.direction[None]), np.array([result.offset]))
+
+    return (yield from grow_from(replace(settings, propose=propose), shape, look))
 
 
 def grow_branch(branch: Branch, root: Branch, examiner: Examiner) -> Plan[None]:

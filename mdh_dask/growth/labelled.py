@@ -1,31 +1,97 @@
-"""Trees of partly labelled rows: their plans, and the pass that finds the labelled rows."""
+"""Labelled rows: the pass that finds them, groups that a tree should not cut, and directions that separate these."""
 
-import logging
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from .._jit.hashing import hash_rows
+from .._random import any_rows
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
-from ..chunks import Pass, Plan, Statistic, Together
+from ..chunks import Statistic
+from ..density.extents import Extents
 from ..projections.directions import Proposal, StandardDirections
-from ..projections.pursuit import MDHResult
+from ..projections.labelled import labelled_hyperplane
 from ..tree.structure import Tree
-from .bounds import near_rows
-from .groups import Groups
-from .growth import Grown, first_pass, first_sample, grow_from
-from .passes import FirstLook, Sample, smallest_hashes
-from .settings import GrowthSettings
-
-logger = logging.getLogger(__name__)
+from .passes import Sample, smallest_hashes
+from .scaling import Standardiser
 
 UNLABELLED = -1
 
 MOST_LABELLED = 100_000
 """Most labelled rows of a tree."""
+
+AT_ONCE = 2**22
+"""Projections in memory at once."""
+
+MOST_PURSUITS = 4
+"""Number of groups of a branch that propose a hyperplane each, the largest ones."""
+
+ROWS_OF_PURSUITS = 1000
+"""Rows whose density these pursuits see: they only add directions to those that are scored on all sample rows."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Labelled rows in groups.
+
+    Parameters
+    ----------
+    rows : array of shape (n_labelled, n_features)
+        Rows as they are read, or standardised.
+    group : integer array of shape (n_labelled,)
+        Group of each row, ascending from 0 without gaps.
+    apart : integer array of shape (n_pairs, 2), optional
+        Pairs of groups that should be separated; by default, all.
+    """
+
+    rows: AnyArray
+    group: Integers
+    apart: Integers | None = None
+
+    @classmethod
+    def of_labels(cls, rows: AnyArray, labels: AnyArray, apart: Integers | None = None) -> Self:
+        """Return a group for each label; `apart` holds pairs of labels."""
+        known, group = np.unique(labels, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        if apart is not None:
+            apart = np.searchsorted(known, apart[np.isin(apart, known).all(axis=1)])
+        return cls(rows[order], group[order], apart)
+
+    def take(self, which: AnyArray) -> "Groups | None":
+        """Return the groups of some of the rows, or None if these are none."""
+        if not which.any():
+            return None
+        return Groups.of_labels(self.rows[which], self.group[which], self.apart)
+
+    def standardised(self, standardise: Standardiser) -> Self:
+        """Return the groups of the standardised rows."""
+        return type(self)(standardise(self.rows), self.group, self.apart)
+
+    @cached_property
+    def first(self) -> Integers:
+        """Index of the first row of each group."""
+        return np.flatnonzero(np.diff(self.group, prepend=-1))
+
+    def apart_from(self, group: int) -> Integers:
+        """Return the groups that should be separated from one."""
+        if self.apart is None:
+            return np.setdiff1d(np.arange(len(self.first)), [group])
+        pairs = np.concatenate([self.apart, self.apart[:, ::-1]])
+        return np.unique(pairs[pairs[:, 0] == group, 1])
+
+    def along(self, directions: Floats) -> Extents:
+        """Return the ranges of the groups along directions, shape (n_directions, n_features)."""
+        low, high = np.empty((2, len(directions), len(self.first)))
+        rows = self.rows.astype(np.float64).T
+        step = max(AT_ONCE // max(len(self.group), 1), 1)
+        for i in range(0, len(directions), step):
+            projections = directions[i : i + step].astype(np.float64) @ rows
+            low[i : i + step] = np.minimum.reduceat(projections, self.first, axis=1)
+            high[i : i + step] = np.maximum.reduceat(projections, self.first, axis=1)
+        return Extents(low, high, self.apart)
 
 
 @storable
@@ -103,91 +169,38 @@ class Guides(NamedTuple):
         return {(a, b) for a, b in pairs if a < b}
 
 
-def grow_by_labels(
-    settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None], apart: Integers | None = None
-) -> Plan[tuple[Grown, Guides | None]]:
-    """Plan a tree that does not cut labelled classes, and separates them where the density has a valley.
+def proposed_by(groups: Groups, rows: AnyArray) -> Proposal:
+    """Return hyperplanes of low density that separate groups of labelled rows from those to be separated from them.
 
     Parameters
     ----------
-    settings, shape, check
-        As for `grow`.
-    apart : array of shape (n_pairs, 2), optional
-        Pairs of labels to be separated; by default, all.
-
-    Returns
-    -------
-    generator
-        A plan for rows and their labels; its result is a `Grown` and a `Guides`. This is None, and the tree is that of
-        `grow`, if no row has a label or all rows have one.
-
-    Notes
-    -----
-    As many passes as `grow`.
+    groups : Groups
+        Of standardised rows.
+    rows : array of shape (n, n_features)
+        Standardised sample rows.
     """
-    look, labelled = yield Pass(
-        "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, MOST_LABELLED)))
-    )
-    check(look)
-    if not 0 < labelled.n_labelled < shape[0]:
-        logger.info("labels of %s of %s rows are ignored: they are not partial", labelled.n_labelled, shape[0])
-        return (yield from grow_from(settings, shape, look)), None
-    groups = Groups.of_labels(labelled.sample.rows, labelled.labels, apart)
-    grown = yield from grow_from(settings, shape, look, groups)
-    return grown, Guides(groups, np.unique(labelled.labels), labelled.n_labelled)
+    some = any_rows(rows, ROWS_OF_PURSUITS)
+    largest = np.argsort(-np.bincount(groups.group), kind="stable").tolist()
+    wanted = [g for g in largest if len(groups.apart_from(g))][:MOST_PURSUITS]
+    ends = []
+    for g in wanted[1:] if len(wanted) == 2 else wanted:
+        ours, others = groups.group == g, np.isin(groups.group, groups.apart_from(g))
+        both = ours | others
+        signs = np.where(ours[both], 1.0, -1.0)
+        between = groups.rows[ours].mean(axis=0) - groups.rows[others].mean(axis=0)
+        if between.any() and some.std(axis=0).any():
+            ends.append(labelled_hyperplane(some, groups.rows[both], signs, starts=(between.astype(np.float64),)))
+    directions = np.array([end.direction for end in ends]).reshape(-1, rows.shape[1])
+    return Proposal(StandardDirections(directions), np.array([end.offset for end in ends]))
 
 
-Pursue = Callable[[AnyArray, AnyArray, Floats], MDHResult]
-"""A function of standardised rows, the labelled ones among them and their signs, that returns a hyperplane."""
-
-
-def split_by_labels(
-    settings: GrowthSettings,
-    shape: tuple[int, int],
-    check: Callable[[FirstLook], None],
-    most_labelled: int,
-    classes: Callable[[AnyArray], AnyArray],
-    pursue: Pursue,
-) -> Plan[Grown]:
-    """Plan a tree of one split, pursued on a sample and on all labelled rows.
-
-    Parameters
-    ----------
-    settings : GrowthSettings
-        Settings with the threshold rule ``"proposed"``.
-    shape : (n_rows, n_features)
-    check : callable
-        Raises an error if the first pass shows that the rows cannot be clustered.
-    most_labelled : int
-        Most labelled rows to use; among more, those with the smallest hashes.
-    classes : callable
-        Returns the two labels of an array of labels, that of the lower side first, or raises an error.
-    pursue : callable
-        See `Pursue`.
-
-    Returns
-    -------
-    generator
-        A plan for rows and their labels; its result is a `Grown`.
-
-    Notes
-    -----
-    One pass to draw a sample and find the labelled rows; a second counts all rows if the sample does not hold them.
-    """
-    look, (labelled, labels, _) = yield Pass(
-        "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, most_labelled)))
-    )
-    check(look)
-    _, upper = classes(labels)
-    sample, standardise = first_sample(settings, shape, look)
-    sample = smallest_hashes(sample, settings.sample_size or len(sample.rows))
-    others = labelled.take(np.flatnonzero(~np.isin(labelled.numbers, sample.numbers)))
-    both = sample.joined(others)
-    rows = standardise.spread(both.rows, both.hashes)
-    rows = near_rows(rows, rows)[0]
-    result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))
-
-    def propose(*_: Any) -> Proposal:
-        return Proposal(StandardDirections(result.direction[None]), np.array([result.offset]))
-
-    return (yield from grow_from(replace(settings, propose=propose), shape, look))
+def joined(proposal: Proposal, more: Proposal) -> Proposal:
+    """Return two proposals as one, with thresholds if the first has any, and equal families together."""
+    vectors = np.concatenate([proposal.directions.vectors, more.directions.vectors])
+    both = proposal, more
+    family = None
+    if any(one.family is not None for one in both):
+        family = np.concatenate([np.zeros(len(one), dtype=int) if one.family is None else one.family for one in both])
+    if proposal.thresholds is None or more.thresholds is None:
+        return Proposal(StandardDirections(vectors), family=family)
+    return Proposal(StandardDirections(vectors), np.concatenate([proposal.thresholds, more.thresholds]), family)

@@ -9,12 +9,12 @@ from .._typing import AnyArray, Floats
 from ..chunks import Pass, Plan
 from ..projections.directions import Proposal, StandardDirections
 from .bounds import least_share, near_rows
+from .branches import GrowthSettings
 from .growth import first_pass, first_sample
 from .passes import FirstLook, smallest_hashes
 from .sampling import PILOT_ROWS
 from .scaling import Standardiser
-from .screening import bandwidth_of, screen
-from .settings import GrowthSettings
+from .scoring import bandwidth_of, screen
 
 
 def leading_directions(

@@ -1,7 +1,8 @@
 """The first pass over all rows: moments and ranges of the columns, and a sample."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from .._jit.columns import column_moments
 from .._jit.hashing import hash_rows
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
-from ..chunks import Statistic
+from ..chunks import Pass, Plan, Statistic
 
 HASH_RANGE = 2**64
 
@@ -157,3 +158,27 @@ def merge_columns(a: Columns, b: Columns) -> Columns:
         delta = b.mean - a.mean
         mean, deviations = a.mean + delta * share, a.deviations + b.deviations + delta**2 * a.n * share
     return Columns(n, mean, deviations, np.minimum(a.low, b.low), np.maximum(a.high, b.high))
+
+
+def first_read(seed: int, n_wanted: int, n_rows: int, check: Callable[[FirstLook], None]) -> Plan[FirstLook]:
+    """Plan the first pass, which measures the columns and draws `n_wanted` of the rows, or all of fewer.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the rows' hashes.
+    n_wanted, n_rows : int
+    check : callable
+        Raises an error if the rows cannot be clustered.
+    """
+    look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(n_wanted, n_rows)))
+    check(look)
+    return look._replace(sample=smallest_hashes(look.sample, n_wanted))
+
+
+def of_all_rows(verb: str, statistic: Statistic, sample: Sample, n_rows: int) -> Plan[Any]:
+    """Plan a statistic of all rows, without a pass if the sample of a first read holds them."""
+    if len(sample.rows) == n_rows:
+        return statistic.finalise(statistic.chunk(0, sample.rows))
+    value = yield Pass(verb, statistic)
+    return value

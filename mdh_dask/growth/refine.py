@@ -14,10 +14,10 @@ from ..density.modes import relative_depth
 from ..projections.directions import Axes, RawDirections, StandardDirections
 from ..tree.structure import Tree
 from ..tree.turning import turned, with_axes
-from .recount import recount
-from .sample_bins import KERNEL_REACH, bins_over
 from .scaling import Standardiser
-from .valleys import BINS_PER_BANDWIDTH, N_BINS, REACH, RangedSums, Valley, ValleyPass, valley_of
+from .scoring import KERNEL_REACH, bins_over
+from .split_density import BINS_PER_BANDWIDTH, N_BINS, REACH, RangedSums, Valley, ValleyPass, valley_of
+from .trees import recount
 
 logger = logging.getLogger(__name__)
 

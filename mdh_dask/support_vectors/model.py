@@ -8,7 +8,7 @@ from .._jit.blocks import loop_ready
 from .._jit.landmarks import nearest_points, totals_of_widths
 from .._state import State, checked_array
 from .._typing import AnyArray, Floats, Integers
-from ..growth.voters import agreeing_shares
+from ..growth.exemplars import agreeing_shares
 from .dual import SLACK
 
 SWEEP_DTYPE = np.dtype(

@@ -16,8 +16,7 @@ from ..growth.bounds import clipped
 from ..growth.exemplars import Exemplars, least
 from ..growth.frames import Frame, frame_of
 from ..growth.lattices import spread_sample
-from ..growth.passes import FirstLook, Sample, smallest_hashes
-from ..growth.reading import first_read, of_all_rows
+from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, smallest_hashes
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import standardiser
 from .adjacency import points_between

@@ -88,7 +88,7 @@ def split(tree: T, node: int, direction: AnyArray | None = None, threshold: floa
     Tree
         The left child keeps the cluster of the node, the right one is a new cluster. Along the node's own direction,
         the histogram counts the rows of the children; otherwise they are unknown, and zero, until the tree counts
-        rows: see `mdh_dask.growth.recount.recount` and `with_tree` of the estimators.
+        rows: see `mdh_dask.growth.trees.recount` and `with_tree` of the estimators.
 
     Raises
     ------

@@ -26,9 +26,9 @@ from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
 from mdh_dask.growth.displacing import Displacements
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass, Sample, SamplePass, sample_limit, smallest_hashes
 from mdh_dask.growth.scaling import Standardiser
+from mdh_dask.growth.split_density import ValleyPass
 from mdh_dask.growth.sweeps import BranchPass, UpdatePass
 from mdh_dask.growth.typed import DistinctPass, TypedPass
-from mdh_dask.growth.valleys import ValleyPass
 from mdh_dask.kernels import Gower
 from mdh_dask.kernels.gower_code import CodeProducts, gower_code
 from mdh_dask.metrics import Contingency

@@ -14,12 +14,11 @@ from mdh_dask.chunks import run
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.modes import modes, relative_depth
 from mdh_dask.growth.bounds import near_rows
-from mdh_dask.growth.branches import Branch, SampleRows
+from mdh_dask.growth.branches import Branch, GrowthSettings, SampleRows
 from mdh_dask.growth.growth import grow
 from mdh_dask.growth.order import split_by_scatter, spread_of
 from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.settings import GrowthSettings
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.directions import Proposal, StandardDirections
 from mdh_dask.projections.pca import principal_components

@@ -8,9 +8,9 @@ from sklearn.cluster import KMeans
 from mdh_dask import DivisiveClustering
 from mdh_dask.chunks import run
 from mdh_dask.density.bandwidth import resolve_bandwidth
-from mdh_dask.growth.recount import axes_of, recount
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.screening import screen
+from mdh_dask.growth.scoring import screen
+from mdh_dask.growth.trees import axes_of, recount
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.directions import Proposal, RawDirections, StandardDirections
 from mdh_dask.simulate import gaussian_mixture

@@ -15,7 +15,7 @@ from mdh_dask._jit.row_sums import QUANTUM, RowSums, sum_rows_in_bins
 from mdh_dask.chunks import run
 from mdh_dask.growth.refine import ROUNDS, Splitter, refine
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.valleys import N_BINS, RangedSums, ValleySums, leaves_under, valley_of
+from mdh_dask.growth.split_density import N_BINS, RangedSums, ValleySums, leaves_under, valley_of
 from mdh_dask.metrics import contingency_table, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.tree.structure import tree_from_nodes

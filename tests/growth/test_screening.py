@@ -9,9 +9,8 @@ from strategies import row_sets, seeds
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import BINS_PER_BANDWIDTH
-from mdh_dask.growth.sample_bins import MAX_BINS
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.screening import DIRECTIONS_AT_ONCE, candidates_for, screen
+from mdh_dask.growth.scoring import DIRECTIONS_AT_ONCE, MAX_BINS, candidates_for, screen
 from mdh_dask.projections.directions import Proposal, StandardDirections
 from mdh_dask.splits.rules import CRITERIA, SplitRule
 

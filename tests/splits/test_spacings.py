@@ -13,7 +13,7 @@ from strategies import seeds
 from mdh_dask import DivisiveClustering, load_model
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
-from mdh_dask.growth.sample_bins import histograms_along
+from mdh_dask.growth.scoring import histograms_along
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.splits.spacings import TAIL, spacings, widest_exceeds
 from mdh_dask.splits.stopping import SpacingTest

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, drift, load_model
 from mdh_dask.chunks import run
-from mdh_dask.growth.recount import recount
+from mdh_dask.growth.trees import recount
 from mdh_dask.summaries.changes import NO_CHANGE, Change, distance, total_variation, valley_change
 from mdh_dask.summaries.drift import Drift
 from mdh_dask.summaries.drift_export import change_text

@@ -122,7 +122,7 @@ def test_jobs_take_labels_and_notice_when_they_change(store, tmp_path):
         run_job(described)
 
 
-@pytest.mark.parametrize("moment", ["mdh_dask.growth.labelled.grow_from", "mdh_dask.jobs._run._published"])
+@pytest.mark.parametrize("moment", ["mdh_dask.growth.growth.grow_from", "mdh_dask.jobs._run._published"])
 def test_a_killed_job_with_labels_goes_on_to_the_same_model(store, tmp_path, monkeypatch, moment):
     options = "n_projections = 20\n"
     folders = [tmp_path / name for name in ("killed", "whole")]

@@ -12,11 +12,22 @@ from sklearn.datasets import load_wine
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree
 from mdh_dask.estimators.validation import checked_proposal
-from mdh_dask.growth.divisions import FEW_ROWS, Divisions, Trial, joint_p_values, shared_p_value, with_a_say
-from mdh_dask.growth.groups import joined
+from mdh_dask.growth.cross_fitting import (
+    FEW_ROWS,
+    LEAD,
+    LEAST,
+    N_DIVISIONS,
+    Divisions,
+    Trial,
+    decided,
+    joint_p_value,
+    joint_p_values,
+    shared_p_value,
+    with_a_say,
+)
+from mdh_dask.growth.labelled import joined
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.directions import Proposal, StandardDirections
-from mdh_dask.splits.majority import LEAD, LEAST, N_DIVISIONS, decided, joint_p_value
 
 METHODS = [RandomProjectionTree, HierarchicalMDH]
 
