@@ -58,7 +58,7 @@ def test_the_lock_fits_the_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
     asked = project["project"]["dependencies"] + extras["plot"] + extras["report"]
-    asked += extras["s3"] + extras["gcs"] + extras["azure"]
+    asked += extras["s3"] + extras["gcs"] + extras["azure"] + extras["images"] + extras["maps"]
     asked += [line for line in (DEPLOY / "requirements.in").read_text().splitlines() if not line.startswith("#")]
     packages = locked()
     for line in asked:
@@ -71,6 +71,16 @@ def test_the_lock_fits_the_package():
 def test_the_lock_is_for_the_python_of_the_image():
     (asked,) = re.findall(r"--python-version (\S+)", LOCK.split("==")[0])
     assert re.search(rf"FROM python:{asked}\.", DOCKERFILE)
+
+
+def test_loops_are_compiled_for_the_processors_that_run_them_and_only_root_writes_them():
+    (made,) = [value for name, value in instructions() if name == "RUN" and "loops.py" in value]
+    (env,) = [dict(pair.split("=", 1) for pair in value.split()) for name, value in instructions() if name == "ENV"]
+    assert {f"{name}={env[name]}" for name in ("NUMBA_CPU_NAME", "MDH_DASK_CACHE")} <= {*made.split()}
+    assert f"chmod -R a+rX,go-w {env['MDH_DASK_CACHE']}" in made
+    arguments = [value for name, value in instructions() if name == "ARG"]
+    assert len(arguments) == 2
+    assert len({*arguments}) == 1
 
 
 def test_the_context_is_what_the_image_is_made_of():
