@@ -109,8 +109,11 @@ def pods(resources):
     found = {}
     for resource in resources:
         kind, spec = resource["kind"], resource.get("spec", {})
+        name = resource.get("metadata", {}).get("name", "").removeprefix("mdh-")
         if kind == "CronJob":
-            found["nightly"] = spec["jobTemplate"]["spec"]["template"]
+            found[name] = spec["jobTemplate"]["spec"]["template"]
+        elif kind == "Deployment":
+            found[name] = spec["template"]
         elif kind == "DaskCluster":
             scheduler, worker, _ = operated(resource)
             found |= {"scheduler": scheduler["spec"]["template"], "worker": worker["spec"]["template"]}

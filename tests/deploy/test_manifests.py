@@ -12,7 +12,7 @@ import dask
 import pytest
 import yaml
 
-from mdh_dask.cli import exits
+from mdh_dask.cli import exits, mdh
 from mdh_dask.clusters.pods import USER
 from mdh_dask.jobs.job import read_job
 from mdh_dask.workflows._drift import GAUGES
@@ -21,7 +21,15 @@ from tests.pods import amount
 
 KUBERNETES = DEPLOY / "kubernetes"
 
-FOLDERS = ["overlays/local", "overlays/s3", "overlays/gcs", "overlays/azure", "overlays/spot", "once"]
+FOLDERS = [
+    "overlays/local",
+    "overlays/s3",
+    "overlays/gcs",
+    "overlays/azure",
+    "overlays/spot",
+    "overlays/scenes",
+    "once",
+]
 
 pytestmark = pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
 
@@ -182,7 +190,7 @@ def test_the_job_file_is_right_and_what_it_writes_is_kept(resources, templates, 
     text = of_kind(resources, "ConfigMap", volumes["job"]["configMap"]["name"])["data"]["job.toml"]
     (tmp_path / "job.toml").write_text(text)
     job = read_job(tmp_path / "job.toml")
-    assert job.run["on_change"] == "restart"
+    assert job.run["on_change"] == "restart" or job.input["kind"] == "scenes"
     assert "cluster" not in tomllib.loads(text)  # the command names the scheduler
     kept = persistent(spec)
     assert str(job.work).startswith(kept)
@@ -439,28 +447,67 @@ def test_prometheus_reads_metrics_of_schedulers_and_workers_and_nothing_else(wit
     labels = {name: template["metadata"]["labels"] for name, template in pods(with_components).items()}
     monitoring = {"kubernetes.io/metadata.name": "monitoring"}
     for name, own in labels.items():
-        port = {"scheduler": 8789, "worker": 8788}.get(name.rpartition("-")[2])
-        for other in (8786, 8787, 8788, 8789, 40000):
+        port = {"scheduler": 8789, "worker": 8788, "metrics": 9091}.get(name)
+        for other in (8786, 8787, 8788, 8789, 9091, 40000):
             reached = reaches(with_components, PROMETHEUS, own, other, monitoring)
             assert not reached or port is not None
             assert reached or other != port
-            assert not reached or other in (8788, 8789)
+            assert not reached or other in (8788, 8789, 9091)
             assert not reaches(with_components, {"app": "other"}, own, other, monitoring)
-    monitor = of_kind(with_components, "PodMonitor")["spec"]
-    (endpoint,) = monitor["podMetricsEndpoints"]
-    for template in pods(with_components).values():
-        if (
-            template["metadata"]["labels"].get("dask.org/component")
-            in monitor["selector"]["matchExpressions"][0]["values"]
-        ):
-            (container,) = template["spec"]["containers"]
-            assert endpoint["port"] in [port["name"] for port in container["ports"]]
+    for name, n_pods in (("mdh-dask", 2), ("mdh-gateway", 1)):
+        monitor = of_kind(with_components, "PodMonitor", name)["spec"]
+        (endpoint,) = monitor["podMetricsEndpoints"]
+        read = [
+            template["spec"]["containers"][0]
+            for template in pods(with_components).values()
+            if selects(monitor["selector"], template["metadata"]["labels"])
+        ]
+        assert len(read) == n_pods
+        assert all(endpoint["port"] in [port["name"] for port in container["ports"]] for container in read)
+
+
+def test_jobs_push_their_metrics_to_the_gateway_and_nobody_else_does(with_components):
+    labels = {name: template["metadata"]["labels"] for name, template in pods(with_components).items()}
+    service = of_kind(with_components, "Service", "mdh-metrics")["spec"]
+    assert selects({"matchLabels": service["selector"]}, labels["metrics"])
+    assert not any(selects({"matchLabels": service["selector"]}, labels[n]) for n in labels if n != "metrics")
+    for name, own in labels.items():
+        assert reaches(with_components, own, labels["metrics"], 9091) == (name in ("nightly", "drift"))
+        assert leaves(with_components, own, 9091, labels["metrics"])
+    jobs = {name: pods(with_components)[name]["spec"]["containers"][0] for name in ("nightly", "drift")}
+    env = {one["name"]: one.get("value") for one in jobs["nightly"]["env"]}
+    pushed = {env["MDH_DASK_OPENMETRICS"], jobs["drift"]["args"][jobs["drift"]["args"].index("--openmetrics") + 1]}
+    assert pushed == {f"http://mdh-metrics:9091/metrics/job/mdh-{name}" for name in jobs}
+    assert {port["port"] for port in service["ports"]} == {9091}
+
+
+def test_drift_runs_before_the_night_as_its_job_does(with_components):
+    drift, nightly = (of_kind(with_components, "CronJob", f"mdh-{name}")["spec"] for name in ("drift", "nightly"))
+    assert [spec["schedule"] for spec in (drift, nightly)] == ["30 0 * * *", "0 1 * * *"]
+    own, job = (spec["jobTemplate"]["spec"]["template"]["spec"] for spec in (drift, nightly))
+    (ours,), (theirs,) = own["containers"], job["containers"]
+    theirs["env"] = [one for one in theirs["env"] if one["name"] != "MDH_DASK_OPENMETRICS"]
+    differing = {key for key in own if own[key] != job[key]}, {key for key in ours if ours[key] != theirs[key]}
+    assert differing == ({"containers"}, {"args", "envFrom"})
+    names = [one["configMapRef"]["name"] for one in ours["envFrom"] if one not in theirs["envFrom"]]
+    literals = of_kind(with_components, "ConfigMap", names[0])["data"]
+    words = [re.sub(r"\$\((\w+)\)", lambda found: literals.get(found[1], "tcp://a:1"), word) for word in ours["args"]]
+    with mdh.make_context("mdh", list(words), resilient_parsing=False) as context:
+        command = mdh.get_command(context, words[0])
+        parameters = command.make_context("drift", words[1:], parent=context).params
+    assert parameters["model"] == literals["MODEL"]
+    told = {getattr(exits, name) for name in vars(exits) if name.isupper() and type(getattr(exits, name)) is int}
+    final = set(drift["jobTemplate"]["spec"]["podFailurePolicy"]["rules"][1]["onExitCodes"]["values"])
+    assert final == told & {
+        exits.DRIFT,
+        *nightly["jobTemplate"]["spec"]["podFailurePolicy"]["rules"][1]["onExitCodes"]["values"],
+    }
 
 
 def test_alerts_name_metrics_and_jobs_that_there_are(with_components):
     (group,) = of_kind(with_components, "PrometheusRule")["spec"]["groups"]
     rules = {rule["alert"]: rule["expr"] for rule in group["rules"]}
-    nightly = of_kind(with_components, "CronJob")["metadata"]["name"]
+    nightly = of_kind(with_components, "CronJob", "mdh-nightly")["metadata"]["name"]
     assert all(nightly in expr for name, expr in rules.items() if "Night" in name)
     assert rules["MdhDaskDrift"].split()[0].removeprefix("mdh_dask_drift_") in GAUGES
 
@@ -472,7 +519,7 @@ def test_workers_spread_and_give_way_and_images_are_pulled_with_a_secret(with_co
     assert keys == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
     classes = {one["metadata"]["name"]: one for one in with_components if one["kind"] == "PriorityClass"}
     assert -10 <= classes[worker["priorityClassName"]]["value"] < 0 < classes[scheduler["priorityClassName"]]["value"]
-    job = of_kind(with_components, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    job = of_kind(with_components, "CronJob", "mdh-nightly")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     assert job["priorityClassName"] == scheduler["priorityClassName"]
     accounts = {one["metadata"]["name"]: one for one in with_components if one["kind"] == "ServiceAccount"}
     for pod in (worker, scheduler, job):
@@ -501,7 +548,8 @@ def leaves(resources, origin, port, labels=None, namespace=None, address=None):
 
 
 def inside(block, address):
-    return address in ip_network(block["cidr"]) and not any(address in ip_network(out) for out in block["except"])
+    out = block.get("except", ())
+    return address in ip_network(block["cidr"]) and not any(address in ip_network(part) for part in out)
 
 
 def test_pods_leave_for_each_other_names_and_https_outside_only(with_components):
@@ -513,10 +561,28 @@ def test_pods_leave_for_each_other_names_and_https_outside_only(with_components)
         assert not leaves(with_components, own, 443, {"k8s-app": "kube-dns"}, system)
         assert not leaves(with_components, own, 443, {"app": "other"})
         for address in ("8.8.8.8", "2001:4860::1"):
-            assert leaves(with_components, own, 443, address=address) == (name != "scheduler")
+            assert leaves(with_components, own, 443, address=address) == (name not in ("scheduler", "metrics"))
             assert not leaves(with_components, own, 80, address=address)
         for address in ("10.1.2.3", "172.20.0.1", "192.168.1.1", "169.254.169.254", "fd00:ec2::254"):
             assert not leaves(with_components, own, 443, address=address)
+
+
+def test_names_are_found_by_the_usual_servers_of_names(with_components):
+    for template in pods(with_components).values():
+        own = template["metadata"]["labels"]
+        assert leaves(with_components, own, 53, address="169.254.20.10")  # NodeLocal DNSCache
+        assert not leaves(with_components, own, 443, address="169.254.20.10")
+        openshift = {"kubernetes.io/metadata.name": "openshift-dns"}
+        assert leaves(with_components, own, 5353, {"dns.operator.openshift.io/daemonset-dns": "default"}, openshift)
+
+
+def test_notebooks_reach_the_kubernetes_api_at_private_addresses_and_no_metadata(with_components):
+    notebook = {"app.kubernetes.io/part-of": "mdh-dask", "app.kubernetes.io/component": "notebook"}
+    for address in ("10.96.0.1", "172.20.0.1", "fd00::1", "34.1.2.3"):
+        assert leaves(with_components, notebook, 443, address=address)
+        assert leaves(with_components, notebook, 6443, address=address)
+    for address in ("169.254.169.254", "fd00:ec2::254", "127.0.0.1"):
+        assert not leaves(with_components, notebook, 443, address=address)
 
 
 def test_the_quota_holds_all_pods_and_one_worker_more(with_components):
