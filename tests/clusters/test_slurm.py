@@ -216,6 +216,21 @@ def small_job(tmp_path):
     return make_job(tmp_path / "job", tmp_path / "rows.zarr", CLUSTER.format(scratch=tmp_path))
 
 
+@pytest.mark.parametrize(("task", "job"), [("7", "part-7/job.toml"), (None, "part-%a/job.toml")])
+def test_every_task_of_an_array_runs_a_job_of_its_own(task, job, tmp_path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, line in {"python": f'echo "$@" >> {tmp_path}/python', "srun": "true", "openssl": "true"}.items():
+        (programs / name).write_text(f"#!/bin/bash\n{line}\n")
+        (programs / name).chmod(0o755)
+    about = {"SLURM_JOB_NAME": "j", "SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "n", "SLURMD_NODENAME": "n",
+             "SLURM_NTASKS": "1", "MDH_DASK_INTERFACE": "lo"}  # fmt: skip
+    about |= {} if task is None else {"SLURM_ARRAY_TASK_ID": task}
+    path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+    subprocess.run(["bash", SCRIPT, "run", "part-%a/job.toml"], check=True, cwd=tmp_path, env=about | path)
+    assert f" run {job} --scheduler-file {tmp_path}/" in (tmp_path / "python").read_text()
+
+
 def test_the_job_file_that_is_deployed_is_right():
     job = read_job(SCRIPT.with_name("job.toml"))
     assert (job.kind, job.cluster["maximum"]) == ("slurm", 10)
