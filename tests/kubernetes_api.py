@@ -19,7 +19,10 @@ DISCOVERY = {
     "/api/v1": {
         "kind": "APIResourceList",
         "groupVersion": "v1",
-        "resources": [{"name": "pods", "singularName": "pod", "namespaced": True, "kind": "Pod", "verbs": ["get"]}],
+        "resources": [
+            {"name": f"{name}s", "singularName": name, "namespaced": True, "kind": name.title(), "verbs": ["get"]}
+            for name in ("pod", "event")
+        ],
     },
     "/apis": {"kind": "APIGroupList", "groups": []},
     "/version": {"major": "1", "minor": "34", "gitVersion": "v1.34.0"},
@@ -30,12 +33,13 @@ class Kubernetes:
     """What there is, as ``kind -> name -> resource``, and which verbs were used on what.
 
     The operator leaves the phase of its clusters at `phase`, and does nothing about the first `ignored` of them; `pod`
-    is the status of the scheduler's pods.
+    is the status of the scheduler's pods. With `full`, a quota forbids them.
     """
 
     def __init__(self, start):
         self.start = start
         self.resources = {"daskclusters": {}, "daskautoscalers": {}, "daskworkergroups": {}, "pods": {}, "services": {}}
+        self.resources["events"] = {}
         self.made = []
         self.deleted = []
         self.asked = set()
@@ -45,6 +49,7 @@ class Kubernetes:
         ready = [{"type": kind, "status": "True"} for kind in ("Ready", "ContainersReady")]
         self.pod = {"phase": "Running", "conditions": ready, "containerStatuses": []}
         self.ignored = 0
+        self.full = False
         self.namespaces = set()
 
     def answer(self, method, kind, group, name, query, body):
@@ -75,8 +80,17 @@ class Kubernetes:
         if self.ignored:
             self.ignored -= 1
             return
-        self.start(made)
         name = made["metadata"]["name"]
+        if self.full:
+            event = {
+                "involvedObject": {"kind": "ReplicaSet", "name": f"{name}-scheduler-59b8"},
+                "reason": "FailedCreate",
+                "message": "Error creating: pods is forbidden: exceeded quota: small",
+            }
+            about = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}, **event}
+            self.resources["events"]["e"] = about
+            return
+        self.start(made)
         made["status"] = {"phase": self.phase}
         labels = {"dask.org/cluster-name": name, "dask.org/component": "scheduler"}
         about = {"name": f"{name}-scheduler", "namespace": made["metadata"]["namespace"], "labels": labels, "uid": "1"}
@@ -94,6 +108,7 @@ def is_selected(resource, query):
     labels = resource["metadata"].get("labels", {})
     wanted = dict(pair.split("=") for pair in query.get("labelSelector", [""])[0].split(",") if pair)
     fields = dict(pair.split("=") for pair in query.get("fieldSelector", [""])[0].split(",") if pair)
+    fields.pop("type", None)  # all events here are warnings
     return (
         all(labels.get(key) == value for key, value in wanted.items())
         and fields.get("metadata.name", resource["metadata"]["name"]) == (resource["metadata"]["name"])

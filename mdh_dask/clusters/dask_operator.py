@@ -15,6 +15,9 @@ logger = logging.getLogger(__name__)
 ACTION_SECONDS = 60.0
 """Time for the operator to make the pod of a scheduler; after this it has missed the resource."""
 
+LOOK_SECONDS = 5.0
+"""Time without a pod after which the warnings of Kubernetes are shown."""
+
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Folder in which Kubernetes mounts the credentials and the namespace of a pod."""
 
@@ -99,11 +102,16 @@ def _judged_by_pods(spec: dict[str, Any], seconds: float) -> Any:
 
         async def _wait_for_controller(self) -> None:
             pod = await _scheduler_pod(self.name, self.namespace, ACTION_SECONDS)
-            if pod is None:
+            if pod is None and not await warnings_of(self.name, self.namespace):
                 logger.warning("the Dask operator has made no scheduler for %s: asking it once more", self.name)
                 await _make_again(spec, self.namespace)
                 pod = await _scheduler_pod(self.name, self.namespace, ACTION_SECONDS)
             if pod is None:
+                if said := await warnings_of(self.name, self.namespace):
+                    raise TimeoutError(
+                        f"Kubernetes has made no pod for the scheduler of the cluster {self.name} in "
+                        f"{ACTION_SECONDS:g} s: {said}"
+                    )
                 raise TimeoutError(
                     f"the Dask operator has made no scheduler for the cluster {self.name} in {ACTION_SECONDS:g} s, "
                     f"twice: does it run, and does it watch the namespace {self.namespace}?"
@@ -117,14 +125,34 @@ async def _scheduler_pod(name: str, namespace: str, seconds: float) -> Any:
     """Return the pod of a cluster's scheduler, or None if it does not appear in time."""
     from kr8s.asyncio.objects import Pod
 
-    until = monotonic() + seconds
+    began, told = monotonic(), ""
     while True:
         async for pod in Pod.list(namespace=namespace, label_selector=f"{SCHEDULER}{name}"):
             if "deletionTimestamp" not in pod.metadata:  # the pod of an earlier cluster of the same name
                 return pod
-        if monotonic() > until:
+        waited = monotonic() - began
+        if waited > min(LOOK_SECONDS, seconds / 2) and (said := await warnings_of(name, namespace)) != told:
+            logger.warning("the scheduler of the cluster %s has no pod yet: %s", name, said)
+            told = said
+        if waited > seconds:
             return None
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.25 if waited < LOOK_SECONDS else 1)
+
+
+async def warnings_of(name: str, namespace: str) -> str:
+    """Return the latest warnings about what belongs to a cluster, as of a full quota; "" if none can be read."""
+    import kr8s
+    from kr8s.asyncio.objects import Event
+
+    found: dict[str, str] = {}
+    try:
+        async for event in Event.list(namespace=namespace, field_selector="type=Warning"):
+            about = event.raw.get("involvedObject", {})
+            if str(about.get("name", "")).startswith(f"{name}-"):
+                found[about["name"]] = f"{event.raw.get('reason')}: {event.raw.get('message')}"
+    except (kr8s.ServerError, kr8s.APITimeoutError):  # the account may not list events
+        return ""
+    return "; ".join(dict.fromkeys(found.values()))
 
 
 async def _make_again(spec: dict[str, Any], namespace: str) -> None:
@@ -148,8 +176,9 @@ async def _until_ready(pod: Any, name: str, seconds: float) -> None:
         if "CrashLoopBackOff" in reasons:
             return
         if monotonic() > until:
+            why = await warnings_of(name, pod.namespace) or ", ".join(map(str, reasons))
             raise TimeoutError(
-                f"the scheduler of the cluster {name} is not ready in {seconds:g} s ({', '.join(map(str, reasons))}): "
-                f"see what it waits for with kubectl -n {pod.namespace} describe pod {pod.name}"
+                f"the scheduler of the cluster {name} is not ready in {seconds:g} s ({why}): see what it waits for "
+                f"with kubectl -n {pod.namespace} describe pod {pod.name}"
             )
         await asyncio.sleep(0.25)

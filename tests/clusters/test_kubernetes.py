@@ -174,6 +174,19 @@ def test_an_operator_that_does_nothing_is_told_and_nothing_stays(here, alone):
     assert alone.resources["daskclusters"] == {}
 
 
+def test_a_full_quota_is_told_at_once_and_is_no_missing_operator(here, alone):
+    (here / "job.toml").write_text(JOB + 'name = "big"\n')
+    alone.full = True
+    result = run()
+    assert result.exit_code == exits.TRY_AGAIN
+    event = "FailedCreate: Error creating: pods is forbidden: exceeded quota: small"
+    assert f"WARNING the scheduler of the cluster big has no pod yet: {event}\n" in result.stderr
+    assert f"ERROR Kubernetes has made no pod for the scheduler of the cluster big in 0.5 s: {event}\n" in result.stderr
+    assert "operator" not in result.stderr
+    assert len(alone.made) == 1
+    assert alone.resources["daskclusters"] == {}
+
+
 def test_a_scheduler_that_does_not_become_ready_is_told_with_what_it_waits_for(here, alone):
     (here / "job.toml").write_text(JOB + 'name = "pulled"\ntimeout = 0.5\n')
     alone.pod = {"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]}
