@@ -8,6 +8,7 @@ from tempfile import TemporaryFile
 from urllib.parse import quote
 
 from .._errors import CannotCreateError, SettingError
+from .._locations import name_of
 from .._packages import require
 from ..io.models import MODEL
 from ..io.nodes import local_path
@@ -15,6 +16,12 @@ from ..io.targets import ARRAY, Kind, check_file, will_replace
 
 PLACES = ("labels", "confidence", "model", "preview", "connected", "regions", "report", "metrics", "manifest")
 """Names of the outputs of all kinds but the performance report, in the order in which jobs publish them."""
+
+FILES = (
+    ".parquet", ".parq", ".pq", ".csv", ".tsv", ".txt", ".npy", ".npz", ".json", ".feather", ".arrow", ".xlsx", ".h5",
+    ".hdf5", ".nc", ".html", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pkl", ".pickle", ".joblib",
+)  # fmt: skip
+"""Endings of files of other formats, which no output that is a Zarr folder may have."""
 
 PERFORMANCE = "Dask performance report"
 
@@ -215,6 +222,12 @@ class Taken:
 
 def check_place(path: str, overwrite: bool, kind: Kind) -> None:
     """Raise an error if a path or URL cannot be written to, or holds something that must not be replaced."""
+    ending = PurePosixPath(name_of(path)).suffix
+    if ending.lower() in FILES:
+        raise SettingError(
+            f"expected the path of {kind.what}; got {path}, the name of a file of another format: name it "
+            f"{PurePosixPath(name_of(path)).stem}.zarr"
+        )
     will_replace(path, overwrite, kind)
     if folder := local_path(path):
         check_folder(folder.parent)

@@ -85,6 +85,15 @@ def test_what_contradicts_is_named_as_in_python_before_anything_is_written(call,
     assert sorted(path.name for path in here.iterdir()) == ["job.toml", "x.npy"]
 
 
+@pytest.mark.parametrize("name", ["l.parquet", "l.csv", "l.NPY", "s3://bucket/l.csv"])
+def test_labels_are_no_file_of_a_format_that_the_name_promises(name, here):
+    workflows.fit("x.npy", tree(), model="m.zarr")
+    there = set(Path().iterdir())
+    with pytest.raises(ValueError, match=rf"expected the path of a Zarr array; got {name}, .* name it l.zarr"):
+        workflows.predict("x.npy", "m.zarr", name)
+    assert set(Path().iterdir()) == there
+
+
 def test_what_a_model_of_rows_cannot_take_is_named_as_in_python(here):
     tree().fit(np.load("x.npy")).save("m.zarr")
     with pytest.raises(SettingError, match=r"leave out preview=\.\.\."):
