@@ -5,6 +5,7 @@ import logging
 import math
 import os
 import sys
+from asyncio import CancelledError
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -96,6 +97,18 @@ def local_size(
         workers, threads = nprocesses_nthreads()
     workers = workers or max(1, CPU_COUNT // threads)
     return 1, workers * (threads or max(1, CPU_COUNT // workers))
+
+
+def local_memory(
+    workers: int | None = None, threads_per_worker: int | None = None, memory_limit: str | None = None
+) -> tuple[int, int] | None:
+    """Return the memory of each worker in bytes and its threads; None if it is not given."""
+    limit = memory_limit or dask.config.get("mdh-dask.cluster")["memory-limit"]
+    if limit in (None, "auto"):
+        return None
+    _, threads = local_size(workers, threads_per_worker)
+    n_workers = workers or dask.config.get("mdh-dask.cluster")["workers"]
+    return parse_bytes(limit), threads_per_worker or (threads // n_workers if n_workers else 1)
 
 
 def allocated_size(**_: Any) -> tuple[int, int] | None:
@@ -217,5 +230,11 @@ def quieten() -> None:
     debugging = logger.isEnabledFor(logging.DEBUG)
     logging.getLogger("distributed").setLevel("DEBUG" if debugging else "WARNING")
     logging.getLogger("asyncio").setLevel("INFO" if debugging else "CRITICAL")
+    logging.getLogger("distributed.client").addFilter(_is_no_cancelled_wait)
     if is_json():
         format_others()
+
+
+def _is_no_cancelled_wait(record: logging.LogRecord) -> bool:
+    """Return False for the traceback that a client logs if it is closed while it tries to reach a lost scheduler."""
+    return record.exc_info is None or record.exc_info[0] is not CancelledError

@@ -10,7 +10,7 @@ from dask.system import CPU_COUNT
 
 from .._fields import Field, checked_kind, positive, text, whole
 from . import kubernetes, slurm
-from .current import allocated_size, is_memory, local_cluster, local_size, running_cluster, this_process
+from .current import allocated_size, is_memory, local_cluster, local_memory, local_size, running_cluster, this_process
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,15 @@ class ClusterKind:
     size : callable
         Returns the most nodes, or jobs or pods in their place, and the threads of each from the values of the keys, or
         None if they are unknown.
+    memory : callable
+        Returns the memory of each worker in bytes, and its threads; None if that is not given.
     """
 
     fields: Mapping[str, Field]
     make: Callable[..., AbstractContextManager[str]]
     paths: tuple[str, ...] = ()
     size: Callable[..., tuple[int, int] | None] = lambda **_: None
+    memory: Callable[..., tuple[int, int] | None] = lambda **_: None
 
 
 CLUSTERS = {
@@ -47,6 +50,7 @@ CLUSTERS = {
         },
         local_cluster,
         size=local_size,
+        memory=local_memory,
     ),
     "threads": ClusterKind({}, partial(this_process, "threads"), size=lambda: (1, CPU_COUNT)),
     "scheduler": ClusterKind(
@@ -60,8 +64,12 @@ CLUSTERS = {
         paths=("file",),
         size=allocated_size,
     ),
-    "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, paths=("log_directory",), size=slurm.size),
-    "kubernetes": ClusterKind(kubernetes.FIELDS, kubernetes.kubernetes_cluster, size=kubernetes.size),
+    "slurm": ClusterKind(
+        slurm.FIELDS, slurm.slurm_cluster, paths=("log_directory",), size=slurm.size, memory=slurm.memory
+    ),
+    "kubernetes": ClusterKind(
+        kubernetes.FIELDS, kubernetes.kubernetes_cluster, size=kubernetes.size, memory=kubernetes.memory
+    ),
     "synchronous": ClusterKind({}, partial(this_process, "synchronous"), size=lambda: (1, 1)),
 }
 """Values of ``cluster.kind``, the default first."""

@@ -13,7 +13,7 @@ from .._errors import SettingError
 from .._fields import Field, positive, whole
 from .._packages import require
 from .current import is_memory, quieten
-from .dask_operator import operated, own_namespace
+from .dask_operator import operated, own_namespace, warnings_of
 from .pods import cluster_spec
 from .workers import watching
 
@@ -129,6 +129,11 @@ def size(
     return workers or maximum or 2, threads_per_worker
 
 
+def memory(threads_per_worker: int, memory_limit: str, **given: Any) -> tuple[int, int]:
+    """Return the memory of each worker in bytes, and its threads."""
+    return parse_bytes(memory_limit), threads_per_worker
+
+
 @contextmanager
 def _while_needed(
     spec: dict[str, Any], namespace: str | None, minimum: int | None, maximum: int | None, seconds: float
@@ -144,9 +149,10 @@ def _while_needed(
             try:
                 client.wait_for_workers(1, timeout=seconds)
             except TimeoutError as error:
+                said = cluster.sync(warnings_of, name, cluster.namespace)
                 raise TimeoutError(
-                    f"no worker of the cluster {name} in {seconds:g} s: see what its pods wait for with kubectl "
-                    f"-n {cluster.namespace} describe pods -l dask.org/cluster-name={name}"
+                    f"no worker of the cluster {name} in {seconds:g} s{said and f' ({said})'}: see what its pods "
+                    f"wait for with kubectl -n {cluster.namespace} describe pods -l dask.org/cluster-name={name}"
                 ) from error
             with watching(client):
                 yield f"{name} on Kubernetes, namespace {cluster.namespace}"

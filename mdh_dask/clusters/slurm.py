@@ -9,6 +9,7 @@ from shutil import which
 from typing import Any
 
 import dask
+from dask.utils import parse_bytes
 
 from .._errors import SettingError
 from .._fields import Field, JobError, flag, positive, whole
@@ -104,6 +105,15 @@ def size(maximum: int, cores: int | None = None, **given: Any) -> tuple[int, int
     """Return the most jobs, and the cores of each; None if the cores are not known."""
     cores = cores or dask.config.get("jobqueue.slurm.cores", None)
     return None if cores is None else (maximum, cores)
+
+
+def memory(processes: int, cores: int | None = None, memory: str | None = None, **given: Any) -> tuple[int, int] | None:
+    """Return the memory of each worker in bytes, and its threads; None if they are not known."""
+    cores, total = (
+        value or dask.config.get(f"jobqueue.slurm.{name}", None)
+        for name, value in (("cores", cores), ("memory", memory))
+    )
+    return None if cores is None or total is None else (parse_bytes(total) // processes, cores // processes or 1)
 
 
 @contextmanager

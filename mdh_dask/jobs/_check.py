@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from .._fields import JobError
 from .._words import full_count
 from ..chunks import holds_compact
 from ..clusters.current import LOCAL_SCHEDULERS, allocated_size
@@ -25,7 +26,8 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
     Raises
     ------
     JobError
-        If the job or its input has changed since the job began, and `on_change` does not allow it.
+        If the job or its input has changed since the job began, and `on_change` does not allow it, or if its workers
+        are given less memory than they need.
     """
     if job.input["kind"] == "scenes":
         return _check_scenes(job, overwrite)
@@ -61,6 +63,7 @@ def _check_scenes(job: Job, overwrite: bool) -> str:
 
 
 def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estimate, passes: str) -> str:
+    _check_memory(job, need)
     facts = {
         "job": f"{job.path}, {stage}",
         "input": f"{opened.path}, {opened.describe()}, {_size(opened)} in {full_count(need.blocks, 'block')}",
@@ -78,6 +81,19 @@ def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estim
 def _size(opened: Input) -> str:
     size = f"{opened.array.nbytes / 1e6:,.1f} MB"
     return f"{size} if they were dense," if holds_compact(opened.array) else size
+
+
+def _check_memory(job: Job, need: Estimate) -> None:
+    """Raise an error if the workers are given less memory than they need."""
+    if (given := job.worker_memory()) is None:
+        return
+    memory, threads = given
+    if memory < (needed := need.worker_bytes(threads)):
+        raise JobError(
+            f"[cluster]: each worker of {full_count(threads, 'thread')} has {format_bytes(memory)} of memory and needs "
+            f"about {format_bytes(needed)} = {need.memory()}: give it more memory or fewer threads, or make blocks "
+            "smaller by DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment"
+        )
 
 
 def _memory(job: Job, need: Estimate) -> str:

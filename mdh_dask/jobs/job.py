@@ -98,6 +98,10 @@ class Job:
         """Return the most nodes of the cluster and the threads of each; None if they are unknown."""
         return CLUSTERS[self.kind].size(**self.cluster)
 
+    def worker_memory(self) -> tuple[int, int] | None:
+        """Return the memory of each worker in bytes and its threads; None if it is not given."""
+        return CLUSTERS[self.kind].memory(**self.cluster)
+
 
 def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
     """Read and check a job file, with another table for ``[cluster]`` if one is given.

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from .. import __version__
 from .._errors import ContentsError
 from .._journal import keeping
 from .._locations import stored
@@ -37,7 +36,7 @@ from .night_files import crs_of, moved, write_night
 from .night_images import NightImages
 from .outputs import ImageJobOutputs, checksum_of
 from .scenes import SceneOutputs, ScenesInput
-from .state import PASSES, Work, wanted_of
+from .state import PASSES, Work, code_digest, wanted_of
 
 logger = logging.getLogger(__name__)
 
@@ -238,4 +237,4 @@ class Night:
     def _name(self, *about: Any) -> str:
         """Return a name for a step that differs for other scenes, methods and versions of this package."""
         wanted = wanted_of(self.job)
-        return codec.digest(wanted["input"], wanted["method"], __version__, *about)[:32]
+        return codec.digest(wanted["input"], wanted["method"], code_digest(), *about)[:32]

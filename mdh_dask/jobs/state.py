@@ -1,9 +1,11 @@
 """The work folder of a job, with its description, attempts and progress."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -164,8 +166,21 @@ def _are_attempts(value: Any) -> bool:
 def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything that the outputs depend on and that must not change while a job is interrupted."""
     input_is = {"shape": list(rows.shape), "dtype": rows.dtype.str, **found}
-    about = {"job": wanted_of(job), "input": input_is, "versions": {"mdh_dask": __version__}}
+    about = {"job": wanted_of(job), "input": input_is, "versions": {"mdh_dask": __version__, "code": code_digest()}}
     return json.loads(json.dumps(about))
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the source of this package, by which journals of other code are known.
+
+    Its version does not tell: installations from a repository differ under the same number.
+    """
+    root = Path(__file__).parents[1]
+    found = hashlib.sha256()
+    for name in sorted(str(file.relative_to(root)) for file in root.rglob("*.py")):
+        found.update(name.encode() + b"\0" + (root / name).read_bytes() + b"\0")
+    return found.hexdigest()
 
 
 def wanted_of(job: Job) -> dict[str, Any]:

@@ -1,13 +1,17 @@
 """A cluster for a notebook, by the keys of a job file."""
 
 import logging
+import subprocess
+import sys
 from importlib.metadata import version
+from time import sleep
 
 import dask.array as da
 import pytest
 from distributed import Client, LocalCluster
 
 from mdh_dask import start_cluster
+from mdh_dask.clusters.current import quieten
 from mdh_dask.clusters.settled import Settled
 
 
@@ -99,3 +103,28 @@ def test_a_worker_on_a_thread_leaves_the_log_of_the_process_as_it_was():
         client.register_plugin(Settled(is_process=False, logs_json=False))
         assert len(log.filters) == len(before) + 1
     assert log.filters == before
+
+
+@pytest.mark.cluster
+def test_a_client_that_ends_while_it_tries_to_reach_a_lost_scheduler_logs_nothing(tmp_path):
+    """It did so before the line that says how to go on, where a job was preempted together with its scheduler."""
+    file, records = tmp_path / "scheduler.json", []
+    handler = logging.Handler()
+    handler.emit = records.append
+    main = "from distributed.cli.dask_scheduler import main; main()"
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
+    with subprocess.Popen([sys.executable, "-c", main, *options, "--scheduler-file", file], stderr=-3) as scheduler:
+        logging.getLogger("distributed.client").addHandler(handler)
+        try:
+            quieten()
+            while not file.exists():
+                sleep(0.05)
+            with Client(scheduler_file=str(file)) as client:
+                scheduler.kill()
+                scheduler.wait()
+                while client.status != "connecting":
+                    sleep(0.01)
+        finally:
+            logging.getLogger("distributed.client").removeHandler(handler)
+            scheduler.kill()
+    assert records == []

@@ -301,6 +301,26 @@ def test_the_time_to_start_counts_workers_and_loops_that_are_not_kept(monkeypatc
     assert durations.seconds_to_start(workers=True) - durations.seconds_to_start(workers=False) == durations.OF_WORKERS
 
 
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        'kind = "local"\nworkers = 1\nthreads_per_worker = 2\nmemory_limit = "200MB"',
+        'kind = "slurm"\ncores = 4\nprocesses = 2\nmemory = "400MB"\ninterface = "lo"',
+        'kind = "kubernetes"\nimage = "a:1"\nmemory_limit = "200MB"',
+    ],
+)
+def test_workers_with_less_memory_than_they_need_are_refused_by_the_check(cluster, here):
+    (here / "job.toml").write_text(JOB.replace('kind = "threads"', cluster))
+    result = run("--check", "job.toml")
+    assert result.exit_code == exits.BAD_JOB
+    said = (
+        r"\[cluster\]: each worker of 2 threads has 200 MB of memory and needs about 4\d\d.* MB = 400 MB \+ threads x "
+    )
+    assert re.search(said, result.stderr)
+    (here / "job.toml").write_text(JOB.replace('kind = "threads"', cluster.replace("00MB", "000MB")))
+    assert run("--check", "job.toml").exit_code == 0
+
+
 def test_the_memory_of_the_command_grows_with_the_columns(here):
     write_rows(da.zeros((400, 60_000), chunks=(100, -1), dtype="f4"), here / "wide.zarr")
     job = JOB.replace("x.zarr", "wide.zarr").replace("n_projections = 20\nsample_size = 300\n", "")
@@ -440,6 +460,16 @@ def test_another_version_does_not_go_on_but_knows_a_finished_job(here, monkeypat
     assert "nothing to do" in run("job.toml").stdout
     (here / "job.work" / "manifest.json").unlink()
     assert "versions.mdh_dask was" in run("job.toml").stderr
+
+
+def test_a_job_that_was_killed_does_not_go_on_with_other_code_of_the_same_version(here, monkeypatch):
+    run("job.toml")
+    monkeypatch.setattr("mdh_dask.jobs.state.code_digest", lambda: "0" * 64)
+    assert "nothing to do" in run("job.toml").stdout
+    (here / "job.work" / "manifest.json").unlink()
+    result = run("job.toml")
+    assert result.exit_code == exits.BAD_JOB
+    assert re.search(r"versions.code was \w{8} and is 00000000: change it back, or discard", result.stderr)
 
 
 DAMAGE = {
