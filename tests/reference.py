@@ -61,43 +61,36 @@ def spread_rows(rows, hashes, lattices):
             row[j] = float(row[j]) + float(step) * offset_within(row_hash, key)
 
 
-def sweep_branches(
-    rows, left, right, planes, offsets, first, bit, hashes, lattices, directions, origin, width, counts, extremes
-):
+def sweep_branches(rows, routes, measures, hashes, lattices):
     """Follow one row after the other from the root to its leaf."""
     leaves = []
     for row, row_hash in zip(rows, hashes, strict=True):
         node = 0
         while True:
-            own = slice(first[node], first[node + 1])
-            inner, here = left[node] >= 0, [0]
-            goes_left = visit_node([row], here, inner, planes[node], offsets[node], None, bit[node], [row_hash],
-                                   lattices, directions[own], origin[own], width[own], counts[own],
-                                   extremes[own])  # fmt: skip
-            if not inner:
+            goes_left = visit_node([row], [0], node, None, [row_hash], lattices, routes, measures)
+            if routes.left[node] < 0:
                 break
-            node = left[node] if goes_left else right[node]
+            node = routes.left[node] if goes_left else routes.right[node]
         leaves.append(int(node))
     return leaves
 
 
-def visit_node(
-    rows, here, inner, plane, offset, spare, bit, hashes, lattices, directions, origin, width, counts, extremes
-):
+def visit_node(rows, here, node, spare, hashes, lattices, routes, measures):
     """Count each row once along each direction, in the half that its hash names; then left rows first."""
     for i in here:
-        half = (int(hashes[i]) >> int(bit)) % 2
+        half = (int(hashes[i]) >> int(measures.bit[node])) % 2
         spread = [[float(x) for x in rows[i]]]
         spread_rows(spread, [hashes[i]], lattices)
-        for c, direction in enumerate(directions):
-            x, n_bins = project(spread[0], direction), len(counts[c][half])
-            counts[c][half][bin_of(x, origin[c], width[c], n_bins)] += 1
-            widen(x, origin[c], width[c], extremes[c][half])
-            if len(counts[c]) > 2:
-                counts[c][2][bin_of(project(rows[i], direction), origin[c], width[c], n_bins)] += 1
-    if not inner:
+        for c in range(measures.first[node], measures.first[node + 1]):
+            direction, counts, own = measures.directions[c], measures.counts[c], (measures.origin[c], measures.width[c])
+            x, n_bins = project(spread[0], direction), len(counts[half])
+            counts[half][bin_of(x, *own, n_bins)] += 1
+            widen(x, *own, measures.extremes[c][half])
+            if len(counts) > 2:
+                counts[2][bin_of(project(rows[i], direction), *own, n_bins)] += 1
+    if routes.left[node] < 0:
         return 0
-    is_left = [project(rows[i], plane) <= offset for i in here]
+    is_left = [project(rows[i], routes.planes[node]) <= routes.thresholds[node] for i in here]
     here[:] = [i for i, x in zip(here, is_left) if x] + [i for i, x in zip(here, is_left) if not x]
     return sum(is_left)
 

@@ -1,13 +1,17 @@
-"""One sweep of a chunk's rows through a tree, for the leaf of every row and histograms at the nodes on its way.
+"""One sweep of a chunk's rows through a tree: the leaf of every row, histograms at the nodes on its way, and margins.
 
 Rows are taken a tile at a time and transposed so that the inner loops run along rows: the processor then works on
 several rows at once, while every projection is still summed over the features in order. A matrix product would
 be as fast, but the last bits of its results depend on the number of rows, and so on the chunking.
 """
 
+from math import erf, sqrt
+from typing import NamedTuple
+
 import numpy as np
 
 from .._numba import jit, part
+from .._typing import Floats, Integers
 from .lattices import spread_tile
 from .vectors import combine_rows
 
@@ -20,22 +24,43 @@ BLOCK = 8192
 """Rows that pass through the whole tree before the next ones: few enough for the processor's second cache."""
 
 
-@jit
-def sweep_branches(
-    rows, left, right, planes, thresholds, first, bit, hashes, lattices, directions, origin, width, counts, extremes
-):
-    """Return the leaf of every row, adding the projections of the measured nodes to `counts` and `extremes`.
+class Routes(NamedTuple):
+    """The separators of a tree, by which rows are routed: left where ``plane . x <= threshold``."""
 
-    The tree is `left`, `right` (-1 at a leaf; children follow their parents), `planes` (nodes x features) and
-    `thresholds`: a row goes left where ``plane . x <= threshold``. A node is measured along the rows of `directions`
-    from ``first[node]`` to ``first[node + 1]``, whose bins are laid out by `origin` and `width`; `counts` is
-    directions x 2 x bins. The row's half is the bit ``bit[node]`` of its hash. `extremes`, directions x 2 x 2 x bins,
-    is updated with the smallest and the largest projection of every bin; pass it without bins to skip this.
+    left: Integers
+    """Children, shape (n_nodes,), int32, which follow their parents; -1 at a leaf."""
+    right: Integers
+    planes: Floats
+    """Shape (n_nodes, n_features)."""
+    thresholds: Floats
+
+
+class Measures(NamedTuple):
+    """The directions along which the nodes of a tree are measured, their bins, and what is counted."""
+
+    first: Integers
+    """A node is measured along the directions from ``first[node]`` to ``first[node + 1]``; shape (n_nodes + 1,)."""
+    bit: Integers
+    """The bit of a row's hash that is its half at each node, shape (n_nodes,)."""
+    directions: Floats
+    origin: Floats
+    """Lower ends and widths of the bins of each direction, shape (n_directions,)."""
+    width: Floats
+    counts: Integers
+    """Rows per bin, shape (n_directions, 2 halves, n_bins); see `sweep_branches`."""
+    extremes: Floats
+    """Smallest and largest projection in every bin, (n_directions, 2 halves, 2, n_bins); without bins if not needed."""
+
+
+@jit
+def sweep_branches(rows, routes, measures, hashes, lattices):
+    """Return the leaf of every row, adding the projections at the measured nodes to `counts` and `extremes`.
 
     Rows are routed as they are, and counted after their values in the columns of `lattices` are spread. Then `counts`
     is directions x 3 x bins: the last one counts the rows as they are, that is as a split at the end of a bin
     would route them.
     """
+    left, right, first = routes.left, routes.right, measures.first
     n, n_nodes = rows.shape[0], left.shape[0]
     leaf = np.empty(n, dtype=np.int32)
     order, spare = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
@@ -47,13 +72,9 @@ def sweep_branches(
             order[i] = begin + i
         for node in range(n_nodes):
             here = order[start[node] : stop[node]]
-            inner, own = left[node] >= 0, (first[node], first[node + 1])
-            if inner or own[0] < own[1]:
-                n_left = visit_node(
-                    rows, here, inner, planes[node], thresholds[node], spare,
-                    own, bit[node], hashes, lattices, directions, origin, width, counts, extremes,
-                )  # fmt: skip
-            if inner:
+            if left[node] >= 0 or first[node] < first[node + 1]:
+                n_left = visit_node(rows, here, node, spare, hashes, lattices, routes, measures)
+            if left[node] >= 0:
                 start[left[node]] = start[node]
                 stop[left[node]] = start[right[node]] = start[node] + n_left
                 stop[right[node]] = stop[node]
@@ -64,15 +85,16 @@ def sweep_branches(
 
 
 @part
-def visit_node(
-    rows, here, inner, plane, threshold, spare, own, bit, hashes, lattices, directions, origin, width, counts, extremes
-):
-    """Count ``rows[here]`` along the directions from ``own[0]`` to ``own[1]``; at an inner node, reorder `here` so
-    that rows that go left come first, each side in its former order. Return the number of rows that go left.
+def visit_node(rows, here, node, spare, hashes, lattices, routes, measures):
+    """Count ``rows[here]`` along the directions of a node; at an inner node, reorder `here` so that rows that go left
+    come first, each side in its former order. Return the number of rows that go left.
     """  # noqa: D205
+    directions, counts, extremes = measures.directions, measures.counts, measures.extremes
+    inner, plane, threshold = routes.left[node] >= 0, routes.planes[node], routes.thresholds[node]
+    first, last, bit = measures.first[node], measures.first[node + 1], np.uint64(measures.bit[node])
     tile = np.empty((rows.shape[1], TILE))
     sums, along_plane, half = np.empty(TILE), np.empty(TILE), np.empty(TILE, dtype=np.int64)
-    n_counts = 0 if own[0] == own[1] else 1 + (lattices.columns.shape[0] > 0)
+    n_counts = 0 if first == last else 1 + (lattices.columns.shape[0] > 0)
     n_left = n_right = 0
     for start in range(0, here.shape[0], TILE):
         size = fill_tile(rows, here, start, tile)
@@ -80,14 +102,14 @@ def visit_node(
             combine_rows(plane, tile, along_plane)
         for count in range(n_counts, 0, -1):  # first the rows as they are if their values will be spread
             for i in range(size):
-                half[i] = 2 if count == 2 else (hashes[here[start + i]] >> np.uint64(bit)) & np.uint64(1)
+                half[i] = 2 if count == 2 else (hashes[here[start + i]] >> bit) & np.uint64(1)
             if count < n_counts:
                 spread_tile(tile, here, start, size, hashes, lattices)
-            for c in range(own[0], own[1]):
+            for c in range(first, last):
                 combine_rows(directions[c], tile, sums)
-                count_tile(sums, half, size, origin[c], 1.0 / width[c], counts[c])
+                count_tile(sums, half, size, measures.origin[c], 1.0 / measures.width[c], counts[c])
                 if count == 1 and extremes.shape[3] > 0:
-                    widen_tile(sums, half, size, origin[c], 1.0 / width[c], extremes[c])
+                    widen_tile(sums, half, size, measures.origin[c], 1.0 / measures.width[c], extremes[c])
         if inner:
             for i in range(size):
                 row = here[start + i]
@@ -138,3 +160,54 @@ def fill_tile(rows, here, start, tile):
             for j in range(begin, min(begin + TILE, d)):
                 tile[j, i] = row[j]
     return size
+
+
+@jit
+def side_bits(rows, planes, offsets, words):
+    """Set the bit ``j % 64`` of ``words[i, j // 64]`` if row i lies above hyperplane j: ``plane . x > offset``."""
+    here = np.arange(rows.shape[0])
+    tile = np.zeros((rows.shape[1], TILE))
+    sums = np.empty(TILE)
+    for start in range(0, rows.shape[0], TILE):
+        size = fill_tile(rows, here, start, tile)
+        for j in range(planes.shape[0]):
+            combine_rows(planes[j], tile, sums)
+            bit = np.uint64(1) << np.uint64(j % 64)
+            for i in range(size):
+                if sums[i] > offsets[j]:
+                    words[start + i, j // 64] |= bit
+
+
+@jit
+def row_margins(rows, routes, scale, first_bin, bins, tails, out):
+    """Write distance, agreement and rarity of every row to `out` (rows x 3).
+
+    Projections have the same bits as in `sweep_branches`. `scale` has the unit of the distances at each node; zero
+    where unknown. The bins of node i are laid out by ``bins[i]``, origin and width; ``tails[first_bin[i] + k]`` is the
+    value of the bin k of node i.
+
+    The distance is the least one of all separators on the way, the agreement the product of the normal distribution
+    function of all, and the rarity the least value of a bin on the way times the number of nodes with bins.
+    """
+    left, right, planes, thresholds = routes
+    for i in range(rows.shape[0]):
+        node, n_measured = 0, 0
+        distance, agreement, rarity = out[i, 0], 1.0, 1.0
+        while True:
+            along = 0.0
+            for j in range(planes.shape[1]):
+                along += planes[node, j] * rows[i, j]
+            n_bins = first_bin[node + 1] - first_bin[node]
+            if n_bins > 0:
+                k = int(min(max((along - bins[node, 0]) * (1.0 / bins[node, 1]), 0.0), n_bins - 1.0))
+                rarity = min(rarity, tails[first_bin[node] + k])
+                n_measured += 1
+            if left[node] < 0:
+                break
+            above = along > thresholds[node]
+            if scale[node] > 0:
+                z = abs(along - thresholds[node]) / scale[node]
+                distance = min(distance, z)
+                agreement *= 0.5 * (1.0 + erf(z / sqrt(2.0)))
+            node = right[node] if above else left[node]
+        out[i, 0], out[i, 1], out[i, 2] = distance, agreement, min(rarity * max(n_measured, 1), 1.0)

@@ -1,9 +1,25 @@
-"""Connected pixels of one class, which share edges, in a block of labels."""
+"""Connected components: sets of items as trees, and pixels of one class that share edges."""
 
 import numpy as np
 
 from .._numba import jit
-from .forests import root_of
+
+
+@jit
+def root_of(parent, i):
+    """Return the root of an item, and shorten the path to it."""
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@jit
+def unite(parent, a, b):
+    """Join two sets: their root is the smaller one of both."""
+    low, high = min(a, b), max(a, b)
+    parent[high] = low
+    return low
 
 
 @jit

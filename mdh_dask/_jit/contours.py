@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .._numba import jit
-from .forests import root_of, unite
+from .components import root_of, unite
 
 REACH = 40.0
 """Exponent beyond which a kernel is taken for zero: it is under 5e-18."""

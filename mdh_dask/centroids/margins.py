@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
+from .._jit.rows import loop_ready
 from .._typing import AnyArray, Floats, Integers
 from .passes import ROWS_AT_ONCE, far_bins, nearest_centroids
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.label_sums import add_to_labels
 from .._jit.landmarks import nearest_points
+from .._jit.rows import loop_ready
+from .._jit.sums import add_to_labels
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.deepest import deepest_valleys as write_deepest_valleys
+from .._jit.histograms import deepest_valleys as write_deepest_valleys
 from .._typing import AnyArray, Floats, Integers
 
 KERNEL_REACH = 6.0

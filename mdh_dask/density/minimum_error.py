@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.minimum_error import closed_minima, thresholding_errors
+from .._jit.histograms import closed_minima, thresholding_errors
 from .._typing import AnyArray, Booleans, Floats
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from .._jit.cuts import normalised_cuts
+from .._jit.normalised_cuts import normalised_cuts
 from .._typing import AnyArray, Floats
 
 WITHIN_A_BIN = 1 / 12

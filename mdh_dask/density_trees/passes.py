@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
 from .._jit.communities import rows_in_balls
 from .._jit.hashing import hash_rows
 from .._jit.landmarks import nearest_and_reach
+from .._jit.rows import loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic

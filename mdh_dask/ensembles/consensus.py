@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.votes import count_votes
+from .._jit.sums import count_votes
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
 from .matching import Matching, linked, match_labels

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.sides import side_bits
+from .._jit.branches import side_bits
+from .._jit.rows import loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit.hashing import hash_rows
-from .._jit.votes import count_pairs
+from .._jit.sums import count_pairs
 from .._storable import storable
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.columns import count_beyond
+from .._jit.rows import count_beyond, loop_ready
 from .._typing import AnyArray, Booleans, Floats
 from .passes import Columns, Sample, columns_of, smallest_hashes
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._jit.blocks import loop_ready
 from .._jit.landmarks import agreeing_points
+from .._jit.rows import loop_ready
 from .._typing import AnyArray, Floats, Integers
 from .passes import Sample
 

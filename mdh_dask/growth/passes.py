@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.columns import column_moments
 from .._jit.hashing import hash_rows
+from .._jit.rows import column_moments, loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan, Statistic

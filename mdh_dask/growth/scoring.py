@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._jit.binning import bin_extremes, bin_projections, projection_ranges
+from .._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from .._random import any_rows
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth

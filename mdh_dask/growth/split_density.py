@@ -6,10 +6,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
 from .._jit.hashing import hash_rows
 from .._jit.lattices import spread_rows
-from .._jit.row_sums import RowSums, sum_rows_in_bins
+from .._jit.rows import loop_ready
+from .._jit.sums import RowSums, sum_rows_in_bins
 from .._jit.valleys import Penalty, descend_to_valley
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
@@ -174,7 +174,7 @@ def valley_of(n_rows: int, counts: AnyArray, sums: Floats, direction: Floats, or
     weights = counts.astype(np.float64)
     none = np.empty(0)
     density = Penalty(float(h), 0.0, 1.0, 0.0, np.empty((0, 0)), none, 0.0, 0.0)  # without any penalty
-    value, place = descend_to_valley(centres, weights, max(n_rows, 1), none, np.inf, density, low, start, high, 1e-8)
+    value, place = descend_to_valley(centres, weights, max(n_rows, 1), none, np.inf, density, (low, start, high), 1e-8)
     u = (centres - place) / h
     kernel = np.exp(-0.5 * u**2)
     gradient = (-u * kernel) @ sums / (max(n_rows, 1) * h**2 * np.sqrt(2 * np.pi))

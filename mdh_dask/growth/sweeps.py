@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.branches import sweep_branches
+from .._jit.branches import Measures, Routes, sweep_branches
 from .._jit.hashing import hash_rows
 from .._jit.lattices import NO_LATTICES, Lattices
+from .._jit.rows import loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
@@ -94,10 +94,9 @@ class BranchPass(Statistic):
             directions = np.concatenate([np.empty((0, rows.shape[1])), *made])
         counts = np.zeros((len(directions), 3 if self.lattices else 2, self.n_bins), dtype=np.int64)
         extremes = no_extremes(len(directions), 2, self.n_bins if self.extremes else 0)
-        leaf = sweep_branches(
-            rows, self.left, self.right, self.planes, self.thresholds, self.first, self.bit, hashes,
-            self.lattices, directions, self.origin, self.width, counts, extremes,
-        )  # fmt: skip
+        routes = Routes(self.left, self.right, self.planes, self.thresholds)
+        measures = Measures(self.first, self.bit, directions, self.origin, self.width, counts, extremes)
+        leaf = sweep_branches(rows, routes, measures, hashes, self.lattices)
         chosen = np.flatnonzero(hashes < self.limit[leaf])
         sample = Sample(rows[chosen], hashes[chosen], numbers[chosen])
         arrivals = np.bincount(leaf, minlength=len(self.left))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
+from .._jit.rows import loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from .._jit.windows import valid_window_moments, window_moments
+from .._jit.sums import valid_window_moments, window_moments
 from .._typing import AnyArray, Booleans, Floats
 from .colours import lab_of
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.label_sums import add_to_labels
+from .._jit.rows import loop_ready
+from .._jit.sums import add_to_labels
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.exact_sums import largest_deviations
+from .._jit.rows import loop_ready
+from .._jit.sums import largest_deviations
 from .._packages import needed
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Progress, Statistic, reduce_rows

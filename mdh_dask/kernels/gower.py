@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from .._jit.gower import GowerLandmarks, gower_similarities
+from .._jit.affinities import GowerLandmarks, gower_similarities
 from .._levels import LevelFeatures
 from .._state import checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._jit.alignment import align_columns
+from .._jit.vectors import align_columns
 from .._random import any_rows
 from .._typing import Floats
 

@@ -10,7 +10,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from .._blas import one_blas_thread
 from .._jit.hashing import hash_rows
-from .._jit.sparse import project_sparse
+from .._jit.rows import project_sparse
 from .._sparse import SparseRows, sparse_rows
 from .._state import FeatureMap, checked_array
 from .._storable import storable

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._jit.rotations import diagonalise
+from .._jit.vectors import diagonalise
 from .._typing import AnyArray, Floats
 from .pca import centred_rows, scaled_components, with_fixed_signs
 

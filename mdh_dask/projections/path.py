@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._jit.kernel_sums import bin_linearly
+from .._jit.valleys import bin_linearly
 from .._typing import AnyArray, Floats
 from ..density.kde import kernel_density
 from .penalty import PenalisedDensity

@@ -5,10 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .._jit.descent import descend, start_descent
-from .._jit.kernel_sums import bin_linearly, kernel_sums
-from .._jit.separators import BINS_PER_BANDWIDTH, MAX_BINS, best_separator
-from .._jit.valleys import REACH_OF_BINS, Penalty
+from .._jit.descent import BINS_PER_BANDWIDTH, MAX_BINS, best_separator, descend, start_descent
+from .._jit.valleys import REACH_OF_BINS, Penalty, bin_linearly, kernel_sums
 from .._typing import Floats
 from ..density.kde import kernel_density, kernel_height
 from ..density.modes import relative_depth

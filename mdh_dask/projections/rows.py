@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._jit.columns import certainly_distinct
+from .._jit.rows import certainly_distinct
 from .._typing import AnyArray, Floats, Integers
 
 MOST_ROWS = 250

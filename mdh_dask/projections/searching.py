@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._jit.robust_bins import bin_robustly
+from .._jit.histograms import bin_robustly
 from .._typing import AnyArray, Floats
 from ..density.minimum_error import MinimumError
 from .pca import centred_rows, scaled_components

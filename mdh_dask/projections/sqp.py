@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from .._jit.kernel_sums import kernel_pulls, kernel_sums
+from .._jit.valleys import kernel_pulls, kernel_sums
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import BANDWIDTHS
 from ..density.kde import kernel_height

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.linalg import multi_dot
 
-from .._jit.binning import bin_projections, projection_ranges
+from .._jit.histograms import bin_projections, projection_ranges
 from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS, Bandwidth

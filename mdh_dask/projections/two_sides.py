@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from .._jit.cut_gradient import affinity_sums, cut_slopes, least_cut
+from .._jit.normalised_cuts import affinity_sums, cut_slopes, least_cut
 from .._typing import AnyArray, Booleans, Floats
 from .pca import centred_rows, scaled_components
 
@@ -127,12 +127,12 @@ def cut_along(centred: Floats, vector: Floats, scale: float, least_rows: int) ->
     p = projections[order]
     left, right, slopes = np.empty((3, len(p)))
     affinity_sums(p, scale, left, right)
-    best, *sums = least_cut(p, left, right, least_rows)
+    found = least_cut(p, left, right, least_rows)
+    best, cut, volume, beyond = found
     if best < 0:
         return Cut(2.0, np.zeros(len(vector)), 0.0)
-    cut_slopes(p, scale, left, right, best, *sums, slopes)
+    cut_slopes(p, scale, left, right, found, slopes)
     gradient = slopes @ centred[order]
-    cut, volume, beyond = sums
     value = cut / volume + cut / beyond
     return Cut(value, (gradient - (gradient @ unit) * unit) / length, float(p[best] + p[best + 1]) / 2)
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.exact_sums import N_SLICES, ROWS_AT_ONCE, SLICE, add_slices, largest_deviations
+from .._jit.rows import loop_ready
+from .._jit.sums import N_SLICES, ROWS_AT_ONCE, SLICE, add_slices, largest_deviations
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic

@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 from scipy.spatial import cKDTree
 
+from .._jit.components import root_of, unite
 from .._jit.contours import ascend, lowest_along, unite_inside
-from .._jit.forests import root_of, unite
 from .._typing import Booleans, Floats, Integers
 from .adjacency import ADJACENCY, STEP, points_between
 from .dual import SLACK, Sphere

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
 from .._jit.landmarks import nearest_points, totals_of_widths
+from .._jit.rows import loop_ready
 from .._state import State, checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..growth.exemplars import agreeing_shares

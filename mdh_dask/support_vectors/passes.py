@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
 from .._jit.hashing import hash_rows
 from .._jit.landmarks import count_nearest, totals_of_widths
 from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
+from .._jit.rows import loop_ready
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.margins import row_margins
+from .._jit.branches import Routes, row_margins
+from .._jit.rows import loop_ready
 from .._typing import AnyArray, Floats, Integers
 from ..density.evidence import threshold_error
 from .structure import Tree
@@ -32,10 +32,10 @@ class Margins:
     tails: Floats
 
     def of_rows(self, rows: AnyArray) -> Floats:
-        """Return distance, agreement and rarity of every row, shape (n_rows, 3); see `_jit.margins.row_margins`."""
+        """Return distance, agreement and rarity of every row, shape (n_rows, 3); see `_jit.branches.row_margins`."""
         out = np.full((len(rows), 3), np.inf)
         tree = self.tree
-        routes = tree.left, tree.right, tree.planes, tree.thresholds
+        routes = Routes(tree.left, tree.right, tree.planes, tree.thresholds)
         bins = np.column_stack([tree.origin, tree.width])
         row_margins(loop_ready(rows), routes, self.scale, self.first_bin, bins, self.tails, out)
         return out

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .._jit.blocks import loop_ready
-from .._jit.branches import sweep_branches
+from .._jit.branches import Measures, Routes, sweep_branches
 from .._jit.lattices import NO_LATTICES
+from .._jit.rows import loop_ready
 from .._typing import AnyArray, Floats, Integers
 from ..density.histograms import no_extremes
 
@@ -13,7 +13,6 @@ def leaves_of(rows: AnyArray, left: Integers, right: Integers, planes: Floats, t
     """Return the leaf of every row, shape (n_rows,), int32."""
     n, d = planes.shape
     zeros, nothing = np.zeros(n + 1, dtype=np.int64), np.empty(0)
-    return sweep_branches(
-        loop_ready(rows), left, right, planes, thresholds, zeros, zeros, np.empty(0, dtype=np.uint64),
-        NO_LATTICES, np.empty((0, d)), nothing, nothing, np.empty((0, 2, 0), dtype=np.int64), no_extremes(0, 2, 0),
-    )  # fmt: skip
+    bins = np.empty((0, d)), nothing, nothing, np.empty((0, 2, 0), dtype=np.int64), no_extremes(0, 2, 0)
+    routes, measures = Routes(left, right, planes, thresholds), Measures(zeros, zeros, *bins)
+    return sweep_branches(loop_ready(rows), routes, measures, np.empty(0, dtype=np.uint64), NO_LATTICES)

@@ -11,22 +11,23 @@ from hypothesis.extra import numpy as hnp
 from scipy.stats import chi2
 from strategies import LOOP_DTYPES, chunkings, directions_of_nodes, lattices, row_sets, seeds, split_trees
 
-from mdh_dask._jit.binning import bin_extremes, bin_projections, projection_ranges
 from mdh_dask._jit.branches import (
     BLOCK,
     TILE,
+    Measures,
+    Routes,
     count_tile,
     fill_tile,
     sweep_branches,
     visit_node,
     widen_tile,
 )
-from mdh_dask._jit.columns import certainly_distinct, column_moments, count_beyond
 from mdh_dask._jit.hashing import hash_again, hash_rows
-from mdh_dask._jit.label_sums import add_to_labels
+from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from mdh_dask._jit.landmarks import nearest_columns
 from mdh_dask._jit.lattices import offset_within, spread_rows, spread_tile
-from mdh_dask._jit.sparse import project_sparse
+from mdh_dask._jit.rows import certainly_distinct, column_moments, count_beyond, project_sparse
+from mdh_dask._jit.sums import add_to_labels
 from mdh_dask._jit.vectors import add_multiple, combine_rows, inner
 from mdh_dask._sparse import sparse_rows
 from mdh_dask.density.histograms import no_extremes
@@ -87,24 +88,24 @@ class TestHashAgain:
 
 @st.composite
 def sweeps(draw):
-    """All arguments of `sweep_branches` but counts and extremes, and a function that makes these."""
+    """Rows, routes, hashes and lattices of `sweep_branches`, and a function that makes measures without counts."""
     rows = draw(row_sets(max_rows=150))
-    left, right, planes, offsets = draw(split_trees(rows))
+    routes = Routes(*draw(split_trees(rows)))
     rng = np.random.default_rng(draw(seeds))
-    n_nodes, d = planes.shape
+    n_nodes, d = routes.planes.shape
     first = directions_of_nodes(rng, n_nodes)
     n = int(first[-1])
     coarse = draw(lattices(d))
-    arguments = (
-        left, right, planes, offsets, first, rng.integers(0, 64, n_nodes), hash_rows(draw(word), 0, len(rows)), coarse,
-        rng.integers(-1, 2, (n, d)) * rng.choice([1.0, 0.1]), rng.normal(0, 50, n), rng.uniform(0.1, 20, n),
-    )  # fmt: skip
+    bit, hashes = rng.integers(0, 64, n_nodes), hash_rows(draw(word), 0, len(rows))
+    directions = rng.integers(-1, 2, (n, d)) * rng.choice([1.0, 0.1])
+    origin, width = rng.normal(0, 50, n), rng.uniform(0.1, 20, n)
     n_bins, with_extremes = draw(st.integers(1, 12)), draw(st.booleans())
-    return (
-        rows,
-        arguments,
-        lambda: (np.zeros((n, 2 + bool(coarse), n_bins), np.int64), no_extremes(n, 2, n_bins * with_extremes)),
-    )
+
+    def measures():
+        counts, extremes = np.zeros((n, 2 + bool(coarse), n_bins), np.int64), no_extremes(n, 2, n_bins * with_extremes)
+        return Measures(first, bit, directions, origin, width, counts, extremes)
+
+    return rows, routes, hashes, coarse, measures
 
 
 def assert_all_equal(actual, expected):
@@ -117,39 +118,34 @@ class TestSweepBranches:
     @settings(max_examples=25)
     @given(st.data())
     def test_equals_its_twin(self, dtype, data):
-        rows, arguments, nothing = data.draw(sweeps())
+        rows, routes, hashes, coarse, measures = data.draw(sweeps())
         rows = rows.astype(dtype)
-        taken, expected = nothing(), nothing()
-        leaves = sweep_branches(rows, *arguments, *taken)
-        assert leaves.tolist() == reference.sweep_branches(rows, *arguments, *expected)
+        taken, expected = measures(), measures()
+        leaves = sweep_branches(rows, routes, taken, hashes, coarse)
+        assert leaves.tolist() == reference.sweep_branches(rows, routes, expected, hashes, coarse)
         assert_all_equal(taken, expected)
 
     @given(sweeps(), st.data())
     def test_gives_the_same_bits_under_any_blocking_of_the_rows(self, sweep, data):
-        rows, arguments, nothing = sweep
-        whole, parts = nothing(), nothing()
-        leaves = sweep_branches(rows, *arguments, *whole)
+        rows, routes, hashes, coarse, measures = sweep
+        whole, parts = measures(), measures()
+        leaves = sweep_branches(rows, routes, whole, hashes, coarse)
         edges = np.cumsum([0, *data.draw(chunkings(len(rows)))])
-        blocks = []
-        for a, b in pairwise(edges):
-            part = list(arguments)
-            part[6] = arguments[6][a:b]
-            blocks.append(sweep_branches(rows[a:b], *part, *parts))
+        blocks = [sweep_branches(rows[a:b], routes, parts, hashes[a:b], coarse) for a, b in pairwise(edges)]
         np.testing.assert_array_equal(np.concatenate(blocks), leaves)
         assert_all_equal(parts, whole)
 
     @settings(max_examples=10)
     @given(sweeps())
     def test_more_rows_than_a_block_are_swept_like_any(self, sweep):
-        rows, arguments, nothing = sweep
+        rows, routes, hashes, coarse, measures = sweep
         copies = BLOCK // len(rows) + 2
-        many, hashes = np.tile(rows, (copies, 1)), np.tile(arguments[6], copies)
-        (counts, extremes), (once, widened) = nothing(), nothing()
-        leaves = sweep_branches(rows, *arguments, once, widened)
-        leaf = sweep_branches(many, *arguments[:6], hashes, *arguments[7:], counts, extremes)
+        once, many = measures(), measures()
+        leaves = sweep_branches(rows, routes, once, hashes, coarse)
+        leaf = sweep_branches(np.tile(rows, (copies, 1)), routes, many, np.tile(hashes, copies), coarse)
         np.testing.assert_array_equal(leaf, np.tile(leaves, copies))
-        np.testing.assert_array_equal(counts, once * copies)
-        np.testing.assert_array_equal(extremes, widened)
+        np.testing.assert_array_equal(many.counts, once.counts * copies)
+        np.testing.assert_array_equal(many.extremes, once.extremes)
 
     @given(row_sets([np.float64], max_rows=150), seeds)
     def test_rows_on_the_plane_go_left(self, rows, seed):
@@ -168,13 +164,18 @@ class TestPartsOfTheSweep:
         plane, here = rng.integers(-1, 2, rows.shape[1]) * 1.0, rng.permutation(len(rows))[: len(rows) // 2 + 1]
         offset, hashes, spare = float(np.median(rows @ plane)), hash_rows(seed, 0, len(rows)), np.empty_like(here)
         directions, origin, width = rng.normal(size=(n, rows.shape[1])), rng.normal(0, 50, n), rng.uniform(0.1, 9, n)
-        taken, expected = ((np.zeros((n, 2 + bool(coarse), 9), np.int64), no_extremes(n, 2, 9)) for _ in range(2))
-        first = int(rng.integers(0, n + 1))
-        order, own = here.tolist(), [part[first:] for part in (directions, origin, width, *expected)]
-        n_left = visit_node(
-            rows, here, inner, plane, offset, spare, (first, n), 3, hashes, coarse, directions, origin, width, *taken
-        )
-        assert n_left == reference.visit_node(rows, order, inner, plane, offset, None, 3, hashes, coarse, *own)
+        first = np.array([int(rng.integers(0, n + 1)), n])
+        taken, expected = (
+            Measures(
+                first, np.array([3]), directions, origin, width, np.zeros((n, 2 + bool(coarse), 9), np.int64),
+                no_extremes(n, 2, 9),
+            )
+            for _ in range(2)
+        )  # fmt: skip
+        child, order = np.array([1 if inner else -1], np.int32), here.tolist()
+        routes = Routes(child, child, plane[None], np.array([offset]))
+        n_left = visit_node(rows, here, 0, spare, hashes, coarse, routes, taken)
+        assert n_left == reference.visit_node(rows, order, 0, None, hashes, coarse, routes, expected)
         assert here.tolist() == order
         assert_all_equal(taken, expected)
 

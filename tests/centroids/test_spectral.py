@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris, load_wine
 from strategies import seeds
 
 from mdh_dask import RandomProjectionTree, SpectralClustering, SpectralFeatures, load_model
-from mdh_dask._jit.alignment import align_columns
+from mdh_dask._jit.vectors import align_columns
 from mdh_dask.io import codec
 from mdh_dask.kernels import RBF, LocalScaling, nystrom_map
 from mdh_dask.kernels.numbers import NUMBER_RULES, TURNS, alignments, by_alignment

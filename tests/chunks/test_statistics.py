@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from strategies import chunkings, directions_of_nodes, lattices, row_sets, seeds, split_trees
 
-from mdh_dask._jit.blocks import loop_ready
 from mdh_dask._jit.lattices import NO_LATTICES
+from mdh_dask._jit.rows import loop_ready
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.columns.levels import Levels
 from mdh_dask.density_trees.passes import BallCounts, NearestCounts

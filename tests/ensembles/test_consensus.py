@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask import consensus
-from mdh_dask._jit.votes import count_votes
+from mdh_dask._jit.sums import count_votes
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.ensembles.matching import linked, match_labels
 from mdh_dask.ensembles.mixture import bernoulli_tally, categorical_tally

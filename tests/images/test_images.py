@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 from strategies import seeds
 
-from mdh_dask._jit.windows import window_moments
+from mdh_dask._jit.sums import window_moments
 from mdh_dask.chunks import map_rows, reduce_rows
 from mdh_dask.growth.passes import FirstPass
 from mdh_dask.images import Features, Image, open_image, pixel_rows

@@ -20,7 +20,7 @@ from test_images import beach, images
 from test_resuming_images import Labeller, Stop, contents
 
 from mdh_dask import RandomProjectionTree
-from mdh_dask._jit.windows import valid_window_moments
+from mdh_dask._jit.sums import valid_window_moments
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import Features, Image, open_image, pixel_rows, validity, write_labels
 from mdh_dask.images.axes import AxesView

@@ -21,8 +21,7 @@ from mdh_dask._jit.descent import (
     start_descent,
     take_step,
 )
-from mdh_dask._jit.kernel_sums import bin_linearly, kernel_pulls, kernel_sums, smooth
-from mdh_dask._jit.valleys import grid_within, valleys
+from mdh_dask._jit.valleys import bin_linearly, grid_within, kernel_pulls, kernel_sums, smooth, valleys
 from mdh_dask.density.modes import CERTAIN_DEPTH
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
 from mdh_dask.projections import PROJECTIONS

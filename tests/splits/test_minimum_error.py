@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask import RandomProjectionTree
-from mdh_dask._jit.minimum_error import central_bins, closed_minima, thresholding_errors
-from mdh_dask._jit.robust_bins import bin_robustly
+from mdh_dask._jit.histograms import bin_robustly, central_bins, closed_minima, thresholding_errors
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.minimum_error import MinimumError

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import gaussian_kde, laplace, norm
 from strategies import seeds
 
-from mdh_dask._jit.binning import bin_extremes, bin_projections
+from mdh_dask._jit.histograms import bin_extremes, bin_projections
 from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
 from mdh_dask.density.histograms import Histograms, no_extremes
 from mdh_dask.density.modes import modes, relative_depth

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import LOOP_DTYPES, chunkings, row_sets, seeds
 
 from mdh_dask import RandomProjectionTree, cluster_profiles, load_model
-from mdh_dask._jit.exact_sums import BASE, N_SLICES, add_slices, largest_deviations
+from mdh_dask._jit.sums import BASE, N_SLICES, add_slices, largest_deviations
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.io.journal import FolderJournal

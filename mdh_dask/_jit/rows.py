@@ -1,9 +1,39 @@
-"""Moments and ranges of columns, their values beyond bounds, and whether these are distinct, in one sweep each."""
+"""Rows as the compiled loops take them, moments and ranges of their columns, and products of sparse rows."""
 
 import numpy as np
 
 from .._numba import jit
+from .._typing import AnyArray
 from .hashing import GOLDEN
+
+
+def refuse_sparse(rows: object) -> None:
+    """Raise an error for blocks of SciPy's sparse rows in a Dask array that promises others.
+
+    Raises
+    ------
+    TypeError
+    """
+    if hasattr(rows, "tocsr"):
+        raise TypeError(
+            f"expected dense rows; got a sparse {type(rows).__name__} in a block of a Dask array: name the type of its "
+            "blocks when the array is made, such as meta=scipy.sparse.csr_array((0, n_columns))"
+        )
+
+
+def loop_ready(block: AnyArray) -> AnyArray:
+    """Return the rows in a layout and dtype that the compiled loops accept, without a copy where possible."""
+    refuse_sparse(block)
+    if block.dtype == np.bool_:
+        block = block.view(np.uint8)
+    elif block.dtype == np.float16:
+        block = block.astype(np.float32)
+    elif block.dtype == np.longdouble:
+        block = block.astype(np.float64)
+    elif not block.dtype.isnative:
+        block = block.astype(block.dtype.newbyteorder("="))
+    return np.ascontiguousarray(block)
+
 
 SLAB = 64
 
@@ -67,3 +97,17 @@ def certainly_distinct(words, enough, n_bits):
                 out[j] = True
                 break
     return out
+
+
+@jit
+def project_sparse(data, columns, starts, matrix, out):
+    """Add the products of sparse rows with a matrix (columns x components) to `out` (rows x components).
+
+    Row i has the values ``data[starts[i]:starts[i + 1]]`` in those columns, which ascend; they are added in this order.
+    """
+    for i in range(out.shape[0]):
+        for k in range(starts[i], starts[i + 1]):
+            x = data[k]
+            row = matrix[columns[k]]
+            for c in range(out.shape[1]):
+                out[i, c] += x * row[c]
