@@ -1,4 +1,4 @@
-"""Where the levels of single columns lie among features, and how far apart the values of two-valued columns."""
+"""What single columns of few levels change: features of their levels, two-valued columns, and categories of these."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,10 +6,26 @@ from typing import NamedTuple
 import numpy as np
 
 from ._storable import storable
-from ._typing import AnyArray, Floats, Integers
+from ._typing import AnyArray, Booleans, Floats, Integers
 
 LITTLE = 1.0
 """Largest change by single columns, in standard deviations of the rows, in directions that they hardly change."""
+
+MOST_COLUMNS = 1000
+"""More two-valued columns are not compared with each other, which takes time and memory with their square."""
+
+EXPECTED = 10.0
+"""Two columns code one factor if some combination of their values never occurs, but would in so many rows if they were
+independent. Rarer combinations are missing by chance."""
+
+COVERED = 0.9
+"""Columns that exclude each other are the indicators of one category, however rare, if so many rows have one."""
+
+ROUNDING = 1e-9
+"""Smaller axes of jitter, as a share of the largest variance, are rounding errors."""
+
+FIRST_KEY = 1 << 40
+"""Key of the first axis along features, which have no values of their own to tell them apart."""
 
 
 @storable
@@ -51,6 +67,20 @@ class LevelFeatures(NamedTuple):
         basis = np.linalg.qr(little)[0]
         return (rows @ basis @ basis.T).astype(rows.dtype)
 
+    def axes(self) -> tuple[Floats, Integers]:
+        """Return axes that vary, along the main directions of each group, by its width, and their keys."""
+        if not len(self.starts):
+            return np.empty((0, 0)), np.empty(0, dtype=np.int64)
+        own = []
+        for group, share in zip(np.split(self.positions, self.starts[1:]), self.shares):
+            _, _, directions = np.linalg.svd(group - group.mean(axis=0), full_matrices=False)
+            own.append(np.sqrt(share) * np.ptp(group @ directions.T, axis=0)[:, None] * directions)
+        stacked = np.concatenate(own)
+        variances, directions = np.linalg.eigh(stacked.T @ stacked)
+        kept = variances > ROUNDING * variances[-1]
+        axes = np.ascontiguousarray((directions[:, kept] * np.sqrt(variances[kept])).T)
+        return axes, FIRST_KEY + np.arange(len(axes))
+
     def _changes(self, scale: Floats) -> Floats:
         """Return the differences of positions from the mean of their group, whose squares sum to a variance."""
         sizes = np.diff(self.starts, append=len(self.positions))
@@ -80,6 +110,8 @@ class TwoValued(NamedTuple):
     """Pairs of these columns that code one factor, as positions in `columns`, shape (n_pairs, 2)."""
     signs: Floats
     """For each pair, -1 if both columns change in the same direction, and 1 if one rises where the other falls."""
+    keys: Integers
+    """Keys that make the random numbers of different columns independent, int64."""
 
     def without(self, rows: AnyArray, scale: Floats) -> AnyArray | None:
         """Return standardised rows without these columns, or None if no other column varies."""
@@ -95,6 +127,84 @@ class TwoValued(NamedTuple):
             first, second = changes[:, self.pairs.T].transpose(1, 0, 2)
             widest = np.maximum(widest, np.abs(first - self.signs * second).max(axis=1))
         return widest
+
+    def axes(self) -> tuple[Floats, Integers]:
+        """Return the change by the level of each column, longer where it changes a second column, and their keys."""
+        axes = np.zeros((len(self.columns), int(self.columns.max()) + 1))
+        changed = np.where(np.isin(np.arange(len(self.columns)), self.pairs), np.sqrt(2), 1.0)
+        axes[np.arange(len(axes)), self.columns] = self.gaps * changed
+        return axes, self.keys
+
+
+def two_valued(rows: AnyArray, hashes: Integers) -> TwoValued | None:
+    """Return the two-valued columns, or None without any, or if no other column varies that could change with it.
+
+    Pairs are columns that exclude or include each other, as the indicators of a category do: changing its level changes
+    both. Keys depend on the values, so that permuted columns have the same random numbers.
+    """
+    columns, upper, gaps = upper_values(rows)
+    if len(columns) == 0 or np.count_nonzero(rows.min(axis=0) < rows.max(axis=0)) == 1:
+        return None
+    keys = (hashes[:, None] * upper).sum(axis=0, dtype=np.uint64) >> np.uint64(1)
+    return TwoValued(columns, gaps, *_pairs(upper), keys.astype(np.int64))
+
+
+def upper_values(rows: AnyArray) -> tuple[Integers, Booleans, Floats]:
+    """Return the columns of two values, where rows have the upper one, and the differences between both."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    columns = np.flatnonzero((low < high) & ((rows == low) | (rows == high)).all(axis=0))
+    gaps: Floats = high[columns].astype(np.float64) - low[columns].astype(np.float64)
+    return columns, rows[:, columns] == high[columns], gaps
+
+
+def _pairs(upper: Booleans) -> tuple[Integers, Floats]:
+    n, n_columns = upper.shape
+    if n_columns > MOST_COLUMNS:
+        return np.empty((0, 2), dtype=np.int64), np.empty(0)
+    counts, both = _together(upper)
+    one, shares = counts[:, None] - both, counts / n
+    exclude = _missing(both, shares, shares, n) | _missing(n - counts - one, 1 - shares, 1 - shares, n)
+    include = _missing(one, shares, 1 - shares, n)
+    pairs = [np.argwhere(np.triu(kind, 1)) for kind in (exclude, include | include.T)]
+    return np.concatenate(pairs), np.repeat([1.0, -1.0], [len(of_kind) for of_kind in pairs])
+
+
+def _together(upper: Booleans) -> tuple[Integers, Integers]:
+    """Return the number of rows with the upper value of each column, and of both columns of each pair."""
+    ones = upper.astype(np.float32)  # sums of ones are exact up to 2^24
+    return upper.sum(axis=0), (ones.T @ ones).astype(np.int64)
+
+
+def _missing(observed: AnyArray, first: Floats, second: Floats, n: int) -> Booleans:
+    return np.asarray((observed == 0) & (n * np.outer(first, second) >= EXPECTED))
+
+
+def categories_of(upper: Booleans) -> list[Integers]:
+    """Return the columns of each category: columns of upper values that exclude each other, the most frequent first.
+
+    Examples
+    --------
+    >>> levels = np.array([0, 1, 2, 1, 0, 2])
+    >>> [columns.tolist() for columns in categories_of(np.eye(3, dtype=bool)[levels])]
+    [[0, 1, 2]]
+    """
+    counts, both = _together(upper)
+    exclude, expected = both == 0, np.outer(counts, counts) >= EXPECTED * len(upper)
+    left = np.argsort(-counts, kind="stable")
+    found = []
+    while len(left):
+        own, free = [left[0]], exclude[left[0]]
+        frequent = own.copy()
+        while len(others := left[free[left]]):
+            own.append(others[0])
+            if expected[others[0], frequent].all():
+                frequent.append(others[0])
+            free = free & exclude[others[0]]
+        if counts[own].sum() < COVERED * len(upper):
+            own = frequent
+        found.append(np.array(own))
+        left = left[~np.isin(left, own)]
+    return found
 
 
 def level_features(groups: Sequence[Floats], n_components: int, shares: Sequence[float] | None = None) -> LevelFeatures:

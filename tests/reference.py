@@ -54,20 +54,20 @@ def offset_within(row_hash, key):
     return ((z ^ (z >> 31)) // 2**12 + 0.5) / 2**52 - 0.5
 
 
-def spread_rows(rows, hashes, lattices):
+def jitter_rows(rows, hashes, jitter):
     """One value after the other."""
     for row, row_hash in zip(rows, hashes, strict=True):
-        for j, step, key in zip(*lattices, strict=True):
+        for j, step, key in zip(*jitter, strict=True):
             row[j] = float(row[j]) + float(step) * offset_within(row_hash, key)
 
 
-def sweep_branches(rows, routes, measures, hashes, lattices):
+def sweep_branches(rows, routes, measures, hashes, jitter):
     """Follow one row after the other from the root to its leaf."""
     leaves = []
     for row, row_hash in zip(rows, hashes, strict=True):
         node = 0
         while True:
-            goes_left = visit_node([row], [0], node, None, [row_hash], lattices, routes, measures)
+            goes_left = visit_node([row], [0], node, None, [row_hash], jitter, routes, measures)
             if routes.left[node] < 0:
                 break
             node = routes.left[node] if goes_left else routes.right[node]
@@ -75,12 +75,12 @@ def sweep_branches(rows, routes, measures, hashes, lattices):
     return leaves
 
 
-def visit_node(rows, here, node, spare, hashes, lattices, routes, measures):
+def visit_node(rows, here, node, spare, hashes, jitter, routes, measures):
     """Count each row once along each direction, in the half that its hash names; then left rows first."""
     for i in here:
         half = (int(hashes[i]) >> int(measures.bit[node])) % 2
         spread = [[float(x) for x in rows[i]]]
-        spread_rows(spread, [hashes[i]], lattices)
+        jitter_rows(spread, [hashes[i]], jitter)
         for c in range(measures.first[node], measures.first[node + 1]):
             direction, counts, own = measures.directions[c], measures.counts[c], (measures.origin[c], measures.width[c])
             x, n_bins = project(spread[0], direction), len(counts[half])

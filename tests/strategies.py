@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from mdh_dask._jit.lattices import Lattices
+from mdh_dask._jit.jitter import Jitter
 
 LOOP_DTYPES = [np.uint8, np.int64, np.float32, np.float64]
 """What the compiled loops are run on; each costs a compilation."""
@@ -67,12 +67,12 @@ def directions_of_nodes(rng, n_nodes, most=3):
 
 
 @st.composite
-def lattices(draw, n_features):
-    """Some of the columns as lattices, mostly none."""
+def jitters(draw, n_features):
+    """Some of the columns as rounded ones to jitter, mostly none."""
     rng = np.random.default_rng(draw(seeds))
     columns = np.flatnonzero(rng.random(n_features) < draw(st.sampled_from([0.0, 0.0, 0.5, 1.0])))
     keys = rng.integers(0, 2**64, len(columns), dtype=np.uint64)
-    return Lattices(columns, rng.choice([0.1, 1.0, 4.0], len(columns)), keys)
+    return Jitter(columns, rng.choice([0.1, 1.0, 4.0], len(columns)), keys)
 
 
 @st.composite

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._numba import jit, part
 from .._typing import Floats, Integers
-from .lattices import spread_tile
+from .jitter import jitter_tile
 from .vectors import combine_rows
 
 TILE = 64
@@ -53,10 +53,10 @@ class Measures(NamedTuple):
 
 
 @jit
-def sweep_branches(rows, routes, measures, hashes, lattices):
+def sweep_branches(rows, routes, measures, hashes, jitter):
     """Return the leaf of every row, adding the projections at the measured nodes to `counts` and `extremes`.
 
-    Rows are routed as they are, and counted after their values in the columns of `lattices` are spread. Then `counts`
+    Rows are routed as they are, and counted after their values in the columns of `jitter` are spread. Then `counts`
     is directions x 3 x bins: the last one counts the rows as they are, that is as a split at the end of a bin
     would route them.
     """
@@ -73,7 +73,7 @@ def sweep_branches(rows, routes, measures, hashes, lattices):
         for node in range(n_nodes):
             here = order[start[node] : stop[node]]
             if left[node] >= 0 or first[node] < first[node + 1]:
-                n_left = visit_node(rows, here, node, spare, hashes, lattices, routes, measures)
+                n_left = visit_node(rows, here, node, spare, hashes, jitter, routes, measures)
             if left[node] >= 0:
                 start[left[node]] = start[node]
                 stop[left[node]] = start[right[node]] = start[node] + n_left
@@ -85,7 +85,7 @@ def sweep_branches(rows, routes, measures, hashes, lattices):
 
 
 @part
-def visit_node(rows, here, node, spare, hashes, lattices, routes, measures):
+def visit_node(rows, here, node, spare, hashes, jitter, routes, measures):
     """Count ``rows[here]`` along the directions of a node; at an inner node, reorder `here` so that rows that go left
     come first, each side in its former order. Return the number of rows that go left.
     """  # noqa: D205
@@ -94,7 +94,7 @@ def visit_node(rows, here, node, spare, hashes, lattices, routes, measures):
     first, last, bit = measures.first[node], measures.first[node + 1], np.uint64(measures.bit[node])
     tile = np.empty((rows.shape[1], TILE))
     sums, along_plane, half = np.empty(TILE), np.empty(TILE), np.empty(TILE, dtype=np.int64)
-    n_counts = 0 if first == last else 1 + (lattices.columns.shape[0] > 0)
+    n_counts = 0 if first == last else 1 + (jitter.columns.shape[0] > 0)
     n_left = n_right = 0
     for start in range(0, here.shape[0], TILE):
         size = fill_tile(rows, here, start, tile)
@@ -104,7 +104,7 @@ def visit_node(rows, here, node, spare, hashes, lattices, routes, measures):
             for i in range(size):
                 half[i] = 2 if count == 2 else (hashes[here[start + i]] >> bit) & np.uint64(1)
             if count < n_counts:
-                spread_tile(tile, here, start, size, hashes, lattices)
+                jitter_tile(tile, here, start, size, hashes, jitter)
             for c in range(first, last):
                 combine_rows(directions[c], tile, sums)
                 count_tile(sums, half, size, measures.origin[c], 1.0 / measures.width[c], counts[c])

@@ -8,11 +8,11 @@ import numpy as np
 from .._random import generator
 from .._typing import AnyArray, Booleans, Floats
 from ..chunks import Pass, Plan
-from ..growth.frames import frame_of
-from ..growth.lattices import spread_sample
-from ..growth.passes import Sample, SamplePass, columns_of, sample_limit, smallest_hashes
+from ..growth.bounds import without_far_rows
+from ..growth.discrete import Discrete, jitter_of
+from ..growth.passes import Sample, SamplePass, columns_of, sample_limit
 from ..growth.sampling import RESERVOIR_VALUES
-from ..growth.scaling import standardiser
+from ..growth.scaling import robust_standardiser
 from .starts import inertia_of
 
 ROWS = 1000
@@ -75,7 +75,7 @@ def gap_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
     """Plan the sample of rows whose features the gap statistic compares with those of rows without clusters."""
     wanted = max(min(ROWS, RESERVOIR_VALUES // shape[1]), 1)
     drawn: Sample = yield Pass("sampling", SamplePass(seed, sample_limit(wanted, shape[0])))
-    return smallest_hashes(drawn, wanted)
+    return drawn.first(wanted)
 
 
 def gap_number_of_features(
@@ -102,10 +102,10 @@ def gap_number_of_features(
     if categorical.any() or np.isnan(rows).any():
         drawn = [_by_column(rows, categorical, rng) for _ in range(N_REFERENCES)]
     else:
-        lattices = standardiser(columns_of(rows), sample, scale=True, spread=True).lattices
-        rows = np.asarray(spread_sample(sample._replace(rows=rows), lattices).rows)
-        frame = frame_of(rows, scale=True)
-        scaled = uniform_rows(frame(rows), rng)
+        jitter, _ = jitter_of(without_far_rows(columns_of(rows), sample)[1])
+        rows = Discrete(jitter).jittered(rows, sample.hashes)
+        frame = robust_standardiser(rows, scale=True)
+        scaled = uniform_rows(frame.exactly(rows), rng)
         unit = np.divide(1.0, frame.scale, out=np.zeros_like(frame.scale), where=frame.scale > 0)
         drawn = [own * unit + frame.centre for own in scaled]
     points, *references = (np.asarray(features_of(own), dtype=np.float64) for own in (rows, *drawn))

@@ -10,8 +10,8 @@ import numpy as np
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.exemplars import Exemplars, least
-from ..growth.frames import Frame, frame_of
 from ..growth.passes import FirstLook, Sample, first_read
+from ..growth.scaling import Standardiser, robust_standardiser
 from .gap import Number, gap_number
 from .passes import CentroidPass, ClusterSums, nearest_centroids, step_for, unit_for
 from .starts import best_of_starts
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 class Centroids(NamedTuple):
     """Clusters of k-means, the largest first."""
 
-    frame: Frame
+    frame: Standardiser
     means: Floats
     """Centroids of standardised rows, shape (n_clusters, n_features)."""
     n_rows: Integers
@@ -89,8 +89,10 @@ def k_means(
     """
     look = yield from first_read(settings.seed, settings.sample_size, shape[0], check)
     sample, d = look.sample, shape[1]
-    frame = frame_of(sample.rows, settings.scale) if settings.standardise else Frame(np.zeros(d), np.ones(d))
-    points = np.ascontiguousarray(frame(sample.rows), dtype=np.float64)
+    frame = Standardiser(np.zeros(d), np.ones(d))
+    if settings.standardise:
+        frame = robust_standardiser(sample.rows, settings.scale)
+    points = np.ascontiguousarray(frame.exactly(sample.rows), dtype=np.float64)
     most, held = len(np.unique(points, axis=0)), len(sample.rows) == shape[0]
     found = found if settings.n_clusters is None else Number(settings.n_clusters, np.empty(0))
     if found is None:
@@ -122,8 +124,8 @@ def k_means(
     return Centroids(frame, centroids, sums.n_rows[order], float(squares.sum()), chosen, gaps, sums.far[order], unit)
 
 
-def _nearest_rows(frame: Frame, centroids: Floats, sample: Sample) -> Exemplars:
+def _nearest_rows(frame: Standardiser, centroids: Floats, sample: Sample) -> Exemplars:
     """Return the sample row nearest to each centroid, of those that are in its cluster."""
     own = nearest_centroids(sample.rows, frame.centre, frame.scale, centroids)
-    squares = np.square(frame(sample.rows) - centroids[own]).sum(axis=1)
+    squares = np.square(frame.exactly(sample.rows) - centroids[own]).sum(axis=1)
     return Exemplars.among(sample, least(squares, own, len(centroids)))

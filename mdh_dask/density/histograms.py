@@ -37,7 +37,7 @@ class Histograms:
     known_bandwidth : array of shape (n_directions,), optional
         Bandwidths to use instead of the rule, for example those of a finished tree.
     routed : integer array of shape (n_directions, n_bins), optional
-        Rows per bin by the values that splits see, where those that are counted are spread; see `Lattices`.
+        Rows per bin by the values that splits see, where those that are counted are spread; see `Jitter`.
     extents : Extents, optional
         Ranges of groups of labelled rows, which splits should not cut.
     """

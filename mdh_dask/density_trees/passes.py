@@ -12,7 +12,7 @@ from .._jit.rows import loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from ..growth.displacing import Displacements
+from ..growth.discrete import Discrete
 from ..growth.exemplars import VOTERS
 from .places import Places
 
@@ -72,15 +72,15 @@ class BallCounts(Statistic):
     ----------
     landmarks : NearestCounts
     balls : Places
-    displace : Displacements
-        Of rows before they are counted in balls.
+    discrete : Discrete
+        Jitters rows before they are counted in balls.
     seed : int
         Seed of the rows' hashes.
     """
 
     landmarks: NearestCounts
     balls: Places
-    displace: Displacements
+    discrete: Discrete
     seed: int
 
     def chunk(self, start: int, *blocks: AnyArray) -> LandmarksAndBalls:
@@ -88,13 +88,13 @@ class BallCounts(Statistic):
         rows, each = blocks[0], self.landmarks
         nearest, reach = nearest_landmarks(rows, each.centre, each.scale, each.points)
         counts = each.counted(nearest, reach)
-        if not self.displace:
+        if not self.discrete.changes_rows:
             return LandmarksAndBalls(counts, *self._sums(rows, nearest))
         return LandmarksAndBalls(counts, *self.sums(rows, hash_rows(self.seed, start, len(rows))))
 
     def sums(self, rows: AnyArray, hashes: Integers) -> tuple[Integers, Integers]:
         """Return the sums and counts of raw rows with given hashes."""
-        rows = self.displace.displaced(rows, hashes)
+        rows = self.discrete.jittered_levels(rows, hashes)
         each = self.landmarks
         return self._sums(rows, nearest_landmarks(rows, each.centre, each.scale, each.points)[0])
 

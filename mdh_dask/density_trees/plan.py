@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,14 +12,11 @@ from .._levels import LevelFeatures, TwoValued
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
-from ..growth.displacing import NO_DISPLACEMENTS, Displacements, displacements
-from ..growth.frames import Frame, frame_of
-from ..growth.lattices import lattices_in
+from ..growth.discrete import Discrete, discrete_of
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
-from ..growth.scales import with_drawn_scales
-from ..growth.scaling import SMOOTHS_LEVELS, smallest_gaps
-from ..growth.two_valued import two_valued_in
+from ..growth.scaling import Standardiser, robust_standardiser
+from ..growth.ties import with_drawn_scales
 from ..splits.cuts import FEW_COLUMNS
 from .basins import with_basins
 from .clusters import clusters_of
@@ -31,8 +28,8 @@ from .structure import Structure, structure_of
 
 logger = logging.getLogger(__name__)
 
-MOST_LEVELS = 10_000
-"""Values of more levels are hardly ever equal, so that their steps do not matter."""
+MOST_VALUES = 10_000
+"""More values are hardly ever equal, so that their steps do not matter."""
 
 ROWS_TO_TEST_AGAIN = 2
 """With at least so many rows for each row of the sample, the rows that are not in it test the clusters again."""
@@ -84,7 +81,7 @@ def cluster(
     sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
     more = n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
     near = sample._replace(rows=clipped(sample.rows, settings.scale))
-    frame, displace, points, structure = _sketch(settings, look, near, more)
+    frame, discrete, points, structure = _sketch(settings, look, near, more)
     with one_blas_thread():
         if more and len(structure.sides):
             structure = with_basins(points, structure)
@@ -95,7 +92,7 @@ def cluster(
     if again is None:
         counts: Integers = yield from of_all_rows("counting", landmarks, look.sample, n_rows)
     else:
-        counting = BallCounts(landmarks, again, displace, settings.seed)
+        counting = BallCounts(landmarks, again, discrete, settings.seed)
         found: LandmarksAndBalls = yield Pass("counting", counting)
         counts, ours = found.counts, counting.sums(sample.rows, sample.hashes)
         others = (found.sums - ours[0], found.in_balls - ours[1])
@@ -143,56 +140,50 @@ def _peaks(
 class _Sketch(NamedTuple):
     """What a sample shows."""
 
-    frame: Frame
-    displace: Displacements
+    frame: Standardiser
+    discrete: Discrete
     points: Floats
-    """The displaced and standardised rows of the sample."""
+    """The jittered and standardised rows of the sample."""
     structure: Structure
 
 
 def _sketch(settings: DensitySettings, look: FirstLook, sample: Sample, more: bool) -> _Sketch:
     """Return what a sample shows, in few columns without those of two values, and with them if these show no clusters.
 
-    Displaced values of two-valued columns hide clusters of the others.
+    Jittered two-valued columns hide clusters of the others.
     """
-    frame = frame_of(sample.rows, settings.scale)
+    frame = robust_standardiser(sample.rows, settings.scale)
 
-    def sketch(frame: Frame, displace: Displacements, bandwidth: Callable[[Floats], float] | None = None) -> _Sketch:
-        points = frame(displace.displaced(sample.rows, sample.hashes))
+    def sketch(frame: Standardiser, discrete: Discrete, bandwidth: Callable[[Floats], float] | None = None) -> _Sketch:
+        points = frame.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
         structure = structure_of(points, sample.hashes, 1 - settings.quantile, not more, bandwidth)
-        return _Sketch(frame, displace, points, structure)
+        return _Sketch(frame, discrete, points, structure)
 
     with one_blas_thread():
         if np.count_nonzero(frame.scale) > FEW_COLUMNS:
             if settings.levels is None:  # the ends of correlated ratings would be clusters
-                sample = with_drawn_scales(sample, smallest_gaps(sample.rows))
-            return sketch(frame, NO_DISPLACEMENTS, _bandwidth(settings.levels, frame.scale))
-        near = without_far_rows(look.columns, sample)[1]
-        levels = two_valued_in(near) if settings.levels is None else settings.levels
-        others = frame.without(levels.columns) if isinstance(levels, TwoValued) else frame
+                sample = with_drawn_scales(sample)
+            return sketch(frame, Discrete(), _bandwidth(settings.levels, frame.scale))
+        # Each level would otherwise be a cluster, and each gap between many values a valley.
+        discrete = discrete_of(without_far_rows(look.columns, sample)[1], settings.levels, MOST_VALUES)
+        two = discrete.levels
+        others = frame.without(two.columns) if isinstance(two, TwoValued) else frame
         if others is frame or not others.scale.any():
-            return sketch(frame, _displacements(levels, near))
-        found = sketch(others, _displacements(None, near))
+            return sketch(frame, discrete)
+        found = sketch(others, replace(discrete, levels=None))
         if found.structure.separates:
             return found
-        displaced = sketch(frame, _displacements(levels, near))
-        return displaced if displaced.structure.separates else found
-
-
-def _displacements(levels: LevelFeatures | TwoValued | None, sample: Sample) -> Displacements:
-    """Return the displacements of rows in few columns.
-
-    Each level would otherwise be a cluster, and each gap between many levels a valley.
-    """
-    return displacements(sample, levels, lattices_in(sample, smallest_gaps(sample.rows), MOST_LEVELS))
+        jittered = sketch(frame, discrete)
+        return jittered if jittered.structure.separates else found
 
 
 def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:
     """Return how far the levels of a map of many columns smooth directions of standardised features.
 
-    Hardly any rows are equal there, and displacements would hide clusters. None without a map that knows levels: the
+    Hardly any rows are equal there, and jitter would hide clusters. None without a map that knows levels: the
     columns of two values by which two groups differ are left out of their test.
     """
     if levels is None or not len(levels.starts):
         return None
-    return lambda direction: float(SMOOTHS_LEVELS * levels.widths_along((direction * scale)[None])[0])
+    discrete = Discrete(levels=levels)
+    return lambda direction: float(discrete.bandwidth_along((direction * scale)[None])[0])

@@ -126,7 +126,7 @@ def hyperplane_ensemble(
     n_rows, _ = shape
     look = yield from first_read(settings.seed, settings.sample_size, n_rows, check)
     sample = look.sample
-    standardise = standardiser(look.columns, sample, settings.scale, moderate=True, spread=True)
+    standardise = standardiser(look.columns, sample, settings.scale, moderate=True, discrete=True)
     found, failed = find_hyperplanes(sample, standardise, settings, n_rows)
     raw = standardise.raw(found.directions)
     assert found.thresholds is not None
@@ -153,7 +153,7 @@ def find_hyperplanes(
 
     The second value describes the best one that does not, as in `HyperplaneMixture`.
     """
-    rows = standardise.spread(sample.rows, sample.hashes)
+    rows = standardise.jittered(sample.rows, sample.hashes)
     scoring = rows
     root = Branch(1, SampleRows.of_all(sample), n_rows, counted=True, state=BranchState.WAITING)
     if settings.stop.holds_out:
@@ -199,7 +199,7 @@ def _in_valleys(
     """Return the hyperplanes that the stop rule accepts on its test rows, and the best of the others."""
     bandwidth = bandwidth_of(settings.bandwidth, scoring)
     root.candidates = candidates_for(rows, proposal, standardise, bandwidth, len(rows))
-    sweep = branch_pass([root], settings.seed, lattices=standardise.lattices)
+    sweep = branch_pass([root], settings.seed, jitter=standardise.discrete.jitter)
     counts = sweep.sweep(*root.sample.load()).along(slice(None))
     whole = counts.of(root.candidates)
     test = counts.of(root.candidates, half=1) if settings.stop.holds_out else whole

@@ -17,7 +17,7 @@ from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.label_mixture import LabelMixture, found_by, mixture_of, most_tuples
 from ..ensembles.votes import TreeTuples, TreeVotes
 from ..growth.merging import groups_of_cells, merging_sample
-from ..growth.passes import Sample, SamplePass, columns_of, sample_limit, smallest_hashes
+from ..growth.passes import Sample, SamplePass, columns_of, sample_limit
 from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
@@ -194,7 +194,7 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
             group = groups_of_cells(label, state.n_clusters, points, sample)
             state = self._state_of(trees, combined.merged(group, counted), counted)
-        self._drawn = state.exemplars_among(smallest_hashes(drawn, wanted))
+        self._drawn = state.exemplars_among(drawn.first(wanted))
         return state
 
     def _counted(self, trees: tuple[Any, ...], seed: int, n_rows: int, drawing: SamplePass) -> Plan[Any]:
@@ -210,7 +210,7 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
         if tree.feature_map is not None and tree.feature_map.points is not None:
             return tree.feature_map.points
         scale = self._turns()[0].scale
-        return standardiser(columns_of(sample.rows), sample, scale, moderate=True, spread=True)
+        return standardiser(columns_of(sample.rows), sample, scale, moderate=True, discrete=True)
 
     def _state_of(self, trees: tuple[TreeState, ...], combined: LabelMixture | Found, counted: Any) -> ConsensusState:
         if isinstance(combined, LabelMixture):

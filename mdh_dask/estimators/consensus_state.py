@@ -14,8 +14,8 @@ from ..ensembles.mixture import Mixture
 from ..ensembles.tuples import words_of_labels
 from ..ensembles.votes import NO_LABEL
 from ..growth.exemplars import Exemplars, medoids
-from ..growth.frames import frame_of
 from ..growth.passes import Sample
+from ..growth.scaling import robust_standardiser
 from .tree_state import TreeState
 
 MOST_TREES = 10_000
@@ -138,7 +138,7 @@ class ConsensusState(State):
     def exemplars_among(self, sample: Sample) -> Exemplars:
         """Return the medoids of sample rows, in the features of the representative tree if it has some."""
         feature_map, rows = self.trees[self.representative].feature_map, sample.rows
-        points = frame_of(rows, scale=True)(rows) if feature_map is None else feature_map(rows)
+        points = robust_standardiser(rows, scale=True).exactly(rows) if feature_map is None else feature_map(rows)
         return Exemplars.among(
             sample, medoids(points.astype(np.float64), sample.hashes, self.labels(rows), self.n_clusters)
         )

@@ -13,7 +13,7 @@ from .._state import FeatureMap
 from .._typing import Floats, Integers, RowArray
 from ..chunks import Pass, Plan, Together
 from ..growth.bounds import bounds_of
-from ..growth.passes import FirstLook, FirstPass, Sample, SamplePass, sample_limit, smallest_hashes
+from ..growth.passes import FirstLook, FirstPass, Sample, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..growth.typed import TypedLook, TypedPass
 from ..kernels import (
@@ -176,7 +176,7 @@ class KernelPCAFeatures(WithKernel, FeatureTransformer):
         kernel = self._kernel()
         read = self._read_typed if kernel.typed else self._read
         kernel, sample, centre, scale = yield from read(kernel, seed, sample_limit(wanted, shape[0]), wanted)
-        sample = smallest_hashes(sample, wanted)
+        sample = sample.first(wanted)
         if kernel.of_neighbours:
             sample = sample.take(distinct(sample.rows))
         sample = sample.take(np.argsort(sample.hashes, kind="stable"))
@@ -198,7 +198,7 @@ class KernelPCAFeatures(WithKernel, FeatureTransformer):
         """Plan the first pass over columns of numbers."""
         look: FirstLook = yield Pass("reading", FirstPass(seed, limit))
         check_first_look(look, getattr(self, "feature_names_in_", None))
-        centre, scale = self._standard(kernel, look, smallest_hashes(look.sample, wanted))
+        centre, scale = self._standard(kernel, look, look.sample.first(wanted))
         sample = look.sample
         if kernel.uses_columns:
             # The features of a polynomial kernel would all be those of a landmark far from all others.

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from .._random import generator
 from .._typing import AnyArray, RowArray
 from ..chunks import Pass, Plan, Together
-from ..growth.passes import Sample, SamplePass, sample_limit, smallest_hashes
+from ..growth.passes import Sample, SamplePass, sample_limit
 from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned, with_levels
@@ -120,7 +120,7 @@ class MixedPCA(FeatureTransformer):
         look, distinct, sample = yield Pass("reading", Together((TypedPass(), DistinctPass(limits), drawing)))
         check_typed_look(look)
         self._check_levels(categorical & (distinct.counts < 0))
-        rows = smallest_hashes(sample, self.sample_size).rows
+        rows = sample.first(self.sample_size).rows
         bits = bits_for(shape[0])
         model = self._start(self._blank(rows, categorical, distinct), rows, bits, seed)
         if len(rows) == shape[0]:

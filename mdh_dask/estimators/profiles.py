@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Progress, Statistic, Together, is_dask, merge_chunks, reduce_rows
-from ..growth.passes import SamplePass, sample_limit, smallest_hashes
+from ..growth.passes import SamplePass, sample_limit
 from ..summaries.frequencies import FrequencyPass
 from ..summaries.moments import MomentPass
 from ..summaries.profiles import Profiles, entries_of_rows, with_levels
@@ -117,7 +117,7 @@ def story_pass(model: Any, rows: RowArray) -> Together:
 def story_of(model: Any, value: Any) -> Story:
     """Return the story from the value of `story_pass`."""
     moments, drawn = value
-    sample, profiles = smallest_hashes(drawn, DRAWN_ROWS), profiles_of(model, moments)
+    sample, profiles = drawn.first(DRAWN_ROWS), profiles_of(model, moments)
     labels = model.block_labels()(sample.rows)
     if model.columns is None and model.missing != "drop":
         return Story(profiles, sample.rows, labels)

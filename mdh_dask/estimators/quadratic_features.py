@@ -10,7 +10,7 @@ from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Plan
 from ..growth.passes import first_read
-from ..growth.scaling import rounded, standardiser
+from ..growth.scaling import standardiser, to_few_bits
 from .docstrings import documented
 from .transformer import FeatureTransformer
 from .validation import check_first_look
@@ -145,6 +145,6 @@ class QuadraticFeatures(FeatureTransformer):
         if not self.scale:
             return QuadraticMap(np.zeros(d), np.ones(d), np.ones(d + d * (d + 1) // 2))
         columns = standardiser(look.columns, look.sample, True)
-        spread = rounded(products((look.sample.rows - columns.centre) * columns.scale).std(axis=0))
+        spread = to_few_bits(products((look.sample.rows - columns.centre) * columns.scale).std(axis=0))
         factor = np.divide(1.0, spread, out=np.zeros(len(spread)), where=spread > 1e-9)
         return QuadraticMap(columns.centre, columns.scale, factor)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._jit.rows import count_beyond, loop_ready
 from .._typing import AnyArray, Booleans, Floats
-from .passes import Columns, Sample, columns_of, smallest_hashes
+from .passes import Columns, Sample, columns_of
 
 logger = logging.getLogger(__name__)
 
@@ -183,7 +183,7 @@ def without_far_rows(columns: Columns, sample: Sample, share: float | None = Non
         sample, as measuring them on all rows would take another pass.
     sample : Sample
     """
-    some = smallest_hashes(sample, ROWS_FOR_BOUNDS).rows
+    some = sample.first(ROWS_FOR_BOUNDS).rows
     doubtful = np.flatnonzero(~_certainly_near(columns, some, share))
     bounds = bounds_of(some[:, doubtful], share)
     far = np.zeros(len(columns.low), dtype=bool)

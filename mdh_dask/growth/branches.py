@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._jit.lattices import NO_LATTICES, Lattices
+from .._jit.jitter import NO_JITTER, Jitter
 from .._levels import LevelFeatures
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import Bandwidth
@@ -247,7 +247,7 @@ def branch_pass(
     seed: int,
     fresh: "dict[Branch, float] | None" = None,
     extremes: bool = False,
-    lattices: Lattices = NO_LATTICES,
+    jitter: Jitter = NO_JITTER,
 ) -> BranchPass:
     """Return the statistic that counts the waiting branches among some on the rows that reach them.
 
@@ -261,7 +261,7 @@ def branch_pass(
         Leaves to sample anew, with the number of rows to draw.
     extremes : bool
         Whether to find the smallest and the largest projection in every bin.
-    lattices : Lattices
+    jitter : Jitter
         Columns whose values are spread where rows are counted.
     """
     place = {branch: i for i, branch in enumerate(branches)}
@@ -285,7 +285,7 @@ def branch_pass(
         width=np.concatenate([none, *(c.axes.width for c in measured if c)]),
         n_bins=max((int(c.axes.n_bins.max()) for c in measured if c), default=0),
         bit=np.array([hash_bit(b) for b in branches]), limit=limit, extremes=extremes,
-        lattices=lattices,
+        jitter=jitter,
     )  # fmt: skip
 
 

@@ -79,7 +79,7 @@ class Divisions:
         sample : Sample
             All rows of the branch.
         """
-        rows = self.standardise.spread(sample.rows, sample.hashes)
+        rows = self.standardise.jittered(sample.rows, sample.hashes)
         chooser = self.settings.chooser
         level = 1 - chooser.stop.quantile
         trials: list[Trial] = []
@@ -112,8 +112,8 @@ class Divisions:
             return {}
         candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups)
         waiting = replace(branch, state=State.WAITING, candidates=candidates, children=None, keyed=None)
-        chooser, lattices = self.settings.chooser, self.standardise.lattices
-        sweep = branch_pass([waiting], self.settings.seed, None, chooser.rule.at.needs_extremes, lattices)
+        chooser, jitter = self.settings.chooser, self.standardise.discrete.jitter
+        sweep = branch_pass([waiting], self.settings.seed, None, chooser.rule.at.needs_extremes, jitter)
         counts = counts_of_halves(sweep, sample, choosing)
         families = np.zeros(len(proposal), dtype=int) if proposal.family is None else proposal.family
         trials: dict[int, Trial | None] = {}

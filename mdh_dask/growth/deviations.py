@@ -6,7 +6,7 @@ import numpy as np
 
 from .._typing import Floats
 from .passes import Columns, columns_of, merge_columns
-from .scaling import rounded
+from .scaling import to_few_bits
 
 if TYPE_CHECKING:
     from .branches import Branch
@@ -38,4 +38,4 @@ def _measured(leaf: "Branch", n_all: float) -> Columns:
 
 def _deviation(columns: Columns) -> Floats:
     # A few bits suffice to rank features, and compress well when saved.
-    return rounded(np.sqrt(columns.deviations / columns.n)) if columns.n else np.full(len(columns.mean), np.nan)
+    return to_few_bits(np.sqrt(columns.deviations / columns.n)) if columns.n else np.full(len(columns.mean), np.nan)

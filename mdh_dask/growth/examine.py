@@ -21,7 +21,7 @@ from .branches import Branch, GrowthSettings, State, branch_pass, hash_bit
 from .cross_fitting import FEW_ROWS, Divisions
 from .labelled import joined, proposed_by
 from .order import ORDERS
-from .passes import Sample, smallest_hashes
+from .passes import Sample
 from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
 from .scaling import Standardiser
 from .scoring import bandwidth_of, candidates_for, promising, screen
@@ -84,7 +84,7 @@ class Examiner:
 
     def _await_all_directions(self, branch: Branch) -> None:
         """Let every proposed direction be counted on all rows."""
-        rows, scoring = self._rows(branch, smallest_hashes(branch.sample.load(), PILOT_ROWS))
+        rows, scoring = self._rows(branch, branch.sample.load().first(PILOT_ROWS))
         bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
         proposal = self._propose(branch, scoring, generator(*self.settings.stream_of(branch.path)))
         branch.state = State.WAITING if len(proposal) else State.LEAF
@@ -105,7 +105,7 @@ class Examiner:
             branch.state = State.UNSURE
             return
         whole = branch.sample.load()
-        self._split_by_one_half(branch, whole, smallest_hashes(whole, size))
+        self._split_by_one_half(branch, whole, whole.first(size))
         few = branch.complete and self.settings.chooser.n_root <= min(FEW_ROWS, size)
         if few and isinstance(self.settings.chooser.stop, VotingRule):
             self._split_by_vote(branch, whole)
@@ -141,7 +141,9 @@ class Examiner:
         """Make directions the candidates of a branch; return the counts of its sample, and its share of the rows."""
         branch.candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups)
         branch.state = State.WAITING
-        sweep = branch_pass([branch], self.settings.seed, extremes=self.extremes, lattices=self.standardise.lattices)
+        sweep = branch_pass(
+            [branch], self.settings.seed, extremes=self.extremes, jitter=self.standardise.discrete.jitter
+        )
         return sweep.sweep(*sample).along(slice(None)), len(sample.hashes) / branch.n_rows
 
     def _split_by_vote(self, branch: Branch, whole: Sample) -> None:
@@ -165,7 +167,7 @@ class Examiner:
 
     def _rows(self, branch: Branch, sample: Sample) -> tuple[AnyArray, AnyArray]:
         """Return the standardised sample rows, and those that score directions, without the half that tests them."""
-        rows = self.standardise.spread(sample.rows, sample.hashes)
+        rows = self.standardise.jittered(sample.rows, sample.hashes)
         scoring = rows
         if self.settings.chooser.stop.holds_out:
             half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
@@ -185,14 +187,14 @@ class Examiner:
         """
         if len(scoring) < 2:
             return Proposal(StandardDirections(np.empty((0, scoring.shape[1]))))
-        propose, coarse = self.settings.propose, self.standardise.lattices.columns
+        propose, coarse = self.settings.propose, self.standardise.discrete.jitter.columns
         min_rows = self._least_of(scoring, branch)
         proposal = propose(scoring, rng, coarse, min_rows)
         in_valleys = proposal.thresholds is None or self.settings.chooser.rule.at.limits_depth
         if in_valleys and (others := self._without_levels(scoring)) is not None:
             # The smoothing of levels would hide clusters that only the other directions show.
             proposal = joined(proposal, propose(others, rng, coarse, min_rows))
-        levels = self.standardise.levels
+        levels = self.standardise.discrete.levels
         if proposal.family is not None and isinstance(levels, LevelFeatures) and len(levels.starts):
             # Pursuits end at the deepest valleys, which may be those of single columns, and are smoothed out.
             proposal = joined(proposal, Proposal(StandardDirections(row_combinations(rng, N_COMBINED, scoring))))
@@ -207,7 +209,7 @@ class Examiner:
 
         None for directions that do not depend on the rows, which workers draw again.
         """
-        levels = self.standardise.levels
+        levels = self.standardise.discrete.levels
         if self.settings.family is not None or levels is None:
             return None
         return levels.without(scoring, self.standardise.scale)

@@ -21,7 +21,7 @@ from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, br
 from .examine import Examiner
 from .labelled import MOST_LABELLED, Groups, Guides, LabelledPass
 from .order import extend, prune
-from .passes import Columns, FirstLook, FirstPass, Sample, sample_limit, smallest_hashes
+from .passes import Columns, FirstLook, FirstPass, Sample, sample_limit
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
 from .scaling import Standardiser, standardiser
 from .sweeps import BranchCounts, BranchPass
@@ -82,7 +82,7 @@ def first_pass(settings: GrowthSettings, shape: tuple[int, int]) -> FirstPass:
 
 def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook) -> tuple[Sample, Standardiser]:
     """Return the sample of the root, and the shift and scale of the columns."""
-    sample = smallest_hashes(look.sample, rows_wanted(settings, shape))
+    sample = look.sample.first(rows_wanted(settings, shape))
     if settings.sample_seed not in (None, settings.seed):
         sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))
     return sample, standardiser_of(settings, look.columns, sample)
@@ -91,10 +91,10 @@ def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLo
 def standardiser_of(settings: GrowthSettings, columns: Columns, sample: Sample) -> Standardiser:
     """Return the shift and scale of the columns for the directions that the settings propose."""
     share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
-    standardise = standardiser(columns, sample, settings.scale, moderate=True, spread=True, least_share=share)
-    if settings.from_origin:
-        standardise = replace(standardise, centre=np.zeros(len(standardise.centre)))
-    return standardise if settings.levels is None else replace(standardise, levels=settings.levels)
+    standardise = standardiser(
+        columns, sample, settings.scale, moderate=True, discrete=True, levels=settings.levels, least_share=share
+    )
+    return replace(standardise, centre=np.zeros_like(standardise.centre)) if settings.from_origin else standardise
 
 
 def rows_wanted(settings: GrowthSettings, shape: tuple[int, int]) -> int:
@@ -111,7 +111,8 @@ def grow_from(
     root = Branch(1, SampleRows.of_all(sample), shape[0], counted=True, groups=groups)
     yield from grow_branch(root, root, examiner)
     standardise = examiner.standardise
-    return Grown(replace(multiplied(tree_of(root), 1 / standardise.unit), steps=standardise.steps), standardise, sample)
+    tree = multiplied(tree_of(root), 1 / standardise.unit).jittered_by(standardise.discrete.jitter)
+    return Grown(tree, standardise, sample)
 
 
 def grow_by_labels(
@@ -191,10 +192,10 @@ def split_by_labels(
     check(look)
     _, upper = classes(labels)
     sample, standardise = first_sample(settings, shape, look)
-    sample = smallest_hashes(sample, settings.sample_size or len(sample.rows))
+    sample = sample.first(settings.sample_size or len(sample.rows))
     others = labelled.take(np.flatnonzero(~np.isin(labelled.numbers, sample.numbers)))
     both = sample.joined(others)
-    rows = standardise.spread(both.rows, both.hashes)
+    rows = standardise.jittered(both.rows, both.hashes)
     rows = near_rows(rows, rows)[0]
     result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))
 
@@ -220,7 +221,7 @@ def grow_branch(branch: Branch, root: Branch, examiner: Examiner) -> Plan[None]:
             break
         n_counts += 1
         branches = list(root.walk())
-        sweep = branch_pass(branches, settings.seed, fresh, examiner.extremes, examiner.standardise.lattices)
+        sweep = branch_pass(branches, settings.seed, fresh, examiner.extremes, examiner.standardise.discrete.jitter)
         waiting = sum(own.state is State.WAITING for own in branches)
         logger.info("%s branches are counted, %s sampled anew", waiting, len(fresh))
         counts: BranchCounts = yield Pass("counting", sweep)
@@ -254,7 +255,7 @@ def _learn(
     for i, branch in enumerate(branches):
         if branch in fresh:
             drawn = counts.sample.take(np.flatnonzero(counts.leaf == i))
-            branch.sample = SampleRows.of_all(smallest_hashes(drawn, int(fresh[branch])))
+            branch.sample = SampleRows.of_all(drawn.first(int(fresh[branch])))
             branch.state = State.OPEN
 
 

@@ -15,7 +15,7 @@ from ..density.extents import Extents
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.labelled import labelled_hyperplane
 from ..tree.structure import Tree
-from .passes import Sample, smallest_hashes
+from .passes import Sample
 from .scaling import Standardiser
 
 UNLABELLED = -1
@@ -133,7 +133,7 @@ class LabelledPass(Statistic):
         return self._kept(left.sample.joined(right.sample), labels, left.n_labelled + right.n_labelled)
 
     def _kept(self, sample: Sample, labels: AnyArray, n_labelled: int) -> Labelled:
-        kept = smallest_hashes(sample, self.most)
+        kept = sample.first(self.most)
         if len(kept.numbers) < len(labels):
             labels = labels[np.isin(sample.numbers, kept.numbers)]
         return Labelled(kept, labels, n_labelled)

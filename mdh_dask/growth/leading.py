@@ -11,7 +11,7 @@ from ..projections.directions import Proposal, StandardDirections
 from .bounds import least_share, near_rows
 from .branches import GrowthSettings
 from .growth import first_pass, first_sample
-from .passes import FirstLook, smallest_hashes
+from .passes import FirstLook
 from .sampling import PILOT_ROWS
 from .scaling import Standardiser
 from .scoring import bandwidth_of, screen
@@ -42,8 +42,8 @@ def leading_directions(
     look: FirstLook = yield Pass("reading", first_pass(settings, shape))
     check(look)
     sample, standardise = first_sample(settings, shape, look)
-    sample = smallest_hashes(sample, settings.sample_size or PILOT_ROWS)
-    rows = standardise.spread(sample.rows, sample.hashes)
+    sample = sample.first(settings.sample_size or PILOT_ROWS)
+    rows = standardise.jittered(sample.rows, sample.hashes)
     if not settings.from_origin:
         rows = near_rows(rows, rows, least_share(settings.chooser.min_rows, settings.chooser.n_root))[0]
     found = _deflated(settings, rows.astype(np.float64), standardise, n)
@@ -57,7 +57,7 @@ def _deflated(settings: GrowthSettings, rows: Floats, standardise: Standardiser,
     min_rows = settings.chooser.min_rows * len(rows) / settings.chooser.n_root
     while len(found) < min(n, rows.shape[1]) and np.abs(rows).max(initial=0.0) > varying:
         rng = generator(settings.seed, len(found))
-        proposal = settings.propose(rows, rng, standardise.lattices.columns, min_rows)
+        proposal = settings.propose(rows, rng, standardise.discrete.jitter.columns, min_rows)
         vectors = _across(proposal.directions.vectors.astype(np.float64), found)
         kept = np.linalg.norm(vectors, axis=1) > 1e-9 * np.linalg.norm(proposal.directions.vectors, axis=1)
         if not kept.any():

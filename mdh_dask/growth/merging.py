@@ -11,9 +11,9 @@ from ..chunks import Pass, Plan
 from ..splits.merging import merge_cells
 from ..tree.structure import Tree
 from .bounds import clipped
-from .equal_rows import without_equal_rows
-from .passes import Sample, SamplePass, sample_limit, smallest_hashes
+from .passes import Sample, SamplePass, sample_limit
 from .sampling import RESERVOIR_VALUES
+from .ties import without_ties
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def merging_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
     wanted = rows_drawn(shape[1])
     key = int(generator(seed, MERGING).integers(2**31))
     drawn: Sample = yield Pass("sampling", SamplePass(key, sample_limit(wanted, shape[0])))
-    return smallest_hashes(drawn, wanted)
+    return drawn.first(wanted)
 
 
 def merged(
@@ -94,7 +94,7 @@ def groups_of_cells(
 ) -> Integers:
     """Return the cluster of each cell of a partition, from the cells of the sample rows; parameters as for `merged`."""
     near = clipped(np.asarray(coordinates(sample.rows), dtype=np.float64), scaled=False)
-    points = without_equal_rows(sample._replace(rows=near))
+    points = without_ties(sample._replace(rows=near))
     cell = cell[np.isin(sample.numbers, points.numbers)]
     cells = merge_cells(points.rows, points.hashes, cell, n_cells, most_clusters, fewest_clusters, apart)
     logger.info("merged %s cells into %s clusters", n_cells, cells.group.max() + 1)

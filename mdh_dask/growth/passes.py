@@ -27,6 +27,12 @@ class Sample(NamedTuple):
         """Return some of the rows."""
         return Sample(*(np.take(part, which, axis=0) for part in self))
 
+    def first(self, size: int) -> "Sample":
+        """Return the `size` rows with the smallest hashes, in the order of the rows: a sample of the sample."""
+        if len(self.hashes) <= size:
+            return self
+        return self.take(np.flatnonzero(self.hashes <= np.partition(self.hashes, size - 1)[size - 1]))
+
     def joined(self, other: "Sample") -> "Sample":
         """Return the rows followed by those of another sample."""
         return Sample(*(np.concatenate(pair) for pair in zip(self, other)))
@@ -60,14 +66,6 @@ def sample_limit(n_wanted: float, n_rows: float) -> int:
     # Five standard deviations of the number of selected rows m: m - 5 sqrt(m) = n_wanted.
     share = (2.5 + np.sqrt(n_wanted + 6.25)) ** 2 / max(n_rows, 1)
     return HASH_RANGE - 1 if share >= 1 else int(share * HASH_RANGE)
-
-
-def smallest_hashes(sample: Sample, size: int) -> Sample:
-    """Return the `size` rows with the smallest hashes, in the order of the rows."""
-    if len(sample.hashes) <= size:
-        return sample
-    keep = np.flatnonzero(sample.hashes <= np.partition(sample.hashes, size - 1)[size - 1])
-    return sample.take(keep)
 
 
 @dataclass(frozen=True)
@@ -172,7 +170,7 @@ def first_read(seed: int, n_wanted: int, n_rows: int, check: Callable[[FirstLook
     """
     look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(n_wanted, n_rows)))
     check(look)
-    return look._replace(sample=smallest_hashes(look.sample, n_wanted))
+    return look._replace(sample=look.sample.first(n_wanted))
 
 
 def of_all_rows(verb: str, statistic: Statistic, sample: Sample, n_rows: int) -> Plan[Any]:

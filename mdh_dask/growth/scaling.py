@@ -1,27 +1,18 @@
-"""Shift, scale and resolution of the columns, from the first pass."""
+"""Shift and scale of the columns, from the first pass or a sample."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from math import ceil
 
 import numpy as np
 
-from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
-from .._levels import LevelFeatures, TwoValued
+from .._jit.jitter import jitter_rows
+from .._levels import LevelFeatures
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..projections.directions import RawDirections, StandardDirections
 from .bounds import without_far_rows
-from .lattices import MOST_LEVELS, lattices_in
+from .discrete import Discrete, discrete_of
 from .passes import Columns, Sample
-from .two_valued import two_valued_in
-
-ROWS_FOR_RESOLUTION = 2000
-
-SMOOTHS_A_LATTICE = 0.6
-"""A Gaussian kernel of this many lattice constants leaves a ripple of ``2 exp(-2 pi^2 0.6^2)``, 0.2 %."""
-
-SMOOTHS_LEVELS = 0.5
-"""Two equal normal kernels with this bandwidth, in units of their distance, have a single mode: two levels of one
-column are not two clusters, however many rows have either. Valleys remain where several columns change together."""
 
 MODERATE = 10
 """Columns that are not scaled are all multiplied by one power of two if the largest standard deviation is above
@@ -36,33 +27,32 @@ LARGEST_INTEGER = 2**24
 SINGLE = 2.0**100
 """Rows are standardised in float32 only by factors between this and its inverse."""
 
+TRIMMED = 0.005
+"""Share of the rows at either end of a column whose values are clipped to the next before its scale is computed."""
+
+ROWS_TO_TRIM = 20
+"""With fewer rows, none can be recognised as far from the others."""
+
 
 @storable
 @dataclass(frozen=True)
 class Standardiser:
-    """Shift, scale and resolution of the columns.
+    """Shift and scale of the columns.
 
     Parameters
     ----------
     centre, scale : arrays of shape (n_features,)
         Rows become ``(x - centre) * scale``; a scale of zero drops a column.
-    resolution : array of shape (n_features,)
-        Step between neighbouring values of a finely rounded column, such as one of 256 grey levels; otherwise zero.
+    discrete : Discrete
+        Columns of few values.
     unit : float
         The power of two by which columns that are not scaled are multiplied; see `MODERATE`.
-    lattices : Lattices
-        Coarsely rounded columns, such as counts and ratings, whose values are spread to score and count rows.
-    levels : LevelFeatures, TwoValued or None
-        Where the levels of single columns lie, if the rows are features of mixed columns; otherwise the two-valued
-        columns.
     """
 
     centre: Floats
     scale: Floats
-    resolution: Floats
+    discrete: Discrete = field(default_factory=Discrete)
     unit: float = 1.0
-    lattices: Lattices = NO_LATTICES
-    levels: LevelFeatures | TwoValued | None = None
 
     def __call__(self, rows: AnyArray) -> AnyArray:
         """Return the standardised rows, in float32 if it holds all their digits, else in float64.
@@ -77,20 +67,26 @@ class Standardiser:
         standard *= self.scale.astype(dtype)
         return standard
 
-    def spread(self, rows: AnyArray, hashes: Integers) -> AnyArray:
-        """Return standardised rows with the values of `lattices` spread over their steps by the rows' hashes."""
-        standard = self(rows)
-        if self.lattices:
-            scaled = self.lattices._replace(steps=self.lattices.steps * self.scale[self.lattices.columns])
-            spread_rows(standard, hashes, scaled)
+    def exactly(self, rows: AnyArray) -> Floats:
+        """Return the standardised rows in float64, for methods that compare distances."""
+        return (rows - self.centre) * self.scale + 0.0  # no negative zeros, so that equal rows have equal bits
+
+    def jittered(self, rows: AnyArray, hashes: Integers) -> AnyArray:
+        """Return standardised rows with the values of coarsely rounded columns jittered by the rows' hashes."""
+        standard, jitter = self(rows), self.discrete.jitter
+        if jitter:
+            jitter_rows(standard, hashes, jitter._replace(steps=jitter.steps * self.scale[jitter.columns]))
         return standard
 
-    @property
-    def steps(self) -> Floats:
-        """Steps of the columns of `lattices`, zero for all others, shape (n_features,)."""
-        steps = np.zeros(len(self.scale))
-        steps[self.lattices.columns] = self.lattices.steps
-        return steps
+    def bandwidth_along(self, directions: StandardDirections) -> Floats:
+        """Return the least bandwidths along directions that hide the steps and levels of columns of few values."""
+        return self.discrete.bandwidth_along(self.raw(directions).vectors)
+
+    def without(self, columns: Integers) -> "Standardiser":
+        """Return a standardiser that drops some columns."""
+        scale = self.scale.copy()
+        scale[columns] = 0.0
+        return replace(self, scale=scale)
 
     def raw(self, directions: StandardDirections) -> RawDirections:
         """Return the same directions for raw rows, whose projections differ by `shift_along`."""
@@ -106,16 +102,6 @@ class Standardiser:
     def shift_along(self, directions: RawDirections) -> Floats:
         """Return the difference between projections of raw rows and of standardised rows."""
         return directions.vectors @ self.centre
-
-    def resolution_of(self, directions: RawDirections) -> Floats:
-        """Return the least bandwidth along directions that smooths out the rounding of the columns and single levels.
-
-        Rounded values lie on a lattice; with a smaller bandwidth the gaps between its points look like valleys.
-        """
-        rounding = SMOOTHS_A_LATTICE * np.sqrt(directions.vectors**2 @ self.resolution**2)
-        if self.levels is None:
-            return rounding
-        return np.maximum(rounding, SMOOTHS_LEVELS * self.levels.widths_along(directions.vectors))
 
 
 def fits_single(rows: AnyArray) -> bool:
@@ -141,30 +127,42 @@ def standardiser(
     scale: bool,
     *,
     moderate: bool = False,
-    spread: bool = False,
+    discrete: bool = False,
+    levels: LevelFeatures | None = None,
     least_share: float | None = None,
 ) -> Standardiser:
-    """Return the shift, scale and resolution of the columns.
+    """Return the shift and scale of the columns from their moments.
 
     Shift and scale are rounded to a few bits, as the last bits of sums depend on the chunking, but the tree must not.
     Constant columns are dropped. With `moderate`, columns that are not scaled are multiplied as in `MODERATE`.
-    With `spread`, two-valued columns and coarse lattices are found; lattices are scaled by the deviation of the spread
-    values, which is much larger in a column that is nearly always zero. Far rows are excluded, as by `without_far_rows`
-    for that `least_share`.
+    With `discrete`, columns of few values are found, unless their `levels` are known; jittered columns are scaled by
+    the deviation of the jittered values, which is much larger in a column that is nearly always zero. Far rows are
+    excluded, as by `without_far_rows` for that `least_share`.
     """
     columns, sample = without_far_rows(columns, sample, least_share)
     sd = np.sqrt(columns.deviations / max(columns.n, 1))
     constant = ~(columns.high > columns.low) | (sd <= 1e-12 * np.maximum(np.abs(columns.low), np.abs(columns.high)))
-    step = smallest_gaps(sample.rows[np.argsort(sample.hashes, kind="stable")[:ROWS_FOR_RESOLUTION]])
-    lattices = lattices_in(sample, np.where(constant, 0.0, step)) if spread else NO_LATTICES
-    sd[lattices.columns] = np.hypot(sd[lattices.columns], lattices.steps / np.sqrt(12))
-    sd = np.where(constant, 1.0, rounded(sd))
+    found = discrete_of(sample, levels) if discrete else Discrete()
+    sd[found.jitter.columns] = np.hypot(sd[found.jitter.columns], found.jitter.steps / np.sqrt(12))
+    sd = np.where(constant, 1.0, to_few_bits(sd))
     centre = np.rint(columns.mean / sd * 16) / 16 * sd
-    step[columns.high - columns.low < MOST_LEVELS * step] = 0.0
-    step[lattices.columns] = 0.0
     unit = _moderate_unit(sd[~constant]) if moderate and not scale else 1.0
-    levels = two_valued_in(sample) if spread else None
-    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else unit), step, unit, lattices, levels)
+    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else unit), found, unit)
+
+
+def robust_standardiser(rows: AnyArray, scale: bool) -> Standardiser:
+    """Return the shift and scale of the columns of a sample, which a single far row does not change.
+
+    A constant column has scale zero. If `scale` is False, all others have scale one.
+    """
+    n, ordered = len(rows), np.sort(rows.astype(np.float64), axis=0)
+    trimmed = ceil(TRIMMED * n) if n >= ROWS_TO_TRIM else 0
+    clipped = ordered.clip(ordered[trimmed], ordered[n - 1 - trimmed])
+    sd = np.where(clipped.std(axis=0) > 0, clipped.std(axis=0), ordered.std(axis=0))
+    constant = sd <= 1e-12 * np.abs(ordered).max(axis=0)
+    sd = np.where(constant, 1.0, to_few_bits(sd))
+    centre = np.rint(clipped.mean(axis=0) / sd * 16) / 16 * sd
+    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else 1.0))
 
 
 def _moderate_unit(sd: Floats) -> float:
@@ -172,15 +170,7 @@ def _moderate_unit(sd: Floats) -> float:
     return float(np.ldexp(1.0, -exponent)) if abs(exponent) > MODERATE else 1.0
 
 
-def rounded(x: Floats, bits: int = 12) -> Floats:
+def to_few_bits(x: Floats, bits: int = 12) -> Floats:
     """Return numbers rounded to `bits` bits of their mantissas."""
     mantissa, exponent = np.frexp(x)
     return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
-
-
-def smallest_gaps(rows: AnyArray) -> Floats:
-    """Return the smallest difference between values of each column, zero for a constant one, shape (n_features,)."""
-    gaps = np.diff(np.sort(rows, axis=0).astype(np.float64), axis=0)
-    gaps[gaps <= 0] = np.inf
-    smallest = gaps.min(axis=0, initial=np.inf)
-    return np.where(np.isfinite(smallest), smallest, 0.0)

@@ -120,7 +120,7 @@ def candidates_for(
     directions, suggested = proposal.directions, proposal.thresholds
     projections = directions.vectors @ rows.astype(np.float64).T
     raw = standardise.raw(directions)
-    resolution = standardise.resolution_of(raw)
+    resolution = standardise.bandwidth_along(directions)
     origin, width, n_bins = bins_along(projections, bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
     shift = standardise.shift_along(raw)
     if suggested is not None:
@@ -181,7 +181,7 @@ def _scores(
         part = slice(first, first + DIRECTIONS_AT_ONCE)
         directions = proposal.directions[part]
         projections = directions.vectors.astype(rows.dtype) @ rows.T
-        resolution = standardise.resolution_of(standardise.raw(directions))
+        resolution = standardise.bandwidth_along(directions)
         suggested = None if proposal.thresholds is None else proposal.thresholds[part]
         # Rows on each side of a threshold that does not move are counted exactly if a bin ends there.
         ends = suggested if rule.at.needs_thresholds else None
@@ -212,7 +212,7 @@ def _depths(
         part = slice(first, first + DIRECTIONS_AT_ONCE)
         directions = proposal.directions[part]
         projections = directions.vectors.astype(rows.dtype) @ rows.T
-        resolution = standardise.resolution_of(standardise.raw(directions))
+        resolution = standardise.bandwidth_along(directions)
         counts, _, _ = sample_counts(projections, bandwidth, resolution, bins_per_bandwidth)
         depth = deepest_valleys(counts, bins_per_bandwidth, max(min_rows, 1)).depth
         scores[part] = np.where(depth > 0, depth, -np.inf)

@@ -7,7 +7,6 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from .._jit.hashing import hash_rows
-from .._jit.lattices import spread_rows
 from .._jit.rows import loop_ready
 from .._jit.sums import RowSums, sum_rows_in_bins
 from .._jit.valleys import Penalty, descend_to_valley
@@ -25,7 +24,7 @@ REACH = 4
 BINS_PER_BANDWIDTH = 8
 
 ROWS_AT_ONCE = 8192
-"""Rows that are copied together where their values are spread."""
+"""Rows that are copied together where their values are jittered."""
 
 N_BINS = 2 * REACH * BINS_PER_BANDWIDTH
 
@@ -113,24 +112,23 @@ class ValleyPass(Statistic):
         for i, under in enumerate(leaves_under(tree, self.splits)):
             chosen = np.flatnonzero(under[leaf])
             n_rows[i] = len(chosen)
-            for values, some in self._spread(rows, chosen, start):
+            for values, some in self._jittered(rows, chosen, start):
                 sum_rows_in_bins(
                     values, some, self.directions[i], self.origin[i], np.full(n_trials, self.width[i]),
                     standardise.centre, standardise.scale, RowSums(counts[i], sums[i], low[i], high[i]),
                 )  # fmt: skip
         return RangedSums(ValleySums(n_rows, counts, sums), low, high)
 
-    def _spread(self, rows: AnyArray, chosen: Integers, start: int) -> Iterator[tuple[AnyArray, Integers]]:
-        """Yield rows and which of them are chosen; where values are spread, copies of a few at a time."""
-        if not self.standardise.lattices:
+    def _jittered(self, rows: AnyArray, chosen: Integers, start: int) -> Iterator[tuple[AnyArray, Integers]]:
+        """Yield rows and which of them are chosen; where values are jittered, copies of a few at a time."""
+        discrete = self.standardise.discrete
+        if not discrete.jitter:
             yield rows, chosen
             return
         hashes = hash_rows(0, start, len(rows))
         for first in range(0, len(chosen), ROWS_AT_ONCE):
             some = chosen[first : first + ROWS_AT_ONCE]
-            values = rows[some].astype(np.float64)
-            spread_rows(values, hashes[some], self.standardise.lattices)
-            yield values, np.arange(len(some))
+            yield discrete.jittered(rows[some], hashes[some]), np.arange(len(some))
 
     def combine(self, left: RangedSums, right: RangedSums) -> RangedSums:
         """Add the sums and merge the ranges."""

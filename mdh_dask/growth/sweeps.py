@@ -7,7 +7,7 @@ import numpy as np
 
 from .._jit.branches import Measures, Routes, sweep_branches
 from .._jit.hashing import hash_rows
-from .._jit.lattices import NO_LATTICES, Lattices
+from .._jit.jitter import NO_JITTER, Jitter
 from .._jit.rows import loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
@@ -23,7 +23,7 @@ class BranchCounts(NamedTuple):
     """The value of `BranchPass`."""
 
     counts: Integers
-    """Rows per bin, shape (n_directions, 2 halves, n_bins); with lattices a third entry for all raw rows."""
+    """Rows per bin, shape (n_directions, 2 halves, n_bins); with jitter a third entry for all raw rows."""
     extremes: Floats
     """Smallest and largest projection in every bin, (n_directions, 2 halves, 2, n_bins); without bins if not needed."""
     arrivals: Integers
@@ -62,7 +62,7 @@ class BranchPass(Statistic):
         Rows of this leaf with a hash below the limit are sampled.
     extremes : bool
         Whether to find the smallest and the largest projection in every bin.
-    lattices : Lattices
+    jitter : Jitter
         Columns whose values are spread where rows are counted; rows are routed as they are.
     """
 
@@ -79,7 +79,7 @@ class BranchPass(Statistic):
     bit: Integers
     limit: Integers
     extremes: bool = False
-    lattices: Lattices = NO_LATTICES
+    jitter: Jitter = NO_JITTER
 
     def chunk(self, start: int, *blocks: AnyArray) -> BranchCounts:
         """Sweep one block of consecutive rows."""
@@ -92,11 +92,11 @@ class BranchPass(Statistic):
         if isinstance(directions, tuple):
             made = (part.make() if isinstance(part, KeyedDirections) else part for part in directions)
             directions = np.concatenate([np.empty((0, rows.shape[1])), *made])
-        counts = np.zeros((len(directions), 3 if self.lattices else 2, self.n_bins), dtype=np.int64)
+        counts = np.zeros((len(directions), 3 if self.jitter else 2, self.n_bins), dtype=np.int64)
         extremes = no_extremes(len(directions), 2, self.n_bins if self.extremes else 0)
         routes = Routes(self.left, self.right, self.planes, self.thresholds)
         measures = Measures(self.first, self.bit, directions, self.origin, self.width, counts, extremes)
-        leaf = sweep_branches(rows, routes, measures, hashes, self.lattices)
+        leaf = sweep_branches(rows, routes, measures, hashes, self.jitter)
         chosen = np.flatnonzero(hashes < self.limit[leaf])
         sample = Sample(rows[chosen], hashes[chosen], numbers[chosen])
         arrivals = np.bincount(leaf, minlength=len(self.left))

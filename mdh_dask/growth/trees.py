@@ -15,7 +15,6 @@ from ..tree.structure import Tree, tree_from_nodes
 from ..tree.turning import scaled_counts
 from .branches import Branch, SampleRows, State
 from .deviations import deviations_of
-from .lattices import lattices_of
 from .passes import Sample
 from .sweeps import BranchCounts, BranchPass
 
@@ -192,7 +191,7 @@ def tree_pass(tree: Tree, axes: Axes) -> BranchPass:
         first=np.cumsum([0, *(np.diff(tree.first_bin) > 0)]),
         directions=axes.directions.vectors, origin=axes.origin, width=axes.width,
         n_bins=int(axes.n_bins.max(initial=0)),
-        bit=np.zeros(n, dtype=np.int64), limit=np.zeros(n, dtype=np.uint64), lattices=lattices_of(tree.steps),
+        bit=np.zeros(n, dtype=np.int64), limit=np.zeros(n, dtype=np.uint64), jitter=tree.jitter,
     )  # fmt: skip
 
 

@@ -18,9 +18,8 @@ from ..tree.turning import multiplied, proportioned
 from .branches import Branch, GrowthSettings, SampleRows, State, branch_pass
 from .examine import Examiner
 from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted, standardiser_of
-from .lattices import lattices_of
 from .order import prune
-from .passes import FirstLook, FirstPass, sample_limit, smallest_hashes
+from .passes import FirstLook, FirstPass, sample_limit
 from .sampling import rows_held
 from .sweeps import BranchCounts, UpdatePass
 from .trees import axes_of, branches_of, folded, of_all_rows, rows_of_nodes, tree_of, tree_pass
@@ -76,14 +75,15 @@ def update(
     first = FirstPass(settings.seed, sample_limit(wanted, shape[0]))
     look, counts = yield Pass("updating", UpdatePass(first, sweep))
     check(look)
-    sample = smallest_hashes(look.sample, wanted)
-    standardise = replace(standardiser_of(settings, look.columns, sample), lattices=lattices_of(tree.steps))
+    sample = look.sample.first(wanted)
+    standardise = standardiser_of(settings, look.columns, sample)
+    standardise = replace(standardise, discrete=replace(standardise.discrete, jitter=tree.jitter))
     updater, n_old = Updater(settings, standardise), round(decay * int(tree.n_rows[0]))
     root = updater.settle(updater.added(tree, n_old, axes, counts, SampleRows.of_all(sample)))
     split = updater.examine_open(root)
     if split is not None:
         prune(root, split)
-    grown = replace(multiplied(tree_of(root, merged), 1 / standardise.unit), steps=tree.steps)
+    grown = multiplied(tree_of(root, merged), 1 / standardise.unit).jittered_by(tree.jitter)
     return Grown(proportioned(grown, n_old + shape[0]), standardise)
 
 
@@ -247,12 +247,12 @@ def regrow(
     drawing = branch_pass(branches, settings.seed, {branches[node]: wanted})
     look, counts = yield Pass("reading", UpdatePass(first_pass(settings, shape), drawing))
     check(look)
-    standardise = replace(first_sample(settings, shape, look)[1], lattices=lattices_of(tree.steps))
+    standardise = first_sample(settings, shape, look)[1]
+    standardise = replace(standardise, discrete=replace(standardise.discrete, jitter=tree.jitter))
     root = branches_of(multiplied(bare, standardise.unit), settings.bandwidth)
     own = list(root.walk())[node]
     drawn = counts.sample.take(np.flatnonzero(counts.leaf == node))
-    own.sample, own.n_rows = SampleRows.of_all(smallest_hashes(drawn, wanted)), int(counts.arrivals[node])
+    own.sample, own.n_rows = SampleRows.of_all(drawn.first(wanted)), int(counts.arrivals[node])
     own.state, own.candidates, own.verdict, own.deviation = State.OPEN, None, None, None
     yield from grow_branch(own, root, Examiner(settings, standardise))
-    grown = replace(multiplied(tree_of(own), 1 / standardise.unit), steps=tree.steps)
-    return Grown(grown, standardise)
+    return Grown(multiplied(tree_of(own), 1 / standardise.unit).jittered_by(tree.jitter), standardise)

@@ -5,16 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import Booleans, Floats, Integers
-
-COVERED = 0.9
-"""Columns of two values that exclude each other are the indicators of one category if so many rows have one of them."""
-
-MOST_COLUMNS = 1000
-"""With more two-valued columns, categories are not looked for, which takes time with the square of their number."""
-
-EXPECTED = 10.0
-"""Columns that exclude each other are indicators of one category, too, if chance would have so many rows with both."""
+from .._levels import MOST_COLUMNS, categories_of, upper_values
+from .._typing import Floats, Integers
 
 WIDE = 0.25
 """Two groups may be levels of a category by which the rows vary so much along the line between them, as a share of the
@@ -72,25 +64,16 @@ def _variance(changes: Floats, shares: Floats) -> float:
 
 
 def factors_of(rows: Floats, cell: Integers, n_cells: int) -> Factors:
-    """Return the categories among the two-valued columns of rows.
-
-    Examples
-    --------
-    >>> levels = np.array([0, 1, 2, 1, 0, 2])
-    >>> [columns.tolist() for columns in factors_of(np.eye(3)[levels], levels, 3).columns]
-    [[0, 1, 2]]
-    """
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    two = np.flatnonzero((low < high) & ((rows == low) | (rows == high)).all(axis=0))
+    """Return the categories among the two-valued columns of rows in cells."""
+    two, upper, own_gaps = upper_values(rows)
     if not 0 < len(two) <= MOST_COLUMNS:
         return no_factors(n_cells)
-    upper = rows[:, two] == high[two]
     gaps, counts, sums = np.zeros(rows.shape[1]), np.zeros((n_cells, rows.shape[1]), np.int64), []
-    gaps[two] = high[two] - low[two]
+    gaps[two] = own_gaps
     for k in range(n_cells):
         counts[k, two] = upper[cell == k].sum(axis=0)
         sums.append(rows[cell == k].sum(axis=0))
-    groups = [two[own] for own in _categories(upper)]
+    groups = [two[own] for own in categories_of(upper)]
     return Factors(groups, gaps, counts, np.array(sums), np.bincount(cell, minlength=n_cells))
 
 
@@ -98,23 +81,3 @@ def no_factors(n_cells: int) -> Factors:
     """Return no categories."""
     none = np.empty((n_cells, 0))
     return Factors([], np.empty(0), none.astype(np.int64), none, np.zeros(n_cells, dtype=np.int64))
-
-
-def _categories(upper: Booleans) -> list[Integers]:
-    """Return the columns of each category: columns that exclude each other, the most frequent first."""
-    counts = upper.sum(axis=0)
-    left = np.argsort(-counts, kind="stable").tolist()
-    found = []
-    while left:
-        own, covered, expected = [left[0]], upper[:, left[0]].copy(), [left[0]]
-        for j in left[1:]:
-            if not (covered & upper[:, j]).any():
-                own.append(j)
-                covered |= upper[:, j]
-                if (counts[expected] * counts[j] >= EXPECTED * len(upper)).all():
-                    expected.append(j)
-        if covered.mean() < COVERED:
-            own = expected
-        found.append(np.array(own))
-        left = [j for j in left if j not in own]
-    return found

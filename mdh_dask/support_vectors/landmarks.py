@@ -6,8 +6,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from .._typing import Booleans, Floats
-from ..growth.frames import Frame
 from ..growth.passes import Sample
+from ..growth.scaling import Standardiser
 from .passes import in_first_half
 
 
@@ -27,10 +27,10 @@ class Landmarks:
     first: Booleans
 
 
-def landmarks_of(sample: Sample, frame: Frame, n_landmarks: int) -> Landmarks:
+def landmarks_of(sample: Sample, frame: Standardiser, n_landmarks: int) -> Landmarks:
     """Return the distinct rows among the sample rows with the smallest hashes."""
     chosen = np.argsort(sample.hashes, kind="stable")[:n_landmarks]
-    points, place = np.unique(frame(sample.rows[chosen]), axis=0, return_inverse=True)
+    points, place = np.unique(frame.exactly(sample.rows[chosen]), axis=0, return_inverse=True)
     first = np.zeros(len(points), dtype=bool)
     first[np.ravel(place)[in_first_half(sample.hashes[chosen])]] = True
     return Landmarks(points, first)

@@ -1,15 +1,15 @@
 """The statistics of support vector clustering: rows nearest to each landmark, and rows at each level."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .._jit.hashing import hash_rows
 from .._jit.landmarks import count_nearest, totals_of_widths
-from .._jit.lattices import NO_LATTICES, Lattices, spread_rows
 from .._jit.rows import loop_ready
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
+from ..growth.discrete import Discrete
 
 LOWEST = -30
 """Totals below two to this power count as equal to it, as such a distant kernel is negligible."""
@@ -40,8 +40,8 @@ class LandmarkCounts(Statistic):
         Coordinates of the landmarks, column by column.
     first : array of shape (n_landmarks,), bool
         Landmarks of the first half.
-    lattices : Lattices
-        Columns of few values, which are spread over their steps.
+    discrete : Discrete
+        Columns whose values are jittered.
     """
 
     seed: int
@@ -49,16 +49,14 @@ class LandmarkCounts(Statistic):
     scale: Floats
     columns: Floats
     first: Booleans
-    lattices: Lattices = NO_LATTICES
+    discrete: Discrete = field(default_factory=Discrete)
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
         """Return the counts of a block, shape (2, n_landmarks)."""
         rows = loop_ready(blocks[0])
         counts = np.zeros((2, self.columns.shape[1]), dtype=np.int64)
         hashes = hash_rows(self.seed, start, len(rows))
-        if self.lattices:
-            rows = rows.astype(np.float64)
-            spread_rows(rows, hashes, self.lattices)
+        rows = self.discrete.jittered(rows, hashes)
         halves = in_first_half(hashes)
         count_nearest(rows, self.centre, self.scale, self.columns, self.first, halves, counts)
         return counts

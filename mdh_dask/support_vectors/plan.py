@@ -9,16 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit.contours import flood, lowest_along
-from .._jit.lattices import NO_LATTICES
 from .._typing import Booleans, Floats, Integers
 from ..chunks import Plan
-from ..growth.bounds import clipped
+from ..growth.bounds import clipped, without_far_rows
+from ..growth.discrete import Discrete, jitter_of
 from ..growth.exemplars import Exemplars, least
-from ..growth.frames import Frame, frame_of
-from ..growth.lattices import spread_sample
-from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, smallest_hashes
+from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
 from ..growth.sampling import RESERVOIR_VALUES
-from ..growth.scaling import standardiser
+from ..growth.scaling import Standardiser, robust_standardiser
 from .adjacency import points_between
 from .components import UNCLASSIFIED, by_size, components, merged
 from .dual import SLACK, Sphere, level_of, smallest_sphere
@@ -87,20 +85,20 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     wanted = rows_sampled(settings.n_landmarks, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check)
     near = look.sample._replace(rows=clipped(look.sample.rows, settings.scale))
-    frame = frame_of(near.rows, settings.scale)
-    lattices = NO_LATTICES
+    frame = robust_standardiser(near.rows, settings.scale)
+    discrete = Discrete()
     if settings.width is None:
-        lattices = standardiser(look.columns, look.sample, settings.scale, spread=True).lattices
-    sample = spread_sample(near, lattices)
+        discrete = Discrete(jitter_of(without_far_rows(look.columns, look.sample)[1])[0])
+    sample = near._replace(rows=discrete.jittered(near.rows, near.hashes))
     landmarks = landmarks_of(sample, frame, settings.n_landmarks)
     mixed = sample.take(np.argsort(sample.hashes, kind="stable"))  # so that the first of them are a random sample
-    halves = [frame(mixed.rows[in_first_half(mixed.hashes) == half]) for half in (True, False)]
+    halves = [frame.exactly(mixed.rows[in_first_half(mixed.hashes) == half]) for half in (True, False)]
     if len(landmarks.points) < 2:
         logger.warning("all %s rows are equal: they are one cluster", n_rows)
         contours = _one_place(frame, landmarks, settings)
         return Clustered(contours, _densest(contours, look.sample, settings.n_landmarks))
     columns = np.ascontiguousarray(landmarks.points.T)
-    counting = LandmarkCounts(settings.seed, frame.centre, frame.scale, columns, landmarks.first, lattices)
+    counting = LandmarkCounts(settings.seed, frame.centre, frame.scale, columns, landmarks.first, discrete)
     counts: Integers = yield from of_all_rows("counting landmarks", counting, look.sample, n_rows)
     exact = n_rows <= settings.n_landmarks
     weights, of_first = counts.astype(np.float64)
@@ -134,7 +132,7 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
 
 def _densest(contours: Contours, sample: Sample, n_landmarks: int) -> Exemplars:
     """Return the row of each cluster with the largest sum of kernels, of those that are landmarks."""
-    drawn = smallest_hashes(sample, n_landmarks)
+    drawn = sample.first(n_landmarks)
     best = least(-contours.totals(drawn.rows), contours.labels(drawn.rows), contours.n_clusters)
     return Exemplars.among(drawn, best)
 
@@ -235,7 +233,13 @@ def _flooded(settings: ContourSettings, sphere: Sphere, level: float, first: Boo
 
 
 def _contours(
-    settings: ContourSettings, frame: Frame, sphere: Sphere, labels: Integers, inner: float, level: float, table: Floats
+    settings: ContourSettings,
+    frame: Standardiser,
+    sphere: Sphere,
+    labels: Integers,
+    inner: float,
+    level: float,
+    table: Floats,
 ) -> Contours:
     """Return the contours that label rows by the landmarks inside, or by all once those outside have labels."""
     labels = UNCLASSIFIED[settings.unclassified](sphere, labels, inner * (1 - SLACK))
@@ -248,7 +252,7 @@ def _contours(
     )  # fmt: skip
 
 
-def _one_place(frame: Frame, landmarks: Landmarks, settings: ContourSettings) -> Contours:
+def _one_place(frame: Standardiser, landmarks: Landmarks, settings: ContourSettings) -> Contours:
     """Return the contour around equal rows."""
     one = np.ones(1)
     leaves = settings.unclassified == "leave"

@@ -10,7 +10,7 @@ from .structure import Tree
 
 FIELDS = (
     dict.fromkeys(("left", "right", "cluster"), "int32")
-    | dict.fromkeys(("n_rows", "bins", "first_bin"), "int64")
+    | dict.fromkeys(("n_rows", "bins", "first_bin", "keys"), "int64")
     | dict.fromkeys(
         ("planes", "offsets", "relative_depth", "origin", "width", "bandwidth", "deviations", "steps"), "float64"
     )
@@ -20,7 +20,7 @@ FIELDS = (
 STORED_NAMES = {"thresholds": "offsets"}
 """Names in saved models of arrays that have another name in a tree, as in 0.1.0."""
 
-ADDED = ("deviations", "steps", "cluster")
+ADDED = ("deviations", "steps", "keys", "cluster")
 """Arrays that the first models of 0.1.0 did not have."""
 
 PER_NODE = ("offsets", "relative_depth", "origin", "width", "bandwidth", "deviations")
@@ -56,7 +56,11 @@ def tree_from_arrays(arrays: Mapping[str, AnyArray]) -> Tree:
             raise ValueError(f"expected {dtype} for the array {name}, got {arrays[name].dtype}")
     _check_shapes(arrays)
     planes = arrays["planes"]
-    added = {"deviations": np.full_like(planes, np.nan), "steps": np.zeros(planes.shape[1:])}
+    added = {
+        "deviations": np.full_like(planes, np.nan),
+        "steps": np.zeros(planes.shape[1:]),
+        "keys": np.arange(planes.shape[1]),  # as before they were saved
+    }
     whole: dict[str, Any] = added | dict(arrays)
     check_values(whole)
     names = {stored: name for name, stored in STORED_NAMES.items()}
@@ -70,6 +74,7 @@ def _check_shapes(arrays: Mapping[str, AnyArray]) -> None:
         "planes": n + wide,
         "deviations": n + wide,
         "steps": wide,
+        "keys": wide,
         "bins": arrays["bins"].shape[:1],
         "first_bin": ends,
     }

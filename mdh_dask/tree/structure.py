@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from .._jit.jitter import Jitter
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.evidence import valley_evidence
@@ -57,6 +58,8 @@ class Tree:
     steps : array of shape (n_features,), float64
         Steps between the values of coarsely rounded columns, as counts and ratings, which were spread evenly over them
         where rows were counted in bins; zero for all other columns.
+    keys : array of shape (n_features,), int64
+        Keys of the random numbers that spread these columns; zero for all others.
     cluster : array of shape (n_nodes,), int32, optional
         Cluster of each leaf, -1 at a split; by default each leaf is a cluster, numbered from the left.
     feature_names : tuple of str, optional
@@ -76,6 +79,7 @@ class Tree:
     first_bin: Integers
     deviations: Floats
     steps: Floats
+    keys: Integers
     cluster: Integers = None  # type: ignore[assignment]
     feature_names: tuple[str, ...] | None = field(default=None, compare=False)
 
@@ -132,6 +136,18 @@ class Tree:
         for node, parent in enumerate(self.parent):
             level[node] = level[parent] + 1 if parent >= 0 else 0
         return level
+
+    @property
+    def jitter(self) -> Jitter:
+        """The columns whose values were spread where rows were counted."""
+        columns = np.flatnonzero(self.steps > 0)
+        return Jitter(columns, np.ascontiguousarray(self.steps[columns]), self.keys[columns].astype(np.uint64))
+
+    def jittered_by(self, jitter: Jitter) -> Self:
+        """Return the tree with these columns as those whose values were spread."""
+        steps, keys = np.zeros(self.n_features), np.zeros(self.n_features, dtype=np.int64)
+        steps[jitter.columns], keys[jitter.columns] = jitter.steps, jitter.keys.astype(np.int64)
+        return replace(self, steps=steps, keys=keys)
 
     def apply(self, rows: AnyArray) -> Integers:
         """Return the leaf of every row, shape (n_rows,), int32."""
@@ -241,7 +257,7 @@ class Tree:
 
     def per_node(self) -> dict[str, Any]:
         """Return the arrays with one value or row for each node, by name."""
-        names = (f.name for f in _arrays_of(self) if f.name not in ("bins", "first_bin", "steps"))
+        names = (f.name for f in _arrays_of(self) if f.name not in ("bins", "first_bin", "steps", "keys"))
         return {name: getattr(self, name) for name in names}
 
     def _repr_html_(self) -> str:
@@ -319,6 +335,7 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
         first_bin=np.cumsum([0, *(len(b) for b in bins)]),
         deviations=deviations,
         steps=np.zeros(n_features),
+        keys=np.zeros(n_features, dtype=np.int64),
     ).in_order()
 
 

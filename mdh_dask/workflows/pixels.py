@@ -15,7 +15,7 @@ from .._words import full_count
 from ..chunks import Statistic, announced, reduce_rows
 from ..clusters.suited import suited
 from ..estimators.profiles import moments_of
-from ..growth.passes import FirstPass, SamplePass, sample_limit, smallest_hashes
+from ..growth.passes import FirstPass, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.features import WINDOW, needs_window
@@ -142,7 +142,7 @@ def _prepared(
     wanted = options.sample or PIXELS_FOR_SCALES
     limit, bar = sample_limit(wanted, len(rows)), announced("drawing pixels", estimator.progress)
     first = reduce_rows(FirstPass(seed, limit), rows, progress=bar)
-    sample = smallest_hashes(first.sample, wanted)
+    sample = first.sample.first(wanted)
     # Weights need columns of one scale, and scaling by the estimator would undo the weights.
     factors = standardiser(first.columns, sample, getattr(estimator, "scale", True)).scale
     factors[-2:] *= options.coordinates
@@ -158,7 +158,7 @@ def drawn(rows: da.Array, estimator: Any, wanted: int) -> AnyArray:
     """Return a sample of rows, drawn in one pass with the seed of an estimator."""
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     limit, bar = sample_limit(wanted, len(rows)), announced("drawing pixels", estimator.progress)
-    return smallest_hashes(reduce_rows(SamplePass(seed, limit), rows, progress=bar), wanted).rows
+    return reduce_rows(SamplePass(seed, limit), rows, progress=bar).first(wanted).rows
 
 
 def labelled(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import chi2
-from strategies import LOOP_DTYPES, chunkings, directions_of_nodes, lattices, row_sets, seeds, split_trees
+from strategies import LOOP_DTYPES, chunkings, directions_of_nodes, jitters, row_sets, seeds, split_trees
 
 from mdh_dask._jit.branches import (
     BLOCK,
@@ -24,8 +24,8 @@ from mdh_dask._jit.branches import (
 )
 from mdh_dask._jit.hashing import hash_again, hash_rows
 from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
+from mdh_dask._jit.jitter import jitter_rows, jitter_tile, offset_within
 from mdh_dask._jit.landmarks import nearest_columns
-from mdh_dask._jit.lattices import offset_within, spread_rows, spread_tile
 from mdh_dask._jit.rows import certainly_distinct, column_moments, count_beyond, project_sparse
 from mdh_dask._jit.sums import add_to_labels
 from mdh_dask._jit.vectors import add_multiple, combine_rows, inner
@@ -88,14 +88,14 @@ class TestHashAgain:
 
 @st.composite
 def sweeps(draw):
-    """Rows, routes, hashes and lattices of `sweep_branches`, and a function that makes measures without counts."""
+    """Rows, routes, hashes and jitter of `sweep_branches`, and a function that makes measures without counts."""
     rows = draw(row_sets(max_rows=150))
     routes = Routes(*draw(split_trees(rows)))
     rng = np.random.default_rng(draw(seeds))
     n_nodes, d = routes.planes.shape
     first = directions_of_nodes(rng, n_nodes)
     n = int(first[-1])
-    coarse = draw(lattices(d))
+    coarse = draw(jitters(d))
     bit, hashes = rng.integers(0, 64, n_nodes), hash_rows(draw(word), 0, len(rows))
     directions = rng.integers(-1, 2, (n, d)) * rng.choice([1.0, 0.1])
     origin, width = rng.normal(0, 50, n), rng.uniform(0.1, 20, n)
@@ -159,7 +159,7 @@ class TestPartsOfTheSweep:
     @pytest.mark.parametrize("inner", [True, False])
     @given(rows=row_sets([np.float64], max_rows=150), seed=seeds, n=st.integers(0, 3), data=st.data())
     def test_visiting_a_node_equals_its_twin(self, inner, rows, seed, n, data):
-        coarse = data.draw(lattices(rows.shape[1]))
+        coarse = data.draw(jitters(rows.shape[1]))
         rng = np.random.default_rng(seed)
         plane, here = rng.integers(-1, 2, rows.shape[1]) * 1.0, rng.permutation(len(rows))[: len(rows) // 2 + 1]
         offset, hashes, spare = float(np.median(rows @ plane)), hash_rows(seed, 0, len(rows)), np.empty_like(here)
@@ -226,13 +226,13 @@ class TestPartsOfTheSweep:
 class TestSpreading:
     @given(row_sets([np.float32, np.float64], max_rows=150), word, st.data())
     def test_spreading_rows_and_tiles_equals_the_twin(self, rows, seed, data):
-        coarse, hashes = data.draw(lattices(rows.shape[1])), hash_rows(seed, 0, len(rows))
+        coarse, hashes = data.draw(jitters(rows.shape[1])), hash_rows(seed, 0, len(rows))
         spread, expected = rows.astype(np.float64), rows.astype(np.float64).tolist()
         here, tile = np.arange(len(rows))[::-1].copy(), np.zeros((rows.shape[1], TILE))
         size = fill_tile(rows, here, 0, tile)
-        spread_tile(tile, here, 0, size, hashes, coarse)
-        spread_rows(spread, hashes, coarse)
-        reference.spread_rows(expected, hashes, coarse)
+        jitter_tile(tile, here, 0, size, hashes, coarse)
+        jitter_rows(spread, hashes, coarse)
+        reference.jitter_rows(expected, hashes, coarse)
         np.testing.assert_array_equal(spread, np.array(expected).reshape(rows.shape))
         np.testing.assert_array_equal(tile[:, :size], spread[here[:size]].T)
 

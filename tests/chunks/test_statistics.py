@@ -13,18 +13,19 @@ from helpers import assert_same_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
-from strategies import chunkings, directions_of_nodes, lattices, row_sets, seeds, split_trees
+from strategies import chunkings, directions_of_nodes, jitters, row_sets, seeds, split_trees
 
-from mdh_dask._jit.lattices import NO_LATTICES
+from mdh_dask._jit.jitter import NO_JITTER
 from mdh_dask._jit.rows import loop_ready
+from mdh_dask._levels import level_features
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.columns.levels import Levels
 from mdh_dask.density_trees.passes import BallCounts, NearestCounts
 from mdh_dask.density_trees.recount import Places
 from mdh_dask.ensembles.tuples import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
-from mdh_dask.growth.displacing import Displacements
-from mdh_dask.growth.passes import HASH_RANGE, FirstPass, Sample, SamplePass, sample_limit, smallest_hashes
+from mdh_dask.growth.discrete import Discrete
+from mdh_dask.growth.passes import HASH_RANGE, FirstPass, Sample, SamplePass, sample_limit
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.split_density import ValleyPass
 from mdh_dask.growth.sweeps import BranchPass, UpdatePass
@@ -51,7 +52,7 @@ def branch_pass(draw, rows):
         draw(seeds), left, right, planes, offsets, first, rng.normal(size=(n, d)), rng.normal(0, 100, n),
         rng.uniform(0.1, 20, n), draw(st.integers(2, 20)), rng.integers(0, 64, n_nodes),
         (rng.random(n_nodes) * HASH_RANGE).astype(np.uint64) * rng.integers(0, 2, n_nodes, dtype=np.uint64),
-        draw(st.booleans()), draw(lattices(d)),
+        draw(st.booleans()), draw(jitters(d)),
     )  # fmt: skip
 
 
@@ -101,7 +102,7 @@ def valleys(draw):
     ]
     tree = tree_from_nodes(nodes, d)
     splits = np.flatnonzero(tree.left >= 0)
-    standardise = Standardiser(rng.normal(size=d), rng.uniform(0.01, 1, d), np.zeros(d), lattices=draw(lattices(d)))
+    standardise = Standardiser(rng.normal(size=d), rng.uniform(0.01, 1, d), Discrete(draw(jitters(d))))
     directions = rng.normal(size=(len(splits), 2, d))
     return ValleyPass(
         tree, splits, directions, rng.normal(-100, 50, (len(splits), 2)), rng.uniform(0.1, 20, len(splits)), standardise
@@ -224,9 +225,8 @@ def ball_counts(draw):
         np.full(12, -1), rng.uniform(1e2, 1e5, (2, 3)),
         np.arange(n + 1) * 12, np.tile(np.arange(12), n), np.array([0]), np.array([draw(st.booleans())]),
     )  # fmt: skip
-    axes = rng.normal(size=(draw(st.integers(0, 2)), d))
-    displace = Displacements(draw(lattices(d)), axes, rng.integers(2**40, 2**60, len(axes)))
-    return BallCounts(landmarks, balls, displace, draw(seeds)), arrays
+    levels = level_features([rng.normal(size=(2, d)) for _ in range(draw(st.integers(0, 2)))], d)
+    return BallCounts(landmarks, balls, Discrete(draw(jitters(d)), levels=levels), draw(seeds)), arrays
 
 
 @st.composite
@@ -432,8 +432,8 @@ class TestBranchPass:
         for node in np.flatnonzero(sweep.left >= 0)[::-1]:
             passing[node] = passing[sweep.left[node]] + passing[sweep.right[node]]
         np.testing.assert_array_equal(value.counts[:, :2].sum(axis=(1, 2)), np.repeat(passing, np.diff(sweep.first)))
-        if sweep.lattices:
-            as_they_are = replace(sweep, lattices=NO_LATTICES).chunk(0, rows).counts
+        if sweep.jitter:
+            as_they_are = replace(sweep, jitter=NO_JITTER).chunk(0, rows).counts
             np.testing.assert_array_equal(value.counts[:, 2], as_they_are.sum(axis=1))
 
     @given(st.data())
@@ -451,7 +451,7 @@ class TestBranchPass:
     @given(st.data())
     def test_the_extremes_are_those_of_the_projections_in_each_bin(self, data):
         rows = data.draw(row_sets())
-        sweep = replace(branch_pass(data.draw, rows), extremes=True, lattices=NO_LATTICES)
+        sweep = replace(branch_pass(data.draw, rows), extremes=True, jitter=NO_JITTER)
         value = sweep.chunk(0, rows)
         held = value.counts > 0
         smallest, largest = value.extremes[:, :, 0], value.extremes[:, :, 1]
@@ -501,7 +501,7 @@ class TestSampling:
         # No two rows share a hash.
         hashes = np.random.default_rng(seed).permutation(n).astype(np.uint64)
         sample = Sample(np.arange(2 * n).reshape(n, 2), hashes, np.arange(n) + 5)
-        kept = smallest_hashes(sample, size)
+        kept = sample.first(size)
         by_hash = sorted(range(n), key=lambda i: hashes[i])[:size]
         np.testing.assert_array_equal(kept.numbers, np.sort(by_hash).astype(int) + 5)
         np.testing.assert_array_equal(kept.rows, sample.rows[kept.numbers - 5])

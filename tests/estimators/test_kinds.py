@@ -20,7 +20,7 @@ from mdh_dask.cli import mdh
 from mdh_dask.estimators.base import ClusterEstimator
 from mdh_dask.estimators.registry import METHODS
 from mdh_dask.estimators.validation import check_first_look
-from mdh_dask.growth.passes import FirstPass, sample_limit, smallest_hashes
+from mdh_dask.growth.passes import FirstPass, sample_limit
 from mdh_dask.io import write_rows
 from mdh_dask.io.models import MODEL_MARK
 
@@ -84,7 +84,7 @@ class NearestPoints(ClusterEstimator):
     def _plan(self, seed, shape):
         look = yield Pass("reading", FirstPass(seed, sample_limit(50, shape[0])))
         check_first_look(look)
-        rows = smallest_hashes(look.sample, 50).rows.astype(float)
+        rows = look.sample.first(50).rows.astype(float)
         chosen = [rows[0]]
         while len(chosen) < self.n_points:
             distances = np.min([((rows - point) ** 2).sum(axis=1) for point in chosen], axis=0)

@@ -194,7 +194,7 @@ class TestSpread:
     @given(row_sets(), st.floats(1, 50))
     def test_scatter_is_that_of_the_standardised_rows_times_what_they_stand_for(self, rows, times):
         d = rows.shape[1]
-        standardise = Standardiser(np.full(d, 3.0), np.linspace(0.5, 2, d), np.zeros(d))
+        standardise = Standardiser(np.full(d, 3.0), np.linspace(0.5, 2, d))
         spread = spread_of(branch_of(rows, times * len(rows)), standardise)
         standard = standardise(rows).astype(float)
         standard = near_rows(standard, standard)[0]
@@ -204,7 +204,7 @@ class TestSpread:
         assert spread.scatter == pytest.approx(times * naive.scatter(standard), rel=1e-9, abs=1e-9 * times * size)
 
     def test_a_branch_of_which_no_row_is_known_has_no_centroid_and_waits_for_the_others(self):
-        standardise = Standardiser(np.zeros(2), np.ones(2), np.zeros(2))
+        standardise = Standardiser(np.zeros(2), np.ones(2))
         root, known, unknown = (branch_of(rows, 10) for rows in (np.eye(2), np.eye(2) + 5, np.empty((0, 2))))
         root.children = known, unknown
         assert spread_of(unknown, standardise) == (None, 0.0)

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdh_dask.growth.discrete import Discrete, discrete_of
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import Standardiser, standardiser
 from mdh_dask.projections import PROJECTIONS
-from mdh_dask.projections.directions import RawDirections, StandardDirections
+from mdh_dask.projections.directions import StandardDirections
 from mdh_dask.projections.random import RANDOM_PROJECTIONS
 from mdh_dask.projections.rows import MOST_ROWS, row_combinations
 
@@ -58,9 +59,10 @@ def test_shift_and_scale_do_not_depend_on_how_the_rows_are_divided(n, seed):
     cut = int(rng.integers(1, n))
     whole = ALL_ROWS.chunk(0, rows)
     parts = ALL_ROWS.combine(ALL_ROWS.chunk(0, rows[:cut]), ALL_ROWS.chunk(cut, rows[cut:]))
-    first, second = (standardiser(look.columns, look.sample, True) for look in (whole, parts))
-    for name in ("centre", "scale", "resolution"):
+    first, second = (standardiser(look.columns, look.sample, True, discrete=True) for look in (whole, parts))
+    for name in ("centre", "scale"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+    np.testing.assert_array_equal(first.discrete.steps, second.discrete.steps)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -7.3, 1e12, 1e-300])
@@ -69,7 +71,7 @@ def test_constant_columns_are_dropped(value):
     assert (standardiser_of(rows).scale == 0).tolist() == [True, False]
 
 
-def test_the_resolution_is_the_step_of_rounded_columns_and_zero_of_others():
+def test_the_steps_are_those_of_finely_rounded_columns_and_zero_of_others():
     rng = np.random.default_rng(0)
     rows = np.column_stack(
         [
@@ -80,13 +82,12 @@ def test_the_resolution_is_the_step_of_rounded_columns_and_zero_of_others():
             np.full(2000, 3.0),
         ]
     )
-    np.testing.assert_allclose(standardiser_of(rows).resolution, [0, 1, 0.1, 0, 0], atol=1e-4)
+    np.testing.assert_allclose(discrete_of(ALL_ROWS.chunk(0, rows).sample).steps, [0, 1, 0.1, 0, 0], atol=1e-4)
 
 
 def test_the_bandwidth_of_a_direction_hides_the_steps_of_its_columns():
-    standard = Standardiser(np.zeros(2), np.ones(2), np.array([1.0, 0.0]))
-    directions = RawDirections(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 5.0]]))
-    np.testing.assert_allclose(standard.resolution_of(directions), [0.6, 0, 1.2])
+    directions = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 5.0]])
+    np.testing.assert_allclose(Discrete(steps=np.array([1.0, 0.0])).bandwidth_along(directions), [0.6, 0, 1.2])
 
 
 def test_raw_directions_project_raw_rows_as_the_standardised_ones_do_but_for_a_shift():

@@ -18,9 +18,9 @@ from mdh_dask._jit.communities import rows_in_core_and_cut
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import run
 from mdh_dask.density_trees import plan
-from mdh_dask.growth.equal_rows import without_equal_rows
 from mdh_dask.growth.merging import merged, merging_sample
 from mdh_dask.growth.passes import Sample
+from mdh_dask.growth.ties import without_ties
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.splits import merging
@@ -84,7 +84,7 @@ def test_equal_rows_are_spread_without_a_change_of_scale_and_distinct_ones_are_l
     rng = np.random.default_rng(0)
     for rows, spread in ((rng.geometric(0.3, (500, 2)) / 4, True), (rng.geometric(0.3, (500, 12)) / 4, False)):
         sample = Sample(rows, hashes(500), np.arange(500))
-        found = without_equal_rows(sample).rows
+        found = without_ties(sample).rows
         assert len(np.unique(found, axis=0)) >= 0.95 * 500
         assert (np.abs(found - rows).max() > 0.05) == spread
         np.testing.assert_allclose(found.std(axis=0), rows.std(axis=0))
@@ -100,8 +100,8 @@ def test_copies_of_rows_are_left_out_but_not_rounded_rows_nor_answers():
     }
     for name, some in rows.items():
         sample = Sample(some, hashes(600), np.arange(600))
-        assert len(without_equal_rows(sample).rows) == (60 if "copies" in name else 600), name
-    assert_array_equal(without_equal_rows(Sample(rows["copies"], hashes(600), np.arange(600))).numbers, np.arange(60))
+        assert len(without_ties(sample).rows) == (60 if "copies" in name else 600), name
+    assert_array_equal(without_ties(Sample(rows["copies"], hashes(600), np.arange(600))).numbers, np.arange(60))
 
 
 def test_equal_rows_change_no_distance_of_other_landmarks():

@@ -99,7 +99,7 @@ def test_rows_cannot_be_counted_along_a_turned_direction_in_the_bins_of_the_old_
 
 def test_a_proposed_threshold_is_screened_where_it_is_though_a_few_far_rows_widen_the_bins():
     rows = np.repeat([[0.0], [0.01], [9.0]], [200, 200, 8], axis=0)
-    standardise = Standardiser(np.zeros(1), np.ones(1), np.zeros(1))
+    standardise = Standardiser(np.zeros(1), np.ones(1))
     rule, bandwidth = SplitRule("normalised_cut", threshold_rule="proposed"), resolve_bandwidth("normal")
     for threshold in (0.005, 0.009, 1.0):
         proposal = Proposal(StandardDirections(np.ones((1, 1))), np.array([threshold]))

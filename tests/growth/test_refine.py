@@ -20,7 +20,7 @@ from mdh_dask.metrics import contingency_table, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.tree.structure import tree_from_nodes
 
-UNSCALED = Standardiser(np.zeros(2), np.ones(2), np.zeros(2))
+UNSCALED = Standardiser(np.zeros(2), np.ones(2))
 
 
 def nmi(groups, labels):

@@ -18,7 +18,7 @@ RULE = BANDWIDTHS["normal"]
 
 
 def unscaled(d):
-    return Standardiser(np.zeros(d), np.ones(d), np.zeros(d))
+    return Standardiser(np.zeros(d), np.ones(d))
 
 
 def clustered(n=600, d=4, seed=0):
@@ -154,7 +154,7 @@ class TestCandidates:
 
     def test_raw_directions_project_raw_rows_on_the_bins_of_standardised_ones(self):
         raw = clustered() * [1, 10, 100, 0] + [5, -3, 1000, 7]
-        standardise = Standardiser(raw.mean(axis=0), np.array([0.25, 0.1, 0.01, 0]), np.zeros(4))
+        standardise = Standardiser(raw.mean(axis=0), np.array([0.25, 0.1, 0.01, 0]))
         rows, directions = standardise(raw), random_directions(5)
         there = axes_of(rows, directions, standardise, RULE, 600)
         here = axes_of(rows, directions, unscaled(4), RULE, 600)
@@ -168,7 +168,7 @@ class TestCandidates:
     def test_a_bin_ends_at_a_proposed_threshold_of_raw_rows(self, seed, scale):
         rng = np.random.default_rng(seed)
         raw, directions = clustered() + 50, rng.normal(size=(3, 4))
-        standardise = Standardiser(raw.mean(axis=0), np.full(4, scale), np.zeros(4))
+        standardise = Standardiser(raw.mean(axis=0), np.full(4, scale))
         rows = standardise(raw)
         at = int(rng.integers(len(rows)))
         candidates = candidates_for(rows, proposed(directions, directions @ rows[at]), standardise, RULE, 600)

@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mdh_dask import DensityTree, HierarchicalKernelMDH, HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree
+from mdh_dask._levels import two_valued
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
-from mdh_dask.growth.two_valued import two_valued_in
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information, success_ratio
 
 METHODS = [RandomProjectionTree, HierarchicalMDH]
@@ -21,7 +21,8 @@ def answers(n, seed=0, levels=(2, 2, 3, 5, 8)):
 
 
 def found_in(rows):
-    return two_valued_in(FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows).sample)
+    sample = FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows).sample
+    return two_valued(sample.rows, sample.hashes)
 
 
 @pytest.mark.parametrize("method", [*METHODS, MinimumDensityHyperplane])

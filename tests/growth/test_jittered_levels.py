@@ -1,4 +1,4 @@
-"""Displacements: to density trees, levels of one column are no clusters, but those of several that change together."""
+"""Jitter of levels: to density trees, levels of one column are no clusters, but those that change together."""
 
 import dask.array as da
 import numpy as np
@@ -7,11 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mdh_dask import DensityTree, GowerFeatures
 from mdh_dask._jit.hashing import hash_rows
-from mdh_dask._jit.lattices import NO_LATTICES
-from mdh_dask._levels import level_features
-from mdh_dask.growth.displacing import displacements
+from mdh_dask._levels import level_features, two_valued
+from mdh_dask.growth.discrete import Discrete
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
-from mdh_dask.growth.two_valued import two_valued_in
 from mdh_dask.metrics import adjusted_rand_index
 
 
@@ -19,52 +17,56 @@ def sample_of(rows):
     return FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows).sample
 
 
-def of_levels(groups):
-    levels = level_features(groups, groups[0].shape[1])
-    return displacements(sample_of(np.zeros((10, groups[0].shape[1]))), levels, NO_LATTICES)
+def two_valued_in(rows):
+    sample = sample_of(rows)
+    return Discrete(levels=two_valued(sample.rows, sample.hashes))
+
+
+def covariance(discrete, n_columns):
+    """Return the covariance of the jitter of equal rows."""
+    return np.cov(discrete.jittered_levels(np.zeros((50_000, n_columns)), hash_rows(0, 0, 50_000)).T)
+
+
+def covariance_of_levels(groups, shares=None):
+    n = groups[0].shape[1]
+    return covariance(Discrete(levels=level_features(groups, n, shares)), n)
 
 
 @pytest.mark.parametrize("n_levels", [2, 3, 5])
-def test_rows_between_two_levels_are_displaced_by_half_their_distance(n_levels):
-    axes = of_levels([np.eye(n_levels)]).axes
-    assert len(axes) == n_levels - 1
+def test_rows_between_two_levels_are_jittered_by_half_their_distance(n_levels):
+    found = covariance_of_levels([np.eye(n_levels)])
+    assert np.count_nonzero(np.linalg.eigvalsh(found) > 1e-9) == n_levels - 1
     edge = np.array([1, -1, *np.zeros(n_levels - 2)]) / np.sqrt(2)
-    deviation = np.linalg.norm(axes @ edge)
-    assert 0.5 * np.sqrt(2) * 0.8 <= deviation <= 0.5 * np.sqrt(2) * 1.01
+    assert 0.5 * np.sqrt(2) * 0.8 <= np.sqrt(edge @ found @ edge) <= 0.5 * np.sqrt(2) * 1.02
 
 
-def test_displacements_of_several_columns_add_up_and_those_of_parts_of_one_share_a_variance():
+def test_the_jitter_of_several_columns_adds_up_and_parts_of_one_share_a_variance():
     one, other = np.array([[0.0, 0, 0], [2, 0, 0]]), np.array([[0.0, 0, 0], [0, 4, 0]])
-    axes = of_levels([one, other]).axes
-    assert_allclose(np.linalg.norm(axes, axis=0), [1, 2, 0], atol=1e-12)
-    shared = level_features([one, one], 3, [0.5, 0.5])
-    assert_allclose(np.abs(displacements(sample_of(np.zeros((9, 3))), shared, NO_LATTICES).axes), [[1, 0, 0]])
+    assert_allclose(covariance_of_levels([one, other]), np.diag([1, 4, 0]), atol=0.05)
+    assert_allclose(covariance_of_levels([one, one], [0.5, 0.5]), np.diag([1, 0, 0]), atol=0.02)
 
 
-def test_displaced_rows_are_normal_around_themselves_the_same_in_parts_and_for_permuted_columns():
+def test_jittered_rows_are_normal_around_themselves_the_same_in_parts_and_for_permuted_columns():
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.normal(size=20_000), 3.0 * rng.integers(0, 2, 20_000), rng.random(20_000) < 0.2])
-    sample = sample_of(rows)
-    displace = displacements(sample, two_valued_in(sample), NO_LATTICES)
-    hashes = hash_rows(5, 0, len(rows))
-    found = displace.displaced(rows, hashes)
+    discrete, hashes = two_valued_in(rows), hash_rows(5, 0, len(rows))
+    found = discrete.jittered_levels(rows, hashes)
     assert_allclose((found - rows).std(axis=0), [0, 1.5, 0.5], rtol=0.02)
     assert abs(np.corrcoef((found - rows)[:, 1:].T)[0, 1]) < 0.03
     parts = [
-        displace.displaced(rows[i : i + 777], hash_rows(5, i, len(rows[i : i + 777]))) for i in range(0, 20_000, 777)
+        discrete.jittered_levels(rows[i : i + 777], hash_rows(5, i, len(rows[i : i + 777])))
+        for i in range(0, 20_000, 777)
     ]
     assert_array_equal(np.concatenate(parts), found)
     order = [2, 0, 1]
-    permuted = sample_of(rows[:, order])
-    again = displacements(permuted, two_valued_in(permuted), NO_LATTICES).displaced(rows[:, order], hashes)
+    again = two_valued_in(rows[:, order]).jittered_levels(rows[:, order], hashes)
     assert_array_equal(again, found[:, order])
 
 
-def test_indicators_of_one_category_are_displaced_further_as_a_change_of_level_changes_two():
+def test_indicators_of_one_category_are_jittered_further_as_a_change_of_level_changes_two():
     level = np.random.default_rng(0).integers(0, 3, 600)
-    sample = sample_of(np.column_stack([np.eye(3)[level], np.arange(600) % 2]))
-    axes = displacements(sample, two_valued_in(sample), NO_LATTICES).axes
-    assert_allclose(axes, np.diag([np.sqrt(0.5)] * 3 + [0.5]))
+    discrete = two_valued_in(np.column_stack([np.eye(3)[level], np.arange(600) % 2]))
+    assert_allclose(covariance(discrete, 4), np.diag([0.5] * 3 + [0.25]), atol=0.02)
 
 
 @pytest.mark.parametrize("n_answers", [1, 3, 6])

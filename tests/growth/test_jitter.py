@@ -6,8 +6,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree, drift, load_model
+from mdh_dask.growth import refine
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import standardiser
+from mdh_dask.growth.split_density import ValleyPass
+from mdh_dask.growth.trees import axes_of, tree_pass
 from mdh_dask.metrics import adjusted_rand_index
 
 CLOUDS = {
@@ -21,9 +24,9 @@ CLOUDS = {
 METHODS = {"random": RandomProjectionTree(100), "mdh": HierarchicalMDH(starts="pca2")}
 
 
-def lattices_of(rows):
+def fitted_jitter(rows):
     look = FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
-    return standardiser(look.columns, look.sample, True, spread=True).lattices
+    return standardiser(look.columns, look.sample, True, discrete=True).discrete.jitter
 
 
 def two_groups(n, seed=0):
@@ -91,14 +94,14 @@ def test_splits_across_a_lattice_count_the_rows_that_they_route(threshold_rule):
 
 def test_permuted_shifted_or_multiplied_columns_are_spread_as_before():
     rows = np.random.default_rng(0).poisson(2, (500, 3)).astype(float)
-    before = lattices_of(rows)
+    before = fitted_jitter(rows)
     for other, steps in (
         (rows[:, ::-1], [1, 1, 1]),
         (rows + np.array([0, 1000, -7]), [1, 1, 1]),
         (rows * [1, 0.5, 8], [1, 0.5, 8]),
         (np.insert(rows, 1, 5.0, axis=1), [1, 1, 1]),
     ):
-        after = lattices_of(other)
+        after = fitted_jitter(other)
         assert_array_equal(sorted(after.keys), sorted(before.keys))
         assert_array_equal(after.steps, steps)
     assert len(set(before.keys.tolist())) == 3
@@ -108,9 +111,9 @@ def test_spread_columns_have_unit_variance_though_nearly_all_their_values_are_th
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.poisson(2, 5000), rng.binomial(1, 0.02, 5000) * rng.geometric(0.7, 5000)])
     look = FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
-    standardise = standardiser(look.columns, look.sample, True, spread=True)
-    assert_array_equal(standardise.lattices.columns, [0, 1])
-    np.testing.assert_allclose(standardise.spread(rows, look.sample.hashes).std(axis=0), 1, rtol=0.02)
+    standardise = standardiser(look.columns, look.sample, True, discrete=True)
+    assert_array_equal(standardise.discrete.jitter.columns, [0, 1])
+    np.testing.assert_allclose(standardise.jittered(rows, look.sample.hashes).std(axis=0), 1, rtol=0.02)
 
 
 def test_pairs_measurements_and_values_off_the_steps_are_no_coarse_lattices():
@@ -127,7 +130,7 @@ def test_pairs_measurements_and_values_off_the_steps_are_no_coarse_lattices():
             rng.poisson(2, n),
         ]
     )
-    assert_array_equal(lattices_of(rows).columns, [0, 6])
+    assert_array_equal(fitted_jitter(rows).columns, [0, 6])
 
 
 def test_a_model_of_integers_keeps_their_steps_and_sees_no_drift_in_rows_like_its_own(tmp_path):
@@ -143,6 +146,38 @@ def test_a_model_of_integers_keeps_their_steps_and_sees_no_drift_in_rows_like_it
     assert loaded.n_clusters_ == 2
     assert_array_equal(loaded.tree_.steps, [1, 1, 1])
     assert adjusted_rand_index(labels, loaded.predict(rows)) > 0.98
+
+
+def test_a_finished_tree_jitters_as_its_fit_did_in_any_order_of_the_columns():
+    rows, _ = two_groups(3000)
+    order = [2, 0, 1]
+    model, other = (RandomProjectionTree(100, random_state=0).fit(columns) for columns in (rows, rows[:, order]))
+    assert len(set(model.tree_.keys.tolist())) == 3
+    for _ in range(2):
+        assert_array_equal(model.tree_.keys[order], other.tree_.keys)
+        assert_array_equal(tree_pass(model.tree_, axes_of(model.tree_)).jitter.keys, model.tree_.jitter.keys)
+        model.partial_fit(rows[:500])
+        other.partial_fit(rows[:500, order])
+
+
+def test_all_passes_of_a_refinement_jitter_alike(monkeypatch):
+    keys = []
+
+    def along(axes, tree, splits, standardise):
+        keys.append(standardise.discrete.jitter.keys)
+        return original_along(axes, tree, splits, standardise)
+
+    def recount(tree):
+        keys.append(tree.jitter.keys)
+        return original_recount(tree)
+
+    original_along, original_recount = ValleyPass.along, refine.recount
+    monkeypatch.setattr(ValleyPass, "along", along)
+    monkeypatch.setattr(refine, "recount", recount)
+    RandomProjectionTree(30, refine=True, random_state=0).fit(two_groups(3000)[0])
+    assert len(keys) > 2
+    for other in keys[1:]:
+        assert_array_equal(other, keys[0])
 
 
 def test_refined_splits_of_integers_do_not_depend_on_the_chunks():

@@ -10,7 +10,7 @@ from .._typing import Floats, Integers
 
 
 @storable
-class Lattices(NamedTuple):
+class Jitter(NamedTuple):
     """Columns with a few evenly spaced values, each of which represents all numbers rounded to it."""
 
     columns: Integers
@@ -25,7 +25,7 @@ class Lattices(NamedTuple):
         return len(self.columns) > 0
 
 
-NO_LATTICES = Lattices(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=np.uint64))
+NO_JITTER = Jitter(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=np.uint64))
 
 
 @part
@@ -39,17 +39,17 @@ def offset_within(row_hash, key):
 
 
 @part
-def spread_tile(tile, here, start, size, hashes, lattices):
+def jitter_tile(tile, here, start, size, hashes, jitter):
     """Spread the values of the first `size` columns of `tile`, which are the rows ``here[start : start + size]``."""
-    for c in range(lattices.columns.shape[0]):
-        j, step, key = lattices.columns[c], lattices.steps[c], lattices.keys[c]
+    for c in range(jitter.columns.shape[0]):
+        j, step, key = jitter.columns[c], jitter.steps[c], jitter.keys[c]
         for i in range(size):
             tile[j, i] += step * offset_within(hashes[here[start + i]], key)
 
 
 @jit
-def spread_rows(rows, hashes, lattices):
+def jitter_rows(rows, hashes, jitter):
     """Spread the values of floating-point rows in place."""
     for i in range(rows.shape[0]):
-        for c in range(lattices.columns.shape[0]):
-            rows[i, lattices.columns[c]] += lattices.steps[c] * offset_within(hashes[i], lattices.keys[c])
+        for c in range(jitter.columns.shape[0]):
+            rows[i, jitter.columns[c]] += jitter.steps[c] * offset_within(hashes[i], jitter.keys[c])

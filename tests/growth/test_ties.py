@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mdh_dask.growth.equal_rows import without_equal_rows
 from mdh_dask.growth.passes import Sample
-from mdh_dask.growth.scales import with_drawn_scales
-from mdh_dask.growth.scaling import smallest_gaps
+from mdh_dask.growth.ties import with_drawn_scales, without_ties
 from mdh_dask.splits.merging import merge_cells
 
 
@@ -22,7 +20,7 @@ def ratings(n, n_columns, seed):
 
 
 def drawn(rows, seed=0):
-    return with_drawn_scales(Sample(rows, hashes(len(rows), seed), np.arange(len(rows))), smallest_gaps(rows)).rows
+    return with_drawn_scales(Sample(rows, hashes(len(rows), seed), np.arange(len(rows)))).rows
 
 
 def test_drawn_values_round_to_the_given_ones_and_vary_as_before_rounding():
@@ -40,7 +38,7 @@ def test_drawn_values_do_not_depend_on_the_order_of_rows_and_columns():
     expected = drawn(rows)
     down, across = np.random.default_rng(2).permutation(200), np.array([2, 0, 3, 1])
     sample = Sample(rows[down], hashes(200)[down], np.arange(200))
-    np.testing.assert_allclose(with_drawn_scales(sample, smallest_gaps(rows)).rows, expected[down])
+    np.testing.assert_allclose(with_drawn_scales(sample).rows, expected[down])
     assert_array_equal(drawn(rows[:, across]), expected[:, across])
 
 
@@ -57,7 +55,7 @@ def test_columns_of_two_modes_or_with_the_mode_at_an_end_and_a_scale_alone_are_l
 def test_correlated_ratings_are_one_group_though_many_rows_are_near_either_end(n, n_columns):
     for seed in (0, 5):
         rows = ratings(n, n_columns, seed)
-        sample = without_equal_rows(Sample(rows, hashes(n, seed + 50), np.arange(n)))
+        sample = without_ties(Sample(rows, hashes(n, seed + 50), np.arange(n)))
         cell = (rows.mean(axis=1) > 3).astype(int)
         assert merge_cells(sample.rows, hashes(n, seed), cell, 2).group.tolist() == [0, 0]
 

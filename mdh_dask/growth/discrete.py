@@ -1,0 +1,165 @@
+"""Columns of few values: their jitter, and the bandwidths that hide the gaps between their values.
+
+The gap between two neighbouring values of a rounded column is no valley, and two levels of one column are not two
+clusters. Where projections are counted, values of coarsely rounded columns are jittered, and densities along directions
+that finely rounded columns or single levels change are smoothed enough to hide this. Methods that compare distances
+jitter both.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from .._jit.hashing import hash_again
+from .._jit.jitter import NO_JITTER, Jitter, jitter_rows
+from .._levels import LevelFeatures, TwoValued, two_valued
+from .._random import normal_of
+from .._storable import storable
+from .._typing import AnyArray, Floats, Integers
+from .passes import Sample
+
+FEWEST_VALUES, MOST_VALUES = 3, 20
+"""Fewest and most values of a coarsely rounded column. Two values are codes; the steps between more of them are
+smoothed out by the bandwidth without hiding anything else (`SMOOTHS_STEPS`)."""
+
+OFF_THE_STEPS = 1e-3
+"""Largest distance of a value from a multiple of the step, as a share of it, which allows for tenths in float32."""
+
+ROWS_FOR_STEPS, ROWS_FOR_VALUES = 2000, 10_000
+"""Number of sample rows that show the steps of columns, and whose values are checked."""
+
+SMOOTHS_STEPS = 0.6
+"""A Gaussian kernel of this many steps leaves a ripple of ``2 exp(-2 pi^2 0.6^2)``, 0.2 %."""
+
+SMOOTHS_LEVELS = 0.5
+"""Two equal normal kernels with this bandwidth, in units of their distance, have a single mode: two levels of one
+column are not two clusters, however many rows have either. Valleys remain where several columns change together."""
+
+
+@storable
+@dataclass(frozen=True)
+class Discrete:
+    """What is known of columns of few values.
+
+    Parameters
+    ----------
+    jitter : Jitter
+        Coarsely rounded columns, such as counts and ratings, whose values are spread evenly over their steps.
+    steps : array of shape (n_features,)
+        Steps of finely rounded columns, such as one of 256 grey levels; zero for others. Without any, it may be empty.
+    levels : LevelFeatures, TwoValued or None
+        Where the levels of single columns lie, if the rows are features of mixed columns; otherwise the two-valued
+        columns.
+    """
+
+    jitter: Jitter = NO_JITTER
+    steps: Floats = field(default_factory=lambda: np.empty(0))
+    levels: LevelFeatures | TwoValued | None = None
+
+    def jittered(self, rows: AnyArray, hashes: Integers) -> AnyArray:
+        """Return raw rows with the values of coarsely rounded columns spread over their steps by the rows' hashes."""
+        if not self.jitter:
+            return rows
+        found = rows.astype(np.float64)
+        jitter_rows(found, hashes, self.jitter)
+        return found
+
+    def jittered_levels(self, rows: AnyArray, hashes: Integers) -> Floats:
+        """Return raw rows in float64, jittered as by `jittered`, and along the changes of levels by normal numbers.
+
+        The axes of one column are about as long as the bandwidth that hides its levels; those of several add up.
+        """
+        found: Floats = self.jittered(rows, hashes).astype(np.float64)
+        for axis, key in self._axes:
+            used = np.flatnonzero(axis)
+            found[:, used] += normal_of(hash_again(hashes, key))[:, None] * axis[used]
+        return found
+
+    def bandwidth_along(self, directions: Floats) -> Floats:
+        """Return the least bandwidths along directions for raw rows that hide steps and the levels of single columns.
+
+        Rounded values lie on a lattice; with a smaller bandwidth the gaps between its points look like valleys.
+        """
+        least = np.zeros(len(directions))
+        if self.steps.any():
+            least = SMOOTHS_STEPS * np.sqrt(directions**2 @ self.steps**2)
+        if self.levels is not None:
+            least = np.maximum(least, SMOOTHS_LEVELS * self.levels.widths_along(directions))
+        return least
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether `jittered_levels` changes any row."""
+        return bool(self.jitter) or len(self._axes) > 0
+
+    @cached_property
+    def _axes(self) -> list[tuple[Floats, int]]:
+        """Return the displacements of levels by one standard deviation, and their keys."""
+        if self.levels is None:
+            return []
+        axes, keys = self.levels.axes()
+        return list(zip(SMOOTHS_LEVELS * axes, keys.tolist()))
+
+
+def discrete_of(
+    sample: Sample, levels: LevelFeatures | TwoValued | None = None, most_values: int = MOST_VALUES
+) -> Discrete:
+    """Return what a sample of raw rows shows of columns of few values.
+
+    Parameters
+    ----------
+    sample : Sample
+    levels : LevelFeatures, TwoValued or None
+        Levels that are known; by default, two-valued columns are looked for.
+    most_values : int
+        Most values of a column that is jittered.
+    """
+    jitter, steps = jitter_of(sample, most_values)
+    some = sample.first(ROWS_FOR_VALUES)
+    return Discrete(jitter, steps, two_valued(some.rows, some.hashes) if levels is None else levels)
+
+
+def jitter_of(sample: Sample, most_values: int = MOST_VALUES) -> tuple[Jitter, Floats]:
+    """Return the columns of a few evenly spaced values, and the steps of those of more values, zero for others.
+
+    Spread evenly over its steps, a coarse column has a density with the modes of its counts, and its variance grows
+    only by ``step**2 / 12``: less than a quarter of the increase by a bandwidth that smooths out the steps, which also
+    hides clusters in many coarse columns. The key of a column depends on its values, so that permuted columns are
+    jittered in the same way.
+    """
+    steps, sample = smallest_gaps(sample.first(ROWS_FOR_STEPS).rows), sample.first(ROWS_FOR_VALUES)
+    columns, keys = [], []
+    n_steps = _steps_in_range(sample.rows, steps)
+    for j in np.flatnonzero((n_steps > FEWEST_VALUES - 1.5) & (n_steps < most_values - 0.5)).tolist():
+        values = _numbered(sample.rows[:, j].astype(np.float64), float(steps[j]))
+        if values is not None:
+            columns.append(j)
+            keys.append((sample.hashes * (values + 1).astype(np.uint64)).sum(dtype=np.uint64))
+    jitter = Jitter(np.array(columns, dtype=np.int64), steps[columns], np.array(keys, dtype=np.uint64))
+    steps[n_steps < most_values] = 0.0
+    steps[jitter.columns] = 0.0
+    return jitter, steps
+
+
+def smallest_gaps(rows: AnyArray) -> Floats:
+    """Return the smallest difference between values of each column, zero for a constant one, shape (n_features,)."""
+    gaps = np.diff(np.sort(rows, axis=0).astype(np.float64), axis=0)
+    gaps[gaps <= 0] = np.inf
+    smallest = gaps.min(axis=0, initial=np.inf)
+    return np.where(np.isfinite(smallest), smallest, 0.0)
+
+
+def _steps_in_range(rows: AnyArray, steps: Floats) -> Floats:
+    """Return the number of steps between the extremes of each column, zero for constant ones."""
+    if len(rows) == 0:
+        return np.zeros(len(steps))
+    ranges = rows.max(axis=0).astype(np.float64) - rows.min(axis=0)
+    return np.divide(ranges, steps, out=np.zeros(len(steps)), where=steps > 0)
+
+
+def _numbered(values: Floats, step: float) -> Integers | None:
+    """Return the numbers of values on a lattice of steps, from zero, or None if they are not on one."""
+    exact = (values - values.min()) / step
+    numbers = np.rint(exact)
+    return numbers.astype(np.int64) if np.abs(exact - numbers).max() <= OFF_THE_STEPS else None
