@@ -7,11 +7,13 @@ from typing import Any, Literal
 
 import zarr
 
+from .._errors import ContentsError
 from .._locations import has_query, hiding_credentials
+from ..io.lazy import MOST_BLOCKS
 from ..io.nodes import Options, find_node, local_path, refuse_streams
 from ..io.remote import open_parts
 from ..io.rows import check_complete, open_array
-from ..io.stored import StoredArray
+from ..io.stored import StoredArray, check_chunks
 from .axes import AxesView, view_of
 from .bands import names_in, names_in_gdal
 from .georeference import kept
@@ -160,6 +162,7 @@ def _tiff_image(
     found = open_tiff(path, index.pop("series", None), index.pop("level", 0), storage_options)
     view = _view(path, found.array, found.axes, axes, index)
     view = AxesView(view.array, view.axes, view.index, found.n_alpha)
+    check_chunks(path, found.array.chunks, found.array.dtype)
     lines, columns = _chunks_of(view, found.array.chunks)
     if columns >= view.shape[1]:  # strips, often of one line
         lines *= -(-LEAST_STRIP // (lines * columns))
@@ -181,6 +184,7 @@ def _zarr_image(
     check_complete(array, path, missing)
     names: Any = multiscale.names if multiscale else _dimension_names(array)
     view = _view(path, StoredArray(array, path), names, axes, index)
+    check_chunks(path, array.chunks, view.dtype)
     chunks = _chunks_of(view, array.shards or array.chunks)
     plane = multiscale.in_plane() if multiscale and axes is None else None
     attributes, kind = array.attrs.asdict(), "OME-Zarr" if multiscale else "Zarr"
@@ -215,4 +219,12 @@ def _checked(image: Image) -> Image:
         raise ValueError(f"{image.path}: expected pixels, got an image of {image.shape} lines, columns and bands")
     if image.dtype.kind not in "uif":
         raise TypeError(f"{image.path}: expected booleans, integers or real numbers, got pixels of {image.dtype}")
+    # A file of a few bytes may claim any size.
+    line_bytes = image.dtype.itemsize * image.shape[2]
+    panels, lines = -(-image.shape[1] // image.order.panel), image.block_lines(line_bytes)
+    if (n_blocks := -(-image.shape[0] // lines) * panels) > MOST_BLOCKS:
+        size = " x ".join(map(str, image.shape[:2]))
+        raise ContentsError(
+            f"{image.path}: expected at most {MOST_BLOCKS:,} blocks of pixels; got {n_blocks:,} of {size}"
+        )
     return image

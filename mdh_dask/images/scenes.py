@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
+import dask
 import dask.array as da
 from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
@@ -22,6 +23,13 @@ from .features import Features
 from .image import Image
 from .opening import masked
 from .rows import all_rows, pixel_rows
+
+LONGEST_NAME, LONGEST_HREF = 150, 4000
+"""Most bytes of the name of a scene, which becomes the name of files, and letters of a href, which may be signed."""
+
+ALLOWED, ALLOWED_VARIABLE = "mdh-dask.allowed-hrefs", "DASK_MDH_DASK__ALLOWED_HREFS"
+"""Setting with the places, besides that of a STAC collection, to which its hrefs may lead: these are opened with the
+credentials of the job."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ def find_scenes(
     ----------
     given : path, URL or sequence of these
         A path or URL with asterisks; paths or URLs; or a JSON file of a STAC item or item collection, with assets
-        beside it or at URLs.
+        beside it or, where the setting `ALLOWED` names them, elsewhere.
     bands : sequence of str, optional
         The bands that are needed, for STAC items: an asset is taken if it has one of them, by the names or common
         names of its bands or by its key. By default the only asset with the role ``"data"``, or the only one.
@@ -77,7 +85,7 @@ def find_scenes(
 
     Notes
     -----
-    An item that lacks a band is a scene with a fault, which `open_scene` raises.
+    An item that lacks a band, or cannot be used otherwise, is a scene with a fault, which `open_scene` raises.
     """
     if isinstance(given, str | os.PathLike):
         given = os.fspath(given)
@@ -105,7 +113,12 @@ def _masked(scenes: Sequence[Scene], mask: str) -> list[Scene]:
 
 
 def _of_path(path: str) -> Scene:
-    return Scene(PurePosixPath(name_of(path)).stem, ((path, ()),))
+    name = PurePosixPath(name_of(path)).stem
+    try:
+        local_path(path)  # raises an error for what no machine could open, as a link to itself
+    except (OSError, ValueError) as error:
+        return Scene(name, (), fault=str(error))
+    return Scene(name, ((path, ()),))
 
 
 def _of_pattern(pattern: str) -> list[Scene]:
@@ -120,20 +133,27 @@ def _of_items(path: str, bands: Sequence[str] | None) -> list[Scene]:
     try:
         content = json.loads(read_file(path))
         items = content["features"] if content["type"] == "FeatureCollection" else [content]
-        named = [(PurePosixPath(str(item["id"])).name, item) for item in items]
+        numbered = [*enumerate(items)]
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"expected a STAC item or item collection in {path}; got other JSON: {error!r:.99}") from error
-    if nameless := next((item for name, item in named if not name.strip(".")), None):
-        raise ValueError(f"expected an id of every item in {path}; got {nameless['id']!r}")
-    return [_of_item(name, item, path, bands) for name, item in named]
+    return [_of_item(number, item, path, bands) for number, item in numbered]
 
 
-def _of_item(name: str, item: Mapping[str, Any], path: str, bands: Sequence[str] | None) -> Scene:
+def _of_item(number: int, item: Any, path: str, bands: Sequence[str] | None) -> Scene:
+    """Return the scene of an item; whatever is wrong with it is the fault of this scene alone."""
+    name = f"item {number}"
     try:
+        given = PurePosixPath(str(item["id"])).name
+        if not given.strip(".") or not given.isprintable() or len(given.encode()) > LONGEST_NAME:
+            raise ContentsError(
+                f"expected an id that can be the name of a file, of at most {LONGEST_NAME} bytes, for item {number} of "
+                f"{path}; got {given!a:.99}"
+            )
+        name = given
         return Scene(name, _files_of(name, item, path, bands))
     except (KeyError, TypeError, AttributeError) as error:
-        return Scene(name, (), fault=f"expected assets with a href in item {name} of {path}; got {error!r:.99}")
-    except ContentsError as error:
+        return Scene(name, (), fault=f"expected assets with a href in {name} of {path}; got {error!r:.99}")
+    except (ContentsError, OSError) as error:
         return Scene(name, (), fault=str(error))
 
 
@@ -170,16 +190,43 @@ def _own_names(asset: Mapping[str, Any], wanted: Iterable[str]) -> tuple[str, ..
     return tuple(map(str, names)) if all(names) else ()
 
 
-def _place(href: str, path: str) -> str:
-    """Return the path or URL of an asset, which may be relative to its collection."""
-    if "://" in href:
-        return href
-    folder = local_path(path)
-    return urljoin(path, href) if folder is None and path.startswith("http") else _joined(path, folder, href)
+def _place(href: Any, path: str) -> str:
+    """Return the path or URL of an asset, which may be relative to its collection, but leads nowhere else.
+
+    Raises
+    ------
+    ContentsError
+        If it leads to another place than that of the collection, and `ALLOWED` does not name it.
+    """
+    if not isinstance(href, str) or not href.isprintable() or len(href) > LONGEST_HREF:
+        raise ContentsError(f"expected a path or URL of at most {LONGEST_HREF:,} letters; got {href!a:.99} in {path}")
+    folder, place = path.rpartition("/")[0] or ".", href
+    if "://" not in href:
+        local = local_path(path) is not None
+        place = (
+            urljoin(path, href) if path.startswith("http") else str(Path(folder, href)) if local else f"{folder}/{href}"
+        )
+    allowed = dask.config.get(ALLOWED, ())
+    if not any(_leads_into(place, root) for root in (folder, *([allowed] if isinstance(allowed, str) else allowed))):
+        raise ContentsError(
+            f"expected a href at the place of its collection, {folder}; got {href}: if you trust the collection, allow "
+            f'the beginning of the href by dask.config.set({{"{ALLOWED}": [...]}}) or {ALLOWED_VARIABLE}'
+        )
+    local_path(place)  # raises an error for what no machine could open
+    return place
 
 
-def _joined(path: str, local: Path | None, href: str) -> str:
-    return str(local.parent / href) if local is not None else f"{path.rpartition('/')[0]}/{href.removeprefix('./')}"
+def _leads_into(place: str, root: str) -> bool:
+    """Return whether a path or URL is in a folder, or, over HTTP, on its server; chains of protocols never are."""
+    folder, found = (one.removeprefix("file://") for one in (root, place))
+    if "::" in place or ("://" in folder) != ("://" in found):
+        return False
+    if "://" not in found:
+        return Path(os.path.abspath(found)).is_relative_to(os.path.abspath(folder))
+    own, other = urlsplit(folder), urlsplit(found)
+    if (own.scheme, own.hostname) != (other.scheme, other.hostname) or ".." in PurePosixPath(other.path).parts:
+        return not own.netloc and own.scheme == other.scheme
+    return other.scheme.startswith("http") or PurePosixPath(other.path).is_relative_to(own.path or "/")
 
 
 def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:

@@ -81,12 +81,7 @@ class StoredArray:
     def _check_memory(self, where: Any) -> None:
         """Raise an error for chunks too large to decode, which a file of a few bytes may hold."""
         read = [len(_places(index, n)) for index, n in zip(self._indices(where), self.shape)]
-        held = [max(n, unit) for n, unit in zip(read, self.array.chunks)]
-        check_memory(
-            COPIES * self.dtype.itemsize * math.prod(held),
-            f"{self.source}: reading chunks of shape {self.array.chunks}, {COPIES} times in memory at once,",
-            ": write it again in smaller chunks, as with mdh_dask.io.write_rows, or give workers more memory",
-        )
+        check_chunks(self.source, self.array.chunks, self.dtype, read)
 
     def _indices(self, where: Any) -> tuple[Any, ...]:
         """Return the index of every axis."""
@@ -123,6 +118,16 @@ class StoredArray:
         for index in itertools.product(*places):
             region = tuple(slice(i * u, (i + 1) * u) for i, u in zip(index, unit))
             yield self.array.metadata.encode_chunk_key(index), region
+
+
+def check_chunks(source: str, chunks: Sequence[int], dtype: np.dtype, read: Sequence[int] = ()) -> None:
+    """Raise an error for chunks, or a region of such lengths, that do not fit in memory `COPIES` times."""
+    held = [max(pair) for pair in itertools.zip_longest(chunks, read, fillvalue=0)]
+    check_memory(
+        COPIES * dtype.itemsize * math.prod(held),
+        f"{source}: reading chunks of shape {tuple(chunks)}, {COPIES} times in memory at once,",
+        ": write it again in smaller chunks, as with mdh_dask.io.write_rows, or give workers more memory",
+    )
 
 
 def _places(index: Any, n: int) -> Sequence[int]:

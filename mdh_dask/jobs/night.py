@@ -193,6 +193,7 @@ class Night:
             with self._published(outputs, job) as growing, keeping(journal), telling_of_memory(all_rows(image), model):
                 seen = labelled(image, features, model, growing, self.progress, job, sieve=sieve, about=told)
                 write_preview(seen, growing)
+                self.opened.check_unchanged(name)
             found = {
                 "shape": list(image.shape), "crs": crs_of(image), "n_rows": int(seen.sizes.sum()),
                 "n_without": seen.n_without or 0, "sizes": seen.sizes.tolist(), "lowest": -int(model.noise),

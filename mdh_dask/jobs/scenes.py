@@ -9,7 +9,7 @@ from typing import Any
 import dask.array as da
 from fsspec.utils import glob_translate  # type: ignore[import-untyped, unused-ignore]
 
-from .._errors import SettingError
+from .._errors import ContentsError, SettingError
 from .._locations import redacted
 from .._words import full_count
 from ..images import Image
@@ -110,13 +110,13 @@ class ScenesInput:
     def digest(self, name: str) -> str:
         """Return a digest of a scene that changes with its files."""
         if name not in self.digests:
-            # No token of a URL: it may be another one every night, and nobody shall guess it from the digest.
-            scene = self.scenes[name]
-            files = [(redacted(path), bands, _fingerprint(path)) for path, bands in scene.files]
-            if scene.mask is not None:
-                files.append((redacted(scene.mask), (), _fingerprint(scene.mask)))
-            self.digests[name] = codec.digest(*files, *filter(None, [redacted(scene.fault)]))[:32]
+            self.digests[name] = _digest(self.scenes[name])
         return self.digests[name]
+
+    def check_unchanged(self, name: str) -> None:
+        """Raise an error if a scene has been written again since it was opened."""
+        if _digest(self.scenes[name]) != self.digest(name):
+            raise ContentsError("it was written again while it was read, so that outputs of both would be mixed")
 
     def image(self, name: str) -> Image:
         """Open a scene; see `open_scene` for the errors, and `Features.check` for those of its columns."""
@@ -166,6 +166,14 @@ def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:
     found = find_scenes(given["path"], bands, given["mask"])
     shown = given["path"] if isinstance(given["path"], str) else f"{len(found)} scenes"
     return ScenesInput(shown, {scene.name: scene for scene in found}, reading, options, bands)
+
+
+def _digest(scene: Scene) -> str:
+    # No token of a URL: it may be another one every night, and nobody shall guess it from the digest.
+    files = [(redacted(path), bands, _fingerprint(path)) for path, bands in scene.files]
+    if scene.mask is not None:
+        files.append((redacted(scene.mask), (), _fingerprint(scene.mask)))
+    return codec.digest(*files, *filter(None, [redacted(scene.fault)]))[:32]
 
 
 def _fingerprint(path: str) -> dict[str, Any] | None:

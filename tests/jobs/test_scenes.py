@@ -4,9 +4,11 @@ import hashlib
 import json
 import os
 import re
+import struct
 from contextlib import suppress
 from pathlib import Path
 
+import dask
 import numpy as np
 import pytest
 import rasterio
@@ -839,6 +841,82 @@ def test_an_item_that_lacks_a_band_or_a_file_is_left_out_alone(tmp_path):
     told = left_out(job, "bare", "broken", "gone")
     assert re.search("bare: expected a band 'red'.*broken: expected assets with a href.*gone: .* no .*none.tif", told)
     assert metrics(job)["labelled"] == ["whole"]
+
+
+HOSTILE = (
+    *(item("x", {"a": {"href": href}}) for href in ("a\0.tif", "gopher://host/a", "simplecache::http://host/x.tif",
+      "http://host/" + "a" * 100_000, "https://169.254.169.254/latest", "file:///etc/passwd", "/etc/passwd",
+      "scenes/../../x.tif", "zip://a.tif::scenes/x.zip", "a\ud800.tif", 5, None)),
+    *(item(name, {"a": {"href": "scenes/a.tif"}}) for name in ("..", ".", "", "a\0b", "x" * 300, "a\ud800",
+      "a\x1b[31m", "a\nERROR forged", "a\u202egpj")),
+    None, [1], 5, "x", {"id": "y"}, {"id": "y", "assets": [1]}, {"id": "y", "assets": {"a": None}},
+)  # fmt: skip
+"""Items of collections by an enemy, or a broken catalogue."""
+
+
+def test_hostile_items_are_left_out_alone(tmp_path):
+    items = [one | {"id": f"x{i}"} if isinstance(one, dict) and one["id"] in ("x", "y") else one
+             for i, one in enumerate(HOSTILE)]  # fmt: skip
+    good = item("good", {"a": {"href": "scenes/good.tif"}})
+    job = new_job(tmp_path, JOB.replace("scenes/*.tif", "items.json"))
+    scene(tmp_path / "scenes/good.tif", 0)
+    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": [*items, good]}))
+    run(job)
+    assert (metrics(job)["labelled"], len(metrics(job)["damaged"])) == (["good"], len(items))
+
+
+def test_hrefs_lead_elsewhere_only_if_that_is_allowed(tmp_path):
+    hrefs = {"a": "https://host/a.tif", "b": "https://other/b.tif", "c": "s3://bucket/in/c.tif"}
+    items = [item(name, {"data": {"href": href}}) for name, href in hrefs.items()]
+    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": items}))
+    with dask.config.set({"mdh-dask.allowed-hrefs": ["https://host/", "s3://bucket/in"]}):
+        found = find_scenes(tmp_path / "items.json")
+    assert [one.paths for one in found] == [["https://host/a.tif"], [], ["s3://bucket/in/c.tif"]]
+    wanted = "expected a href at the place of its collection.*got https://other/b.tif.*ALLOWED_HREFS"
+    assert re.search(wanted, found[1].fault)
+
+
+def tiff_of(width, height, tile=None, loop=False):
+    """Return a TIFF of some 200 bytes that claims a size."""
+    layout = [(322, tile), (323, tile), (324, 300), (325, 9)] if tile else [(273, 300), (278, height), (279, 9)]
+    tags = sorted([(256, width), (257, height), (258, 8), (259, 1), (262, 1), (277, 1), *layout])
+    entries = b"".join(struct.pack("<HHII", code, 4, 1, value) for code, value in tags)
+    return struct.pack("<2sHIH", b"II", 42, 8, len(tags)) + entries + struct.pack("<I", 8 * loop) + bytes(90)
+
+
+def test_files_that_claim_any_size_or_lead_nowhere_are_left_out_alone(tmp_path):
+    job = new_job(tmp_path, JOB.replace("[method]", 'missing_chunks = "fill"\n[method]'))
+    places = {name: tmp_path / f"scenes/{name}.tif" for name in ("good", *"abcdefg")}
+    scene(places["good"], 0, bands=("red",), named=False)
+    claimed = ((2**31, 2**31), (2**20, 2**20), (65536, 65536, 65536), (100, 100, None, True))
+    for name, size in zip("abcd", claimed):
+        places[name].write_bytes(tiff_of(*size))
+    places["e"].symlink_to(places["e"])
+    places["f"].mkdir()
+    zarr.create_array(places["g"], shape=(2**40, 2**40), chunks=(64, 64), dtype="u1")
+    left_out(job, *"abcdefg")
+    assert metrics(job)["labelled"] == ["good"]
+
+
+@pytest.mark.parametrize("outputs", ["", 'connected = "out/{scene}-regions.tif"\nregions = "out/{scene}.parquet"\n'])
+def test_a_scene_that_is_written_again_while_it_is_labelled_gets_no_outputs_of_both(outputs, tmp_path, monkeypatch):
+    job = new_job(tmp_path, JOB.replace("[output]\n", f"[output]\n{outputs}"))
+    for name, seed in (("a", 0), ("b", 1)):
+        scene(tmp_path / f"scenes/{name}.tif", seed)
+    label = night_module.labelled
+
+    def rewritten(image, *args, **kwargs):
+        seen = label(image, *args, **kwargs)
+        if "b.tif" in image.path:
+            scene(tmp_path / "scenes/b.tif", 7, height=31)
+        return seen
+
+    with monkeypatch.context() as patch:
+        patch.setattr(night_module, "labelled", rewritten)
+        assert "written again while it was read" in left_out(job, "b")
+    assert {path.name[0] for path in (tmp_path / "out").glob("[!.]*.tif")} == {"a"}
+    run(job)
+    assert labels_of(job, "b")[0].shape == (31, 40)
 
 
 def test_items_of_the_same_name_are_refused_with_their_places(tmp_path):
