@@ -33,6 +33,9 @@ WORD = re.compile(r"\S*")
 CLOSING = "]'\")>,.;:"
 """Signs that end the sentence or bracket in which a URL stands."""
 
+UNSEEN = re.compile("[\0-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+"""Control characters, those that turn the direction of texts or have no width, and bytes that are not UTF-8."""
+
 LISTS = (".json", ".geojson")
 """Endings of files that hold STAC items."""
 
@@ -92,6 +95,19 @@ def _without_parameters(text: str) -> str:
 def _end(found: re.Match[str] | None) -> int:
     assert found is not None
     return found.end()
+
+
+def printable(text: str, kept: str = "") -> str:
+    r"""Return a text with escapes in place of control characters, but those `kept`, and of others that show nothing.
+
+    Names of columns, levels and files may hold any: they could move the cursor, reverse texts or forge lines of a log.
+
+    Examples
+    --------
+    >>> printable("a\nb\x1b[31m\u202e"), printable("a\nb", kept="\n")
+    ('a\\nb\\x1b[31m\\u202e', 'a\nb')
+    """
+    return UNSEEN.sub(lambda found: found[0] if found[0] in kept else ascii(found[0])[1:-1], text)
 
 
 def all_redacted(value: Any) -> Any:

@@ -6,18 +6,22 @@ import sys
 import threading
 from datetime import UTC, datetime
 
-from ._locations import all_redacted, redacted
+from ._locations import all_redacted, printable, redacted
 
 
 class Lines(logging.Formatter):
-    """Lines of text."""
+    """Lines of text, one for a message, whatever names it holds; a traceback follows in lines of its own."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the lines of a record."""
-        return redacted(super().format(record))
+        return printable(redacted(super().format(record)), kept="\n\t")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """Return the line of a message."""
+        return printable(super().formatMessage(record))
 
 
 class JsonLines(logging.Formatter):

@@ -8,6 +8,8 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Self
 
+from .._locations import printable
+
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[int], Any]
@@ -35,6 +37,7 @@ def announced(description: str, bar: bool, unit: str = "rows") -> Progress | Non
     >>> with announced("pass 1: reading", bar=True)(2_000_000) as bar:
     ...     bar.update(1_000_000)
     """
+    description = printable(description)
     if bar:
         whole = _current.get()
         return partial(_Bar, description, unit) if whole is None else partial(whole.next_pass, description)

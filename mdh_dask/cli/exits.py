@@ -13,7 +13,7 @@ import click
 
 from .._errors import CannotCreateError, SettingError, is_bug
 from .._fields import JobError
-from .._locations import redacted
+from .._locations import printable, redacted
 from .._log import is_json
 from .interrupts import HungUp, Terminated, signals_raised
 
@@ -200,7 +200,7 @@ class Commands(click.Group):
 def _of_usage(error: click.ClickException | SettingError, command: str | None) -> click.ClickException:
     """Return the error that click shows with the usage of a command."""
     wrong = click.UsageError(message_of(error, command)) if isinstance(error, SettingError) else error
-    wrong.message = redacted(wrong.message)  # type: ignore[misc]
+    wrong.message = printable(redacted(wrong.message), kept="\n")  # type: ignore[misc]
     return wrong
 
 

@@ -4,7 +4,7 @@ import logging
 
 import click
 
-from .._locations import redacted
+from .._locations import printable, redacted
 from .._log import JsonLines, Others, is_json
 
 WHOLE_PROCESS = "whole process"
@@ -30,4 +30,4 @@ def say(text: str) -> None:
     from ..io.folders import naming_place
 
     with naming_place("standard output"):
-        click.echo(redacted(text))
+        click.echo(printable(redacted(text), kept="\n\t"))

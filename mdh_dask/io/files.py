@@ -1,10 +1,14 @@
 """Reading and writing of whole files at paths and URLs."""
 
 import os
+import re
 
 from .folders import existing, naming_place, write_whole
 from .nodes import local_path
 from .remote import filesystem
+
+CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""Characters that no text file should hold: browsers and parsers stop at them, or read them as others."""
 
 
 def file_exists(location: str | os.PathLike[str]) -> bool:
@@ -27,7 +31,8 @@ def read_file(location: str | os.PathLike[str]) -> bytes:
 def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite: bool = False) -> None:
     """Write a file that appears, or changes, only when it is complete; a missing local folder is created.
 
-    Texts are written in UTF-8. Bytes of file names that are not UTF-8 are written as the log shows them.
+    Texts are written in UTF-8. Bytes of file names that are not UTF-8, NUL and other control characters are written as
+    the log shows them.
 
     Raises
     ------
@@ -41,7 +46,7 @@ def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite
     b'{}'
     """
     if isinstance(content, str):
-        content = content.encode(errors="backslashreplace")
+        content = CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", content).encode(errors="backslashreplace")
     path = local_path(location)
     with naming_place(location):
         if path is None:

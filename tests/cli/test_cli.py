@@ -13,6 +13,8 @@ from pathlib import Path
 
 import click
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zarr
 from click.shell_completion import ShellComplete
@@ -702,3 +704,30 @@ def test_worker_processes_do_the_work_and_keep_their_tracebacks(here):
     assert "got 1 NaN" in failed.stderr.splitlines()[-1]
     assert "Traceback" not in failed.stderr
     assert os.listdir() == ["l.zarr"]
+
+
+HOSTILE = "a\x1b[31m\n2026-11-25 03:00:00 ERROR forged", "b\u202e\0"
+
+
+def test_no_name_of_a_column_a_level_or_a_file_sends_control_characters_or_forges_lines_of_a_log(tmp_path):
+    rows, y = rows_of_blobs()
+    levels = np.array([f"{name}\x1b]0;title\a" for name in "xyz"])[y]
+    table = pa.table({HOSTILE[0]: rows[:, 0], HOSTILE[1]: rows[:, 1], "c": levels})
+    path, report = tmp_path / "x\x1b[2J.parquet", tmp_path / "r.html"
+    pq.write_table(table, path)
+    options = ("--feature-map", "gower", "--out", str(tmp_path / "l\u2028\x1b.zarr"), "--report", str(report), *QUICK)
+    shown = [
+        CliRunner().invoke(mdh, command)
+        for command in (
+            ["fit", str(path), *options],
+            ["fit", str(path), *options],
+            ["fit", str(path), "--columns", "z", "--overwrite", *options],
+            ["fit", f"{path}\x1b", *options],
+            ["predict", str(path), str(path), "--out", "x.zarr"],
+        )
+    ]
+    assert [one.exit_code for one in shown] == [0, 73, 65, 66, 2]
+    text = "".join(one.output for one in shown)
+    assert all(char.isprintable() or char == "\n" for char in text)
+    assert not [line for line in text.splitlines() if "forged" in line and line.startswith("2026-11-25 03:00:00")]
+    assert not re.search("[\0-\x08\x0b-\x1f\x7f]", report.read_text())
