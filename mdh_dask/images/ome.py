@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from .._locations import redacted
@@ -67,7 +68,10 @@ def multiscale_of(attributes: Mapping[str, Any], level: int = 0) -> Multiscale |
             raise ValueError("axes without names, as before version 0.4")
         steps = [*chosen.get("coordinateTransformations", ()), *found[0].get("coordinateTransformations", ())]
         scale, translation = _placed(steps, len(axes))
-        multiscale = Multiscale(str(chosen["path"]), axes, scale, translation)
+        path = str(chosen["path"])
+        if ".." in PurePosixPath(path).parts or path.startswith("/") or ":" in path:
+            raise ValueError(f"the path {path!r} leads out of the group")
+        multiscale = Multiscale(path, axes, scale, translation)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(
             f"expected the metadata of OME-Zarr 0.4 or 0.5; got multiscales that are not: {error}; name an array of "

@@ -14,6 +14,7 @@ import zarr
 from .._process import check_memory
 from .._typing import AnyArray
 from ..tree.saving import ADDED, FIELDS
+from .nodes import array_in
 
 MODEL_MARK = "mdh_dask_model"
 """The attribute that makes a group a model; the checksum in it is written last."""
@@ -100,8 +101,8 @@ def checked(group: zarr.Group, mark: dict[str, Any]) -> tuple[str, dict[str, Any
 
 
 def _found(group: zarr.Group, name: str, dtype: str | None) -> zarr.Array:
-    array = group.get(name)
-    if not isinstance(array, zarr.Array):
+    array = array_in(group, name)
+    if array is None:
         raise ValueError(f"the array {name} is missing")
     if dtype is not None and array.dtype != np.dtype(dtype):
         raise ValueError(f"expected {dtype} for the array {name}, got {array.dtype}")

@@ -6,7 +6,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,13 @@ RECORD = "mdh_dask_blocks.json"
 
 NUMBER = re.compile("[0-9]{1,18}")
 """Most digits in the number of a chunk."""
+
+CODECS = {
+    "adler32", "astype", "bitround", "blosc", "bytes", "bz2", "crc32", "crc32c", "delta", "fixedscaleoffset",
+    "fletcher32", "gzip", "jenkins_lookup3", "lz4", "lzma", "packbits", "pcodec", "quantize", "sharding_indexed",
+    "shuffle", "transpose", "vlen-bytes", "vlen-utf8", "zfpy", "zlib", "zstd",
+}  # fmt: skip
+"""Names of the codecs that may decode chunks: others, such as that of pickle, may run code of the chunk."""
 
 Options = Mapping[str, Any] | None
 """Options of fsspec for a URL, such as credentials and endpoints."""
@@ -96,13 +103,46 @@ def find_node(location: str | os.PathLike[str], storage_options: Options) -> zar
                 node = zarr.open(os.fspath(location), mode="r", storage_options=url_options(storage_options))
             else:
                 node = zarr.open(path, mode="r")
-        if isinstance(node, zarr.Array) and 0 in (*node.chunks, *(node.shards or ())):
-            raise ValueError(f"it has chunks of shape {node.chunks}")
+        if isinstance(node, zarr.Array):
+            _check(node)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, UserWarning) as error:
         raise ValueError(f"{location} is damaged: Zarr cannot read its metadata ({error}); write it again") from error
     return node
+
+
+def array_in(group: zarr.Group, name: str) -> zarr.Array | None:
+    """Return the array at a path in a group, or None if there is none; errors as for `find_node`."""
+    node = group.get(name)
+    if isinstance(node, zarr.Array):
+        _check(node)
+    return node if isinstance(node, zarr.Array) else None
+
+
+def _check(array: zarr.Array) -> None:
+    """Raise an error for chunks of no rows, and codecs that are not in `CODECS`."""
+    if 0 in (*array.chunks, *(array.shards or ())):
+        raise ValueError(f"it has chunks of shape {array.chunks}")
+    about = array.metadata.to_dict()
+    codecs = [about.get("codecs"), about.get("filters"), about.get("compressor")]
+    for name in _names_of_codecs(codecs):
+        if name.removeprefix("numcodecs.") not in CODECS and not name.startswith("imagecodecs_"):
+            raise ValueError(f"its chunks have the codec {name!r}, which is none of {', '.join(sorted(CODECS))}")
+
+
+def _names_of_codecs(part: Any) -> Iterator[str]:
+    """Yield the names in lists of codecs, also of those inside shards."""
+    if isinstance(part, list | tuple):
+        for codec in part:
+            yield from _names_of_codecs(codec)
+    elif isinstance(part, Mapping):
+        yield str(part.get("name", part.get("id")))
+        inner = part.get("configuration")
+        if isinstance(inner, Mapping):
+            yield from _names_of_codecs([inner.get("codecs"), inner.get("index_codecs")])
+    elif part is not None:
+        yield str(getattr(part, "codec_id", part))
 
 
 def write_beside(array: zarr.Array, name: str, text: str) -> None:

@@ -20,6 +20,7 @@ from .nodes import (
     MARK,
     RECORD,
     Options,
+    array_in,
     find_node,
     local_path,
     read_all_beside,
@@ -45,7 +46,7 @@ def find_begun(
         shutil.rmtree(folder)
     node = find_node(path, storage_options)
     if isinstance(node, zarr.Group) and inside:
-        node = node.get(inside)
+        node = array_in(node, inside)
     mark = node.attrs.get(MARK) if isinstance(node, zarr.Array) else None
     if not isinstance(mark, dict) or mark.get("of") != name:
         return None

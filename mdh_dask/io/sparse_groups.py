@@ -14,7 +14,7 @@ from .._locations import hiding_credentials
 from .._sparse import SparseRows, sparse_rows
 from .._typing import Integers
 from .damage import naming
-from .nodes import Options, find_node
+from .nodes import Options, array_in, find_node
 from .rows import check_complete
 from .sparse_files import columns_of, lazy_sparse_rows, row_blocks
 from .stored import StoredArray
@@ -25,7 +25,7 @@ VALUES, COLUMNS, STARTS = PARTS = ("data", "indices", "indptr")
 
 def is_sparse_group(node: object) -> bool:
     """Return whether a Zarr node is a group of the three arrays of a sparse matrix."""
-    return isinstance(node, zarr.Group) and all(isinstance(node.get(name), zarr.Array) for name in PARTS)
+    return isinstance(node, zarr.Group) and all(array_in(node, name) is not None for name in PARTS)
 
 
 @hiding_credentials()
@@ -55,8 +55,8 @@ def open_sparse_group(
     n_rows, n_columns = _shape(group, path)
     stored = []
     for name in PARTS:
-        array = group[name]
-        assert isinstance(array, zarr.Array)
+        array = array_in(group, name)
+        assert array is not None
         check_complete(array, f"{path}/{name}", missing_chunks)
         stored.append(StoredArray(array, f"{path}/{name}"))
     values, places, indptr = stored

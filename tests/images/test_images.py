@@ -188,6 +188,17 @@ def test_the_full_resolution_of_ome_zarr_is_read(version, tmp_path):
     assert image.multiscale.translation == (6.0, 8.0)
 
 
+@pytest.mark.parametrize("path", ["../secret.zarr", "/etc/secret.zarr", "0/../../secret.zarr", "file:///secret.zarr"])
+def test_the_metadata_of_ome_zarr_lead_to_no_array_outside_of_it(path, tmp_path):
+    zarr.create_array(tmp_path / "secret.zarr", data=beach())
+    group = zarr.open_group(ome_image(tmp_path / "a.zarr", beach()))
+    about = group.attrs["ome"]
+    about["multiscales"][0]["datasets"][0]["path"] = path
+    group.attrs["ome"] = about
+    with pytest.raises(ValueError, match="leads out of the group"):
+        open_image(tmp_path / "a.zarr")
+
+
 def test_another_level_of_ome_zarr_is_opened_by_its_number(tmp_path):
     path = ome_image(tmp_path / "a.zarr", beach())
     small = open_image(path, index={"level": 1})

@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+import numcodecs
 import numpy as np
 import pytest
 import tifffile
@@ -194,3 +195,19 @@ def test_damage_that_a_pass_finds_ends_a_command_with_its_code_in_one_line(tmp_p
     line = result.stderr.splitlines()[-1]
     assert "ERROR x.zarr is damaged: its chunk c/1/0 cannot be decoded" in line
     assert "Traceback" not in result.stderr
+
+
+def test_codecs_that_are_not_known_to_run_no_code_are_refused_by_name(tmp_path, monkeypatch):
+    class Reversed(numcodecs.abc.Codec):
+        codec_id = "reversed"
+
+        def encode(self, buf):
+            return bytes(buf)[::-1]
+
+        decode = encode
+
+    monkeypatch.setitem(numcodecs.registry.codec_registry, "reversed", Reversed)
+    for name, codecs in (("a", {"compressors": Reversed()}), ("b", {"compressors": None, "filters": [Reversed()]})):
+        zarr.create_array(tmp_path / name, data=ROWS, chunks=(100, 3), zarr_format=2, **codecs)
+        with pytest.raises(ValueError, match="its chunks have the codec 'reversed', which is none of adler32, astype,"):
+            open_rows(tmp_path / name)
