@@ -31,6 +31,8 @@ def load_model(path: str | Path) -> Any:
     ValueError
         If it is not a model, was written by a newer version, or is damaged. Everything is checked, and the message
         names an invalid array.
+    ImportError
+        If it is a model of another package, which was not imported.
     """
     return read_model(path, _model_of)
 
@@ -61,7 +63,10 @@ def _class_named(name: str) -> type[ClusterEstimator]:
     from .registry import all_estimators  # imported late: with all estimators
 
     if name not in (known := all_estimators()):
-        raise ValueError(f"expected a model of {', '.join(sorted(known))}; got {name}")
+        raise ImportError(
+            f"expected a model of {', '.join(sorted(known))}; got one of {name}: import the package that defines it "
+            "first, or install the version of mdh_dask that wrote it"
+        )
     return known[name]
 
 

@@ -1,12 +1,13 @@
 """Sparse rows in files of SciPy and of Matrix Market, which are held whole: neither can be read by rows."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from inspect import signature
 from io import BytesIO
-from threading import Lock
+from threading import Lock, Timer
+from time import monotonic
 from typing import Any
 from zipfile import ZipFile
 
@@ -47,9 +48,46 @@ IN_PARTS = (
 AS_ARRAYS = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
 """Asks newer versions of SciPy for arrays, as 1.18 warns that matrices will not be the default for long."""
 
-_LOCK = Lock()
-_HELD: dict[Any, SparseRows] = {}
-"""The rows of the file that was read last, by its version: every block of it needs all of the file."""
+HELD_FOR = 60.0
+"""Seconds for which a process holds the rows of a file after it has read a block of them."""
+
+
+class _Held:
+    """The rows of the file that was read last: every block of it needs all of the file."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Any, SparseRows] = {}
+        self.lock = Lock()
+        self.until = 0.0
+        self.timer: Timer | None = None
+
+    def read(self, version: Any, read: Callable[[], SparseRows]) -> SparseRows:
+        """Return the rows of a version of a file, which are read unless they are held."""
+        with self.lock:
+            if version not in self.rows:
+                self.rows.clear()
+                self.rows[version] = read()
+            self.until = monotonic() + HELD_FOR
+            if self.timer is None:
+                self._wait(HELD_FOR)
+            return self.rows[version]
+
+    def _wait(self, seconds: float) -> None:
+        self.timer = Timer(seconds, self._release)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def _release(self) -> None:
+        """Hold nothing any longer, unless a block was read since."""
+        with self.lock:
+            self.timer = None
+            if (left := self.until - monotonic()) > 0:
+                self._wait(left)
+            else:
+                self.rows.clear()
+
+
+_HELD = _Held()
 
 
 def is_matrix_market(name: str) -> bool:
@@ -81,11 +119,7 @@ class SparseFile:
     @hiding_credentials()
     def rows(self) -> SparseRows:
         """Return all rows."""
-        with _LOCK:
-            if self.version not in _HELD:
-                _HELD.clear()
-                _HELD[self.version] = self._read()
-            return _HELD[self.version]
+        return _HELD.read(self.version, self._read)
 
     def read(self, part: tuple[int, int, tuple[int, ...] | None]) -> SparseRows:
         """Return the rows of a range (first, end), and all columns or some."""

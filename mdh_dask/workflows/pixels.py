@@ -1,7 +1,8 @@
 """Segmentation of an open image into labels, model, preview and report."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -39,6 +40,8 @@ logger = logging.getLogger(__name__)
 PIXELS_FOR_SCALES = 2000
 """Pixels from which the resolution of columns is estimated if only their scales are needed."""
 
+SCALES = ("scale", "feature_map__scale")
+"""Parameters that scale columns."""
 
 COLOURS = ("red", "green", "blue")
 
@@ -96,7 +99,8 @@ def segment_image(
     logger.info("%s: %s, %s x %s pixels of %s bands of %s", image.path, image.kind, width, height, n_bands, image.dtype)
     started = perf_counter()
     every = all_rows(image, columns_of(options))
-    with suited(cluster, every.nbytes) as where, recorded(outputs), telling_of_memory(every, estimator):
+    measured = telling_of_memory(every, estimator)
+    with suited(cluster, every.nbytes) as where, recorded(outputs), measured, keeping_parameters(estimator):
         image = counted(image, announced("counting pixels with data", estimator.progress))
         features, rows, n_passes = _prepared(image, pixel_rows(image, columns_of(options)), estimator, options)
         estimator.fit(rows)
@@ -120,6 +124,16 @@ def segment_image(
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
     return Made(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
+
+
+@contextmanager
+def keeping_parameters(estimator: Any) -> Iterator[None]:
+    """Give an estimator its own parameters back in the end: weighted columns are not scaled again."""
+    before = {name: value for name, value in estimator.get_params().items() if name in SCALES}
+    try:
+        yield
+    finally:
+        estimator.set_params(**before)
 
 
 def columns_of(options: PixelOptions) -> Features:
@@ -147,7 +161,7 @@ def _prepared(
     factors = standardiser(first.columns, sample, getattr(estimator, "scale", True)).scale
     factors[-2:] *= options.coordinates
     features = features.times(factors)
-    own = {name: False for name in ("scale", "feature_map__scale") if name in estimator.get_params()}
+    own = {name: False for name in SCALES if name in estimator.get_params()}
     estimator.set_params(**own)
     if options.sample is None:
         return features, pixel_rows(image, features), 1

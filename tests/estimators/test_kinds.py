@@ -183,8 +183,12 @@ def test_a_model_of_another_kind_than_its_class_is_refused(model, rows, tmp_path
     monkeypatch.setattr(Points, "kind", "other")
     with pytest.raises(ValueError, match="expected the kind other for a NearestPoints, got points"):
         load_model(tmp_path / "m.zarr")
+
+
+def test_a_model_of_a_package_that_was_not_imported_is_not_called_damaged(model, tmp_path, monkeypatch):
+    model.save(tmp_path / "m.zarr")
     monkeypatch.delitem(METHODS, "nearest")
-    with pytest.raises(ValueError, match=r"expected a model of .*; got NearestPoints"):
+    with pytest.raises(ImportError, match=r"expected a model of .*; got one of NearestPoints: import the package"):
         load_model(tmp_path / "m.zarr")
 
 

