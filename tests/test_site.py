@@ -1,0 +1,50 @@
+"""The site: built without a warning, with a page for all that is public, and examples that run."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mdh_dask
+
+ROOT = Path(__file__).parents[1]
+
+PAGES = ROOT / "deploy/docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", str(PAGES), str(ROOT), str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder / "deploy/docs"
+
+
+def test_every_public_name_has_a_page_with_its_parameters(site):
+    assert {f"mdh_dask.{name}" for name in mdh_dask.__all__} <= {path.stem for path in (site / "api").iterdir()}
+    page = (site / "api/mdh_dask.RandomProjectionTree.html").read_text()
+    assert "n_projections" in page
+    assert 'id="mdh_dask.RandomProjectionTree.cut"' in page
+
+
+def test_the_gallery_shows_every_notebook(site):
+    page = (site / "gallery.html").read_text()
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        assert f"notebooks/{path.stem}.html" in page
+        assert f"{path.stem}.png" in page
+
+
+@pytest.mark.parametrize("page", ["index", "tutorial"])
+def test_the_examples_of_a_page_run_in_their_order(page, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    snippets = re.findall(r"```python\n(.*?)```", (PAGES / f"{page}.md").read_text(), re.DOTALL)
+    names = {}
+    for text in snippets:
+        if "start_cluster" not in text:  # the rows of this one are the reader's
+            exec(text, names)
+    said = capsys.readouterr().out.split()
+    for expected in re.findall(r"n_clusters_\)  # (\d+)", "".join(snippets)):
+        assert expected in said
