@@ -13,6 +13,9 @@ import dask
 import numpy as np
 from dask.callbacks import Callback
 
+from mdh_dask._jit import descent as separators
+from mdh_dask.projections.pursuit import Separator
+
 ROUNDED = {"mean", "deviations"}
 """Fields of named tuples that are sums of floating-point numbers; all others are compared exactly."""
 
@@ -28,6 +31,13 @@ DEGENERATE_ROWS = {
     "few rows": np.random.default_rng(0).normal(size=(5, 80)),
 }
 """Rows in which a hyperplane has hardly anything to separate."""
+
+
+def best_separator(index, direction, alpha):
+    """The best separator normal to a direction, by the compiled loop of a penalised density."""
+    gradient = np.empty(len(direction))
+    found = separators.best_separator(index.centred, index.columns, direction, alpha, index.penalty, gradient)
+    return Separator(*found, gradient)
 
 
 def assert_same_value(actual, expected, scale=1.0, rounded=False):

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 from .._typing import AnyArray, Integers
 from ..projections import Projection
 from ..projections.ica import UNMIXED, leading_components
-from ..projections.rows import NO_COLUMNS
+from ..projections.random import NO_COLUMNS
 from .divisive import DivisiveClustering
 from .docstrings import documented
 

@@ -16,8 +16,7 @@ from ..growth.order import ORDERS
 from ..io.keeping import Cache
 from ..projections import FROM_ORIGIN, PROJECTIONS, Projection
 from ..projections.directions import Proposal
-from ..projections.random import RANDOM_PROJECTIONS
-from ..projections.rows import NO_COLUMNS
+from ..projections.random import NO_COLUMNS, RANDOM_PROJECTIONS
 from ..splits.choose import Chooser
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.search_null import Search

@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 from .._typing import AnyArray, Integers
 from ..kernels.registry import AFFINITIES
 from ..projections import Projection
-from ..projections.rows import NO_COLUMNS
-from ..projections.spectral import spectral_direction
+from ..projections.bipartition import spectral_direction
+from ..projections.random import NO_COLUMNS
 from .affinity_features import AffinityFeatures
 from .divisive import DivisiveClustering
 from .docstrings import documented

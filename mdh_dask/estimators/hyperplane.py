@@ -14,9 +14,9 @@ from ..growth.branches import GrowthSettings
 from ..growth.scaling import Standardiser
 from ..projections import Projection
 from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
-from ..projections.path import path_points
 from ..projections.pursuit import MDHResult, within
-from ..projections.rows import NO_COLUMNS
+from ..projections.random import NO_COLUMNS
+from ..projections.thesis import path_points
 from ..splits.rules import SplitRule
 from .divisive import DivisiveClustering
 from .docstrings import documented

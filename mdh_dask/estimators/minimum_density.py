@@ -11,11 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import AnyArray, Floats, Integers
 from ..density.modes import CERTAIN_DEPTH
 from ..projections import Projection
-from ..projections.mdh import Starts
-from ..projections.mdh_candidates import mdh_families
-from ..projections.rows import NO_COLUMNS
+from ..projections.mdh import Starts, mdh_families
+from ..projections.random import NO_COLUMNS, in_random_subspace
 from ..projections.starts import MOST_COMPONENTS
-from ..projections.subspaces import in_random_subspace
 from .divisive import DivisiveClustering
 from .docstrings import documented
 

@@ -10,9 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import resolve_bandwidth
 from ..projections import Projection
-from ..projections.genetic import GeneticSearch
-from ..projections.rows import NO_COLUMNS
-from ..projections.search import DirectionSearch, SearchKind
+from ..projections.random import NO_COLUMNS
+from ..projections.search import DirectionSearch, GeneticSearch, SearchKind
 from ..splits.rules import CRITERIA, DEPEND_ON_LENGTH
 from ..splits.search_null import Search
 from ..splits.searching import search_score

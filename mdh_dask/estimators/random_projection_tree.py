@@ -8,8 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._typing import AnyArray, Integers
 from ..growth.branches import GrowthSettings
-from ..projections.random import RANDOM_PROJECTIONS
-from ..projections.rows import NO_COLUMNS, single_columns
+from ..projections.random import NO_COLUMNS, RANDOM_PROJECTIONS, single_columns
 from ..splits.rules import SplitRule
 from .divisive import DivisiveClustering
 from .docstrings import documented

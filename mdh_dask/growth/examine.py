@@ -12,8 +12,7 @@ from .._typing import AnyArray
 from ..chunks import work_through
 from ..density.bandwidth import Bandwidth
 from ..projections.directions import Proposal, StandardDirections
-from ..projections.random import KeyedDirections
-from ..projections.rows import row_combinations
+from ..projections.random import KeyedDirections, row_combinations
 from ..splits.choose import Counts
 from ..splits.stop_rule import VotingRule
 from .bounds import least_share, near_rows

@@ -13,7 +13,7 @@ from .._eigenvectors import POSITIVE, normalised
 from .._typing import Floats
 from ..density.evidence import valley_evidence
 from ..kernels.numbers import by_alignment
-from ..projections.spectral import second_eigenvalue
+from ..projections.bipartition import second_eigenvalue
 from ..splits.choose import Verdict
 from .bounds import near_rows
 from .branches import Branch, GrowthSettings, State

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import AnyArray, Integers
-from ..projections.path import PathPoint
+from ..projections.thesis import PathPoint
 from ..tree.structure import NodeDensity
 from .parts import GREY, INK, bare_axes, fill_sides, new_figure, window
 

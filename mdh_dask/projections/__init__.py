@@ -11,16 +11,13 @@ from collections.abc import Callable
 import numpy as np
 
 from .._typing import AnyArray, Floats
+from .bipartition import clusterable_direction, cutting_direction, spectral_direction, two_means_direction
 from .ica import leading_components
-from .kurtosis import kurtosis_directions
-from .mdh_candidates import mdh_families
-from .pca import principal_components
-from .random import RANDOM_PROJECTIONS, RandomProjection
-from .rows import row_combinations
+from .mdh import mdh_families
+from .pca import across_thin_directions, principal_components
+from .random import RANDOM_PROJECTIONS, RandomProjection, row_combinations
 from .search import DirectionSearch, SearchKind
-from .spectral import spectral_direction
-from .two_sides import clusterable_direction, cutting_direction, two_means_direction
-from .whitening import across_thin_directions
+from .thesis import kurtosis_directions
 
 __all__ = ["FROM_ORIGIN", "PROJECTIONS", "Projection"]
 

@@ -8,8 +8,7 @@ import numpy as np
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from .pca import centred_rows, scaled_components
-from .penalty import Labels, PenalisedDensity
-from .pursuit import ETA, STEPS_BEFORE_LAST, MDHResult, Step, growing_alphas, result_of
+from .pursuit import ETA, STEPS_BEFORE_LAST, Labels, MDHResult, PenalisedDensity, Step, growing_alphas, result_of
 
 GAMMAS = (0.1, 0.3)
 """Successive weights of the labels, for a unit standard deviation along the first principal component. The paper has
@@ -50,7 +49,7 @@ def labelled_hyperplane(
     bandwidth : Bandwidth
         Rule for the bandwidth of all directions, from the projections on the first principal component.
     alpha_max, max_iterations
-        As for `minimum_density_hyperplane`.
+        As for `minimum_density_hyperplanes`.
 
     Returns
     -------

@@ -1,21 +1,24 @@
-"""Minimum density hyperplanes by projection pursuit (JMLR 17(156); thesis section 4.2.1)."""
+"""Minimum density hyperplanes by projection pursuit from several starts (JMLR 17(156); thesis section 4.2.1)."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
-from .pca import centred_rows, scaled_components
-from .pursuit import MDHResult, Step, growing_alphas, pursue
-from .rows import NO_COLUMNS
+from ..density.bandwidth import BANDWIDTHS
+from ..density.modes import CERTAIN_DEPTH
+from .ica import non_normal_directions
+from .pca import centred_rows, is_thin, scaled_components, whitening_of
+from .pursuit import MDHResult, growing_alphas, pursue
+from .random import NO_COLUMNS
 from .sqp import constrained_hyperplane
-from .starts import MOST_COMPONENTS, Start, valley_starts
-
-__all__ = ["MDHResult", "Step", "mdh_directions", "minimum_density_hyperplane", "minimum_density_hyperplanes"]
+from .starts import MOST_COMPONENTS, Start, starts_along, valley_starts
 
 Starts = Literal["balanced", "valleys", "pca2", "random"]
-"""Names of the starts of pursuits; see `mdh_directions`."""
+"""Names of the starts of pursuits; see `minimum_density_hyperplanes`."""
 
 N_RANDOM = 10
 """Number of random directions that ``starts="random"`` pursues."""
@@ -26,132 +29,22 @@ Solver = Literal["pursuit", "sqp"]
 N_BALANCED, N_VALLEYS = 3, 8
 """Number of random starts to pursue besides the two components."""
 
+MUCH_NARROWER = 0.6
+"""A start along which the rows spread less than this share of the first component is pursued with its own bandwidth,
+too, as a wider one hides valleys across thin directions. A limit near one would pursue twice on
+round clusters, where the bandwidths hardly differ."""
 
-def minimum_density_hyperplane(
-    rows: AnyArray,
-    start: AnyArray,
-    *,
-    bandwidth: float | None = None,
-    alpha_max: float = 1.5,
-    max_iterations: int = 50,
-) -> MDHResult:
-    """Return the minimum density hyperplane that projection pursuit reaches from a start.
+MAX_ITERATIONS = 50
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Finite values, in columns of comparable scale; at least one row.
-    start : array of shape (n_features,)
-        Direction of any positive length.
-    bandwidth : float, optional
-        Standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along the
-        first principal component times ``n ** (-1/5)``.
-    alpha_max : float
-        Largest distance of the hyperplane from the mean of the projections, in standard deviations; 0.9 in the paper.
-    max_iterations : int
-        Most steps of the descent for the last value of alpha; the others take at most eight.
+N_WHITENED = 4
+"""Number of random starts among whitened rows, where rows are thin in some direction."""
 
-    Returns
-    -------
-    MDHResult
-        The last hyperplane that is a local minimiser of the density; if there is none, the last of all.
+N_UNMIXED = 2
+"""Number of starts that are independent components. The rows that choose have deep valleys along several of them by
+chance, which the rows that test reject; more of them would take the places of all other candidates."""
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, a value is not finite, `start` is zero, or `bandwidth` or `alpha_max` not positive.
-
-    Notes
-    -----
-    The bound alpha grows from 0.01 to `alpha_max` in ten steps; each starts at the end of the previous one and descends
-    by limited-memory BFGS on the unit sphere. One evaluation of index and gradient costs O(n n_features). Source:
-    Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, sections 4 and 5.1.1.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(400, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 200, axis=0)
-    >>> result = minimum_density_hyperplane(rows, [1.0, 1.0])
-    >>> bool(abs(result.direction[0]) > 0.99), bool(abs(result.offset) < 1)
-    (True, True)
-    """
-    _check(bandwidth, alpha_max)
-    centred = centred_rows(rows)
-    v = np.asarray(start, dtype=np.float64)
-    if v.shape != centred.shape[1:] or not 0 < np.linalg.norm(v) < np.inf:
-        raise ValueError(
-            f"start must be a direction of {centred.shape[1]} finite entries, not all zero, got shape {v.shape} and "
-            f"length {np.linalg.norm(v)}"
-        )
-    sd = float(scaled_components(centred, 1)[1][0])
-    result = pursue(
-        centred.astype(np.float64, copy=False),
-        Start(_unit(v), growing_alphas(alpha_max)),
-        sd,
-        bandwidth,
-        max_iterations,
-    )
-    return result.moved(None, np.asarray(rows)[0] - centred[0])
-
-
-def mdh_directions(
-    rows: AnyArray,
-    rng: np.random.Generator,
-    n_directions: int | None = None,
-    *,
-    starts: Starts = "balanced",
-    bandwidth: float | None = None,
-    alpha_max: float = 1.5,
-    max_components: int | None = MOST_COMPONENTS,
-) -> Floats:
-    """Return normals of minimum density hyperplanes from several starts, in descending order of relative depth.
-
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Finite values, in columns of comparable scale; at least one row.
-    rng : Generator
-        Draws the random starts.
-    n_directions : int, optional
-        Most directions to return; by default one for every start.
-    starts : {"balanced", "valleys", "pca2", "random"}
-        ``pca2``: the first two principal components, as in the paper. ``balanced``: these and the three directions with
-        the deepest valleys among 1000 random combinations of rows and the single columns; hyperplanes are first held
-        near the mean. ``valleys``: the components that show a valley, or else the first, and eight such directions;
-        hyperplanes are held near these valleys: for trees, as a cluster beside many others lies far from their mean.
-        ``random``: ten random directions.
-    bandwidth
-        As for `minimum_density_hyperplane`.
-    alpha_max : float
-        As there; with ``valleys`` only for the pursuits from components.
-    max_components : int, optional
-        At least 2. With more features than this, hyperplanes are pursued in the span of this many principal components
-        and of the starts; None to search all directions, as ``pca2`` and ``random`` do like the papers.
-
-    Returns
-    -------
-    ndarray of shape (k, n_features), float64
-        Unit directions.
-
-    Raises
-    ------
-    ValueError
-        As for `minimum_density_hyperplane`, or if `starts` or `max_components` is invalid.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(400, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 200, axis=0)
-    >>> V = mdh_directions(rows, rng, starts="pca2")
-    >>> V.shape, bool(abs(V[0, 0]) > 0.99)
-    ((2, 2), True)
-    """
-    results = minimum_density_hyperplanes(
-        rows, rng, starts=starts, bandwidth=bandwidth, alpha_max=alpha_max, max_components=max_components
-    )
-    # A pursuit that leaves its valley and ends at the bound has found no hyperplane.
-    found = [result for result in results if result.relative_depth > 0] or results[:1]
-    return np.array([result.direction for result in found[:n_directions]])
+ROWS_UNMIXED = 2000
+"""About as many rows set the independent components."""
 
 
 def minimum_density_hyperplanes(
@@ -168,17 +61,53 @@ def minimum_density_hyperplanes(
 ) -> list[MDHResult]:
     """Return the hyperplanes from several starts, in descending order of relative depth.
 
-    Parameters and errors are those of `mdh_directions` and `minimum_density_hyperplane`. With the `solver` ``"sqp"``,
-    sequential quadratic programming turns and moves a hyperplane from each start at once, within the last of its
-    bounds: see `mdh_dask.projections.sqp`. Columns in `coarse` have few values, so none of them alone is a start.
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+        Finite values, in columns of comparable scale; at least one row.
+    rng : Generator
+        Draws the random starts.
+    starts : {"balanced", "valleys", "pca2", "random"}
+        ``pca2``: the first two principal components, as in the paper. ``balanced``: these and the three directions with
+        the deepest valleys among 1000 random combinations of rows and the single columns; hyperplanes are first held
+        near the mean. ``valleys``: the components that show a valley, or else the first, and eight such directions;
+        hyperplanes are held near these valleys: for trees, as a cluster beside many others lies far from their mean.
+        ``random``: ten random directions.
+    bandwidth : float, optional
+        Standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along the
+        first principal component times ``n ** (-1/5)``.
+    alpha_max : float
+        Largest distance of a hyperplane from the mean of the projections, in standard deviations; 0.9 in the paper.
+        With ``valleys`` only for the pursuits from components.
+    max_components : int, optional
+        At least 2. With more features than this, hyperplanes are pursued in the span of this many principal components
+        and of the starts; None to search all directions, as ``pca2`` and ``random`` do like the papers.
+    max_iterations : int
+        Most steps of the descent for the last value of alpha; the others take at most eight.
+    solver : {"pursuit", "sqp"}
+        With ``"sqp"``, sequential quadratic programming turns and moves a hyperplane from each start at once, within
+        the last of its bounds: see `mdh_dask.projections.sqp`.
+    coarse : array of int
+        Columns of few values, so that none of them alone is a start.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or a value is not finite.
+
+    Notes
+    -----
+    The bound alpha grows from 0.01 to `alpha_max` in ten steps; each starts at the end of the previous one and descends
+    by limited-memory BFGS on the unit sphere. One evaluation of index and gradient costs O(n n_features). Source:
+    Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, sections 4 and 5.1.1.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.normal(size=(400, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 200, axis=0)
     >>> best, second = minimum_density_hyperplanes(rows, rng, starts="pca2")
-    >>> best.relative_depth >= second.relative_depth
-    True
+    >>> bool(abs(best.direction[0]) > 0.99), best.relative_depth >= second.relative_depth
+    (True, True)
     """
     _check(bandwidth, alpha_max)
     if solver not in get_args(Solver):
@@ -193,7 +122,8 @@ def minimum_density_hyperplanes(
         ]
     else:
         results = [pursue(searched.centred, start, searched.sd, bandwidth, max_iterations) for start in searched.starts]
-    return [searched.back(result) for result in sorted(results, key=lambda r: -r.relative_depth)]
+    results.sort(key=lambda result: -result.relative_depth)
+    return [result.moved(searched.basis, searched.mean) for result in results]
 
 
 class SearchedRows(NamedTuple):
@@ -208,10 +138,6 @@ class SearchedRows(NamedTuple):
     basis: Floats | None
     mean: Floats
 
-    def back(self, result: MDHResult) -> MDHResult:
-        """Return a hyperplane in the coordinates of the original rows."""
-        return result.moved(self.basis, self.mean)
-
 
 def searched_rows(
     rows: AnyArray,
@@ -223,7 +149,7 @@ def searched_rows(
     coarse: Integers = NO_COLUMNS,
     min_rows: float = 0.0,
 ) -> SearchedRows:
-    """Return the rows in coordinates of the span to search, with the starts; see `mdh_directions`."""
+    """Return the rows in coordinates of the span to search, with the starts."""
     if starts not in get_args(Starts):
         raise ValueError(f"starts must be one of {', '.join(map(repr, get_args(Starts)))}, got {starts!r}")
     if max_components is not None and max_components < 2:
@@ -262,3 +188,122 @@ def _check(bandwidth: float | None, alpha_max: float) -> None:
         raise ValueError(f"bandwidth must be positive and finite, got {bandwidth}; None chooses one from the rows")
     if not 0 < alpha_max < np.inf:
         raise ValueError(f"alpha_max must be positive and finite, got {alpha_max}; the usual value is 0.9")
+
+
+def mdh_families(
+    rows: AnyArray,
+    rng: np.random.Generator,
+    n_directions: int | None = None,
+    *,
+    starts: Starts = "valleys",
+    alpha_max: float = 1.5,
+    max_components: int | None = MOST_COMPONENTS,
+    coarse: Integers = NO_COLUMNS,
+    min_rows: float = 0.0,
+) -> list[Floats]:
+    """Return candidate directions: ends of pursuits with the common bandwidth and with their own, and starts.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+        Finite values, in columns of comparable scale; at least one row.
+    rng, starts, alpha_max, max_components, coarse
+        As for `minimum_density_hyperplanes`.
+    n_directions : int, optional
+        Most directions to return, the first of all families; None for all.
+    min_rows : float
+        Least number of rows on each side of a valley that ends the search; infinity to search on in any case.
+
+    Returns
+    -------
+    list of three ndarrays of shape (k, n_features), float64
+        Unit directions. The first family: the ends of pursuits, also with their own bandwidth if this differs, in
+        descending order of relative depth. The second: the starts that showed valleys, unchanged. The third: starts
+        and ends among whitened rows, if the rows are thin in some direction or `starts` is ``"valleys"``. If the
+        deepest start and its end show valleys beyond doubt, only this end and the starts.
+
+    Notes
+    -----
+    A pursuit uses the bandwidth of the first component. In a branch that is long in one direction and whose clusters
+    are separated across it, this bandwidth hides the valley of the start, and the pursuit leaves it. Whitened rows
+    show clusters that the others hide, but few of them have deep valleys by chance, which look deepest of all to the
+    rows that chose them: so they are a family of their own. The same is true of the ends of pursuits where few rows
+    have many columns: so the starts are a family apart from the ends.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(400, 2)) * [20.0, 1.0] + np.repeat([[0.0, -3.0], [0.0, 3.0]], 200, axis=0)
+    >>> V = mdh_families(rows, rng)[0]
+    >>> bool(np.abs(V[:, 1]).max() > 0.99)
+    True
+    """
+    searched = searched_rows(
+        rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse, min_rows=min_rows
+    )
+    valleys = _directions(searched.starts[searched.n_components :], searched)
+    certain = _certain_end(searched, min_rows / len(rows))
+    if certain is not None:
+        return _first([_directions([certain], searched), valleys, np.empty((0, rows.shape[1]))], n_directions)
+    results = [pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS) for start in searched.starts]
+    results.sort(key=lambda result: -result.relative_depth)
+    # A pursuit that leaves its valley and ends at the bound has found no hyperplane.
+    ends = [result for result in results if result.relative_depth > 0] or results[:1]
+    ends += _narrow_ends(searched)
+    whitened = _ends_among_whitened_rows(rows, rng, unmix=starts == "valleys")
+    return _first([_directions(ends, searched), valleys, whitened], n_directions)
+
+
+def _directions(found: Sequence[Start] | Sequence[MDHResult], searched: SearchedRows) -> Floats:
+    """Return the directions of starts or ends of pursuits in the coordinates of the rows."""
+    directions = np.array([one.direction for one in found]).reshape(-1, searched.centred.shape[1])
+    return directions if searched.basis is None else directions @ searched.basis
+
+
+def _first(families: list[Floats], n_directions: int | None) -> list[Floats]:
+    """Return the families without all but the first directions; None for all."""
+    before = np.cumsum([0, *map(len, families)])
+    return [family[: None if n_directions is None else max(n_directions - n, 0)] for family, n in zip(families, before)]
+
+
+def _certain_end(searched: SearchedRows, least_share: float) -> MDHResult | None:
+    """Return the hyperplane from the deepest start that may end the search if its valley is beyond doubt, too."""
+    start = max((s for s in searched.starts if s.ends_search(least_share)), key=lambda s: s.depth, default=None)
+    if start is None:
+        return None
+    result = pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS)
+    return result if result.relative_depth > CERTAIN_DEPTH else None
+
+
+def _narrow_ends(searched: SearchedRows) -> Iterator[MDHResult]:
+    """Yield the hyperplanes from starts along thin directions, pursued with their own bandwidth."""
+    for start in searched.starts[searched.n_components :]:
+        sd = float((searched.centred @ start.direction).std())
+        if 0 < sd < MUCH_NARROWER * searched.sd:
+            h = float(BANDWIDTHS["multimodal"].of(len(searched.centred), sd, sd))
+            result = pursue(searched.centred, start, searched.sd, h, MAX_ITERATIONS)
+            if result.relative_depth > 0:
+                yield result
+
+
+def _ends_among_whitened_rows(rows: AnyArray, rng: np.random.Generator, unmix: bool) -> Floats:
+    """Return starts and ends of pursuits among whitened rows, as directions of the given rows.
+
+    Where the rows are thin in some direction, pursuits start at random combinations of the whitened rows, and with
+    `unmix` always at their independent components: these show clusters beside each other in a direction along which the
+    rows spread less than in many others, which combinations of rows hardly contain.
+    """
+    whitening = whitening_of(rows, only_thin=not unmix)
+    if whitening is None:
+        return np.empty((0, rows.shape[1]))
+    whitened = centred_rows(rows).astype(np.float64) @ whitening.T
+    starts: list[Start] = []
+    if unmix:
+        independent = non_normal_directions(any_rows(whitened, ROWS_UNMIXED))
+        starts += starts_along(independent, whitened, N_UNMIXED)
+    if is_thin(1 / np.linalg.norm(whitening, axis=1)):
+        starts += valley_starts(rng, whitened, N_WHITENED)
+    ends = [pursue(whitened, start, 1.0, None, MAX_ITERATIONS) for start in starts]
+    chosen = [start.direction for start in starts] + [end.direction for end in ends if end.relative_depth > 0]
+    found = np.array(chosen).reshape(-1, len(whitening)) @ whitening
+    return found / np.linalg.norm(found, axis=1, keepdims=True)

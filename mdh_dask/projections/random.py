@@ -1,17 +1,14 @@
-"""Random directions (thesis section 6.2.3).
+"""Random directions: of a family (thesis section 6.2.3), with the covariance of some rows, or of a subspace."""
 
-A family is a function ``(rng, n_directions, n_features) -> array of shape (n_directions, n_features)``. To add one, add
-it to `RANDOM_PROJECTIONS`.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from .._jit.rows import certainly_distinct
 from .._random import generator
 from .._storable import storable
-from .._typing import Floats
+from .._typing import AnyArray, Floats, Integers
 
 RandomProjection = Callable[[np.random.Generator, int, int], Floats]
 
@@ -86,3 +83,138 @@ class KeyedDirections:
         """Return the directions, shape (n_directions, n_features), float64."""
         rng = generator(*self.key)
         return RANDOM_PROJECTIONS[self.family](rng, self.n_directions, len(self.scale)) * self.scale
+
+
+MOST_ROWS = 250
+"""Most rows that a direction combines."""
+
+MOST_COLUMNS = 50
+"""With more columns, single columns are not directions beside combinations of rows: scoring them would take long."""
+
+HASHES_FOR_A_ROW = 4
+"""With so many different hashes for every row, seven of eight distinct values have one of their own."""
+
+NO_COLUMNS = np.empty(0, dtype=np.int64)
+
+
+def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray) -> Floats:
+    """Return random combinations of centred rows: Gaussian directions with the covariance of the rows.
+
+    Clusters that lie apart make the covariance large along the lines that join them, so these directions separate
+    clusters more often than directions that are uniform on the sphere, especially with many features.
+    They are the primal form of the random dual vectors that the thesis (section 6.2.3) draws in a feature
+    space, where one cannot sample the sphere.
+
+    Parameters
+    ----------
+    rng : Generator
+    n_directions : int
+    rows : array of shape (n, n_features)
+        Standardised rows of the branch; at most `MOST_ROWS` of them, drawn at random, are combined.
+
+    Returns
+    -------
+    ndarray of shape (n_directions, n_features), of the dtype of the rows
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(500, 2)) * [3.0, 1.0]
+    >>> V = row_combinations(np.random.default_rng(1), 1000, rows)
+    >>> bool(abs(V[:, 0].std() / V[:, 1].std() - 3) < 0.3)
+    True
+    """
+    rows = some_rows(rng, rows)
+    root = scatter_root(rows - rows.mean(axis=0))
+    # Drawn in float32, the numbers would be others.
+    return rng.standard_normal((n_directions, len(root))).astype(root.dtype) @ root
+
+
+def scatter_root(centred: AnyArray) -> AnyArray:
+    """Return rows with the products of columns of some centred rows, as few as columns if these are not many.
+
+    Normal combinations of either have the same distribution, but those of few rows take fewer random numbers.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(100, 3))
+    >>> root = scatter_root(rows)
+    >>> root.shape, np.allclose(root.T @ root, rows.T @ rows)
+    ((3, 3), True)
+    """
+    n, d = centred.shape
+    # With more columns, the root takes longer than the random numbers that it saves.
+    return np.asarray(np.linalg.qr(centred, mode="r")) if n >= 2 * d else centred
+
+
+def some_rows(rng: np.random.Generator, rows: AnyArray) -> AnyArray:
+    """Return at most `MOST_ROWS` rows, drawn at random, in the original order."""
+    return rows if len(rows) <= MOST_ROWS else rows[np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))]
+
+
+def single_columns(rows: AnyArray, coarse: Integers = NO_COLUMNS) -> AnyArray:
+    """Return the unit vectors of the columns that can be directions, none with more than `MOST_COLUMNS` columns.
+
+    Combinations of ten columns hardly show clusters that differ in one of them.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.5, 0.0], [0.1, 1.0], [0.2, 0.0], [0.3, 1.0]])
+    >>> single_columns(rows)
+    array([[1., 0.]])
+    """
+    chosen = columns_without_ties(rows, coarse) if rows.shape[1] <= MOST_COLUMNS else NO_COLUMNS
+    vectors = np.zeros((len(chosen), rows.shape[1]), dtype=rows.dtype)  # the matrix of all may not fit in memory
+    vectors[np.arange(len(chosen)), chosen] = 1.0
+    return vectors
+
+
+def columns_without_ties(rows: AnyArray, coarse: Integers = NO_COLUMNS) -> Integers:
+    """Return the columns with at least half of their values distinct, but none of `coarse`, whose values were spread.
+
+    A value that many rows share makes a valley beside itself: many pixels are black or white, but that separates no
+    digits.
+    """
+    n = len(rows)
+    # Zero has two signs, which are one value.
+    words = np.ascontiguousarray(rows + 0)
+    words = words.view(f"u{words.dtype.itemsize}")
+    many = certainly_distinct(words, n // 2, (HASHES_FOR_A_ROW * n).bit_length())
+    unsure = np.flatnonzero(~many)
+    # Sorting takes several times as long as the hashes that make it unnecessary for most columns.
+    many[unsure] = (np.diff(np.sort(rows[:, unsure], axis=0), axis=0) > 0).sum(axis=0) + 1 > n / 2
+    return np.setdiff1d(np.flatnonzero(many), coarse)
+
+
+def in_random_subspace(
+    propose: Callable[[AnyArray, np.random.Generator], Sequence[Floats]],
+    rows: AnyArray,
+    rng: np.random.Generator,
+    n_dimensions: int,
+) -> list[Floats]:
+    """Return the directions that a projection proposes for rows in a random subspace, as directions of the rows.
+
+    Parameters
+    ----------
+    propose : callable
+        A function ``(rows, rng) -> families of directions``.
+    rows : array of shape (n, n_features)
+    rng : Generator
+        Draws the subspace, which is uniform, and is passed on.
+    n_dimensions : int
+        Of the subspace; fewer than columns.
+
+    Notes
+    -----
+    Distances within the subspace, times ``sqrt(n_features / n_dimensions)``, are those of the rows within a share e if
+    it has ``O(log n / e^2)`` dimensions (Johnson and Lindenstrauss).
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(30, 9))
+    >>> def columns(rows, rng):
+    ...     return [np.eye(rows.shape[1])]
+    >>> [family.shape for family in in_random_subspace(columns, rows, np.random.default_rng(0), 2)]
+    [(2, 9)]
+    """
+    basis = np.linalg.qr(rng.standard_normal((rows.shape[1], n_dimensions)))[0].T
+    return [family @ basis for family in propose(rows @ basis.T.astype(rows.dtype), rng)]

@@ -1,5 +1,6 @@
 """Searches for the directions of the largest score: brute force, genetic, and both combined (TR-2003009, 3.2)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 from math import ceil, pi
@@ -7,9 +8,210 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from .._jit.histograms import bin_robustly
 from .._typing import AnyArray, Floats
-from .genetic import ELITE, GeneticSearch, ascend
-from .searching import IndexScore, Score, SearchSpace, unit
+from ..density.minimum_error import MinimumError
+from .pca import centred_rows, scaled_components
+
+DIRECTIONS_AT_ONCE = 256
+"""Number of directions with projections in memory at once."""
+
+MOST_COMPONENTS = 50
+"""With more columns, directions are searched in the span of this many principal components."""
+
+ROWS_PER_COMPONENT = 5
+"""Least number of rows per dimension; with fewer, a search finds any shape by chance."""
+
+Score = Callable[[Floats], Floats]
+"""Return non-negative scores, larger is better, of projections of shape (n_directions, n_rows)."""
+
+
+@dataclass(frozen=True)
+class IndexScore:
+    """Separation times depth, on histograms with the same number of bins.
+
+    Parameters
+    ----------
+    error : MinimumError
+    n_bins : int
+        At least 8; 100 in the source.
+    """
+
+    error: MinimumError = field(default_factory=MinimumError)
+    n_bins: int = 100
+
+    def __post_init__(self) -> None:
+        if self.n_bins < 8:
+            raise ValueError(f"n_bins must be at least 8, got {self.n_bins}; 100 is the value of the source")
+
+    def __call__(self, projections: Floats) -> Floats:
+        """Return the scores of projections; thresholds have at least the square root of the rows on each side."""
+        counts = np.zeros((len(projections), self.n_bins), dtype=np.int64)
+        bin_robustly(projections, counts)
+        least, n_left = np.sqrt(projections.shape[1]), np.cumsum(counts, axis=1)
+        return self.error.of(counts).best_index((n_left >= least) & (n_left <= projections.shape[1] - least))
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """Rows in coordinates in which random directions are drawn uniformly.
+
+    Parameters
+    ----------
+    coordinates : array of shape (n, k), float64
+        Rows with mean zero.
+    back : array of shape (k, n_features)
+        A direction `v` in these coordinates is ``v @ back`` for the rows.
+    axes : array of shape (n_axes, k)
+        Unit directions of the single columns.
+    """
+
+    coordinates: Floats
+    back: Floats
+    axes: Floats
+
+    @classmethod
+    def of(cls, rows: AnyArray, whiten: bool) -> "SearchSpace":
+        """Return the space of some rows, spanned by their principal components if `whiten`, else by their columns.
+
+        Both have unit variance; constant columns and components are left out.
+        """
+        centred = centred_rows(rows).astype(np.float64, copy=False)
+        n, d = centred.shape
+        if not whiten:
+            sd = centred.std(axis=0)
+            used = np.flatnonzero(sd > 0)
+            back = np.eye(d)[used] / sd[used, None]
+            return cls(centred[:, used] / sd[used], back, np.eye(len(used)))
+        most = max(min(d, MOST_COMPONENTS, n // ROWS_PER_COMPONENT), 1)
+        components, sd = scaled_components(centred, most)
+        if sd[0] == 0:
+            return cls(np.empty((n, 0)), np.empty((0, d)), np.empty((0, 0)))
+        back = components / sd[:, None]
+        # Coordinates of the single columns: v @ back = e_j, as far as the components span it.
+        axes = (components * sd[:, None]).T
+        axes = axes[np.linalg.norm(axes, axis=1) > 0]
+        return cls(centred @ back.T, back, unit(axes))
+
+    @property
+    def n_dimensions(self) -> int:
+        """Number of coordinates of a direction."""
+        return self.coordinates.shape[1]
+
+    def score(self, directions: Floats, score: Score) -> Floats:
+        """Return the scores of directions in these coordinates, or zero for those that are not finite."""
+        scores = np.empty(len(directions))
+        for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
+            some = slice(first, first + DIRECTIONS_AT_ONCE)
+            scores[some] = score(directions[some] @ self.coordinates.T)
+        return np.where(np.isfinite(scores), np.maximum(scores, 0.0), 0.0)
+
+
+def unit(directions: Floats) -> Floats:
+    """Return the directions scaled to length one."""
+    return directions / np.linalg.norm(directions, axis=-1, keepdims=True)
+
+
+ELITE = 5
+"""Number of best directions that survive a generation, and that start the local ascent."""
+
+PATIENCE, MOST_GENERATIONS = 10, 50
+"""Most generations without a better direction, and most generations in all."""
+
+MUTATION_SD = 0.1
+
+FIRST_STEP, LAST_STEP = 0.1, 0.005
+"""First and last steps of a coordinate in the local ascent, which halves a step if no move is better."""
+
+MOST_STEPS = 100
+
+
+@dataclass(frozen=True)
+class GeneticSearch:
+    """Evolve a population of directions.
+
+    Parameters
+    ----------
+    population : int
+        Number of directions in a generation, at least 2.
+    crossover : float in [0, 1]
+        Probability that a child takes its coordinates from two parents rather than from one.
+    mutation : float in [0, 1]
+        Probability that a coordinate of a child changes.
+    """
+
+    population: int = 20
+    crossover: float = 0.8
+    mutation: float = 0.4
+
+    def __post_init__(self) -> None:
+        if self.population < 2:
+            raise ValueError(f"population must be at least 2, got {self.population}; 20 is the value of the source")
+        for name in ("crossover", "mutation"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be from 0 to 1, got {getattr(self, name)}")
+
+    def evolve(
+        self, space: SearchSpace, score: Score, rng: np.random.Generator, start: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the last generation and its scores, the best first; `start` are unit directions for the first."""
+        members = start[: self.population]
+        drawn = unit(rng.standard_normal((self.population - len(members), space.n_dimensions)))
+        members = np.concatenate([members, drawn])
+        members, scores = _sorted(members, space.score(members, score))
+        kept = min(ELITE, self.population - 1)
+        stale = 0
+        for _ in range(MOST_GENERATIONS):
+            children = self._children(members, scores, rng, self.population - kept)
+            best = scores[0]
+            members, scores = _sorted(
+                np.concatenate([members[:kept], children]),
+                np.concatenate([scores[:kept], space.score(children, score)]),
+            )
+            stale = stale + 1 if scores[0] <= best else 0
+            if stale == PATIENCE:
+                break
+        return members, scores
+
+    def _children(self, members: Floats, scores: Floats, rng: np.random.Generator, n: int) -> Floats:
+        # Roots of the scores, as the roulette would draw only a direction that is far better than the others.
+        weights = np.sqrt(scores) if scores.sum() > 0 else np.ones(len(scores))
+        a, b = members[rng.choice(len(members), (2, n), p=weights / weights.sum())]
+        b = b * np.where((a * b).sum(axis=1) < 0, -1.0, 1.0)[:, None]  # v and -v are the same direction
+        crossed = rng.random((n, 1)) < self.crossover
+        children = np.where(crossed & (rng.random(a.shape) < 0.5), b, a)
+        changed = rng.random(a.shape) < self.mutation
+        children = children + changed * rng.normal(0, MUTATION_SD, a.shape)
+        length = np.linalg.norm(children, axis=1, keepdims=True)
+        return np.where(length > 1e-9, children / np.maximum(length, 1e-9), a)
+
+
+def ascend(space: SearchSpace, score: Score, directions: Floats, scores: Floats) -> tuple[Floats, Floats]:
+    """Move single coordinates of directions while the score rises; return the ends and their scores, the best first.
+
+    Each step makes the best move of one coordinate up or down. The step length halves if no move is better.
+    """
+    ends, reached = [], []
+    moves = np.concatenate([np.eye(space.n_dimensions), -np.eye(space.n_dimensions)])
+    for v, best in zip(directions, scores, strict=True):
+        step = FIRST_STEP
+        for _ in range(MOST_STEPS):
+            around = unit(v + step * moves)
+            found = space.score(around, score)
+            k = int(found.argmax())
+            if found[k] > best:
+                v, best = around[k], found[k]
+            elif (step := step / 2) < LAST_STEP:
+                break
+        ends.append(v)
+        reached.append(best)
+    return _sorted(np.array(ends).reshape(-1, space.n_dimensions), np.array(reached))
+
+
+def _sorted(members: Floats, scores: Floats) -> tuple[Floats, Floats]:
+    order = np.argsort(-scores, kind="stable")
+    return members[order], scores[order]
+
 
 SearchKind = Literal["auto", "combined", "genetic", "brute", "random"]
 

@@ -2,7 +2,7 @@
 
 Unlike projection pursuit it does not search for the best threshold at every step, and so ends in many different local
 minima. Such hyperplanes are weak partitions, useful in combination (thesis, section 4.2.3): they are for ensembles;
-for a single partition, use `minimum_density_hyperplane`.
+for a single partition, use `minimum_density_hyperplanes`.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,7 @@ from .._typing import AnyArray, Floats
 from ..density.bandwidth import BANDWIDTHS
 from ..density.kde import kernel_height
 from .pca import centred_rows, scaled_components
-from .penalty import depth_at
-from .pursuit import MDHResult
+from .pursuit import MDHResult, depth_at
 from .starts import MOST_COMPONENTS
 
 TOLERANCE = 1e-8

@@ -13,7 +13,7 @@ from ..density.deepest import deepest_valleys
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
 from ..density.modes import CERTAIN_DEPTH
-from .rows import NO_COLUMNS, columns_without_ties, scatter_root, some_rows
+from .random import NO_COLUMNS, columns_without_ties, scatter_root, some_rows
 
 MOST_COMPONENTS = 50
 """With more features, trees pursue hyperplanes in the span of this many principal components, as noise would separate a

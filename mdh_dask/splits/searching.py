@@ -6,7 +6,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..density.bandwidth import BANDWIDTHS, Bandwidth
-from ..projections.searching import IndexScore, Score
+from ..projections.search import IndexScore, Score
 from ..projections.starts import sample_histograms
 from .minimum_error import ERRORS
 from .rules import SplitRule

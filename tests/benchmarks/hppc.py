@@ -22,8 +22,7 @@ from mdh_dask.metrics import (
     matching_accuracy,
     normalized_mutual_information,
 )
-from mdh_dask.projections.search import DirectionSearch
-from mdh_dask.projections.searching import IndexScore, SearchSpace
+from mdh_dask.projections.search import DirectionSearch, IndexScore, SearchSpace
 from mdh_dask.simulate import bolton_mixture
 
 from .published import BOUNDS_OF_TREES, HPPC, HPPC_PEERS

@@ -10,8 +10,7 @@ from mdh_dask import DivisiveClustering, PCATree, ProjectionPursuitTree
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.metrics import adjusted_rand_index, matching_accuracy
-from mdh_dask.projections.genetic import GeneticSearch
-from mdh_dask.projections.search import DirectionSearch
+from mdh_dask.projections.search import DirectionSearch, GeneticSearch
 from mdh_dask.simulate import bolton_mixture, gaussian_mixture
 from mdh_dask.splits import search_null
 from mdh_dask.splits.rules import SplitRule

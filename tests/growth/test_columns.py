@@ -10,8 +10,7 @@ from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import Standardiser, standardiser
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.projections.directions import StandardDirections
-from mdh_dask.projections.random import RANDOM_PROJECTIONS
-from mdh_dask.projections.rows import MOST_ROWS, row_combinations
+from mdh_dask.projections.random import MOST_ROWS, RANDOM_PROJECTIONS, row_combinations
 
 ALL_ROWS = FirstPass(seed=0, limit=HASH_RANGE - 1)
 

@@ -16,7 +16,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask._random import generator
-from mdh_dask.projections.two_sides import clusterable_direction, cutting_direction
+from mdh_dask.projections.bipartition import clusterable_direction, cutting_direction
 
 MODELS = [
     ClusterabilityTree(),

@@ -40,7 +40,8 @@ from mdh_dask.kernels import (
     nystrom_map,
 )
 from mdh_dask.kernels.distances import LEAST_SCALE, robust_width
-from mdh_dask.projections.mdh import minimum_density_hyperplane
+from mdh_dask.projections.pursuit import growing_alphas, pursue
+from mdh_dask.projections.starts import Start
 
 OF_COORDINATES = {name: cls() for name, cls in KERNELS.items() if name != "precomputed"}
 ALL = OF_COORDINATES | {"function": FromFunction(lambda A, B: (1 + A @ B.T) ** 2)}
@@ -419,7 +420,9 @@ class TestDual:
 
     def test_both_descend_to_the_same_hyperplane(self):
         start = np.eye(self.map.n_components)[0]
-        primal = minimum_density_hyperplane(self.features, start, bandwidth=self.bandwidth, alpha_max=0.9)
+        centre, sd = self.features.mean(axis=0), float(self.features[:, 0].std())
+        ends = pursue(self.features - centre, Start(start, growing_alphas(0.9)), sd, self.bandwidth, 50)
+        primal = ends.moved(None, centre)
         alpha, offset = reference.dual_minimum(self.gram, self.dual(start), self.bandwidth, [0.1, 0.9])
         in_dual, in_primal = reference.dual_projections(self.gram, alpha), self.features @ primal.direction
         least = reference.density_at(in_dual, offset, self.bandwidth)

@@ -25,8 +25,8 @@ from mdh_dask.plotting import (
 )
 from mdh_dask.plotting.parts import LEFT, RIGHT, window
 from mdh_dask.plotting.trees import NARROWEST_EDGE, WIDEST_EDGE
-from mdh_dask.projections.path import PathPoint
 from mdh_dask.projections.pursuit import Step
+from mdh_dask.projections.thesis import PathPoint
 from mdh_dask.tree.structure import NodeDensity, tree_from_nodes
 
 HILLS = np.histogram(np.r_[np.random.default_rng(0).normal(-2, 0.6, 300), np.random.default_rng(1).normal(2, 0.8, 700)],

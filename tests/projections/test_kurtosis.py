@@ -5,8 +5,8 @@ import pytest
 
 from mdh_dask import HierarchicalMDH
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.projections.kurtosis import MOST_ROWS, kurtosis_directions
-from mdh_dask.projections.subspaces import in_random_subspace
+from mdh_dask.projections.random import in_random_subspace
+from mdh_dask.projections.thesis import MOST_ROWS, kurtosis_directions
 
 
 def kurtosis_along(rows, v):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference_mdh
-from helpers import DEGENERATE_ROWS
+from helpers import DEGENERATE_ROWS, best_separator
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
@@ -25,11 +25,10 @@ from mdh_dask._jit.valleys import bin_linearly, grid_within, kernel_pulls, kerne
 from mdh_dask.density.modes import CERTAIN_DEPTH
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
 from mdh_dask.projections import PROJECTIONS
-from mdh_dask.projections.mdh import mdh_directions, minimum_density_hyperplane, minimum_density_hyperplanes
-from mdh_dask.projections.mdh_candidates import mdh_candidates
-from mdh_dask.projections.pca import principal_components
-from mdh_dask.projections.penalty import PenalisedDensity, depth_at
-from mdh_dask.projections.starts import ROWS_LOOKED_AT, valley_starts
+from mdh_dask.projections.mdh import mdh_families, minimum_density_hyperplanes
+from mdh_dask.projections.pca import centred_rows, principal_components, scaled_components
+from mdh_dask.projections.pursuit import PenalisedDensity, depth_at, growing_alphas, pursue
+from mdh_dask.projections.starts import ROWS_LOOKED_AT, Start, valley_starts
 
 alphas = st.sampled_from([0.01, 0.1, 0.3, 0.5, 0.9, 1.5])
 
@@ -51,6 +50,26 @@ def unit(v):
     return v / np.linalg.norm(v)
 
 
+def hyperplane(rows, start, bandwidth=None, alpha_max=1.5):
+    """The hyperplane that one pursuit reaches, for the rows as they are."""
+    centred = centred_rows(rows)
+    start = Start(unit(np.array(start)), growing_alphas(alpha_max))
+    sd = float(scaled_components(centred, 1)[1][0])
+    return pursue(centred, start, sd, bandwidth, 50).moved(None, rows[0] - centred[0])
+
+
+def directions(rows, rng, **options):
+    """The directions of the hyperplanes from several starts, by falling depth, without those that have no depth."""
+    results = minimum_density_hyperplanes(rows, rng, **options)
+    found = [result for result in results if result.relative_depth > 0] or results[:1]
+    return np.array([result.direction for result in found])
+
+
+def candidates(rows, rng, n_directions=None, **options):
+    """The directions of all families of candidates."""
+    return np.concatenate(mdh_families(rows, rng, n_directions, **options))
+
+
 def made_index(seed, n, d, h=0.35, eta=0.01, epsilon=1 - 1e-6):
     rows = made_rows(seed, n, d)
     return PenalisedDensity(rows - rows.mean(axis=0), h, eta, epsilon)
@@ -59,7 +78,7 @@ def made_index(seed, n, d, h=0.35, eta=0.01, epsilon=1 - 1e-6):
 def along(index, x, alpha):
     """The index of the direction of a vector, and its gradient by the vector."""
     length = np.linalg.norm(x)
-    best = index.best_separator(x / length, alpha)
+    best = best_separator(index, x / length, alpha)
     return best.index, best.gradient / length
 
 
@@ -127,7 +146,7 @@ class TestIndex:
     def test_is_the_lowest_penalised_density_over_all_offsets(self, seed, n, d, alpha, h):
         index = made_index(seed, n, d, h)
         v = unit(np.random.default_rng(seed).normal(size=d))
-        best = index.best_separator(v, alpha)
+        best = best_separator(index, v, alpha)
         sd = (index.centred @ v).std()
         offsets = np.linspace(-alpha * sd - 0.02, alpha * sd + 0.02, 4001)
         f = reference_mdh.penalised_density(index.centred, v, offsets, h, alpha, 0.01, index.epsilon)
@@ -141,7 +160,7 @@ class TestIndex:
         # JMLR 17(156), proposition 2.
         index = made_index(seed, n, d, eta=0.05)
         v = unit(np.ones(d))
-        best = index.best_separator(v, alpha)
+        best = best_separator(index, v, alpha)
         sd = (index.centred @ v).std()
         assert abs(best.offset) <= alpha * sd + 0.05
         if abs(abs(best.offset) - alpha * sd) > 1e-9:
@@ -154,8 +173,8 @@ class TestIndex:
         v, step = unit(random.normal(size=d)), 1e-5
         along = random.normal(size=d)
         along = unit(along - (along @ v) * v)
-        best = index.best_separator(v, alpha)
-        ahead, behind = (index.best_separator(unit(v + s * along), alpha) for s in (step, -step))
+        best = best_separator(index, v, alpha)
+        ahead, behind = (best_separator(index, unit(v + s * along), alpha) for s in (step, -step))
         if max(abs(ahead.offset - best.offset), abs(behind.offset - best.offset)) > 0.01:
             return  # The lowest valley changes here: the index has a kink.
         difference = (ahead.index - behind.index) / (2 * np.arctan(step))
@@ -168,21 +187,21 @@ class TestIndex:
         v, along = unit(np.array([1.0, 0.4, -0.2])), unit(np.array([-0.4, 1.0, 0.0]))
         seen = set()
         for alpha in np.linspace(0.01, 1.5, 12):
-            best = index.best_separator(v, alpha)
-            a, b = (index.best_separator(unit(v + s * along), alpha).index for s in (1e-5, -1e-5))
+            best = best_separator(index, v, alpha)
+            a, b = (best_separator(index, unit(v + s * along), alpha).index for s in (1e-5, -1e-5))
             assert best.gradient @ along == pytest.approx((a - b) / 2e-5, rel=1e-4, abs=1e-6)
             seen.add(best.inside)
         assert seen == {True, False}
 
     def test_in_a_gap_without_rows_the_hyperplane_lies_in_the_middle(self):
         index = PenalisedDensity(np.repeat([[-5.0], [5.0]], 20, axis=0), 0.01, 0.01)
-        best = index.best_separator(np.array([1.0]), 0.9)
+        best = best_separator(index, np.array([1.0]), 0.9)
         assert best.inside
         assert best.offset == pytest.approx(0, abs=0.5)
 
     def test_projections_without_spread_have_no_gradient(self):
         index = PenalisedDensity(np.array([[-1.0, 0.0], [1.0, 0.0]]), 0.5, 0.01)
-        best = index.best_separator(np.array([0.0, 1.0]), 0.5)
+        best = best_separator(index, np.array([0.0, 1.0]), 0.5)
         assert abs(best.offset) <= 0.01
         np.testing.assert_allclose(best.gradient, 0, atol=1e-9)
 
@@ -192,7 +211,7 @@ class TestIndex:
         start = unit(np.random.default_rng(seed).normal(size=d))
         v, best, (offset, first) = index.descend(start, alpha, n_steps, unit=1.0)
         # Without a step too, the direction is scaled to length one, which may change its last bit.
-        before = index.best_separator(start, alpha)
+        before = best_separator(index, start, alpha)
         assert (offset, first) == pytest.approx((before.offset, before.index))
         assert best.index <= before.index * (1 + 1e-12)
         assert np.linalg.norm(v) == pytest.approx(1)
@@ -201,7 +220,7 @@ class TestIndex:
     def test_descent_returns_the_gradient_at_the_unit_direction_where_it_ends(self, seed, d, alpha):
         index = made_index(seed, 80, d)
         v, best, _ = index.descend(unit(np.random.default_rng(seed).normal(size=d)), alpha, 5, unit=2.0)
-        np.testing.assert_allclose(best.gradient, index.best_separator(v, alpha).gradient, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(best.gradient, best_separator(index, v, alpha).gradient, rtol=1e-6, atol=1e-9)
 
 
 class TestDescent:
@@ -287,20 +306,20 @@ class TestPursuit:
     @given(seeds, st.integers(2, 5))
     def test_every_value_of_alpha_descends_from_the_last(self, seed, d):
         rows = made_rows(seed, 100, d)
-        result = minimum_density_hyperplane(rows, np.ones(d), bandwidth=0.4, alpha_max=0.9)
+        result = hyperplane(rows, np.ones(d), bandwidth=0.4, alpha_max=0.9)
         sd = np.sqrt(np.linalg.eigvalsh(np.cov(rows.T, ddof=0).reshape(d, d))[-1])
         index = PenalisedDensity(rows - rows.mean(axis=0), 0.4, 0.01 * sd)
         np.testing.assert_allclose(result.path[0].direction, unit(np.ones(d)))
         for before, after in zip(result.path, result.path[1:]):
             assert after.alpha >= before.alpha
             # Rows are centred here and there by other sums.
-            start = index.best_separator(before.direction, after.alpha).index
+            start = best_separator(index, before.direction, after.alpha).index
             assert after.index <= start * (1 + 1e-7)
 
     @given(seeds, st.integers(2, 5))
     def test_a_positive_depth_means_a_minimiser_between_two_modes_within_the_bound(self, seed, d):
         rows = made_rows(seed, 150, d)
-        result = minimum_density_hyperplane(rows, np.ones(d), bandwidth=0.4, alpha_max=0.9)
+        result = hyperplane(rows, np.ones(d), bandwidth=0.4, alpha_max=0.9)
         p = rows @ result.direction
         assert abs(result.offset - p.mean()) <= 0.9 * p.std() + 0.05
         near = reference_mdh.penalised_density(
@@ -322,8 +341,8 @@ class TestPursuit:
         start = np.random.default_rng(seed).normal(size=4)
         Q, _ = np.linalg.qr(np.random.default_rng(seed + 9).normal(size=(4, 4)))
         shift = np.array([5.0, -3.0, 0.0, 100.0])
-        here = minimum_density_hyperplane(rows, start)
-        there = minimum_density_hyperplane(2.5 * rows @ Q.T + shift, Q @ start)
+        here = hyperplane(rows, start)
+        there = hyperplane(2.5 * rows @ Q.T + shift, Q @ start)
         np.testing.assert_allclose(there.direction, Q @ here.direction, atol=1e-4)
         assert there.offset == pytest.approx(2.5 * here.offset + shift @ there.direction, abs=1e-3)
         assert there.density == pytest.approx(here.density / 2.5, rel=1e-3)
@@ -332,8 +351,8 @@ class TestPursuit:
     @pytest.mark.parametrize("seed", range(3))
     def test_the_order_of_the_rows_does_not_matter(self, seed):
         rows = made_rows(seed, 300, 3, gap=5)
-        here = mdh_directions(rows, rng(), starts="pca2")
-        there = mdh_directions(np.random.default_rng(seed).permutation(rows), rng(), starts="pca2")
+        here = directions(rows, rng(), starts="pca2")
+        there = directions(np.random.default_rng(seed).permutation(rows), rng(), starts="pca2")
         np.testing.assert_allclose(there, here, atol=1e-4)
 
     def test_two_clouds_that_touch_along_the_first_component_are_parted(self):
@@ -352,12 +371,12 @@ class TestPursuit:
 
     def test_more_components_than_features_are_all_and_fewer_a_span(self):
         rows = made_rows(3, 200, 60)
-        whole = mdh_directions(rows, rng(), max_components=None)
-        np.testing.assert_array_equal(mdh_directions(rows, rng(), max_components=60), whole)
+        whole = directions(rows, rng(), max_components=None)
+        np.testing.assert_array_equal(directions(rows, rng(), max_components=60), whole)
         components = principal_components(rows, 2)
         starts = valley_starts(rng(), rows - rows.mean(axis=0), 3, within=1.5)
         span = np.linalg.qr(np.array([*components, *(start.direction for start in starts)]).T)[0]
-        within = mdh_directions(rows, rng(), max_components=2)
+        within = directions(rows, rng(), max_components=2)
         np.testing.assert_allclose(within @ span @ span.T, within, atol=1e-9)
         assert np.linalg.norm(whole[0] @ span) < 0.99
 
@@ -365,7 +384,7 @@ class TestPursuit:
     def test_trees_search_so_many_components_and_none_for_all(self, method):
         rows = made_rows(3, 200, 60)
         for tree in (method(), method(max_components=None)):
-            expected = mdh_candidates(rows, rng(), starts=tree.starts, max_components=tree.max_components)
+            expected = candidates(rows, rng(), starts=tree.starts, max_components=tree.max_components)
             np.testing.assert_array_equal(np.concatenate(tree._directions(rows, rng())), expected)
         assert method().max_components == 50
 
@@ -375,9 +394,7 @@ class TestPursuit:
         depths = [result.relative_depth for result in results]
         assert len(results) == 5
         assert depths == sorted(depths, reverse=True)
-        np.testing.assert_array_equal(mdh_directions(rows, rng()), [r.direction for r in results])
-        np.testing.assert_array_equal(mdh_directions(rows, rng(), 2), [r.direction for r in results[:2]])
-        assert mdh_directions(rows, rng(), starts="pca2").shape == (2, 5)
+        assert directions(rows, rng(), starts="pca2").shape == (2, 5)
 
 
 def sheets(seed, gap=8.0):
@@ -392,13 +409,12 @@ class TestCandidates:
     @pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
     def test_come_after_the_ends_of_pursuits_and_are_of_length_one(self, starts):
         rows = made_rows(3, 200, 60)
-        ends = mdh_directions(rows, rng(), starts=starts)
-        candidates = mdh_candidates(rows, rng(), starts=starts)
-        np.testing.assert_allclose(candidates[: len(ends)], ends, atol=1e-12)
-        np.testing.assert_allclose(np.linalg.norm(candidates, axis=1), 1)
+        ends, found = directions(rows, rng(), starts=starts), candidates(rows, rng(), starts=starts)
+        np.testing.assert_allclose(found[: len(ends)], ends, atol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1)
         for n in (0, 3, len(ends) + 1):
-            np.testing.assert_array_equal(mdh_candidates(rows, rng(), n, starts=starts), candidates[:n])
-        assert (len(candidates) > len(ends)) == (starts != "pca2")
+            np.testing.assert_array_equal(candidates(rows, rng(), n, starts=starts), found[:n])
+        assert (len(found) > len(ends)) == (starts != "pca2")
 
     def test_start_at_valleys_between_groups_that_take_turns(self):
         rows = rng().normal(size=(2 * ROWS_LOOKED_AT, 5))
@@ -410,7 +426,7 @@ class TestCandidates:
         rows = rng().normal(size=(1000, 5))
         rows[:500] += apart / 5**0.5
         starts = valley_starts(rng(), rows - rows.mean(axis=0), 8)
-        found = mdh_candidates(rows, rng())
+        found = candidates(rows, rng())
         assert (len(found) == 1 + len(starts)) == certain
         if certain:
             np.testing.assert_allclose(found[1:], [start.direction for start in starts])
@@ -426,13 +442,13 @@ class TestCandidates:
         first = (np.arange(1000) < 500)[60:]
 
         def best(min_rows):
-            found = mdh_candidates(rows, rng(), min_rows=min_rows)
+            found = candidates(rows, rng(), min_rows=min_rows)
             return max(success_ratio(first, side) for side in (rows @ found.T > rows.mean(axis=0) @ found.T)[60:].T)
 
         assert best(60) < 0.7
         assert best(61) > 0.95
         named = np.concatenate(PROJECTIONS["mdh"](rows, rng(), 99))
-        np.testing.assert_array_equal(named, mdh_candidates(rows, rng(), min_rows=61))
+        np.testing.assert_array_equal(named, candidates(rows, rng(), min_rows=61))
 
     @pytest.mark.parametrize("seed", range(2))
     def test_a_few_rows_beside_two_clusters_of_a_branch_hide_none(self, seed):
@@ -455,8 +471,8 @@ class TestCandidates:
     def test_show_a_valley_across_the_thin_side_of_a_branch_that_pursuits_leave(self, seed):
         rows = sheets(seed)
         across = np.array([-0.8, 0.6])
-        assert np.abs(mdh_directions(rows, rng(), starts="valleys") @ across).max() < 0.99
-        assert np.abs(mdh_candidates(rows, rng(), starts="valleys") @ across).max() > 0.999
+        assert np.abs(directions(rows, rng(), starts="valleys") @ across).max() < 0.99
+        assert np.abs(candidates(rows, rng(), starts="valleys") @ across).max() > 0.999
         labels = HierarchicalMDH(random_state=seed).fit_predict(rows)
         assert success_ratio(np.arange(1000) < 500, labels) > 0.95
 
@@ -496,7 +512,7 @@ class TestDegenerateRows:
     @pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
     @pytest.mark.parametrize("rows", DEGENERATE_ROWS.values(), ids=DEGENERATE_ROWS)
     def test_directions_are_finite_and_of_length_one(self, rows, starts):
-        assert np.linalg.norm(mdh_candidates(rows, rng(), starts=starts), axis=1) == pytest.approx(1)
+        assert np.linalg.norm(candidates(rows, rng(), starts=starts), axis=1) == pytest.approx(1)
         results = minimum_density_hyperplanes(rows, rng(), starts=starts)
         assert results
         for result in results:
@@ -507,48 +523,43 @@ class TestDegenerateRows:
 
     def test_one_column_splits_between_its_clouds(self):
         rows = np.concatenate([rng().normal(size=100), rng().normal(10, 1, 100)])[:, None]
-        result = minimum_density_hyperplane(rows, [-2.0])
+        result = hyperplane(rows, [-2.0])
         assert result.direction == [-1.0]
         assert -7 < result.offset < -3
         assert result.relative_depth > 5
 
     def test_equal_rows_have_no_hyperplane_to_look_for(self):
-        result = minimum_density_hyperplane(np.full((5, 2), 3.0), [0.0, 2.0])
+        result = hyperplane(np.full((5, 2), 3.0), [0.0, 2.0])
         assert (result.offset, result.density, result.relative_depth, result.path) == (3.0, np.inf, 0.0, ())
 
     def test_far_rows_and_a_narrow_kernel_do_not_exhaust_the_memory(self):
         rows = np.concatenate([rng().normal(size=(200, 2)), [[1e9, 0.0]]])
-        assert np.isfinite(minimum_density_hyperplane(rows, [1.0, 1.0], bandwidth=1e-3).offset)
+        assert np.isfinite(hyperplane(rows, [1.0, 1.0], bandwidth=1e-3).offset)
 
     def test_a_bound_beyond_all_rows_finds_no_modes_on_both_sides_there(self):
         rows = rng().normal(size=(50, 2))
-        result = minimum_density_hyperplane(rows, [1.0, 0.0], alpha_max=20.0)
+        result = hyperplane(rows, [1.0, 0.0], alpha_max=20.0)
         assert 0 <= result.relative_depth < np.inf
 
     def test_depth_of_one_cloud_is_that_of_no_valley(self):
         assert depth_at(np.zeros(10), 0.0, 1.0) == pytest.approx(0, abs=1e-9)
 
     @pytest.mark.parametrize(
-        ("start", "options", "message"),
+        ("options", "message"),
         [
-            ([1.0], {}, "direction of 2 finite entries"),
-            ([0.0, 0.0], {}, "not all zero"),
-            ([np.nan, 1.0], {}, "finite"),
-            ([1.0, 0.0], {"bandwidth": 0.0}, "bandwidth must be positive"),
-            ([1.0, 0.0], {"alpha_max": -1.0}, "alpha_max must be positive"),
+            ({"bandwidth": 0.0}, "bandwidth must be positive"),
+            ({"alpha_max": -1.0}, "alpha_max must be positive"),
+            ({"starts": "pca3"}, "'pca2', 'random', got 'pca3'"),
+            ({"max_components": 1}, "max_components must be at least 2, got 1"),
         ],
     )
-    def test_bad_arguments_are_refused(self, start, options, message):
+    def test_bad_arguments_are_refused(self, options, message):
         with pytest.raises(ValueError, match=message):
-            minimum_density_hyperplane(made_rows(0, 10, 2), start, **options)
+            minimum_density_hyperplanes(made_rows(0, 10, 2), rng(), **options)
 
-    def test_bad_rows_and_starts_are_refused(self):
+    def test_rows_that_are_not_finite_are_refused(self):
         with pytest.raises(ValueError, match="finite"):
-            mdh_directions(np.array([[np.nan, 1.0]]), rng())
-        with pytest.raises(ValueError, match="'pca2', 'random', got 'pca3'"):
-            mdh_directions(np.zeros((3, 2)), rng(), starts="pca3")
-        with pytest.raises(ValueError, match="max_components must be at least 2, got 1"):
-            mdh_directions(np.zeros((3, 2)), rng(), max_components=1)
+            minimum_density_hyperplanes(np.array([[np.nan, 1.0]]), rng())
 
 
 PUBLISHED = {

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdh_dask._random import generator
-from mdh_dask.projections.random import RANDOM_PROJECTIONS, achlioptas, uniform_sphere
-from mdh_dask.projections.rows import columns_without_ties
+from mdh_dask.projections.random import RANDOM_PROJECTIONS, achlioptas, columns_without_ties, uniform_sphere
 
 FAMILIES = pytest.mark.parametrize("family", RANDOM_PROJECTIONS.values(), ids=RANDOM_PROJECTIONS)
 

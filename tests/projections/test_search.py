@@ -8,9 +8,7 @@ from scipy.stats import ortho_group
 
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.projections import PROJECTIONS
-from mdh_dask.projections.genetic import GeneticSearch, ascend
-from mdh_dask.projections.search import DirectionSearch
-from mdh_dask.projections.searching import IndexScore, SearchSpace, unit
+from mdh_dask.projections.search import DirectionSearch, GeneticSearch, IndexScore, SearchSpace, ascend, unit
 from mdh_dask.splits.rules import CRITERIA, DEPEND_ON_LENGTH, SplitRule
 from mdh_dask.splits.searching import search_score
 

@@ -6,7 +6,7 @@ import pytest
 from mdh_dask import HierarchicalMDH, RandomProjectionTree
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections import PROJECTIONS
-from mdh_dask.projections.whitening import ROWS_FOR_A_COMPONENT, THIN, whitening_of
+from mdh_dask.projections.pca import ROWS_FOR_A_COMPONENT, THIN, whitening_of
 
 
 def thin_rows(n=600, d=6, n_clusters=1, seed=0):
@@ -49,7 +49,7 @@ def test_rows_are_whitened_if_their_thinnest_direction_is_below_the_share(thinne
 def test_what_is_proposed_of_rows_that_are_not_thin_is_as_without_it(name, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(300, 4))
     proposed = np.vstack(PROJECTIONS[name](rows, np.random.default_rng(1), 50))
-    monkeypatch.setattr("mdh_dask.projections.whitening.THIN", 0.0)
+    monkeypatch.setattr("mdh_dask.projections.pca.THIN", 0.0)
     np.testing.assert_array_equal(proposed, np.vstack(PROJECTIONS[name](rows, np.random.default_rng(1), 50)))
 
 
@@ -70,7 +70,7 @@ def test_random_directions_find_clusters_across_a_thin_direction_more_often_amon
         return sum(RandomProjectionTree(random_state=0).fit(rows).n_clusters_ == 2 for rows in clouds)
 
     whitened = found()
-    monkeypatch.setattr("mdh_dask.projections.whitening.THIN", 0.0)
+    monkeypatch.setattr("mdh_dask.projections.pca.THIN", 0.0)
     assert whitened >= found() + 3
 
 
