@@ -27,7 +27,7 @@ def log_json(context: click.Context) -> None:
 
 def say(text: str) -> None:
     """Print a result to standard output."""
-    from ..io.folders import naming_place
+    from ..io.staging import naming_place
 
     with naming_place("standard output"):
         click.echo(printable(redacted(text), kept="\n\t"))

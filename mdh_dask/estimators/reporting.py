@@ -6,7 +6,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ..chunks import announced
-from ..io.targets import check_file
+from ..io.staging import check_file
 from ..report import write_report
 from .profiles import model_story
 from .validation import as_rows

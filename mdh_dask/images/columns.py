@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..columns import PIXEL_KINDS as KINDS
-from .bands import with_bands
+from .axes import with_bands
 from .features import Features
 from .image import Image
 from .validity import Nodata, nodata_of

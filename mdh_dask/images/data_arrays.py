@@ -11,14 +11,11 @@ import numpy as np
 from .._packages import needed
 from .._typing import AnyArray
 from ..chunks import is_dask
-from .axes import NAMES, view_of
-from .bands import names_in
+from .axes import NAMES, names_in, view_of
 from .features import Features
-from .georeference import kept
-from .image import Image, opened
-from .label_array import label_dtype
-from .label_blocks import NO_DATA, Label
-from .order import PANEL
+from .image import PANEL, Image, opened
+from .label_arrays import NO_DATA, Label, label_dtype
+from .tiff import kept
 from .validity import Nodata, OpenPixels, declared_by, validity_of
 
 

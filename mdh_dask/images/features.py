@@ -9,10 +9,8 @@ import numpy.typing as npt
 from .._errors import ContentsError
 from .._typing import AnyArray, Booleans, Floats
 from ..columns import PIXEL_KINDS as KINDS
-from .colours import LAB_BANDS, LAB_DTYPES
-from .image import Image
-from .local_columns import write_columns
-from .order import Block
+from .image import Block, Image
+from .local_columns import LAB_BANDS, LAB_DTYPES, write_columns
 from .validity import OpenPixels
 
 WINDOW = 5

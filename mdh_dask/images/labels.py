@@ -14,17 +14,14 @@ from .._locations import hiding_credentials
 from .._packages import require
 from .._typing import Integers
 from ..chunks import Progress, Statistic, Together, reduce_rows
-from ..io.nodes import Options, local_path
-from ..io.resuming import blocks_done, find_begun, tidy, with_stored
-from ..io.rows import open_array
-from ..io.stored import StoredArray
-from ..io.targets import check_file, refuse_input, will_replace, write_at
-from .axes import AxesView
-from .bands import SomeBands, StackedBands
+from ..io.blocks import blocks_done, find_begun, tidy, with_stored
+from ..io.paths import Options, local_path
+from ..io.rows import StoredArray, open_array
+from ..io.staging import check_file, refuse_input, will_replace, write_at
+from .axes import AxesView, SomeBands, StackedBands
 from .features import Features
 from .image import Image
-from .label_array import LABEL_IMAGE, create, finish, layout_of, path_inside
-from .label_blocks import Label, LabelRows, WriteLabels
+from .label_arrays import LABEL_IMAGE, Label, LabelRows, WriteLabels, create, finish, layout_of, path_inside
 from .maps import beside, is_map, place_of, removed_at_the_end, write_map
 from .overview import Seen, overview_of
 from .rows import all_rows, marked_rows, no_data

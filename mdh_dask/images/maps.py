@@ -15,10 +15,8 @@ import zarr
 from .._locations import hiding_credentials, name_of
 from .._packages import needed
 from .._typing import AnyArray, Integers
-from ..io.damage import naming
-from ..io.folders import existing, naming_place, remove_folder
-from ..io.nodes import Options, local_path
-from ..io.remote import filesystem
+from ..io.paths import Options, filesystem, local_path, naming
+from ..io.staging import existing, naming_place, remove_folder
 from .image import Image
 
 ENDINGS = (".tif", ".tiff")

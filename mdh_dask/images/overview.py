@@ -10,8 +10,7 @@ from .._jit.sums import add_to_labels
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
-from .image import Image
-from .order import PixelOrder
+from .image import Image, PixelOrder
 
 LARGEST = 2000
 """Most pixels on each side of a small picture."""

@@ -11,8 +11,7 @@ from dask.delayed import Delayed
 from .._typing import AnyArray, Booleans, Integers
 from ..chunks import Progress, Statistic, reduce_rows
 from .features import Features
-from .image import Image, opened
-from .order import PixelOrder
+from .image import Image, PixelOrder, opened
 from .validity import MarkedRows, NoDataError, OpenPixels
 
 

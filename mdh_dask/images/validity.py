@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._typing import AnyArray, Booleans
-from .order import Block
+
+Block = tuple[slice, slice]
+"""Lines and columns of an image."""
 
 Nodata = float | Literal["none"] | None
 """The value of pixels without data: a number, NaN for none but NaN, ``"none"`` for none at all, None as declared."""

@@ -18,7 +18,7 @@ import numpy as np
 from .._errors import BugError
 from .._storable import STORABLE, stored_name
 from .._typing import AnyArray
-from .folders import write_whole
+from .staging import write_whole
 
 FORMAT = 1
 

@@ -13,10 +13,8 @@ from fsspec.utils import read_block
 from .._locations import has_suffix, hiding_credentials
 from ..chunks import default_block_bytes
 from ..columns.drafts import repeated
-from .csv_dialects import Dialect
-from .csv_head import first_texts, head_of, line_end, warn_of_doubts
-from .nodes import Options
-from .remote import about_file, filesystem, version_of
+from .csv_head import Dialect, first_texts, head_of, line_end, warn_of_doubts
+from .paths import Options, about_file, filesystem, version_of
 from .tables import LazyColumn, LazyTable
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")

@@ -15,14 +15,13 @@ from ..columns.coding import Coder
 from ..columns.values import is_single
 from ..columns.values import kind_of as kind_of_values
 from .csv import csv_header, csv_texts, is_csv, open_csv
-from .nodes import Options, find_node, local_path, refuse_streams
+from .nodes import find_node
 from .npy import open_npy
 from .parquet import open_parquet, open_parquet_table
-from .parquet_footers import SUFFIXES, parquet_files
-from .remote import filesystem
+from .parquet_files import SUFFIXES, parquet_files
+from .paths import Options, filesystem, local_path, refuse_streams
 from .rows import open_array, open_rows
-from .sparse_files import is_matrix_market, open_sparse_file
-from .sparse_groups import is_sparse_group, open_sparse_group
+from .sparse import is_matrix_market, is_sparse_group, open_sparse_file, open_sparse_group
 from .tables import LazyTable
 
 Kind = Literal["Zarr", "npy", "Parquet", "CSV", "npz", "Matrix Market", "sparse Zarr"]

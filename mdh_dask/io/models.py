@@ -1,10 +1,9 @@
-"""Saved models: parameters and arrays in a Zarr group, with JSON and numbers only, fully checked on loading.
+"""The contents of saved models: their mark, arrays and checksum, and whether they are those that were written."""
 
-The group's attribute ``mdh_dask_model`` holds the format's number, the version of the package that wrote it, the kind
-of model, the parameters and a CRC-32 of everything. The `State` of a kind checks its arrays and parameters.
-"""
-
+import json
+import math
 import os
+import zlib
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -15,22 +14,116 @@ import numpy as np
 import zarr
 
 from .._locations import hiding_credentials
+from .._process import check_memory
 from .._typing import AnyArray
-from .model_contents import (
-    BESIDE,
-    FORMAT,
-    MODEL_MARK,
-    TREE,
-    as_json,
-    check_format,
-    checked,
-    checksum_of,
-    damaged,
-    stored_name,
-)
-from .nodes import Options, find_node, local_path
-from .remote import filesystem
-from .targets import Kind, will_replace, write_at
+from ..tree.saving import ADDED, FIELDS
+from .nodes import array_in, find_node
+from .paths import Options, filesystem, local_path
+from .staging import Kind, will_replace, write_at
+
+MODEL_MARK = "mdh_dask_model"
+"""The attribute that makes a group a model; the checksum in it is written last."""
+
+FORMAT = 1
+
+TREE = "tree"
+"""The kind of models without a kind, as from 0.1.0; the arrays of the tree have no prefix."""
+
+BESIDE = "beside_"
+"""Prefix of the names of arrays that do not belong to a tree."""
+
+
+def stored_name(kind: str, name: str) -> str:
+    """Return the name under which an array is stored."""
+    return name if kind == TREE and name in FIELDS else BESIDE + name
+
+
+def checksum_of(mark: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> int:
+    """Return the CRC-32 of a mark without its checksum, and of arrays, whatever the byte order here."""
+    crc = zlib.crc32(json.dumps({k: v for k, v in mark.items() if k != "checksum"}, sort_keys=True).encode())
+    for name, array in arrays.items():
+        crc = zlib.crc32(f"{name} {array.shape}".encode(), crc)
+        crc = zlib.crc32(array.astype(array.dtype.newbyteorder("<"), copy=False), crc)
+    return crc
+
+
+def as_json(value: Any, name: str) -> Any:
+    """Return a value as JSON restores it, or raise an error that names the part which JSON cannot represent."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{name} must be finite to be saved, since JSON has no {value}; use None or a number")
+        return value
+    if isinstance(value, list | tuple):
+        return [as_json(item, f"{name}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {str(key): as_json(item, f"{name}[{key!r}]") for key, item in value.items()}
+    what = "a dict with keys that are not strings" if isinstance(value, Mapping) else f"a {type(value).__name__}"
+    raise TypeError(
+        f"{name} must be None, a boolean, a number, a string, or a list or dict of these to be saved; got {what}: "
+        "set it to such a value (a seed for a random state, a name for a function, tolist() of an array)"
+    )
+
+
+def check_format(mark: Any, path: str | os.PathLike[str]) -> None:
+    """Raise an error unless a model is complete and of a format that this version reads."""
+    number = mark.get("format") if isinstance(mark, dict) else None
+    if not isinstance(number, int):
+        raise damaged(path, f"its attribute {MODEL_MARK} gives no format")
+    if number != FORMAT:
+        raise ValueError(
+            f"{path} has model format {number}, written by mdh_dask {mark.get('package_version')}; this is mdh_dask "
+            f"{version('mdh_dask')}, which reads format {FORMAT}: install the version that wrote it, or a later one"
+        )
+    if "checksum" not in mark:
+        raise ValueError(f"{path} was left incomplete by an interrupted write; save it again with overwrite=True")
+
+
+def damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
+    """Return the error for a damaged model."""
+    return ValueError(f"{path} is a damaged model: {reason}; restore it from a copy, or fit and save the model again")
+
+
+def checked(group: zarr.Group, mark: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, AnyArray]]:
+    """Return the kind, the parameters and the arrays that were saved, if they are those."""
+    kind, beside = mark.get("kind", TREE), mark.get("beside", [])
+    if not isinstance(kind, str):
+        raise ValueError(f"expected a text for the kind of model, got {kind!r}")
+    if not isinstance(beside, list) or not all(isinstance(name, str) and name.startswith(BESIDE) for name in beside):
+        raise ValueError(f"expected names that begin with {BESIDE} for the arrays beside the tree, got {beside!r}")
+    fields = [name for name in FIELDS if name not in ADDED or name in group] if kind == TREE else []
+    found = {name: _found(group, name, FIELDS.get(name)) for name in [*fields, *beside]}
+    _check_memory(found)
+    arrays = {name: np.ascontiguousarray(array[...]) for name, array in found.items()}
+    if mark["checksum"] != checksum_of(mark, arrays):
+        raise ValueError("its contents do not have the checksum that was recorded")
+    if not isinstance(mark.get("parameters"), dict):
+        raise ValueError(f"expected a dict of parameters, got a {type(mark.get('parameters')).__name__}")
+    return kind, mark["parameters"], {name.removeprefix(BESIDE): array for name, array in arrays.items()}
+
+
+def _found(group: zarr.Group, name: str, dtype: str | None) -> zarr.Array:
+    array = array_in(group, name)
+    if array is None:
+        raise ValueError(f"the array {name} is missing")
+    if dtype is not None and array.dtype != np.dtype(dtype):
+        raise ValueError(f"expected {dtype} for the array {name}, got {array.dtype}")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"expected numbers in the array {name}, got {array.dtype}")
+    return array
+
+
+def _check_memory(arrays: Mapping[str, zarr.Array]) -> None:
+    """Raise an error if arrays that are still to be read do not fit into memory."""
+    whole = 0
+    for name, array in arrays.items():
+        unit = array.shards or array.chunks  # is decoded whole
+        whole += array.dtype.itemsize * math.prod(max(sizes) for sizes in zip(array.shape, unit))
+        check_memory(whole, f"the array {name}")
+
 
 T = TypeVar("T")
 

@@ -1,7 +1,6 @@
 """Zarr nodes in folders and at URLs, and their stored objects."""
 
 import asyncio
-import errno
 import math
 import os
 import re
@@ -11,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import zarr
-from fsspec.core import split_protocol, url_to_fs  # type: ignore[import-untyped, unused-ignore]
+from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 from zarr.core.buffer import default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.errors import ZarrUserWarning
 
-from .damage import reaching
+from .paths import Options, local_path, reaching, url_options
 
 MARK = "mdh_dask"
 """The attribute in which `write_rows` records whether an array is complete."""
@@ -33,57 +32,6 @@ CODECS = {
     "shuffle", "transpose", "vlen-bytes", "vlen-utf8", "zfpy", "zlib", "zstd",
 }  # fmt: skip
 """Names of the codecs that may decode chunks: others, such as that of pickle, may run code of the chunk."""
-
-Options = Mapping[str, Any] | None
-"""Options of fsspec for a URL, such as credentials and endpoints."""
-
-
-def local_path(location: str | os.PathLike[str]) -> Path | None:
-    """Return the absolute path with links resolved of a location on a file system, or None for any other URL.
-
-    Raises
-    ------
-    OSError
-        If its links are circular.
-    ValueError
-        If it is not valid as a path.
-
-    Examples
-    --------
-    >>> local_path("s3://bucket/features.zarr") is None
-    True
-    >>> local_path("file:///data/features.zarr").name
-    'features.zarr'
-    """
-    protocol, path = split_protocol(os.fspath(location))
-    if protocol not in (None, "file", "local"):
-        return None
-    if "\0" in path:
-        raise ValueError(f"expected a path without null characters; got {path!r}")
-    resolved = Path(os.path.realpath(path))
-    try:
-        resolved.stat()
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
-            raise
-    return resolved
-
-
-def refuse_streams(location: str | os.PathLike[str]) -> None:
-    """Raise an error if a path is a pipe, a socket or a device, as reading one may never end.
-
-    Raises
-    ------
-    ValueError
-    """
-    path = local_path(location)
-    if path is not None and path.exists() and not path.is_file() and not path.is_dir():
-        raise ValueError(f"{location} is a pipe, a socket or a device: write what comes from it to a file first")
-
-
-def url_options(storage_options: Options) -> dict[str, Any] | None:
-    """Return `storage_options` for Zarr, which refuses even empty ones where it does not need them."""
-    return dict(storage_options) if storage_options else None
 
 
 def find_node(location: str | os.PathLike[str], storage_options: Options) -> zarr.Array | zarr.Group | None:

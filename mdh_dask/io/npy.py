@@ -14,10 +14,8 @@ from dask.utils import parse_bytes
 from .._locations import hiding_credentials
 from .._typing import AnyArray
 from ..chunks import default_block_bytes
-from .damage import naming
-from .lazy import check_blocks, lazy_rows
-from .nodes import Options, local_path
-from .remote import about_file, filesystem, version_of
+from .paths import Options, about_file, filesystem, local_path, naming, version_of
+from .tables import check_blocks, lazy_rows
 
 HEADER_BYTES = 4096
 """More bytes than the header of a numeric array has."""

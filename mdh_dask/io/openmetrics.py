@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from urllib.request import Request, urlopen
 
 from .._locations import redacted
-from .files import write_file
+from .staging import write_file
 
 TIMEOUT = 10
 """Seconds to wait for a Pushgateway."""

@@ -11,11 +11,9 @@ from dask.utils import parse_bytes
 from .._locations import hiding_credentials
 from ..chunks import default_block_bytes
 from ..columns.drafts import repeated
-from .lazy import grouped, lazy_rows
-from .nodes import Options
-from .parquet_blocks import ParquetReader, ParquetTables, PieceOfFile
-from .parquet_footers import Footer, footers_of
-from .tables import LazyColumn, LazyTable
+from .parquet_files import Footer, ParquetReader, ParquetTables, PieceOfFile, footers_of
+from .paths import Options
+from .tables import LazyColumn, LazyTable, grouped, lazy_rows
 
 
 @hiding_credentials()

@@ -1,30 +1,140 @@
-"""Writing of rows to Zarr arrays that appear only when they are complete.
-
-Zarr does not lock: two tasks that write parts of one chunk or shard silently lose rows (dask/dask#12583,
-zarr-developers/zarr-python#3682). Here every block covers whole chunks or shards and is written once, and the written
-blocks are recorded and compared with the array's shape before the array appears under its name.
-"""
+"""The layout of rows in a Zarr array: valid arrays, chunk sizes, and blocks that fit them."""
 
 import json
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 import dask.array as da
+import numpy as np
 import zarr
 
 from .._locations import hiding_credentials
 from .._typing import RowArray
 from ..chunks import Progress, Statistic, Together, is_dask, reduce_rows
-from .blocks import CONFIG, Block, DamagedBlocks, WriteBlocks, complete, incomplete
-from .layout import Layout, align_rows, check_array, choose_layout
-from .nodes import MARK, RECORD, Options, count_missing, read_beside
-from .resuming import blocks_done, find_begun, tidy, with_stored
-from .rows import open_array
-from .stored import zarr_inputs
-from .targets import ARRAY, refuse_input, will_replace, write_at
+from .blocks import (
+    CONFIG,
+    Block,
+    DamagedBlocks,
+    WriteBlocks,
+    blocks_done,
+    complete,
+    find_begun,
+    incomplete,
+    tidy,
+    with_stored,
+)
+from .nodes import MARK, RECORD, count_missing, read_beside
+from .paths import Options
+from .rows import open_array, zarr_inputs
+from .staging import ARRAY, refuse_input, will_replace, write_at
+
+LEAST_CHUNK, MOST_CHUNK = 2**20, 2**26
+NUMPY_CHUNK = 2**22
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows per chunk and per shard of a Zarr array, and whether chunks are compressed."""
+
+    chunk: int
+    shard: int | None = None
+    compressed: bool = True
+
+    @property
+    def unit(self) -> int:
+        """Rows per stored object, which only one task may write."""
+        return self.shard or self.chunk
+
+
+def check_array(array: RowArray) -> RowArray:
+    """Return `array` if it can be written to Zarr: one or two dimensions of known sizes, booleans or numbers.
+
+    Raises
+    ------
+    ValueError
+        If it has another number of dimensions, no rows or columns, or unknown chunk sizes.
+    TypeError
+        If it is a masked array, a Zarr array or of another dtype.
+    """
+    if isinstance(array, zarr.Array):
+        raise TypeError("expected a NumPy or Dask array, got a Zarr array; open it with open_rows")
+    if np.ma.isMaskedArray(array):
+        raise TypeError("expected an array without a mask, got a masked array, which Zarr cannot store: fill it first")
+    array = array if is_dask(array) else np.asarray(array)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"expected an array of one or two dimensions, got shape {array.shape}; reshape it to rows")
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"expected booleans or numbers, got dtype {array.dtype}; convert the array with astype")
+    if any(np.isnan(n) for n in array.shape):
+        raise ValueError(
+            f"expected known chunk sizes, got an array of shape {array.shape}; call compute_chunk_sizes() on it first"
+        )
+    if 0 in array.shape:
+        raise ValueError(
+            f"expected at least one row and one column, got shape {array.shape}; there is nothing to write"
+        )
+    return array
+
+
+def choose_layout(
+    array: RowArray, chunk_rows: int | None = None, shard_rows: int | None = None, compressed: bool = True
+) -> Layout:
+    """Return the requested layout, or one that follows the Dask chunks.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of rows are not positive, or shards do not consist of whole chunks.
+
+    Examples
+    --------
+    >>> choose_layout(np.zeros((10, 3)), chunk_rows=2, shard_rows=4)
+    Layout(chunk=2, shard=4, compressed=True)
+    """
+    for name, rows in (("chunk_rows", chunk_rows), ("shard_rows", shard_rows)):
+        if rows is not None and rows < 1:
+            raise ValueError(f"{name} must be at least 1; got {rows}")
+    if shard_rows is not None and (chunk_rows is None or shard_rows % chunk_rows):
+        raise ValueError(
+            f"shard_rows must be a multiple of chunk_rows; got shard_rows={shard_rows} and chunk_rows={chunk_rows}"
+        )
+    return Layout(chunk_rows or _default_rows(array), shard_rows, compressed)
+
+
+def align_rows(array: RowArray, unit: int) -> RowArray:
+    """Return `array` in blocks that end at multiples of `unit` rows or at its end, with one block of columns.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> align_rows(da.zeros((10, 2), chunks=((1, 4, 5), 1)), unit=2).chunks
+    ((2, 4, 4), (2,))
+    """
+    if not is_dask(array):
+        return array
+    n_rows = array.shape[0]
+    ends = {min(n_rows, -(-end // unit) * unit) for end in accumulate(array.chunks[0])}
+    rows = tuple(b - a for a, b in pairwise(sorted(ends | {0})))
+    # Merging neighbours needs no shuffle; "p2p" would send all rows through the disks of all workers.
+    return array.rechunk((rows, *array.shape[1:]), method="tasks")
+
+
+def _default_rows(array: RowArray) -> int:
+    row_bytes = array.dtype.itemsize * int(np.prod(array.shape[1:]))
+    least, most = -(-LEAST_CHUNK // row_bytes), max(1, MOST_CHUNK // row_bytes)
+    rows = max(array.chunks[0]) if is_dask(array) else max(1, NUMPY_CHUNK // row_bytes)
+    if rows > most:
+        # A divisor of the chunks, so that no block has to be cut and joined with its neighbour.
+        pieces = -(-rows // most)
+        rows = next((rows // k for k in range(pieces, 2 * pieces + 1) if rows % k == 0), most)
+    elif rows < least:
+        rows *= -(-least // rows)
+    return int(min(rows, array.shape[0]))
 
 
 @hiding_credentials()
@@ -218,3 +328,61 @@ def check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:
             f"all rows were written, but {missing} of {expected} chunks or shards are not visible here; "
             "write to a folder that this process and all workers share, or to a URL"
         )
+
+
+@hiding_credentials()
+def write_companion(
+    array: RowArray,
+    path: str | os.PathLike[str],
+    first: RowArray,
+    write: Callable[[Statistic], tuple[Any, Any]],
+    also: Statistic,
+    *,
+    index: int,
+    chunk_rows: int | None = None,
+    overwrite: bool = False,
+    storage_options: Options = None,
+) -> Any:
+    """Write rows to a Zarr array like `write_rows`, in the pass of another call of `write_rows`.
+
+    Parameters
+    ----------
+    array : ndarray or dask Array of shape (n_rows,)
+        As for `write_rows`; its blocks are those of `first`.
+    path : path or URL
+    first : ndarray or dask Array of shape (n_rows,)
+        The array that the other call writes, with values of as many bytes.
+    write : callable
+        Makes the other call with a statistic as `also`, and `array` among `beside`; returns the value of `also`.
+    also : Statistic
+        A statistic of the same pass.
+    index : int
+        Index of `array` among the blocks of the pass.
+    chunk_rows : int, optional
+        Rows per Zarr chunk of both arrays.
+    overwrite, storage_options
+        As for `write_rows`.
+
+    Returns
+    -------
+    object
+        The value of the statistic.
+    """
+    array = check_array(array)
+    if array.dtype.itemsize != first.dtype.itemsize:
+        raise ValueError(f"expected values of as many bytes as {first.dtype}, for the same chunks; got {array.dtype}")
+    layout = choose_layout(first, chunk_rows, None, compressed=True)
+    replace = will_replace(path, overwrite, ARRAY, storage_options)
+
+    def fill(place: Path | str, replace: bool, options: Options) -> Any:
+        target = zarr.create_array(
+            place, **shape_of(array, layout), compressors="auto", config=CONFIG, attributes=incomplete(None),
+            overwrite=replace, storage_options=options,
+        )  # fmt: skip
+        folder = place if isinstance(place, Path) else None
+        value, blocks = write(Together((also, WriteBlocks(target, folder, array=index))))
+        check_blocks(blocks, target, layout.unit)
+        target.update_attributes(complete(target, blocks, None))
+        return value
+
+    return write_at(path, fill, replace, storage_options)

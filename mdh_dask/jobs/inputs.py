@@ -9,11 +9,11 @@ import dask.array as da
 
 from ..chunks import holds_compact
 from ..images import Image
-from ..images.bands import with_bands
+from ..images.axes import with_bands
 from ..images.rows import all_rows
 from ..images.validity import nodata_of
 from ..io.inputs import Table, TypedTable
-from ..io.sparse_files import held_bytes
+from ..io.sparse import held_bytes
 from ..workflows._fit import Cluster, Made, fit_rows
 from ..workflows.estimates import Estimate, estimate
 from ..workflows.labels import open_labels

@@ -12,7 +12,7 @@ from .._state import ComparedState
 from ..clusters.current import LOCAL_SCHEDULERS
 from ..clusters.kinds import CLUSTERS, cluster_settings
 from ..estimators.base import ClusterEstimator
-from ..io.fingerprints import fingerprint
+from ..io.paths import fingerprint
 from ..workflows.labels import check_labels
 from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types

@@ -11,7 +11,7 @@ from uuid import uuid4
 from .. import __version__
 from .._fields import JobError
 from .._locations import all_redacted
-from ..io.folders import write_whole
+from ..io.staging import write_whole
 
 LEDGER = "scenes.json"
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from ..io.folders import write_whole
+from ..io.staging import write_whole
 
 try:
     import fcntl

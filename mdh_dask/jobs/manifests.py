@@ -8,8 +8,8 @@ from typing import Any
 
 from .._locations import all_redacted, redacted, stored
 from .._typing import Integers
-from ..io.files import write_file
 from ..io.journal import Pass
+from ..io.staging import write_file
 from ..workflows.facts import versions
 from .job import Job
 from .locks import now

@@ -10,9 +10,9 @@ from typing import Self
 
 from .._locations import stored
 from ..images.maps import is_map
-from ..io.files import file_exists, read_file
 from ..io.models import MODEL_MARK
-from ..io.nodes import MARK, find_node, local_path
+from ..io.nodes import MARK, find_node
+from ..io.paths import file_exists, local_path, read_file
 from ..workflows.outputs import ImageOutputs, Outputs, check_file_of
 from .locks import Fence
 from .staging import Staged

@@ -17,7 +17,7 @@ from ..images.maps import is_map, place_of
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
 from ..images.validity import nodata_of
 from ..io import codec
-from ..io.fingerprints import fingerprint
+from ..io.paths import fingerprint
 from ..workflows.estimates import Estimate, estimate
 from ..workflows.outputs import pure_path
 from ..workflows.pixels import PixelOptions, columns_of

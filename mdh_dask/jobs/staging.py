@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..io.folders import move_into_place, write_whole
+from ..io.staging import move_into_place, write_whole
 from .locks import Fence
 
 IDENTITY = "identity"

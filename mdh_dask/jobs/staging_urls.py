@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..io.files import write_file
-from ..io.remote import filesystem
+from ..io.paths import filesystem
+from ..io.staging import write_file
 from .locks import Fence
 
 COPIES_AT_ONCE = 64

@@ -13,7 +13,7 @@ from .. import __version__
 from .._fields import JobError
 from .._locations import all_redacted, stored
 from ..io import codec
-from ..io.folders import write_whole
+from ..io.staging import write_whole
 from .job import BESIDE, Job
 from .locks import Attempt
 

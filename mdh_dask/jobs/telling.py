@@ -142,8 +142,8 @@ def _told(path: str) -> tuple[dict[str, float], str]:
 
     A Pushgateway keeps what is not pushed again by itself.
     """
-    from ..io.files import file_exists, read_file
     from ..io.openmetrics import is_gateway, read_gauges
+    from ..io.paths import file_exists, read_file
 
     if is_gateway(path) or not file_exists(path):
         return {}, ""

@@ -9,9 +9,8 @@ from .._locations import all_redacted, hiding_credentials, redacted
 from .._state import FeatureMap
 from .._typing import AnyArray, Integers
 from .._words import full_count
-from ..io.files import write_file
-from ..io.nodes import local_path
-from ..io.targets import check_file
+from ..io.paths import local_path
+from ..io.staging import check_file, write_file
 from ..summaries.drift import Drift
 from ..summaries.profiles import Profiles
 from ..tree.structure import Tree

@@ -15,7 +15,7 @@ from ..estimators.level_counts import with_unseen_levels
 from ..estimators.models import load_model
 from ..images.validity import Nodata
 from ..io.openmetrics import as_openmetrics, is_gateway, write_metrics
-from ..io.targets import check_file
+from ..io.staging import check_file
 from ..report import write_report
 from ..summaries.drift import Drift
 from ._fit import Cluster

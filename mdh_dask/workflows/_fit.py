@@ -19,8 +19,8 @@ from ..clusters.current import current_cluster
 from ..clusters.suited import suited
 from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
-from ..io.companions import write_companion
 from ..io.inputs import Table, TypedTable
+from ..io.writing import write_companion
 from ..report import write_report
 from .estimates import telling_of_memory
 from .facts import facts_of

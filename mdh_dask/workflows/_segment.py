@@ -7,7 +7,7 @@ from typing import Any
 from .._errors import SettingError
 from .._locations import names_scenes
 from ..clusters.current import current_cluster
-from ..images.bands import with_bands
+from ..images.axes import with_bands
 from ..images.validity import Nodata
 from ._fit import Cluster
 from .data_arrays import segment_data_array, segment_data_arrays

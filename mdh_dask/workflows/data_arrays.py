@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..images import Image, PixelColumns
-from ..images.bands import with_bands
+from ..images.axes import with_bands
 from ..images.data_arrays import image_of, labels_like
 from ..images.scenes import matched
 from ._fit import Cluster

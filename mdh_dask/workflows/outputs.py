@@ -11,8 +11,8 @@ from .._errors import CannotCreateError, SettingError
 from .._locations import name_of
 from .._packages import require
 from ..io.models import MODEL
-from ..io.nodes import local_path
-from ..io.targets import ARRAY, Kind, check_file, will_replace
+from ..io.paths import local_path
+from ..io.staging import ARRAY, Kind, check_file, will_replace
 
 PLACES = ("labels", "confidence", "model", "preview", "connected", "regions", "report", "metrics", "manifest")
 """Names of the outputs of all kinds but the performance report, in the order in which jobs publish them."""
@@ -146,7 +146,7 @@ class ImageOutputs(Outputs):
         return any((self.labels, self.preview, self.report, self.connected, self.regions))
 
     def _check_labels(self, path: str) -> None:
-        from ..images.label_array import LABEL_IMAGE
+        from ..images.label_arrays import LABEL_IMAGE
         from ..images.maps import is_map
 
         if is_map(path):

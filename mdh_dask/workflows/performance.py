@@ -8,8 +8,7 @@ from tempfile import TemporaryDirectory
 
 from .._errors import SettingError
 from ..clusters.current import current_client
-from ..io.files import write_file
-from ..io.folders import naming_place
+from ..io.staging import naming_place, write_file
 from .outputs import Outputs
 
 ICON = re.compile(r"<link rel=.shortcut icon.[^>]*>")

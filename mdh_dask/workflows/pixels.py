@@ -25,7 +25,7 @@ from ..images.overview import Seen
 from ..images.regions import RegionPaths, write_segments
 from ..images.rows import all_rows, counted
 from ..images.validity import Nodata
-from ..io.files import write_file
+from ..io.staging import write_file
 from ..report import Segments, write_report
 from ..report.page import MAX_LIT
 from ..summaries.profiles import Profiles

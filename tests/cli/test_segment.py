@@ -20,7 +20,7 @@ from mdh_dask.cli import exits, mdh
 from mdh_dask.estimators.registry import METHODS
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images import Image as Opened
-from mdh_dask.images.order import PixelOrder
+from mdh_dask.images.image import PixelOrder
 from mdh_dask.io import write_rows
 
 THREADS = ("--scheduler", "threads")

@@ -23,7 +23,7 @@ from mdh_dask.chunks import map_rows, reduce_rows
 from mdh_dask.growth.passes import FirstPass
 from mdh_dask.images import Features, Image, open_image, pixel_rows
 from mdh_dask.images.axes import AxesView, view_of
-from mdh_dask.images.order import PixelOrder
+from mdh_dask.images.image import PixelOrder
 from mdh_dask.images.overview import Overview
 from mdh_dask.io import write_rows
 
@@ -578,12 +578,12 @@ def test_a_block_is_read_once_in_a_pass_by_the_task_that_needs_it(tmp_path):
 
 
 def test_pictures_are_decoded_once_in_a_pass(tmp_path, monkeypatch):
-    from mdh_dask.images import pictures
+    from mdh_dask.images import opening
 
     Pillow.fromarray(beach()).save(tmp_path / "a.png")
     image = open_image(tmp_path / "a.png")
     decoded = []
-    monkeypatch.setattr(pictures, "decode", lambda *args, old=pictures.decode: decoded.append(1) or old(*args))
+    monkeypatch.setattr(opening, "decode", lambda *args, old=opening.decode: decoded.append(1) or old(*args))
     rows = pixel_rows(image, lines=4)
     assert rows.numblocks[0] == 15
     np.testing.assert_array_equal(rows.compute(scheduler="threads"), beach().reshape(-1, 3))

@@ -17,9 +17,9 @@ from test_images import GEO_TAGS, beach, image_of, images, ome_image
 
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
-from mdh_dask.images.label_array import is_label_image
+from mdh_dask.images.image import PixelOrder
+from mdh_dask.images.label_arrays import is_label_image
 from mdh_dask.images.labels import look
-from mdh_dask.images.order import PixelOrder
 from mdh_dask.images.overview import Overview
 
 
@@ -96,8 +96,8 @@ def test_labels_of_ome_zarr_are_ome_zarr_with_scale_colours_and_source(tmp_path)
 
 @pytest.mark.parametrize("smallest", [7, 16, 40])
 def test_smaller_copies_of_ome_zarr_labels_have_every_second_pixel(smallest, tmp_path, monkeypatch, scheduler):
-    monkeypatch.setattr("mdh_dask.images.pyramid.SMALLEST", smallest)
-    monkeypatch.setattr("mdh_dask.images.pyramid.BLOCK", 45)
+    monkeypatch.setattr("mdh_dask.images.ome.SMALLEST", smallest)
+    monkeypatch.setattr("mdh_dask.images.ome.BLOCK", 45)
     image = open_image(ome_image(tmp_path / "image.zarr", beach(61, 83)))
     write_labels(bright, image, tmp_path / "out.zarr", n_labels=3)
     group = zarr.open_group(tmp_path / "out.zarr" / "labels" / "segments", mode="r")
@@ -113,8 +113,8 @@ def test_smaller_copies_of_ome_zarr_labels_have_every_second_pixel(smallest, tmp
 
 
 def test_a_copy_that_is_not_to_be_seen_here_is_told_with_the_remedy(tmp_path, monkeypatch):
-    monkeypatch.setattr("mdh_dask.images.pyramid.SMALLEST", 40)
-    monkeypatch.setattr("mdh_dask.images.pyramid.count_missing", lambda array: (1, 4))
+    monkeypatch.setattr("mdh_dask.images.ome.SMALLEST", 40)
+    monkeypatch.setattr("mdh_dask.images.ome.count_missing", lambda array: (1, 4))
     image = open_image(ome_image(tmp_path / "image.zarr", beach()))
     with pytest.raises(RuntimeError) as caught:
         write_labels(bright, image, tmp_path / "out.zarr", n_labels=3)

@@ -24,8 +24,8 @@ from mdh_dask._jit.sums import valid_window_moments
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import Features, Image, open_image, pixel_rows, validity, write_labels
 from mdh_dask.images.axes import AxesView
+from mdh_dask.images.image import PixelOrder
 from mdh_dask.images.labels import look
-from mdh_dask.images.order import PixelOrder
 from mdh_dask.images.rows import counted
 from mdh_dask.images.validity import Validity, validity_of
 

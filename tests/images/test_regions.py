@@ -19,12 +19,12 @@ from test_images import beach
 from test_nodata import HOLES, bright
 
 from mdh_dask.cli import mdh
-from mdh_dask.images import components, open_image, region_table
+from mdh_dask.images import components, open_image
+from mdh_dask.images import regions as regions_module
 from mdh_dask.images.axes import AxesView
-from mdh_dask.images.components import find_regions, write_regions
+from mdh_dask.images.components import find_regions, sieved, write_regions
 from mdh_dask.images.regions import RegionPaths, write_segments
 from mdh_dask.images.rows import counted
-from mdh_dask.images.sieve import sieved
 
 
 def stored(labels, chunks):
@@ -140,7 +140,7 @@ def test_labels_regions_and_table_agree(sieve, image, tmp_path):
         paths = RegionPaths(*(str(tmp_path / f"{block}{name}") for name in names))
         with dask.config.set({"mdh-dask.block-size": block}), pytest.MonkeyPatch.context() as patch:
             patch.setattr(components, "SIDE", block)
-            patch.setattr(region_table, "SIDE", block)
+            patch.setattr(regions_module, "SIDE", block)
             seen = write_segments(bright, image, paths, sieve=sieve, n_labels=3)
         labels, regions = (zarr.open_array(path, mode="r")[:] for path in paths[:2])
         results.append((labels, regions, Path(paths.regions).read_bytes()))
@@ -166,9 +166,9 @@ def test_sums_are_kept_only_of_regions_that_go_on_below(tmp_path, monkeypatch):
     kinds[:, 0] = 5  # and one along all lines
     pixels = np.repeat(kinds[..., None], 2, axis=2) + np.array([0.5, 1e-30])
     array = zarr.create_array(tmp_path / "a.zarr", data=pixels, chunks=(8, 60, 2))
-    kept, picked = [], region_table._picked
-    monkeypatch.setattr(region_table, "_picked", lambda sums, which: kept.append(which.sum()) or picked(sums, which))
-    monkeypatch.setattr(region_table, "SIDE", 1)
+    kept, picked = [], regions_module._picked
+    monkeypatch.setattr(regions_module, "_picked", lambda sums, which: kept.append(which.sum()) or picked(sums, which))
+    monkeypatch.setattr(regions_module, "SIDE", 1)
     paths = RegionPaths(regions=str(tmp_path / "r.parquet"))
     with dask.config.set({"mdh-dask.block-size": 1}):
         write_segments(
@@ -184,7 +184,7 @@ def test_means_of_regions_of_a_wide_image_whose_rows_are_in_panels(tmp_path, mon
     kinds = rng.integers(0, 3, (5, 90)).repeat(8, axis=0).repeat(50, axis=1)
     pixels = (kinds * 50 + rng.integers(0, 50, kinds.shape)).astype("u1")[..., None]
     zarr.create_array(tmp_path / "a.zarr", data=pixels, chunks=(8, 1024, 1))
-    monkeypatch.setattr(region_table, "SIDE", 16)
+    monkeypatch.setattr(regions_module, "SIDE", 16)
     paths = RegionPaths(connected=str(tmp_path / "c.zarr"), regions=str(tmp_path / "r.parquet"))
     with dask.config.set({"mdh-dask.block-size": 1}):
         image = open_image(tmp_path / "a.zarr", axes="yxc")

@@ -58,7 +58,7 @@ def image(request, tmp_path):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Blocks of one row of chunks, and copies of small images."""
-    monkeypatch.setattr("mdh_dask.images.pyramid.SMALLEST", 30)
+    monkeypatch.setattr("mdh_dask.images.ome.SMALLEST", 30)
     with dask.config.set({"mdh-dask.block-size": 1, "scheduler": "synchronous"}):
         yield
 
@@ -167,7 +167,7 @@ def test_behind_a_url_labels_are_resumed_too(image):
 
 
 def test_a_failure_to_see_what_was_written_names_the_remedy(image, tmp_path, monkeypatch):
-    monkeypatch.setattr("mdh_dask.images.label_array.count_missing", lambda target: (2, 16))
+    monkeypatch.setattr("mdh_dask.images.label_arrays.count_missing", lambda target: (2, 16))
     with pytest.raises(RuntimeError) as caught:
         write(image, tmp_path / "l.zarr", Labeller())
     assert str(caught.value) == (

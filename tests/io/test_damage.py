@@ -17,8 +17,8 @@ from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import open_image
 from mdh_dask.io import open_features, open_rows, write_rows
-from mdh_dask.io.damage import is_damage
 from mdh_dask.io.nodes import find_node
+from mdh_dask.io.paths import is_damage
 
 ROWS = np.random.default_rng(0).normal(size=(400, 3)).astype("f4")
 PIXELS = np.random.default_rng(0).integers(0, 200, (64, 64, 3)).astype("u1")

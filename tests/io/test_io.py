@@ -27,10 +27,10 @@ from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.io import blocks as io_blocks
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
-from mdh_dask.io.folders import exchange
-from mdh_dask.io.layout import align_rows, choose_layout
 from mdh_dask.io.nodes import count_missing
-from mdh_dask.io.stored import zarr_inputs
+from mdh_dask.io.rows import zarr_inputs
+from mdh_dask.io.staging import exchange
+from mdh_dask.io.writing import align_rows, choose_layout
 
 REPEATS = 5
 N, D = 2000, 20
@@ -271,7 +271,7 @@ def test_an_interrupt_while_the_folders_are_exchanged_leaves_one_array_and_nothi
         raise KeyboardInterrupt
 
     write_rows(ROWS, path)
-    monkeypatch.setattr("mdh_dask.io.folders.exchange", interrupted)
+    monkeypatch.setattr("mdh_dask.io.staging.exchange", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_rows(ROWS + 1, path, overwrite=True)
     assert names(path.parent) == ["rows.zarr"]
@@ -280,7 +280,7 @@ def test_an_interrupt_while_the_folders_are_exchanged_leaves_one_array_and_nothi
 
 def test_an_interrupt_while_the_folders_are_swapped_restores_the_older_array(path, monkeypatch):
     """Where a file system cannot exchange them in one step."""
-    monkeypatch.setattr("mdh_dask.io.folders.exchange", lambda *_: False)
+    monkeypatch.setattr("mdh_dask.io.staging.exchange", lambda *_: False)
     write_rows(ROWS, path)
     rename = type(path).rename
 
@@ -332,7 +332,7 @@ def test_an_interrupt_while_the_replaced_array_is_removed_removes_it(path, monke
             raise KeyboardInterrupt
         remove(folder, **options)
 
-    monkeypatch.setattr("mdh_dask.io.folders.shutil.rmtree", interrupted)
+    monkeypatch.setattr("mdh_dask.io.staging.shutil.rmtree", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_rows(ROWS + 1, path, overwrite=True)
     assert names(path.parent) == ["rows.zarr"]

@@ -18,8 +18,7 @@ from trees import four_groups, grown_tree, random_tree, trees
 import mdh_dask
 from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
 from mdh_dask.io import models, write_rows
-from mdh_dask.io.model_contents import MODEL_MARK, checksum_of
-from mdh_dask.io.models import read_model, save_model
+from mdh_dask.io.models import MODEL_MARK, checksum_of, read_model, save_model
 from mdh_dask.tree.saving import ADDED, FIELDS, PER_NODE, STORED_NAMES, check_children, tree_from_arrays, tree_to_arrays
 from mdh_dask.tree.structure import Tree
 

@@ -14,7 +14,7 @@ from scipy.io import mmwrite
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask._sparse import SparseRows
 from mdh_dask.cli import mdh
-from mdh_dask.io import open_features, open_rows, sparse_files
+from mdh_dask.io import open_features, open_rows, sparse
 from mdh_dask.io.inputs import kind_of
 from mdh_dask.jobs import run
 from mdh_dask.jobs._check import check_job
@@ -155,8 +155,8 @@ def test_the_check_counts_files_that_every_worker_holds(written, rows, tmp_path)
 
 def test_a_file_is_read_once_for_all_passes(written, monkeypatch):
     reads = []
-    monkeypatch.setattr("mdh_dask.io.sparse_files.load_npz", lambda file: reads.append(1) or sp.load_npz(file))
-    monkeypatch.setattr(sparse_files, "_HELD", sparse_files._Held())
+    monkeypatch.setattr("mdh_dask.io.sparse.load_npz", lambda file: reads.append(1) or sp.load_npz(file))
+    monkeypatch.setattr(sparse, "_HELD", sparse._Held())
     rows = open_features(written / "x.npz", block_bytes=4000).rows
     assert rows.numblocks[0] > 9
     RandomProjectionTree(50).fit(rows)
@@ -164,9 +164,9 @@ def test_a_file_is_read_once_for_all_passes(written, monkeypatch):
 
 
 def test_a_file_is_held_no_longer_than_blocks_of_it_are_read(written, monkeypatch):
-    monkeypatch.setattr(sparse_files, "HELD_FOR", 0.05)
-    held = sparse_files._Held()
-    monkeypatch.setattr(sparse_files, "_HELD", held)
+    monkeypatch.setattr(sparse, "HELD_FOR", 0.05)
+    held = sparse._Held()
+    monkeypatch.setattr(sparse, "_HELD", held)
     rows = open_features(written / "x.npz").rows
     timer = held.timer
     assert held.rows

@@ -106,7 +106,7 @@ def test_a_changed_input_is_begun_anew_and_an_unchanged_one_does_nothing(second)
     assert "nothing to do" in run("job.toml").stdout
 
 
-NIGHT_MOMENTS = [*MOMENTS, "mdh_dask.jobs.state.Work.clear", "mdh_dask.io.folders.exchange"]
+NIGHT_MOMENTS = [*MOMENTS, "mdh_dask.jobs.state.Work.clear", "mdh_dask.io.staging.exchange"]
 
 
 @pytest.mark.parametrize("moment", NIGHT_MOMENTS)

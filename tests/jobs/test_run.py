@@ -26,7 +26,7 @@ from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.estimators.registry import CLASSIFIERS, all_methods, options_of
 from mdh_dask.io import open_rows, verify_rows, write_rows
-from mdh_dask.io.folders import exchange
+from mdh_dask.io.staging import exchange
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.locks import Fence, locked, new_attempt
@@ -569,7 +569,7 @@ def test_an_older_output_stays_until_it_is_replaced(moment, here, undisturbed, m
 
     rename, killed = Path.rename, []
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.io.folders.exchange", swap)
+        patch.setattr("mdh_dask.io.staging.exchange", swap)
         patch.setattr(Path, "rename", interrupted)
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mdh_dask.io import open_rows, write_rows
-from mdh_dask.io.folders import exchange
+from mdh_dask.io.staging import exchange
 from mdh_dask.jobs.locks import Fence, locked, new_attempt
 from mdh_dask.jobs.staging import Staged
 from mdh_dask.jobs.staging_urls import StagedUrl
@@ -60,7 +60,7 @@ def test_two_names_are_exchanged_in_one_step(kind, tmp_path):
 def test_a_reader_finds_the_older_output_or_the_newer_and_publishing_twice_is_publishing_once(
     can_exchange, place, fence, monkeypatch
 ):
-    monkeypatch.setattr("mdh_dask.io.folders.exchange", exchange if can_exchange else lambda *_: False)
+    monkeypatch.setattr("mdh_dask.io.staging.exchange", exchange if can_exchange else lambda *_: False)
     write_rows(np.zeros(3), place / "l.zarr")
     staged = grown(place, np.ones(3))
     with monkeypatch.context() as patch:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdh_dask._words import depth_text
-from mdh_dask.io.files import read_file
+from mdh_dask.io.paths import read_file
 from mdh_dask.kernels import RBF, FromFunction, nystrom_map
 from mdh_dask.report import write_report
 from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of

@@ -1,0 +1,307 @@
+"""Files at paths and URLs: their file systems, contents and fingerprints, and errors that say what is wrong."""
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dask.base import tokenize
+from fsspec.core import (  # type: ignore[import-untyped, unused-ignore]
+    split_protocol,
+    url_to_fs,  # type: ignore[import-untyped, unused-ignore]
+)
+
+from .._errors import ContentsError
+from .._locations import hiding_credentials, missing, name_of, without_query
+
+Options = Mapping[str, Any] | None
+"""Options of fsspec for a URL, such as credentials and endpoints."""
+
+
+def local_path(location: str | os.PathLike[str]) -> Path | None:
+    """Return the absolute path with links resolved of a location on a file system, or None for any other URL.
+
+    Raises
+    ------
+    OSError
+        If its links are circular.
+    ValueError
+        If it is not valid as a path.
+
+    Examples
+    --------
+    >>> local_path("s3://bucket/features.zarr") is None
+    True
+    >>> local_path("file:///data/features.zarr").name
+    'features.zarr'
+    """
+    protocol, path = split_protocol(os.fspath(location))
+    if protocol not in (None, "file", "local"):
+        return None
+    if "\0" in path:
+        raise ValueError(f"expected a path without null characters; got {path!r}")
+    resolved = Path(os.path.realpath(path))
+    try:
+        resolved.stat()
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+            raise
+    return resolved
+
+
+def refuse_streams(location: str | os.PathLike[str]) -> None:
+    """Raise an error if a path is a pipe, a socket or a device, as reading one may never end.
+
+    Raises
+    ------
+    ValueError
+    """
+    path = local_path(location)
+    if path is not None and path.exists() and not path.is_file() and not path.is_dir():
+        raise ValueError(f"{location} is a pipe, a socket or a device: write what comes from it to a file first")
+
+
+def url_options(storage_options: Options) -> dict[str, Any] | None:
+    """Return `storage_options` for Zarr, which refuses even empty ones where it does not need them."""
+    return dict(storage_options) if storage_options else None
+
+
+def file_exists(location: str | os.PathLike[str]) -> bool:
+    """Return whether a path exists, or a file at a URL."""
+    path = local_path(location)
+    if path is not None:
+        return path.exists()
+    fs, name = filesystem(location)
+    fs.invalidate_cache()
+    return bool(fs.isfile(name))
+
+
+def read_file(location: str | os.PathLike[str]) -> bytes:
+    """Return the contents of a file."""
+    fs, name = filesystem(location)
+    content: bytes = fs.cat_file(name)
+    return content
+
+
+CLIENTS = ("adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google", "requests", "s3fs", "urllib3")
+"""Packages for access to servers, whose errors do not concern contents."""
+
+REMEDY = "restore it from a copy, or write it again"
+
+
+@contextmanager
+def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
+    """Turn any error of a decoder into one that names the damaged input.
+
+    Raises
+    ------
+    ContentsError
+        With `what`, the reason and `remedy` in the message.
+
+    Examples
+    --------
+    >>> with naming("a.png cannot be read"):
+    ...     raise IndexError("index out of range")
+    Traceback (most recent call last):
+    mdh_dask._errors.ContentsError: a.png cannot be read (index out of range); restore it from a copy, or write it again
+    """
+    try:
+        yield
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        raise ContentsError(f"{what} ({str(error) or type(error).__name__}); {remedy}") from error
+
+
+@contextmanager
+def reaching(location: object) -> Iterator[None]:
+    """Name the place in an error of a server that is not reached.
+
+    Raises
+    ------
+    ConnectionError
+        Also where fsspec says that a file is missing, as it does for HTTP.
+
+    Examples
+    --------
+    >>> with reaching("http://host/x.npy"):
+    ...     raise FileNotFoundError("http://host/x.npy") from OSError("no route to host")
+    Traceback (most recent call last):
+    ConnectionError: http://host/x.npy cannot be reached (no route to host); try again later
+    """
+    try:
+        yield
+    except OSError as error:
+        cause = error.__cause__ if isinstance(error, FileNotFoundError) else error
+        of_client = cause is not error or type(error).__module__.partition(".")[0] in CLIENTS
+        if not of_client or not isinstance(cause, OSError):
+            raise
+        raise ConnectionError(f"{location} cannot be reached ({cause}); try again later") from error
+
+
+def is_damage(error: Exception) -> bool:
+    """Return whether an error of a decoder concerns the contents.
+
+    Examples
+    --------
+    >>> is_damage(EOFError()), is_damage(OSError("image file is truncated")), is_damage(OSError(5, "I/O error"))
+    (True, True, False)
+    """
+    kind = type(error)
+    if kind.__module__.partition(".")[0] in CLIENTS:
+        return False
+    if isinstance(error, OSError):  # errors of the system have a number or a subclass, those of decoders do not
+        return error.errno is None and (kind is OSError or kind.__module__ != "builtins")
+    return not isinstance(error, MemoryError | ImportError)
+
+
+REMEDIES = {
+    "s3": 'pip install "mdh_dask[s3]"',
+    "s3a": 'pip install "mdh_dask[s3]"',
+    "gs": 'pip install "mdh_dask[gcs]"',
+    "gcs": 'pip install "mdh_dask[gcs]"',
+    "az": 'pip install "mdh_dask[azure]"',
+    "abfs": 'pip install "mdh_dask[azure]"',
+    "abfss": 'pip install "mdh_dask[azure]"',
+    "http": "pip install aiohttp",
+    "https": "pip install aiohttp",
+}
+"""Remedies for the missing package of a protocol."""
+
+
+AHEAD = 2**17
+"""Bytes that are read beyond those asked for."""
+
+
+def filesystem(location: str | os.PathLike[str], storage_options: Options = None) -> tuple[Any, str]:
+    """Return the file system of a path or URL, and the path there.
+
+    Raises
+    ------
+    ImportError
+        If the package for the protocol of a URL is missing.
+    ValueError
+        If the protocol is unknown.
+    """
+    protocol = split_protocol(os.fspath(location))[0]
+    try:
+        fs, path = url_to_fs(os.fspath(location), **(storage_options or {}))
+    except ImportError as error:
+        remedy = REMEDIES.get(protocol, str(error))
+        raise ImportError(f"{location} cannot be reached, as a package is missing: {remedy}") from error
+    except ValueError as error:
+        raise ValueError(f"expected a path or a URL of a known kind, as s3://; got {location}: {error}") from error
+    return fs, path
+
+
+def about_file(location: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
+    """Return a file system's information on a file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file does not exist.
+    ConnectionError
+        If its server cannot be reached.
+    """
+    fs, name = filesystem(location, storage_options)
+    try:
+        with reaching(location):
+            about: dict[str, Any] = fs.info(name)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"there is no file at {location}; check the path") from error
+    return about
+
+
+def version_of(fs: Any, name: str) -> Any:
+    """Return what identifies a file, on which server it may be, and changes with its contents."""
+    # Servers may describe two files alike. Their names are hashed, as options hold credentials, too.
+    key = name, fs.ukey(name), tokenize(type(fs), fs.storage_args, fs.storage_options)
+    if "http" not in fs.protocol:
+        return key
+    about = fs.info(name)  # the key is the same for any contents
+    return *key, *(str(about.get(change)) for change in ("size", *CHANGES))
+
+
+def open_parts(location: str | os.PathLike[str], storage_options: Options = None) -> Any:
+    """Return an open file of which only parts are read, as by range requests; a context.
+
+    File systems of fsspec read 5 MiB ahead by default, several times what a tile of an image takes.
+    """
+    fs, name = filesystem(location, storage_options)
+    return fs.open(name, "rb", block_size=AHEAD)
+
+
+METADATA = ("zarr.json", ".zarray", ".zattrs", ".zmetadata")
+
+CHANGES = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "Last-Modified", "updated")
+"""Properties of stored objects that change with their contents, the best first."""
+
+
+@hiding_credentials()
+def fingerprint(source: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
+    """Return the fingerprint of a file or folder: its size, and digests of its metadata and listing.
+
+    Parameters
+    ----------
+    source : path or URL
+        Path or URL of a file or a folder, or of several files with an asterisk.
+    storage_options : dict, optional
+        Options of fsspec for URLs.
+
+    Returns
+    -------
+    dict
+        ``"objects"`` and ``"bytes"`` are the numbers of stored objects and bytes; ``"metadata"`` is a digest of Zarr's
+        metadata files, ``"listing"`` of all names, sizes and entity tags or, without these, times of modification.
+
+    Notes
+    -----
+    No pass: one listing. A file replaced by its copy counts as changed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     length = Path(folder, "x.npy").write_bytes(b"123")
+    ...     found = fingerprint(folder)
+    >>> found["objects"], found["bytes"]
+    (1, 3)
+    """
+    store, root = url_to_fs(os.fspath(source), **(storage_options or {}))
+    store.invalidate_cache()
+    try:
+        with reaching(source):
+            objects = _objects(store, root)
+    except FileNotFoundError as error:  # of HTTP; it has no words of its own
+        raise missing(source) from error
+    listing, metadata = hashlib.sha256(), hashlib.sha256()
+    for name in sorted(objects):
+        about = objects[name]
+        changes = next((str(about[key]) for key in CHANGES if about.get(key) is not None), None)
+        listing.update(json.dumps([name.removeprefix(root), about.get("size"), changes]).encode())
+        if name.rpartition("/")[2] in METADATA:
+            metadata.update(store.cat_file(name))
+    return {
+        "objects": len(objects),
+        "bytes": sum(about.get("size") or 0 for about in objects.values()),
+        "metadata": metadata.hexdigest(),
+        "listing": listing.hexdigest(),
+    }
+
+
+def _objects(store: Any, root: str) -> dict[str, Any]:
+    """Return the properties of a file, of all files in a folder, or of those that match a pattern."""
+    if "*" in without_query(root):
+        found: dict[str, Any] = store.glob(root, detail=True)
+    elif "http" in store.protocol and PurePosixPath(name_of(root)).suffix not in ("", ".zarr"):
+        # Listing an HTTP URL would read all of it to search for links.
+        found = {root: store.info(root)}
+    else:
+        found = store.find(root, detail=True)
+    return found

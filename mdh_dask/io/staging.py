@@ -1,0 +1,248 @@
+"""Outputs at paths and URLs: none appears before it is complete, and only what may be replaced is."""
+
+import ctypes
+import errno
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple, TypeVar
+from uuid import uuid4
+
+import zarr
+
+from .nodes import find_node, overlaps, wait_for_zarr
+from .paths import Options, file_exists, filesystem, local_path, url_options
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Error numbers for a full disk, quota or file."""
+
+HERE, EXCHANGE = -100, 2
+"""AT_FDCWD and RENAME_EXCHANGE of Linux."""
+
+
+def existing(path: str | os.PathLike[str]) -> FileExistsError:
+    """Return the error for an output that must not be replaced."""
+    return FileExistsError(f"{os.fspath(path)} exists: name another output, or replace it with overwrite=True")
+
+
+@contextmanager
+def published(final: Path, replace: bool) -> Iterator[Path]:
+    """Provide a hidden folder beside `final` and rename it to `final` at the end, or remove it after any failure."""
+    final.parent.mkdir(parents=True, exist_ok=True)
+    growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
+    aside = final.with_name(f".{final.name}.replaced-{uuid4().hex}")
+    try:
+        yield growing
+        if final.exists() and not replace:
+            raise FileExistsError(f"{final} appeared while it was being written; choose another path")
+        move_into_place(growing, final, aside)
+        remove_folder(growing)
+        remove_folder(aside)
+    except BaseException:
+        # An interrupt ends the wait for Zarr's event loop, but not the tasks that run there. A thread that had just
+        # seen the folder may begin one more.
+        for _ in range(2):
+            try:
+                wait_for_zarr()
+            finally:
+                remove_folder(growing)
+        if final.exists():
+            remove_folder(aside)
+        raise
+
+
+def move_into_place(growing: Path, final: Path, aside: Path) -> None:
+    """Rename an output to its final path; what it replaces moves to its old path, or aside if they cannot exchange."""
+    if not final.exists():
+        growing.rename(final)
+    elif not exchange(growing, final):
+        try:
+            final.rename(aside)
+            growing.rename(final)
+        except BaseException:
+            if not final.exists():
+                aside.rename(final)
+            raise
+
+
+def exchange(a: Path, b: Path) -> bool:
+    """Exchange two files or folders in one step; return False if the system or file system cannot do that."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):  # not Linux
+        return False
+    return bool(rename(HERE, os.fsencode(a), HERE, os.fsencode(b), EXCHANGE) == 0)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove the folder of a Zarr array, its metadata first, so that tasks which still write to it give up."""
+    (folder / "zarr.json").unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def naming_place(place: str | os.PathLike[str]) -> Iterator[None]:
+    """Add the path or URL being written to the error of a full disk, which does not name it.
+
+    Examples
+    --------
+    >>> with naming_place("l.zarr"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'l.zarr'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(place)) from error
+
+
+def write_whole(file: Path, content: bytes, overwrite: bool = True) -> None:
+    """Write a file that appears, or changes, only when all of it is on disk.
+
+    Raises
+    ------
+    FileExistsError
+        If the file exists and `overwrite` is False.
+    """
+    growing = file.with_name(f".{file.name}.partial-{uuid4().hex}")
+    try:
+        with naming_place(file), growing.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if not overwrite and file.exists():
+            raise existing(file)
+        growing.replace(file)
+    finally:
+        growing.unlink(missing_ok=True)
+
+
+CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""Characters that no text file should hold: browsers and parsers stop at them, or read them as others."""
+
+
+def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite: bool = False) -> None:
+    """Write a file that appears, or changes, only when it is complete; a missing local folder is created.
+
+    Texts are written in UTF-8. Bytes of file names that are not UTF-8, NUL and other control characters are written as
+    the log shows them.
+
+    Raises
+    ------
+    FileExistsError
+        If the file exists and `overwrite` is False.
+
+    Examples
+    --------
+    >>> write_file("memory://bucket/metrics.json", b"{}")
+    >>> read_file("memory://bucket/metrics.json")
+    b'{}'
+    """
+    if isinstance(content, str):
+        content = CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", content).encode(errors="backslashreplace")
+    path = local_path(location)
+    with naming_place(location):
+        if path is None:
+            _put(location, content, overwrite)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content, overwrite)
+
+
+def _put(location: str | os.PathLike[str], content: bytes, overwrite: bool) -> None:
+    """Store an object, on the condition that it does not exist unless `overwrite`."""
+    fs, name = filesystem(location)
+    try:
+        fs.pipe_file(name, content, mode="overwrite" if overwrite else "create")
+    except FileExistsError as error:
+        raise existing(location) from error
+
+
+T = TypeVar("T")
+
+
+class Kind(NamedTuple):
+    """A kind of output, which may only replace outputs of the same kind."""
+
+    what: str
+    is_one: Callable[[Any], bool]
+    """Returns whether a Zarr node is of this kind."""
+
+
+ARRAY = Kind("a Zarr array", lambda node: isinstance(node, zarr.Array))
+
+
+def will_replace(
+    path: str | os.PathLike[str], overwrite: bool, kind: Kind = ARRAY, storage_options: Options = None
+) -> bool:
+    """Return whether a path or URL holds something that may be replaced.
+
+    Raises
+    ------
+    FileExistsError
+        If it holds something that must not be replaced.
+    """
+    folder = local_path(path)
+    there = folder is not None and folder.exists()
+    if there and not overwrite:
+        raise existing(path)
+    try:
+        node = find_node(path, storage_options)
+    except ValueError:  # Zarr cannot read it
+        node, there = None, True
+    if node is None and not there:
+        return False
+    if not overwrite:
+        raise existing(path)
+    if node is None or not kind.is_one(node):
+        raise FileExistsError(f"{path} is not {kind.what}, and nothing else is replaced: name another output")
+    return True
+
+
+def check_file(path: str | os.PathLike[str], overwrite: bool, example: str) -> None:
+    """Raise an error if a file, named like `example`, cannot be written to a path or URL.
+
+    Raises
+    ------
+    FileExistsError, IsADirectoryError
+        If it exists and must not be replaced, or is a folder.
+    """
+    file = local_path(path)
+    if os.fspath(path).endswith("/") if file is None else file.is_dir():
+        raise IsADirectoryError(
+            f"{path} is a folder: name the file of the {PurePath(example).stem}, as {path}/{example}"
+        )
+    if not overwrite and file_exists(path):
+        raise existing(path)
+
+
+Fill = Callable[[Path | str, bool, Options], T]
+"""Writes to a folder or URL; the arguments are the place, whether to replace its contents and Zarr's options."""
+
+
+def write_at(
+    path: str | os.PathLike[str], fill: Fill[T], replace: bool, storage_options: Options, in_place: bool = False
+) -> T:
+    """Call a function to write to a path or URL.
+
+    On a file system the function writes to a hidden folder beside `path`, renamed at the end, unless `in_place`.
+    """
+    folder = local_path(path)
+    with naming_place(path):
+        if in_place or folder is None:
+            return fill(folder or os.fspath(path), replace, url_options(storage_options) if folder is None else None)
+        with published(folder, replace) as staged:
+            return fill(staged, False, None)
+
+
+def refuse_input(path: str | os.PathLike[str], inputs: Iterable[zarr.Array], storage_options: Options) -> None:
+    """Raise an error if an input is stored at a path or URL, inside it or around it."""
+    for source in inputs:
+        if overlaps(path, source, storage_options):
+            raise ValueError(f"{path} holds an input of the array that is to be written there; choose another path")
